@@ -1,0 +1,1 @@
+"""Arrays in, a figure and its alternative text out; the only place that imports matplotlib."""
