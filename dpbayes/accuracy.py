@@ -1,0 +1,181 @@
+"""How far a release lands from the truth: step probabilities, exact means, crossovers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes import _validate
+from dpbayes.divergences import Metric, hellinger
+from dpbayes.mechanisms.protocol import Law, Mechanism
+
+
+def laplace_step_probability(
+    step: ArrayLike, epsilon: float, sensitivity: float
+) -> NDArray[np.float64]:
+    """Return P(floor(Y) = t) for Y ~ Laplace(0, sensitivity/epsilon) and whole steps t.
+
+    (e^(-t/b) - e^(-(t+1)/b))/2 for t >= 0 and (e^((t+1)/b) - e^(t/b))/2 for t < 0, with
+    b = sensitivity/epsilon. Source: D, section 6.1.1 (whose first display has the sign of the
+    second branch wrong) and Table 1; book: `thm-floor`. `step` of any shape, whole numbers.
+
+    >>> laplace_step_probability([0, 1, 2], 1.0, 2.0).round(11)
+    array([0.19673467, 0.11932561, 0.07237464])
+    """
+    b = _validate.positive("sensitivity", sensitivity) / _validate.positive("epsilon", epsilon)
+    t = np.asarray(step)
+    if t.dtype == np.bool_ or not np.issubdtype(t.dtype, np.integer):
+        raise TypeError(f"step must be whole numbers, got dtype {t.dtype}")
+    one_side = 0.5 * -np.expm1(-1.0 / b)
+    return np.asarray(np.where(t >= 0, one_side * np.exp(-t / b), one_side * np.exp((t + 1) / b)))
+
+
+def split(n: int, proportions: ArrayLike) -> NDArray[np.int64]:
+    """Return n records split by proportions, shape (k,), whole and summing to n.
+
+    Every category gets the whole part of its share; the records left go to the largest
+    fractions, earlier categories first on ties. Proportions are positive or zero with sum 1.
+
+    >>> split(100, [0.33, 0.33, 0.34])
+    array([33, 33, 34])
+    """
+    size = _validate.integer("n", n, minimum=0)
+    shares = np.asarray(proportions, dtype=np.float64)
+    if shares.ndim != 1 or shares.size < 2 or not np.all(np.isfinite(shares)):
+        raise ValueError(f"proportions must be a vector of at least 2 numbers, got {proportions!r}")
+    if np.any(shares < 0) or abs(shares.sum() - 1.0) > 1e-9:
+        raise ValueError(f"proportions must be at least 0 and sum to 1, got {proportions!r}")
+    # A share such as 0.29 * 100 must not lose a record to binary rounding.
+    exact = np.round(size * shares, 9)
+    whole = np.floor(exact).astype(np.int64)
+    order = np.argsort(-(exact - whole), kind="stable")
+    whole[order[: size - int(whole.sum())]] += 1
+    return whole
+
+
+def mean_distances(
+    mechanism: Mechanism,
+    proportions: ArrayLike,
+    prior: ArrayLike,
+    sizes: Sequence[int] | NDArray[np.int64],
+    metric: Metric = hellinger,
+) -> NDArray[np.float64]:
+    """Return the exact mean distance at each data size, records split by `proportions`.
+
+    Source: D, Figures 5 and 6, which estimate it from 1000 runs; book: `fig-growth-balanced`.
+    """
+    return np.array(
+        [
+            mechanism.law(split(int(n), proportions), prior).mean_distance(metric)
+            for n in _sizes(sizes)
+        ]
+    )
+
+
+def _sizes(sizes: Sequence[int] | NDArray[np.int64]) -> list[int]:
+    checked = [_validate.integer("sizes", n, minimum=1) for n in sizes]
+    if not checked:
+        raise ValueError("sizes must hold at least one data size, got none")
+    return checked
+
+
+@dataclass(frozen=True)
+class MonteCarlo:
+    """Simulated distances, shape (runs,), with their mean and its standard error."""
+
+    distances: NDArray[np.float64]
+
+    @property
+    def mean(self) -> float:
+        """Average distance over the runs."""
+        return float(self.distances.mean())
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the average."""
+        return float(self.distances.std(ddof=1) / np.sqrt(self.distances.size))
+
+
+def simulate(
+    law: Law,
+    counts: ArrayLike,
+    prior: ArrayLike,
+    rng: np.random.Generator,
+    runs: int = 1000,
+    metric: Metric = hellinger,
+) -> MonteCarlo:
+    """Return the distances of `runs` >= 2 independent releases, the papers' way to a mean.
+
+    It is only ever drawn beside the exact mean, to show what sampling adds.
+    """
+    x, alpha = _validate.counts_and_prior(counts, prior)
+    draws = law.sample(rng, _validate.integer("runs", runs, minimum=2))
+    different, inverse = np.unique(draws, axis=0, return_inverse=True)
+    distances = np.asarray(metric(alpha + x, alpha + different))[inverse.ravel()]
+    return MonteCarlo(np.asarray(_validate.frozen(distances)))
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """Where the order of two mechanisms changes as the data grow.
+
+    `changes` lists (n, winner): from n records on (until the next entry) the mechanism of that
+    name has the smaller exact mean distance; `first_winner` wins at the smallest size.
+    """
+
+    first_winner: str
+    changes: tuple[tuple[int, str], ...]
+
+    @property
+    def size(self) -> int | None:
+        """Size of the first change, or None when one mechanism wins throughout."""
+        return self.changes[0][0] if self.changes else None
+
+
+def crossover(
+    mechanism_a: Mechanism,
+    mechanism_b: Mechanism,
+    proportions: ArrayLike,
+    prior: ArrayLike,
+    sizes: Sequence[int] | NDArray[np.int64],
+    metric: Metric = hellinger,
+) -> Crossover:
+    """Return where one mechanism's exact mean distance falls below the other's.
+
+    The order is computed at every entry of `sizes` (increasing); between two entries whose order
+    differs the change is located to one record by bisection. Two changes between neighbouring
+    entries cancel unseen, so choose `sizes` as fine as the curves demand.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> smooth, laplace = mechanism("expMech-smooth", 1.0), mechanism("lapMech", 1.0)
+    >>> crossover(smooth, laplace, [0.5, 0.5], [1, 1], range(2, 41, 2)).changes
+    ((8, 'lapMech'),)
+    """
+    grid = _sizes(sizes)
+    if any(later <= earlier for earlier, later in pairwise(grid)):
+        raise ValueError("sizes must be strictly increasing")
+
+    def a_wins(n: int) -> bool:
+        means = [
+            mean_distances(m, proportions, prior, [n], metric)[0]
+            for m in (mechanism_a, mechanism_b)
+        ]
+        return bool(means[0] < means[1])
+
+    def name(a_is_better: bool) -> str:
+        return mechanism_a.name if a_is_better else mechanism_b.name
+
+    order = [a_wins(n) for n in grid]
+    changes = []
+    for i in range(1, len(grid)):
+        if order[i] != order[i - 1]:
+            low, high = grid[i - 1], grid[i]
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if a_wins(middle) == order[i - 1] else (low, middle)
+            changes.append((high, name(order[i])))
+    return Crossover(name(order[0]), tuple(changes))

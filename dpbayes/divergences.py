@@ -1,0 +1,192 @@
+"""Hellinger distance between Dirichlet posteriors that keeps its digits at any number of records.
+
+The affinity (Bhattacharyya coefficient) of two Dirichlet distributions factorises over the
+categories up to the totals: ln BC = sum_i psi(a_i, b_i) - psi(A, B), where
+
+    psi(a, b) = lnGamma(m) - (lnGamma(m - d) + lnGamma(m + d)) / 2,  m = (a + b)/2, d = |b - a|/2.
+
+`psi` is never computed as that difference: for neighbours at a million records it would lose four
+digits and at a hundred million all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
+
+from dpbayes import _validate
+
+Metric = Callable[[ArrayLike, ArrayLike], NDArray[np.float64]]
+"""A yardstick: two arrays of Dirichlet parameters of shape (..., k) to distances of shape (...)."""
+
+METRICS = ("hellinger", "published")
+
+_SERIES_FROM = 16
+# Coefficients of z^-1, z^-3, ... in Stirling's series of lnGamma.
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
+
+
+def _stirling_rest(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    inverse = 1.0 / z
+    square = inverse * inverse
+    total = np.full_like(z, _STIRLING[-1])
+    for coefficient in _STIRLING[-2::-1]:
+        total = total * square + coefficient
+    return total * inverse
+
+
+def _psi_large(m: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.float64]:
+    # Stirling's main terms cancel by hand: what is left is -(d^2/m)/2 to leading order and the
+    # floating-point subtraction below loses a factor of three at most.
+    u = d / m
+    near = u < 0.7
+    safe = np.where(near, u, 0.0)
+    log_ratio = np.log1p(-safe * safe)
+    half_log = np.arctanh(safe)
+    if not np.all(near):
+        far = ~near
+        low, high = m[far] - d[far], m[far] + d[far]
+        log_ratio[far] = np.log(low / m[far]) + np.log(high / m[far])
+        half_log[far] = 0.5 * np.log(high / low)
+    main = -0.5 * ((m - 0.5) * log_ratio + 2.0 * d * half_log)
+    rest = _stirling_rest(m) - 0.5 * (_stirling_rest(m - d) + _stirling_rest(m + d))
+    return np.asarray(main + rest)
+
+
+def _psi_small(m: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.float64]:
+    # Gamma(z + 1) = z Gamma(z) gives psi(a, b) = psi(a+1, b+1) + ln(ab/m^2)/2: all terms are
+    # negative, so walking up to Stirling's range cancels nothing.
+    total = _psi_large(m + _SERIES_FROM, d)
+    for i in range(_SERIES_FROM):
+        u = d / (m + i)
+        near = u < 0.7
+        low = np.where(near, 1.0, (m + i - d) / (m + i))
+        safe = np.where(near, u, 0.0)
+        total += 0.5 * np.where(near, np.log1p(-safe * safe), np.log(low) + np.log1p(u))
+    return total
+
+
+def affinity_by_step(a: ArrayLike, step: ArrayLike) -> NDArray[np.float64]:
+    """Return psi(a, a + step) elementwise, the log-affinity one category contributes.
+
+    mathematics: psi(a, b) = lnGamma((a+b)/2) - (lnGamma(a) + lnGamma(b))/2; book: `thm-stable`.
+    Passing the step rather than b keeps a whole step exact when `a` is large and fractional.
+    Not checked: `a` > 0 and `a + step` > 0 are the caller's promise.
+    """
+    start, move = np.broadcast_arrays(
+        np.asarray(a, dtype=np.float64), np.asarray(step, dtype=np.float64)
+    )
+    d = np.abs(move) * 0.5
+    m = start + move * 0.5
+    small = np.minimum(start, start + move) < _SERIES_FROM
+    if not small.any():
+        return _psi_large(m, d)
+    if small.all():
+        return _psi_small(m, d)
+    result = np.empty(start.shape)
+    result[~small] = _psi_large(m[~small], d[~small])
+    result[small] = _psi_small(m[small], d[small])
+    return result
+
+
+def one_step_affinity(a: ArrayLike) -> NDArray[np.float64]:
+    """Return phi(a) = psi(a, a + 1), the log-affinity of one record more in a category.
+
+    Increasing and concave in `a`, close to -1/(8a). Book: `thm-stable`.
+    """
+    return affinity_by_step(a, 1.0)
+
+
+def _parameters(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    first = _validate.positive_array("a", a)
+    second = _validate.positive_array("b", b)
+    for name, array in (("a", first), ("b", second)):
+        if array.ndim < 1 or array.shape[-1] < 2:
+            raise ValueError(f"{name} must have at least 2 parameters, got shape {array.shape}")
+    if first.shape[-1] != second.shape[-1]:
+        raise ValueError(
+            f"a and b must have the same number of parameters, got {first.shape[-1]} and "
+            f"{second.shape[-1]}"
+        )
+    return first, second
+
+
+def log_affinity(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    """Return ln BC of Dirichlet distributions with parameters a and b, shape (..., k) to (...).
+
+    BC = integral of sqrt(p q); ln BC = sum_i psi(a_i, b_i) - psi(sum a, sum b).
+
+    >>> round(float(log_affinity([1, 1], [2, 1])), 12)
+    -0.058891517828
+    """
+    first, second = _parameters(a, b)
+    step = second - first
+    by_category = affinity_by_step(first, step).sum(axis=-1)
+    total_step = step.sum(axis=-1)
+    totals = np.broadcast_to(first.sum(axis=-1), total_step.shape)
+    return np.asarray(np.minimum(by_category - affinity_by_step(totals, total_step), 0.0))
+
+
+def distance_from_log_affinity(log_bc: ArrayLike, exponent: float = 1.0) -> NDArray[np.float64]:
+    """Return sqrt(1 - BC^exponent) from ln BC, without cancellation for close distributions."""
+    return np.asarray(np.sqrt(-np.expm1(exponent * np.asarray(log_bc, dtype=np.float64))))
+
+
+def hellinger(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    """Return the Hellinger distance of Dirichlet distributions, shape (..., k) to (...).
+
+    H(a, b) = sqrt(1 - BC(a, b)); D, section 3; book: `def-hellinger`. Relative error below 1e-13
+    for neighbouring posteriors of up to 10^12 records. Raises ValueError or TypeError for
+    parameters that are not positive and finite, or whose last axes differ.
+
+    >>> round(float(hellinger([51, 51], [52, 50])), 12)
+    0.070275628559
+    """
+    return distance_from_log_affinity(log_affinity(a, b))
+
+
+def affinity_exponent(metric: str, total: float) -> float:
+    """Return kappa such that the metric is sqrt(1 - BC^kappa) on posteriors of that total.
+
+    1 for "hellinger"; 1/ln(total) for "published", the distance behind the printed curves.
+    Raises ValueError for another name, and for "published" unless the total exceeds 1.
+    """
+    _validate.choice("metric", metric, METRICS)
+    if metric == "hellinger":
+        return 1.0
+    if total <= 1.0:
+        raise ValueError(f"the published metric needs a parameter total above 1, got {total!r}")
+    return float(1.0 / np.log(total))
+
+
+def hellinger_published(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    """Return the distance behind the published curves, which is not the one the papers define.
+
+    Their log generalised Beta function divides by ln(sum) where lnGamma(sum) belongs as a
+    subtraction; with equal totals N this gives sqrt(1 - BC^(1/ln N)). Book:
+    `def-published-metric`. For unequal totals the slip is followed literally and the square is
+    cut to [0, 1]. Use it only to rebuild published figures. Shapes and errors as `hellinger`.
+
+    >>> round(float(hellinger_published([51, 51], [52, 50])), 12)
+    0.032709299799
+    """
+    first, second = _parameters(a, b)
+    step = second - first
+    totals = np.broadcast_to(first.sum(axis=-1), step.shape[:-1])
+    if np.any(totals <= 1.0) or np.any(totals + step.sum(axis=-1) <= 1.0):
+        raise ValueError("the published metric needs a parameter total above 1")
+    equal = np.abs(step.sum(axis=-1)) <= 1e-9 * totals
+    stable = affinity_by_step(first, step).sum(axis=-1) / np.log(totals)
+    log_bc = np.where(equal, stable, _slipped_log_affinity(first, second))
+    return np.asarray(np.sqrt(np.clip(-np.expm1(log_bc), 0.0, 1.0)))
+
+
+def _slipped_log_affinity(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_beta(parameters: NDArray[np.float64]) -> NDArray[Any]:
+        return np.asarray(gammaln(parameters).sum(-1) / np.log(parameters.sum(-1)))
+
+    return np.asarray(log_beta((a + b) / 2) - (log_beta(a) + log_beta(b)) / 2)

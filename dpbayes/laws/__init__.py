@@ -1,0 +1,1 @@
+"""Exact output distributions: what a mechanism returns, and with which probability."""

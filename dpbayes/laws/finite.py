@@ -1,0 +1,152 @@
+"""An exact law by enumeration: every output listed with its probability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from dpbayes import _validate
+from dpbayes.divergences import (
+    Metric,
+    affinity_by_step,
+    distance_from_log_affinity,
+    hellinger,
+)
+
+_SAME_DISTANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class FiniteLaw:
+    """The distribution of a released histogram, listed output by output.
+
+    `outputs` (N, k) are released counts, `log_probabilities` (N,) their natural logarithms. The
+    released posterior is prior + output; distances are taken to prior + counts. `mass_outside`
+    bounds the probability of all outputs that are not listed (0 for a complete law), so that
+    every expectation of a distance in [0, 1] is right within `mass_outside`.
+    Book: `def-law`.
+    """
+
+    prior: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    outputs: NDArray[np.int64]
+    log_probabilities: NDArray[np.float64]
+    mass_outside: float = 0.0
+    _distances: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("outputs", "log_probabilities"):
+            object.__setattr__(self, name, _validate.frozen(getattr(self, name)))
+        if self.outputs.shape != (self.log_probabilities.size, self.prior.size):
+            raise ValueError(
+                f"outputs must have shape ({self.log_probabilities.size}, {self.prior.size}), "
+                f"got {self.outputs.shape}"
+            )
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Probability of each output, shape (N,)."""
+        return np.asarray(_validate.frozen(np.exp(self.log_probabilities)))
+
+    @cached_property
+    def distances(self) -> NDArray[np.float64]:
+        """Hellinger distance of each output's posterior to the true one, shape (N,)."""
+        if self._distances is not None:
+            return np.asarray(_validate.frozen(self._distances))
+        return np.asarray(_validate.frozen(self._hellinger()))
+
+    def _hellinger(self) -> NDArray[np.float64]:
+        return distance_from_log_affinity(
+            log_affinity_of_outputs(self.prior, self.counts, self.outputs)
+        )
+
+    def _distances_by(self, metric: Metric) -> NDArray[np.float64]:
+        if metric is hellinger:
+            return self.distances
+        return np.asarray(metric(self.prior + self.counts, self.prior + self.outputs))
+
+    def expectation(self, values: ArrayLike) -> float:
+        """Return the mean of one value per output, shape (N,)."""
+        return float(np.dot(self.probabilities, np.asarray(values, dtype=np.float64)))
+
+    def mean_distance(self, metric: Metric = hellinger) -> float:
+        """Return the expected distance between released and true posterior."""
+        return self.expectation(self._distances_by(metric))
+
+    def distance_distribution(
+        self, metric: Metric = hellinger
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the distinct distances, increasing, and the probability of each."""
+        distances = self._distances_by(metric)
+        order = np.argsort(distances, kind="stable")
+        ranked = distances[order]
+        starts = np.flatnonzero(np.diff(ranked, prepend=-1.0) > _SAME_DISTANCE)
+        return ranked[starts], np.add.reduceat(self.probabilities[order], starts)
+
+    def quantile(self, q: float, metric: Metric = hellinger) -> float:
+        """Return the smallest distance c with P(distance <= c) >= q, for q in [0, 1]."""
+        level = _validate.closed_unit("q", q)
+        distances, masses = self.distance_distribution(metric)
+        cumulative = np.cumsum(masses)
+        # Rounding in the sum may leave the last value just below 1.
+        index = np.searchsorted(cumulative, level * (1.0 - 1e-15) * cumulative[-1])
+        return float(distances[min(int(index), distances.size - 1)])
+
+    def probability(self, counts_out: ArrayLike) -> float:
+        """Return the probability that exactly these counts, shape (k,), are released."""
+        wanted = _validate.counts("counts_out", counts_out)
+        if wanted.size != self.prior.size:
+            raise ValueError(f"counts_out must have {self.prior.size} entries, got {wanted.size}")
+        return float(self.probabilities[np.all(self.outputs == wanted, axis=1)].sum())
+
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        """Return `size` independent released histograms, shape (size, k), for experiments.
+
+        `rng` is a seeded numpy generator; releases of real data go through `dpbayes.release`.
+        """
+        generator = _validate.generator("rng", rng)
+        draws = generator.random(_validate.integer("size", size, minimum=0))
+        rows = np.searchsorted(self._cumulative, draws * self._cumulative[-1], side="right")
+        return np.asarray(self.outputs[np.minimum(rows, len(self.outputs) - 1)])
+
+    @cached_property
+    def _cumulative(self) -> NDArray[np.float64]:
+        return np.cumsum(self.probabilities)
+
+
+def log_affinity_of_outputs(
+    prior: NDArray[np.float64], counts: NDArray[np.int64], outputs: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return ln BC between prior + counts and prior + each output, shape (N,).
+
+    Works from whole steps, so nothing is lost however large the counts are. Outputs whose total
+    differs from that of the counts are compared with their own total.
+    """
+    start = prior + counts
+    columns = (_by_value(float(start[i]), outputs[:, i] - counts[i]) for i in range(counts.size))
+    result = np.zeros(len(outputs))
+    for column in columns:
+        result += column
+    excess = outputs.sum(axis=1) - counts.sum()
+    if np.any(excess):
+        result -= _by_value(float(start.sum()), excess)
+    return np.minimum(result, 0.0)
+
+
+def _by_value(start: float, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+    # Columns of an enumeration repeat few values: evaluate psi once for each.
+    low, high = int(steps.min()), int(steps.max())
+    if high - low < steps.size:
+        table = affinity_by_step(start, np.arange(low, high + 1))
+        return np.asarray(table[steps - low])
+    return affinity_by_step(start, steps)
+
+
+def normalised(log_weights: NDArray[Any]) -> NDArray[np.float64]:
+    """Return log-probabilities proportional to exp(log_weights)."""
+    return np.asarray(log_weights - logsumexp(log_weights))

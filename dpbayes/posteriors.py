@@ -1,0 +1,129 @@
+"""Prior and counts give a posterior; all histograms of n records give the candidate set R."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes import _validate
+
+LARGEST_ENUMERATION = 50_000_000
+"""Candidate sets with more numbers (rows times categories) than this are not enumerated."""
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """A Beta (k = 2) or Dirichlet posterior, given by its concentration parameters of shape (k,).
+
+    Book: `def-posterior`. Raises ValueError or TypeError unless there are at least two positive,
+    finite parameters.
+
+    >>> Posterior([6.0, 4.0]).mean
+    array([0.6, 0.4])
+    """
+
+    concentration: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        checked = _validate.positive_vector("concentration", self.concentration)
+        object.__setattr__(self, "concentration", checked)
+
+    @property
+    def k(self) -> int:
+        """Number of categories."""
+        return int(self.concentration.size)
+
+    @property
+    def total(self) -> float:
+        """Sum of the concentration parameters."""
+        return float(self.concentration.sum())
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Posterior mean of the category probabilities, shape (k,)."""
+        return self.concentration / self.total
+
+
+def posterior(counts: ArrayLike, prior: ArrayLike) -> Posterior:
+    """Return the posterior of counts under a Dirichlet prior: concentration = prior + counts.
+
+    Source: D, section 2 (`bysInfer`); book: `def-posterior`. `counts` are whole, non-negative
+    numbers of shape (k,), `prior` positive numbers of the same shape, k at least 2.
+
+    >>> posterior([50, 50], [1, 1]).concentration
+    array([51., 51.])
+    """
+    whole, parameters = _validate.counts_and_prior(counts, prior)
+    return Posterior(parameters + whole)
+
+
+def number_of_candidates(n: int, k: int) -> int:
+    """Return |R| = C(n+k-1, k-1), the number of histograms of n records over k categories.
+
+    Source: D, section 4.2 (printed as C(n+1, m-1), which is right for k = 2 only); book:
+    `thm-candidates`. `n` at least 0, `k` at least 2.
+
+    >>> number_of_candidates(300, 3)
+    45451
+    """
+    size = _validate.integer("n", n, minimum=0)
+    categories = _validate.integer("k", k, minimum=2)
+    return math.comb(size + categories - 1, categories - 1)
+
+
+def compositions(n: int, k: int) -> NDArray[np.int64]:
+    """Return every histogram of n records over k categories, in lexicographic order.
+
+    Shape (C(n+k-1, k-1), k), read-only. Raises ValueError where the table would hold more than
+    `LARGEST_ENUMERATION` numbers.
+
+    >>> compositions(2, 2)
+    array([[0, 2],
+           [1, 1],
+           [2, 0]])
+    """
+    rows = number_of_candidates(n, k)
+    if rows * k > LARGEST_ENUMERATION:
+        raise ValueError(
+            f"n = {n} records over k = {k} categories have {rows} histograms; at most "
+            f"{LARGEST_ENUMERATION // k} can be enumerated"
+        )
+    return _compositions(int(n), int(k))
+
+
+@lru_cache(maxsize=8)
+def _compositions(n: int, k: int) -> NDArray[np.int64]:
+    columns: list[NDArray[np.int64]] = []
+    rest = np.array([n], dtype=np.int64)
+    for _ in range(k - 1):
+        branches = rest + 1
+        starts = np.cumsum(branches) - branches
+        value = np.arange(branches.sum(), dtype=np.int64) - np.repeat(starts, branches)
+        columns = [np.repeat(column, branches) for column in columns]
+        columns.append(value)
+        rest = np.repeat(rest, branches) - value
+    columns.append(rest)
+    return np.asarray(_validate.frozen(np.column_stack(columns)))
+
+
+def neighbours(counts: ArrayLike) -> NDArray[np.int64]:
+    """Return every histogram that one replaced record turns `counts` into, shape (m, k).
+
+    Replacing a record moves one unit from a category that has one to another category, so
+    m = (number of non-empty categories) times (k - 1). Book: `def-neighbours`.
+
+    >>> neighbours([2, 0])
+    array([[1, 1]])
+    """
+    whole = _validate.counts("counts", counts)
+    k = whole.size
+    source, target = np.nonzero((whole > 0)[:, None] & ~np.eye(k, dtype=bool))
+    moved = np.repeat(whole[None, :], source.size, axis=0)
+    rows = np.arange(source.size)
+    moved[rows, source] -= 1
+    moved[rows, target] += 1
+    return moved

@@ -1,0 +1,281 @@
+"""How far one replaced record can move the posterior: local, global and smooth sensitivity.
+
+Every value is the Hellinger distance of two neighbouring posteriors and comes with the pair of
+histograms that attains it. The closed forms rest on phi(a) = psi(a, a + 1): moving one record
+from category i to category j changes ln BC by phi(a_i - 1) + phi(a_j); phi is increasing and
+concave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes import _validate
+from dpbayes.divergences import (
+    METRICS,
+    affinity_exponent,
+    distance_from_log_affinity,
+    one_step_affinity,
+)
+
+FORMS = ("reciprocal", "exponential")
+DISTANCES = ("hamming", "l1")
+
+_HISTOGRAM_UNITS = {"hamming": 1.0, "l1": 2.0}
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """A sensitivity and the pair of neighbouring histograms, shape (k,) each, that attains it.
+
+    `value` lies in (0, 1]. For a smooth sensitivity `records_away` is the number of replaced
+    records between the histogram it was asked for and the first of the pair; it is 0 otherwise.
+    """
+
+    value: float
+    witness: tuple[NDArray[np.int64], NDArray[np.int64]] = field(compare=False)
+    records_away: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.value <= 1.0:
+            raise ValueError(f"a sensitivity lies in (0, 1], got {self.value!r}")
+
+
+def _checked(
+    counts: ArrayLike, prior: ArrayLike, metric: str
+) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+    x, alpha = _validate.counts_and_prior(counts, prior)
+    _validate.choice("metric", metric, METRICS)
+    if x.sum() < 1:
+        raise ValueError("counts must hold at least 1 record: an empty data set has no neighbour")
+    return x, alpha, affinity_exponent(metric, float(alpha.sum() + x.sum()))
+
+
+def _moved(x: NDArray[np.int64], source: int, target: int) -> NDArray[np.int64]:
+    neighbour = x.copy()
+    neighbour[source] -= 1
+    neighbour[target] += 1
+    return neighbour
+
+
+def _pair(
+    x: NDArray[np.int64], source: int, target: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return (
+        np.asarray(_validate.frozen(x.copy())),
+        np.asarray(_validate.frozen(_moved(x, source, target))),
+    )
+
+
+def _move_affinities(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+    # Entry (i, j): ln BC between x and x with one record moved from i to j; +inf if impossible.
+    a = alpha + x
+    leaving = np.full(a.shape, np.inf)
+    leaving[x > 0] = one_step_affinity(a[x > 0] - 1.0)
+    table = leaving[:, None] + one_step_affinity(a)[None, :]
+    np.fill_diagonal(table, np.inf)
+    return np.asarray(table)
+
+
+def local_sensitivity(
+    counts: ArrayLike, prior: ArrayLike, metric: str = "hellinger"
+) -> Sensitivity:
+    """Return LS(x), the largest distance between the posterior of x and that of a neighbour.
+
+    LS(x)^2 = max over i != j with x_i >= 1 of -expm1(phi(a_i - 1) + phi(a_j)), a = prior + x.
+    Source: D, section 4.2.2 with the reduction to r = BI(x) of section 7.1; book: `def-local`.
+    `counts` (k,) hold at least one record. `metric` is "hellinger" or "published".
+
+    >>> round(local_sensitivity([50, 50], [1, 1]).value, 12)
+    0.070275628559
+    """
+    x, alpha, exponent = _checked(counts, prior, metric)
+    table = _move_affinities(x, alpha)
+    source, target = np.unravel_index(np.argmin(table), table.shape)
+    value = float(distance_from_log_affinity(table[source, target], exponent))
+    return Sensitivity(value, _pair(x, int(source), int(target)))
+
+
+def global_sensitivity(n: int, prior: ArrayLike, metric: str = "hellinger") -> Sensitivity:
+    """Return GS, the largest local sensitivity over all histograms of n >= 1 records.
+
+    It is attained in a corner: the record leaves a category that held no other and enters an
+    empty one, so for k >= 3 the two smallest prior parameters decide; for k = 2 the other n - 1
+    records must sit in one of the two. Source: D, section 4.2.1; book: `thm-global`.
+
+    >>> round(global_sensitivity(100, [1, 1]).value, 12)
+    0.338939760898
+    """
+    size = _validate.integer("n", n, minimum=1)
+    alpha = _validate.prior("prior", prior)
+    corners = _corners(size, alpha)
+    sensitivities = [local_sensitivity(corner, alpha, metric) for corner in corners]
+    return max(sensitivities, key=lambda sensitivity: sensitivity.value)
+
+
+def _corners(n: int, alpha: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+    if alpha.size == 2:
+        return [np.array([1, n - 1]), np.array([n, 0]), np.array([n - 1, 1]), np.array([0, n])]
+    order = np.argsort(alpha, kind="stable")
+    corners = []
+    for first in (0, 1):
+        corner = np.zeros(alpha.size, dtype=np.int64)
+        corner[order[-1]] = n - 1
+        corner[order[first]] += 1
+        corners.append(corner)
+    return corners
+
+
+def smooth_sensitivity(
+    counts: ArrayLike,
+    prior: ArrayLike,
+    gamma: float = 1.0,
+    form: str = "reciprocal",
+    distance: str = "hamming",
+    metric: str = "hellinger",
+) -> Sensitivity:
+    """Return S(x) = max over histograms x'' of F(LS(x''), d(x, x'')), in O(k^2) whatever n is.
+
+    F = 1/(1/LS + gamma d) for form "reciprocal" (D, Definition 3; book: `def-smooth`) and
+    F = LS exp(-gamma d) for "exponential" (A, equation 1; book: `def-smooth-exponential`). d counts
+    replaced records ("hamming") or is the l1 distance of histograms ("l1"), twice as much.
+    `gamma` is positive. The witness is the maximising x'' with its own worst neighbour.
+
+    >>> round(smooth_sensitivity([50, 50], [1, 1]).value, 12)
+    0.070275628559
+    """
+    x, alpha, exponent = _checked(counts, prior, metric)
+    rate = _validate.positive("gamma", gamma)
+    _validate.choice("form", form, FORMS)
+    unit = _HISTOGRAM_UNITS[_validate.choice("distance", distance, DISTANCES)]
+    drains = _drains_two(x, alpha) if x.size == 2 else _drains(x, alpha)
+    local = distance_from_log_affinity(drains.affinity, exponent)
+    values = _smoothed(local, rate * unit * drains.records.astype(np.float64), form)
+    best = int(np.argmax(values))
+    histogram = drains.histogram(x, best)
+    pair = _pair(histogram, int(drains.source[best]), int(drains.target[best]))
+    return Sensitivity(float(values[best]), pair, int(drains.records[best]))
+
+
+def _smoothed(
+    local: NDArray[np.float64], penalty: NDArray[np.float64], form: str
+) -> NDArray[np.float64]:
+    if form == "reciprocal":
+        return np.asarray(1.0 / (1.0 / local + penalty))
+    return np.asarray(local * np.exp(-penalty))
+
+
+def profile(
+    n: int,
+    prior: ArrayLike,
+    smooth: bool = False,
+    gamma: float = 1.0,
+    form: str = "reciprocal",
+    distance: str = "hamming",
+    metric: str = "hellinger",
+) -> NDArray[np.float64]:
+    """Return LS, or S when `smooth`, of (x, n - x) for x = 0 … n at once, in O(n); k = 2.
+
+    Source: D, Figure 1; book: `fig-sensitivity`. Entry x equals `local_sensitivity` or
+    `smooth_sensitivity` at that histogram; arguments as there, with n at least 1.
+
+    >>> profile(2, [1, 1]).round(6)
+    array([0.408607, 0.408607, 0.408607])
+    """
+    size = _validate.integer("n", n, minimum=1)
+    alpha = _validate.prior("prior", prior, 2)
+    rate = _validate.positive("gamma", gamma)
+    _validate.choice("form", form, FORMS)
+    unit = _HISTOGRAM_UNITS[_validate.choice("distance", distance, DISTANCES)]
+    exponent = affinity_exponent(metric, float(alpha.sum() + size))
+    local = _local_profile(size, alpha, exponent)
+    if not smooth:
+        return local
+    at = np.arange(size + 1)
+    ends = [np.full_like(at, end) for end in (0, min(1, size), max(size - 1, 0), size)]
+    steps = [at, np.minimum(at + 1, size), np.maximum(at - 1, 0)]
+    values = [
+        _smoothed(local[there], rate * unit * np.abs(at - there), form) for there in steps + ends
+    ]
+    return np.asarray(np.max(values, axis=0))
+
+
+def _local_profile(n: int, alpha: NDArray[np.float64], exponent: float) -> NDArray[np.float64]:
+    # step[x]: ln BC between (x, n - x) and (x + 1, n - x - 1).
+    x = np.arange(n, dtype=np.float64)
+    step = one_step_affinity(alpha[0] + x) + one_step_affinity(alpha[1] + n - 1 - x)
+    padded = np.concatenate(([0.0], step, [0.0]))
+    return distance_from_log_affinity(np.minimum(padded[:-1], padded[1:]), exponent)
+
+
+@dataclass(frozen=True)
+class _Drains:
+    """Candidate maximisers: cells i and j give up `from_source` and `from_target` records.
+
+    What they give up lands in a third cell (k >= 3) or in the other one (k = 2, where the two
+    numbers are the signed changes); after that one record moves from i to j.
+    """
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    from_source: NDArray[np.int64]
+    from_target: NDArray[np.int64]
+    records: NDArray[np.int64]
+    affinity: NDArray[np.float64]
+
+    def histogram(self, x: NDArray[np.int64], row: int) -> NDArray[np.int64]:
+        result = x.copy()
+        i, j = self.source[row], self.target[row]
+        result[i] -= self.from_source[row]
+        result[j] -= self.from_target[row]
+        missing = int(x.sum() - result.sum())
+        if missing != 0:
+            others = [c for c in range(x.size) if c not in (i, j)]
+            result[max(others, key=lambda c: int(x[c]))] += missing
+        return result
+
+
+def _drains(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> _Drains:
+    # LS along a draining segment is extremal at its ends, so each cell gives up nothing or all it
+    # can: the source keeps the one record that moves. An empty source first receives that record,
+    # from the target if the target gives anything, else from a third cell.
+    i, j = np.nonzero(~np.eye(x.size, dtype=bool))
+    empty = x[i] == 0
+    nothing = np.zeros_like(i)
+    from_source = np.where(empty, -1, x[i] - 1)
+    some_target = np.minimum(x[j], 1)
+    plans = [(np.where(empty, -1, nothing), t) for t in (nothing, some_target, x[j])]
+    plans += [(from_source, t) for t in (nothing, x[j])]
+    s = np.concatenate([plan[0] for plan in plans])
+    t = np.concatenate([plan[1] for plan in plans])
+    i, j = np.tile(i, len(plans)), np.tile(j, len(plans))
+    elsewhere = x.sum() - x[i] - x[j]
+    possible = (s >= 0) | (t >= 1) | (elsewhere >= 1)
+    i, j, s, t = i[possible], j[possible], s[possible], t[possible]
+    records = np.maximum(s, 0) + t
+    records = np.where(s < 0, np.maximum(records, 1), records)
+    affinity = one_step_affinity(alpha[i] + (x[i] - s - 1)) + one_step_affinity(
+        alpha[j] + (x[j] - t)
+    )
+    return _Drains(i, j, s, t, records, affinity)
+
+
+def _drains_two(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> _Drains:
+    n = int(x.sum())
+    first = np.array([x[0], x[0] - 1, x[0] + 1, 0, 1, n - 1, n])
+    first = np.unique(first[(first >= 0) & (first <= n)])
+    there = np.tile(np.column_stack((first, n - first)), (2, 1))
+    source = np.repeat([0, 1], first.size)
+    rows = np.arange(source.size)
+    possible = there[rows, source] > 0
+    there, source = there[possible], source[possible]
+    target, rows = 1 - source, np.arange(source.size)
+    affinity = one_step_affinity(alpha[source] + (there[rows, source] - 1)) + one_step_affinity(
+        alpha[target] + there[rows, target]
+    )
+    change = x[None, :] - there
+    records = np.abs(change[:, 0])
+    return _Drains(source, target, change[rows, source], change[rows, target], records, affinity)
