@@ -1,0 +1,63 @@
+"""Which notebooks a build runs, and with which values of their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from dpbayes.notebooks.parameters import Parameter, chosen, declared, load
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A notebook of the book: its name, its file, its parameters and their values in this build."""
+
+    name: str
+    path: Path
+    parameters: Mapping[str, Parameter]
+    values: Mapping[str, Any]
+
+
+def plan(notebooks: Path, overrides_file: Path) -> list[Planned]:
+    """Return every notebook below a folder with its values, or raise ValueError for a bad override.
+
+    The overrides file maps a notebook's name to values of some of its parameters; an unknown
+    notebook, an unknown parameter, a wrong type or a value out of range is refused.
+    """
+    overrides = read_overrides(overrides_file)
+    paths = {
+        path.relative_to(notebooks).with_suffix("").as_posix(): path
+        for path in sorted(notebooks.rglob("*.ipynb"))
+        if ".ipynb_checkpoints" not in path.parts
+    }
+    for name in overrides:
+        if name not in paths:
+            known = "\n".join(f"  {known}" for known in paths)
+            raise ValueError(
+                f"{overrides_file.name}: no notebook {name!r}; the notebooks are\n{known}"
+            )
+    return [planned(name, path, overrides.get(name) or {}) for name, path in paths.items()]
+
+
+def planned(name: str, path: Path, overrides: Mapping[str, Any]) -> Planned:
+    """Return one notebook with its values."""
+    try:
+        parameters = declared(load(path))
+    except (ValueError, TypeError, SyntaxError) as error:
+        raise ValueError(f"{name}: {error}") from error
+    return Planned(name, path, parameters, chosen(name, parameters, overrides))
+
+
+def read_overrides(path: Path) -> dict[str, Any]:
+    """Return the overrides file as a mapping; no file and an empty file change nothing."""
+    content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if content is None:
+        return {}
+    if not isinstance(content, dict) or not all(
+        values is None or isinstance(values, dict) for values in content.values()
+    ):
+        raise ValueError(f"{path.name} must map notebook names to 'parameter: value' lines")
+    return content

@@ -1,0 +1,210 @@
+"""The parameters of a notebook: read from its first code cell, checked before anything runs.
+
+A notebook declares them in the cell tagged ``parameters``, one annotated line each::
+
+    n: int = 100  # records, >= 1
+    epsilon: float = 1.0  # privacy budget, > 0
+    delta: float = 0.05  # probability, in (0, 1)
+    sizes: list[int] = [10, 100]  # records on the axis, >= 1
+
+The annotation gives the type. A comparison or an interval (``in [0, 1)``) in the comment gives the
+range, which for a list holds for every element.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import math
+import re
+import tokenize
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+NUMBER = r"[-+]?(?:inf|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
+COMPARISON = re.compile(rf"(>=|<=|≥|≤|>|<)\s*({NUMBER})")
+INTERVAL = re.compile(rf"\bin\s*([\[(])\s*({NUMBER})\s*,\s*({NUMBER})\s*([\])])")
+SCALARS: dict[str, type] = {"int": int, "float": float, "bool": bool, "str": str}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One side of a range: the operator and the limit."""
+
+    operator: str
+    limit: float
+
+    def holds(self, value: float) -> bool:
+        """Say whether a number keeps to this side of the range."""
+        return {
+            ">": value > self.limit,
+            ">=": value >= self.limit,
+            "<": value < self.limit,
+            "<=": value <= self.limit,
+        }[self.operator]
+
+    def __str__(self) -> str:
+        return f"{self.operator} {self.limit:g}"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One declared parameter: its name, type, default, and the words of its comment."""
+
+    name: str
+    type: str
+    default: Any
+    meaning: str = ""
+    bounds: tuple[Bound, ...] = ()
+
+    def __str__(self) -> str:
+        note = f"  # {self.meaning}" if self.meaning else ""
+        return f"{self.name}: {self.type} = {self.default!r}{note}"
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Return a notebook's JSON, or raise ValueError that names the file."""
+    if not path.is_file():
+        raise ValueError(f"no notebook at {path}")
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        notebook["cells"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is not a notebook: {error}") from error
+    return dict(notebook)
+
+
+def source_of(cell: Mapping[str, Any]) -> str:
+    """Return a cell's text, whether the file keeps it as one string or as lines."""
+    source = cell["source"]
+    return source if isinstance(source, str) else "".join(source)
+
+
+def declared(notebook: Mapping[str, Any]) -> dict[str, Parameter]:
+    """Return the parameters of a notebook by name, in the order of its ``parameters`` cell."""
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code" and "parameters" in cell["metadata"].get("tags", []):
+            return read_declarations(source_of(cell))
+    return {}
+
+
+def read_declarations(source: str) -> dict[str, Parameter]:
+    """Return the parameters declared by the lines of a parameters cell."""
+    comments = {
+        token.start[0]: token.string.lstrip("# ").strip()
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type == tokenize.COMMENT
+    }
+    found: dict[str, Parameter] = {}
+    for statement in ast.parse(source).body:
+        if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
+            line = ast.unparse(statement)
+            raise ValueError(f"a parameter is declared as 'name: type = value', got {line!r}")
+        name, kind = statement.target.id, ast.unparse(statement.annotation)
+        meaning = comments.get(statement.end_lineno or statement.lineno, "")
+        default = ast.literal_eval(statement.value) if statement.value else None
+        parameter = Parameter(name, kind, default, meaning, read_bounds(meaning))
+        found[name] = Parameter(name, kind, check(parameter, default), meaning, parameter.bounds)
+    return found
+
+
+def read_bounds(meaning: str) -> tuple[Bound, ...]:
+    """Return the range that a comment states, as its sides."""
+    plain = {"≥": ">=", "≤": "<="}
+    sides = [
+        Bound(plain.get(operator, operator), float(limit))
+        for operator, limit in COMPARISON.findall(meaning)
+    ]
+    for left, low, high, right in INTERVAL.findall(meaning):
+        sides.append(Bound(">=" if left == "[" else ">", float(low)))
+        sides.append(Bound("<=" if right == "]" else "<", float(high)))
+    return tuple(sides)
+
+
+def check(parameter: Parameter, value: Any) -> Any:
+    """Return the value in the parameter's type, or raise for a wrong type or range."""
+    converted = _convert(value, parameter.type, parameter)
+    for item in converted if isinstance(converted, list) else [converted]:
+        for bound in parameter.bounds:
+            if isinstance(item, (int, float)) and not bound.holds(item):
+                allowed = " and ".join(map(str, parameter.bounds))
+                raise ValueError(f"{parameter.name} must be {allowed}, got {item!r}")
+    return converted
+
+
+def _convert(value: Any, kind: str, parameter: Parameter) -> Any:
+    alternatives = [part.strip() for part in kind.split("|")]
+    if value is None and "None" in alternatives:
+        return None
+    for alternative in alternatives:
+        if alternative.startswith("list[") and isinstance(value, (list, tuple)):
+            return [_convert(item, alternative[5:-1], parameter) for item in value]
+        wanted = SCALARS.get(alternative)
+        if wanted is float and type(value) in (int, float) and math.isfinite(value):
+            return float(value)
+        if wanted is not None and type(value) is wanted and wanted is not float:
+            return value
+    raise TypeError(
+        f"{parameter.name} must be {parameter.type}, got {value!r} ({type(value).__name__})"
+    )
+
+
+def parse(parameter: Parameter, text: str) -> Any:
+    """Return the value written on the command line, checked against the parameter."""
+    if "str" in [part.strip() for part in parameter.type.split("|")]:
+        return check(parameter, text)
+    plain = {"true": "True", "false": "False", "null": "None", "none": "None"}
+    try:
+        value = ast.literal_eval(plain.get(text.strip().lower(), text.strip()))
+    except (ValueError, SyntaxError) as error:
+        raise ValueError(
+            f"{parameter.name} must be {parameter.type}, got {text!r}, which cannot be read"
+        ) from error
+    if parameter.type.startswith("list[") and not isinstance(value, (list, tuple)):
+        value = [value]
+    return check(parameter, value)
+
+
+def chosen(
+    name: str, parameters: Mapping[str, Parameter], overrides: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the value of every parameter, refusing names that the notebook does not declare."""
+    unknown = [given for given in overrides if given not in parameters]
+    if unknown:
+        raise ValueError(f"{name} has no parameter {unknown[0]!r}; {allowed(parameters)}")
+    try:
+        return {
+            key: check(parameter, overrides[key]) if key in overrides else parameter.default
+            for key, parameter in parameters.items()
+        }
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{name}: {error}; {allowed(parameters)}") from error
+
+
+def chosen_from_text(
+    name: str, parameters: Mapping[str, Parameter], assignments: list[str]
+) -> dict[str, Any]:
+    """Return every parameter's value, given ``name=value`` words from the command line."""
+    overrides: dict[str, Any] = {}
+    for assignment in assignments:
+        key, equals, text = assignment.partition("=")
+        if not equals:
+            raise ValueError(f"a parameter is given as name=value, got {assignment!r}")
+        if key not in parameters:
+            raise ValueError(f"{name} has no parameter {key!r}; {allowed(parameters)}")
+        try:
+            overrides[key] = parse(parameters[key], text)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"{name}: {error}; {allowed(parameters)}") from error
+    return chosen(name, parameters, overrides)
+
+
+def allowed(parameters: Mapping[str, Parameter]) -> str:
+    """Return the list of what may be given, one parameter a line."""
+    if not parameters:
+        return "it has no parameters"
+    lines = "\n".join(f"  {parameter}" for parameter in parameters.values())
+    return f"its parameters and their defaults are\n{lines}"

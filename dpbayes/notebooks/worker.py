@@ -1,0 +1,39 @@
+"""A process that runs notebooks one after the other, as told on its standard input.
+
+One JSON object a line comes in (the fields of a Job); progress and the outcome go out the same way::
+
+    {"cell": 3, "of": 9}    {"done": true}    {"failure": "tables/x: the code cell ..."}
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+from dpbayes.notebooks.execute import Job, NotebookFailure, execute
+
+
+def serve(orders: TextIO, answers: TextIO) -> None:
+    """Run each notebook ordered, answering with progress and one outcome each."""
+
+    def answer(**fields: Any) -> None:
+        answers.write(json.dumps(fields) + "\n")
+        answers.flush()
+
+    for line in orders:
+        order = json.loads(line)
+        job = Job(order["name"], Path(order["notebook"]), order["values"], Path(order["stage"]))
+        try:
+            execute(job, lambda index, total: answer(cell=index, of=total))
+        except NotebookFailure as failure:
+            answer(failure=str(failure))
+        except Exception as error:  # papermill's own trouble: a missing kernel, a dead kernel
+            answer(failure=f"{job.name}: {type(error).__name__}: {error}")
+        else:
+            answer(done=True)
+
+
+if __name__ == "__main__":
+    serve(sys.stdin, sys.stdout)
