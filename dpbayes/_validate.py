@@ -109,9 +109,9 @@ def _whole(name: str, array: NDArray[Any]) -> NDArray[np.int64]:
             raise ValueError(f"{name} must be finite whole numbers, got {_first_bad(array)!r}")
         broken = (array != np.floor(array)) | (np.abs(array) > _LARGEST_EXACT_FLOAT)
         if np.any(broken):
-            raise ValueError(f"{name} must be whole numbers, got {array[broken].flat[0]!r}")
+            raise ValueError(f"{name} must be whole numbers, got {array[broken].item(0)!r}")
     if np.any(array < 0):
-        raise ValueError(f"{name} must be at least 0, got {array[array < 0].flat[0]!r}")
+        raise ValueError(f"{name} must be at least 0, got {array[array < 0].item(0)!r}")
     if np.any(array > 2**62):
         raise ValueError(f"{name} must be at most 2^62, got {array.max()!r}")
     return frozen(array.astype(np.int64))
@@ -119,8 +119,8 @@ def _whole(name: str, array: NDArray[Any]) -> NDArray[np.int64]:
 
 def _first_bad(array: NDArray[Any]) -> Any:
     if np.issubdtype(array.dtype, np.complexfloating):
-        return array.flat[0]
-    return array[~np.isfinite(array)].flat[0]
+        return array.item(0)
+    return array[~np.isfinite(array)].item(0)
 
 
 def positive_vector(name: str, value: ArrayLike, size: int | None = None) -> NDArray[np.float64]:
@@ -141,7 +141,7 @@ def positive_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
     if np.issubdtype(array.dtype, np.complexfloating) or not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must be finite, got {_first_bad(array)!r}")
     if np.any(array <= 0):
-        raise ValueError(f"{name} must be positive and finite, got {array[array <= 0].flat[0]!r}")
+        raise ValueError(f"{name} must be positive and finite, got {array[array <= 0].item(0)!r}")
     return frozen(array.astype(np.float64))
 
 

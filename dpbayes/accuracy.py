@@ -31,7 +31,8 @@ def laplace_step_probability(
     if t.dtype == np.bool_ or not np.issubdtype(t.dtype, np.integer):
         raise TypeError(f"step must be whole numbers, got dtype {t.dtype}")
     one_side = 0.5 * -np.expm1(-1.0 / b)
-    return np.asarray(np.where(t >= 0, one_side * np.exp(-t / b), one_side * np.exp((t + 1) / b)))
+    whole_steps_from_zero = np.where(t >= 0, t, -(t + 1))
+    return np.asarray(one_side * np.exp(-whole_steps_from_zero / b))
 
 
 def split(n: int, proportions: ArrayLike) -> NDArray[np.int64]:

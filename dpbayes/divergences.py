@@ -80,17 +80,19 @@ def affinity_by_step(a: ArrayLike, step: ArrayLike) -> NDArray[np.float64]:
     start, move = np.broadcast_arrays(
         np.asarray(a, dtype=np.float64), np.asarray(step, dtype=np.float64)
     )
+    shape = start.shape
+    start, move = np.atleast_1d(start), np.atleast_1d(move)
     d = np.abs(move) * 0.5
     m = start + move * 0.5
     small = np.minimum(start, start + move) < _SERIES_FROM
     if not small.any():
-        return _psi_large(m, d)
+        return _psi_large(m, d).reshape(shape)
     if small.all():
-        return _psi_small(m, d)
+        return _psi_small(m, d).reshape(shape)
     result = np.empty(start.shape)
     result[~small] = _psi_large(m[~small], d[~small])
     result[small] = _psi_small(m[small], d[small])
-    return result
+    return result.reshape(shape)
 
 
 def one_step_affinity(a: ArrayLike) -> NDArray[np.float64]:

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import dpbayes as dp
+
+# D, Tables 1 and 2, at epsilon = 1; the paper cuts digits off instead of rounding.
+TABLE_ONE = {
+    2.0: [0.19673467014, 0.11932560927, 0.07237464051],
+    1.0: [0.31606027941, 0.11627207896, 0.04277410743],
+}
+TABLE_TWO = {
+    2.0: [0.19673467014, 0.31606027941, 0.19170024978],
+    1.0: [0.31606027941, 0.43233235838, 0.1590461864],
+}
+
+
+@pytest.mark.parametrize("sensitivity", [1.0, 2.0])
+def test_table_one(sensitivity):
+    steps = dp.laplace_step_probability(np.arange(3), 1.0, sensitivity)
+    assert np.floor(steps * 1e11) / 1e11 == pytest.approx(TABLE_ONE[sensitivity], abs=1e-15)
+
+
+@pytest.mark.parametrize("sensitivity", [1.0, 2.0])
+def test_table_two(sensitivity):
+    t = np.arange(1, 3)
+    both = dp.laplace_step_probability(t, 1.0, sensitivity) + dp.laplace_step_probability(
+        -t, 1.0, sensitivity
+    )
+    assert both == pytest.approx(TABLE_TWO[sensitivity][1:], abs=1e-11)
+
+
+@given(st.integers(-200, 200), st.floats(0.05, 10), st.floats(0.5, 5))
+def test_step_probability_is_an_interval_of_the_laplace_law(t, epsilon, sensitivity):
+    law = stats.laplace(scale=sensitivity / epsilon)
+    # On the far side of the mode the difference of survival functions keeps its digits.
+    expected = law.cdf(t + 1) - law.cdf(t) if t < 0 else law.sf(t) - law.sf(t + 1)
+    found = float(dp.laplace_step_probability(t, epsilon, sensitivity))
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+def test_first_display_of_the_paper_is_negative_below_zero():
+    t, b = -1, 2.0
+    printed = 0.5 * (np.exp(t / b) - np.exp((t + 1) / b))
+    assert printed < 0
+    assert float(dp.laplace_step_probability(t, 1.0, 2.0)) == pytest.approx(-printed)
+
+
+def test_step_probabilities_sum_to_one():
+    assert dp.laplace_step_probability(np.arange(-2000, 2000), 0.3, 2.0).sum() == pytest.approx(1)
+
+
+@given(st.integers(0, 10_000), st.lists(st.integers(0, 50), min_size=2, max_size=6))
+def test_split_keeps_every_record(n, weights):
+    if sum(weights) == 0:
+        return
+    shares = np.array(weights) / sum(weights)
+    whole = dp.split(n, shares)
+    assert whole.sum() == n
+    assert np.all(np.abs(whole - n * shares) < 1)
+
+
+def test_split_is_exact_for_whole_shares():
+    assert dp.split(100, [0.29, 0.71]).tolist() == [29, 71]
+    assert dp.split(300, [0.3, 0.3, 0.4]).tolist() == [90, 90, 120]
+
+
+def test_exact_mean_lies_within_the_error_of_a_simulation():
+    counts, prior = [30, 30], [1.0, 1.0]
+    rng = np.random.default_rng(20180726)
+    for name in ("lapMech", "ilapMech", "geometric", "expMech-smooth", "expMech-delta"):
+        law = dp.mechanism(name, epsilon=1.0).law(counts, prior)
+        run = dp.simulate(law, counts, prior, rng, runs=20_000)
+        assert abs(run.mean - law.mean_distance()) < 6 * run.standard_error
+        # The same test sees a noise scale that is wrong by ten percent.
+        wrong = dp.mechanism(name, epsilon=1.1).law(counts, prior).mean_distance()
+        assert abs(run.mean - wrong) > 6 * run.standard_error
+
+
+def test_mean_distances_are_the_laws_means():
+    mechanism = dp.mechanism("ilapMech", epsilon=0.8)
+    means = dp.mean_distances(mechanism, [0.5, 0.5], [1, 1], [10, 20], dp.hellinger_published)
+    law = mechanism.law([10, 10], [1, 1])
+    assert means[1] == law.mean_distance(dp.hellinger_published)
+
+
+def test_crossover_finds_the_record_where_the_order_changes():
+    smooth, laplace = dp.mechanism("expMech-smooth", 1.0), dp.mechanism("lapMech", 1.0)
+    found = dp.crossover(smooth, laplace, [0.5, 0.5], [1, 1], range(2, 100, 6))
+    n = found.size
+    assert n is not None
+    before = [m.law(dp.split(n - 1, [0.5, 0.5]), [1, 1]).mean_distance() for m in (smooth, laplace)]
+    after = [m.law(dp.split(n, [0.5, 0.5]), [1, 1]).mean_distance() for m in (smooth, laplace)]
+    assert before[0] < before[1]
+    assert after[0] > after[1]
+    assert found.first_winner == "expMech-smooth"
+    assert found.changes == ((n, "lapMech"),)
+
+
+def test_no_crossover_is_said_plainly():
+    ilap, lap = dp.mechanism("ilapMech", 1.0), dp.mechanism("lapMech", 1.0)
+    found = dp.crossover(ilap, lap, [0.5, 0.5], [1, 1], [10, 100, 1000])
+    assert (found.first_winner, found.changes, found.size) == ("ilapMech", (), None)
+
+
+LAW = dp.mechanism("geometric", epsilon=1.0).law([3, 3], [1, 1])
+MECHANISM = dp.mechanism("geometric", epsilon=1.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: dp.laplace_step_probability(0.5, 1, 1), TypeError, "step must be whole numbers"),
+        (lambda: dp.laplace_step_probability(0, 0, 1), ValueError, "epsilon must be positive"),
+        (lambda: dp.laplace_step_probability(0, 1, -1), ValueError, "sensitivity must be positive"),
+        (lambda: dp.split(10, [0.5, 0.6]), ValueError, "proportions must be at least 0 and sum"),
+        (lambda: dp.split(10, [1.0]), ValueError, "vector of at least 2"),
+        (lambda: dp.split(-1, [0.5, 0.5]), ValueError, "n must be an integer of at least 0"),
+        (
+            lambda: dp.mean_distances(MECHANISM, [0.5, 0.5], [1, 1], []),
+            ValueError,
+            "at least one data size",
+        ),
+        (
+            lambda: dp.mean_distances(MECHANISM, [0.5, 0.5], [1, 1], [0]),
+            ValueError,
+            "sizes must be an integer of at least 1",
+        ),
+        (
+            lambda: dp.crossover(MECHANISM, MECHANISM, [0.5, 0.5], [1, 1], [5, 5]),
+            ValueError,
+            "strictly increasing",
+        ),
+        (
+            lambda: dp.simulate(LAW, [3, 3], [1, 1], 7),
+            TypeError,
+            "rng must be a numpy.random.Generator",
+        ),
+        (
+            lambda: dp.simulate(LAW, [3, 3], [1, 1], np.random.default_rng(1), 1),
+            ValueError,
+            "runs must be an integer of at least 2",
+        ),
+    ],
+)
+def test_bad_input_is_named(call, error, words):
+    with pytest.raises(error, match=words):
+        call()

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import betaln
+
+import dpbayes as dp
+from dpbayes.divergences import (
+    affinity_by_step,
+    affinity_exponent,
+    log_affinity,
+    one_step_affinity,
+)
+from tests.reference import affinity as reference
+from tests.strategies import histograms, priors
+
+ROWS = json.loads(reference.FILE.read_text())["rows"]
+
+
+def textbook(a, b):
+    """The formula as the papers print it, in floating point."""
+    middle = [(u + v) / 2 for u, v in zip(a, b, strict=True)]
+    return np.sqrt(-np.expm1(betaln(*middle) - (betaln(*a) + betaln(*b)) / 2))
+
+
+def test_hellinger_keeps_thirteen_digits_up_to_a_million_million_records():
+    assert len(ROWS) == 12 * 4 * 4
+    for row in ROWS:
+        expected = float(row["hellinger"])
+        assert float(dp.hellinger(row["a"], row["b"])) == pytest.approx(expected, rel=1e-13, abs=0)
+
+
+def test_stored_reference_is_what_the_naive_formula_gives():
+    for row in ROWS[::37]:
+        assert mp.nstr(reference.hellinger(row["a"], row["b"]), 30) == row["hellinger"]
+
+
+def test_textbook_formula_loses_its_digits_where_ours_does_not():
+    a, b = [500_001.0, 500_001.0], [500_002.0, 500_000.0]
+    exact = float(reference.hellinger(a, b))
+    assert abs(float(dp.hellinger(a, b)) / exact - 1) < 1e-13
+    assert abs(textbook(a, b) / exact - 1) > 1e-6
+
+
+@given(st.floats(1e-4, 1e12), st.integers(0, 10**6))
+def test_psi_matches_high_precision(a, step):
+    with mp.workdps(60):
+        start = mp.mpf(a)
+        middle = mp.loggamma(start + mp.mpf(step) / 2)
+        exact = middle - (mp.loggamma(start) + mp.loggamma(start + step)) / 2
+    assert float(affinity_by_step(a, float(step))) == pytest.approx(float(exact), rel=2e-12)
+
+
+@given(st.floats(1e-4, 1e4))
+def test_one_step_affinity_increases_and_is_concave(a):
+    low, middle, high = one_step_affinity(np.array([a, a + 0.5, a + 1.0]))
+    assert low < middle < high < 0
+    assert middle - low >= (high - middle) * (1 - 1e-6)
+
+
+@given(st.data())
+def test_hellinger_is_a_metric_on_candidates(data):
+    k = data.draw(st.integers(2, 4))
+    prior = data.draw(priors(k))
+    first = data.draw(histograms(k, 50))
+    n = int(first.sum())
+    others = [data.draw(histograms(k, n, n)) for _ in range(2)]
+    a, b, c = (prior + x for x in (first, *others))
+    for distance in (dp.hellinger, dp.hellinger_published):
+        if prior.sum() + n <= 1.5:
+            continue
+        ab, bc, ac = float(distance(a, b)), float(distance(b, c)), float(distance(a, c))
+        assert ab == pytest.approx(float(distance(b, a)), abs=1e-15)
+        assert 0 <= ab <= 1
+        assert (ab == 0) == np.array_equal(a, b)
+        assert ac <= ab + bc + 1e-12
+
+
+def test_published_metric_is_a_power_of_the_affinity():
+    a, b = np.array([31.0, 71.0]), np.array([36.0, 66.0])
+    power = np.exp(log_affinity(a, b) / np.log(102))
+    assert float(dp.hellinger_published(a, b)) == pytest.approx(
+        float(np.sqrt(1 - power)), rel=1e-12
+    )
+    exact = reference.hellinger_published(a, b)
+    assert float(dp.hellinger_published(a, b)) == pytest.approx(float(exact), rel=1e-11)
+
+
+def test_unequal_totals_use_both_totals():
+    a, b = [11.0, 6.0, 5.0], [14.0, 6.0, 5.0]
+    assert float(dp.hellinger(a, b)) == pytest.approx(float(reference.hellinger(a, b)), rel=1e-13)
+
+
+def test_shapes_broadcast():
+    a = np.ones((4, 1, 3))
+    b = np.arange(1.0, 16.0).reshape(5, 3)
+    assert dp.hellinger(a, b).shape == (4, 5)
+
+
+@pytest.mark.parametrize("function", [dp.hellinger, dp.hellinger_published])
+@pytest.mark.parametrize(
+    ("a", "b", "error", "words"),
+    [
+        ([1, 0], [1, 1], ValueError, "a must be positive and finite, got 0"),
+        ([1, 1], [1, -2], ValueError, "b must be positive and finite, got -2"),
+        ([1, np.nan], [1, 1], ValueError, "a must be finite"),
+        ([1, np.inf], [1, 1], ValueError, "a must be finite"),
+        ([True, True], [1, 1], TypeError, "a must be real numbers"),
+        (["x", "y"], [1, 1], TypeError, "a must be real numbers"),
+        ([1, 1], [1, 1, 1], ValueError, "same number of parameters, got 2 and 3"),
+        ([1], [1], ValueError, "a must have at least 2 parameters"),
+    ],
+)
+def test_bad_parameters_are_named(function, a, b, error, words):
+    with pytest.raises(error, match=words):
+        function(a, b)
+
+
+def test_metric_names_are_checked():
+    with pytest.raises(ValueError, match="metric must be one of hellinger, published, got 'l2'"):
+        affinity_exponent("l2", 10.0)
+    with pytest.raises(ValueError, match="total above 1"):
+        affinity_exponent("published", 1.0)
+    with pytest.raises(ValueError, match="total above 1"):
+        dp.hellinger_published([0.2, 0.3], [0.3, 0.2])

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes import posteriors
+
+
+def test_posterior_adds_counts_to_the_prior():
+    post = dp.posterior([3, 0, 5], [0.5, 1, 2])
+    assert post.concentration.tolist() == [3.5, 1.0, 7.0]
+    assert (post.k, post.total) == (3, 11.5)
+    assert post.mean.sum() == pytest.approx(1.0)
+
+
+def test_posterior_cannot_be_changed():
+    post = dp.posterior([3, 5], [1, 1])
+    with pytest.raises(ValueError, match="read-only"):
+        post.concentration[0] = 2.0
+    with pytest.raises(AttributeError):
+        post.concentration = np.ones(2)
+
+
+def test_counts_given_in_are_not_frozen():
+    counts = np.array([3, 5])
+    dp.posterior(counts, [1, 1])
+    counts[0] = 4
+    assert counts[0] == 4
+
+
+@pytest.mark.parametrize(("n", "k"), [(0, 2), (1, 2), (5, 2), (4, 3), (3, 4), (2, 6)])
+def test_compositions_are_all_histograms_in_order(n, k):
+    rows = [row for row in itertools.product(range(n + 1), repeat=k) if sum(row) == n]
+    assert dp.compositions(n, k).tolist() == [list(row) for row in rows]
+    assert dp.number_of_candidates(n, k) == len(rows)
+
+
+def test_printed_size_of_the_candidate_set_is_wrong_beyond_two_categories():
+    def printed(n, k):
+        return math.comb(n + 1, k - 1)
+
+    assert all(dp.number_of_candidates(n, 2) == printed(n, 2) for n in range(20))
+    assert (dp.number_of_candidates(2, 3), printed(2, 3)) == (6, 3)
+
+
+def test_neighbours_move_one_record():
+    rows = dp.neighbours([2, 0, 1])
+    assert sorted(map(tuple, rows.tolist())) == [(1, 0, 2), (1, 1, 1), (2, 1, 0), (3, 0, 0)]
+    every = dp.compositions(3, 3)
+    near = every[np.abs(every - [2, 0, 1]).sum(axis=1) == 2]
+    assert {tuple(r) for r in rows.tolist()} == {tuple(r) for r in near.tolist()}
+
+
+def test_enumeration_too_large_says_how_large():
+    with pytest.raises(ValueError, match="have 166766685001 histograms; at most 12500000 can"):
+        dp.compositions(10_000, 4)
+    assert posteriors.LARGEST_ENUMERATION > 10**7
+
+
+@pytest.mark.parametrize(
+    ("counts", "prior", "error", "words"),
+    [
+        ([-1, 3], [1, 1], ValueError, "counts must be at least 0, got -1"),
+        ([1.5, 3], [1, 1], ValueError, "counts must be whole numbers, got 1.5"),
+        ([True, False], [1, 1], TypeError, "counts must be whole numbers, got dtype bool"),
+        ([1, np.nan], [1, 1], ValueError, "counts must be finite whole numbers"),
+        ([1, 2**63 - 1], [1, 1], ValueError, r"counts must be at most 2\^62"),
+        ([1e300, 1], [1, 1], ValueError, "counts must be whole numbers"),
+        ([5], [1], ValueError, "vector of at least 2 counts"),
+        ([[1, 2]], [1, 1], ValueError, "vector of at least 2 counts"),
+        ([1, 2], [1, 1, 1], ValueError, "prior must have 2 entries, one a category, got 3"),
+        ([1, 2], [0, 1], ValueError, "prior must be positive and finite, got 0"),
+        ([1, 2], [np.inf, 1], ValueError, "prior must be finite"),
+        ([1, 2], ["a", "b"], TypeError, "prior must be real numbers"),
+        ("ab", [1, 1], ValueError, "vector of at least 2 counts"),
+    ],
+)
+def test_bad_input_is_named(counts, prior, error, words):
+    with pytest.raises(error, match=words):
+        dp.posterior(counts, prior)
+
+
+@pytest.mark.parametrize(("n", "k"), [(-1, 2), (3, 1), (2.0, 2), (True, 2), (3, "2")])
+def test_bad_sizes_are_refused(n, k):
+    with pytest.raises((ValueError, TypeError), match="must be an integer"):
+        dp.number_of_candidates(n, k)

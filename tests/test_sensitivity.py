@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpbayes as dp
+from dpbayes.sensitivity import DISTANCES, FORMS, profile
+from tests.strategies import priors, small_cases
+
+METRICS = {"hellinger": dp.hellinger, "published": dp.hellinger_published}
+
+
+def local_by_enumeration(x, prior, metric="hellinger"):
+    return float(np.max(METRICS[metric](prior + x, prior + dp.neighbours(x))))
+
+
+def smooth_by_enumeration(x, prior, gamma, form, distance, metric="hellinger"):
+    every = dp.compositions(int(x.sum()), x.size)
+    local = np.array([local_by_enumeration(row, prior, metric) for row in every])
+    away = np.abs(every - x).sum(axis=1) / (2 if distance == "hamming" else 1)
+    values = (
+        1 / (1 / local + gamma * away) if form == "reciprocal" else local * np.exp(-gamma * away)
+    )
+    return float(values.max())
+
+
+def usable(case, metric):
+    x, prior = case
+    return metric == "hellinger" or prior.sum() + x.sum() > 1.5
+
+
+@given(small_cases(), st.sampled_from(sorted(METRICS)))
+def test_local_is_the_largest_distance_to_a_neighbour(case, metric):
+    if not usable(case, metric):
+        return
+    x, prior = case
+    found = dp.local_sensitivity(x, prior, metric)
+    assert found.value == pytest.approx(local_by_enumeration(x, prior, metric), rel=1e-12)
+    own, other = found.witness
+    assert np.array_equal(own, x)
+    assert np.abs(own - other).sum() == 2
+    attained = float(METRICS[metric](prior + own, prior + other))
+    assert attained == pytest.approx(found.value, rel=1e-11)
+
+
+@given(small_cases())
+@settings(max_examples=40, deadline=None)
+def test_local_is_attained_at_the_true_posterior_for_every_candidate(case):
+    x, prior = case
+    every = dp.compositions(int(x.sum()), x.size)
+    near = dp.neighbours(x)
+    scores = dp.hellinger(prior + x, prior + every)
+    changes = np.abs(scores - dp.hellinger((prior + near)[:, None], (prior + every)[None]))
+    assert changes.max() == pytest.approx(dp.local_sensitivity(x, prior).value, rel=1e-11)
+
+
+@given(st.data())
+@settings(deadline=None)
+def test_global_is_the_largest_local(data):
+    k, n = data.draw(st.sampled_from([(2, 25), (2, 1), (3, 9), (4, 6), (3, 1)]))
+    prior = data.draw(priors(k))
+    found = dp.global_sensitivity(n, prior)
+    every = dp.compositions(n, k)
+    largest = max(local_by_enumeration(x, prior) for x in every)
+    assert found.value == pytest.approx(largest, rel=1e-12)
+    own, other = found.witness
+    assert own.sum() == other.sum() == n
+    assert float(dp.hellinger(prior + own, prior + other)) == pytest.approx(found.value, rel=1e-11)
+
+
+@given(
+    small_cases(),
+    st.floats(1e-3, 10.0),
+    st.sampled_from(FORMS),
+    st.sampled_from(DISTANCES),
+    st.sampled_from(sorted(METRICS)),
+)
+@settings(max_examples=150, deadline=None)
+def test_smooth_is_the_maximum_over_all_histograms(case, gamma, form, distance, metric):
+    if not usable(case, metric):
+        return
+    x, prior = case
+    found = dp.smooth_sensitivity(x, prior, gamma, form, distance, metric)
+    expected = smooth_by_enumeration(x, prior, gamma, form, distance, metric)
+    assert found.value == pytest.approx(expected, rel=1e-11)
+    there, neighbour = found.witness
+    assert there.min() >= 0
+    assert neighbour.min() >= 0
+    assert there.sum() == neighbour.sum() == x.sum()
+    assert np.abs(there - x).sum() / 2 == found.records_away
+    assert local_by_enumeration(there, prior, metric) * (1 + 1e-12) >= found.value
+
+
+@given(small_cases(), st.floats(0.01, 3.0))
+@settings(max_examples=60, deadline=None)
+def test_reciprocal_smooth_sensitivity_changes_by_gamma_at_most(case, gamma):
+    x, prior = case
+    own = 1 / dp.smooth_sensitivity(x, prior, gamma).value
+    for neighbour in dp.neighbours(x):
+        other = 1 / dp.smooth_sensitivity(neighbour, prior, gamma).value
+        assert abs(own - other) <= gamma * (1 + 1e-9)
+
+
+@given(small_cases(categories=(2,), largest=(40,)), st.floats(0.01, 3.0), st.sampled_from(FORMS))
+@settings(deadline=None)
+def test_profile_is_every_count_at_once(case, gamma, form):
+    x, prior = case
+    n = int(x.sum())
+    assert profile(n, prior)[x[0]] == pytest.approx(dp.local_sensitivity(x, prior).value, rel=1e-12)
+    smooth = dp.smooth_sensitivity(x, prior, gamma, form).value
+    assert profile(n, prior, True, gamma, form)[x[0]] == pytest.approx(smooth, rel=1e-12)
+
+
+def test_closed_form_serves_a_million_records():
+    found = dp.smooth_sensitivity([500_000, 300_000, 200_000], [1, 1, 1])
+    assert 0 < found.value < 0.01
+
+
+def test_witness_is_read_only():
+    own, _ = dp.local_sensitivity([4, 5], [1, 1]).witness
+    with pytest.raises(ValueError, match="read-only"):
+        own[0] = 0
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: dp.local_sensitivity([0, 0], [1, 1]), "at least 1 record"),
+        (lambda: dp.local_sensitivity([1, 2], [1, 1], metric="l1"), "metric must be one of"),
+        (lambda: dp.global_sensitivity(0, [1, 1]), "n must be an integer of at least 1, got 0"),
+        (lambda: dp.smooth_sensitivity([1, 2], [1, 1], gamma=0), "gamma must be positive"),
+        (lambda: dp.smooth_sensitivity([1, 2], [1, 1], gamma=np.nan), "gamma must be finite"),
+        (lambda: dp.smooth_sensitivity([1, 2], [1, 1], form="linear"), "form must be one of"),
+        (lambda: dp.smooth_sensitivity([1, 2], [1, 1], distance="l2"), "distance must be one of"),
+        (lambda: profile(5, [1, 1, 1]), "prior must have 2 entries"),
+        (lambda: profile(0, [1, 1]), "n must be an integer of at least 1"),
+        (lambda: dp.Sensitivity(0.0, (np.ones(2), np.ones(2))), r"lies in \(0, 1\]"),
+    ],
+)
+def test_bad_input_is_named(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
