@@ -1,0 +1,84 @@
+"""Labels beside the ends of curves: readable colours, and never one on top of another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from numpy.typing import ArrayLike, NDArray
+
+LABEL_GAP = 0.2  # inches between two labels: one line of text and a little air
+
+
+def spread(positions: ArrayLike, gap: float, low: float = 0.0, high: float = 1.0) -> list[float]:
+    """Return positions moved as little as possible so that any two are at least `gap` apart.
+
+    The order is kept. Labels that lie too close form a group around their average; groups that
+    touch are merged. What leaves [low, high] is pushed back while there is room.
+
+    >>> spread([0.5, 0.5], 0.1)
+    [0.45, 0.55]
+    """
+    wanted = np.asarray(positions, dtype=np.float64)
+    order = np.argsort(wanted, kind="stable")
+    groups: list[list[float]] = []
+    for rank, position in enumerate(wanted[order]):
+        groups.append([position - rank * gap])
+        while len(groups) > 1 and np.mean(groups[-2]) > np.mean(groups[-1]):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    level = np.concatenate([np.full(len(group), np.mean(group)) for group in groups])
+    top = high - gap * (wanted.size - 1)
+    placed = np.clip(level, low, max(low, top)) + gap * np.arange(wanted.size)
+    result = np.empty_like(wanted)
+    result[order] = placed
+    return [float(value) for value in result.round(12)]
+
+
+def dark(color: str) -> tuple[float, float, float]:
+    """Return the colour dark enough for text on white."""
+    red, green, blue = to_rgb(color)
+    return 0.62 * red, 0.62 * green, 0.62 * blue
+
+
+def label_ends(
+    axes: Axes,
+    ends: Sequence[tuple[float, float]],
+    labels: Sequence[str],
+    colors: Sequence[str],
+    height: float,
+) -> None:
+    """Write each label to the right of the axes, tied to the end (x, y) of its curve.
+
+    `height` is that of the axes, in inches, roughly. Call it after limits and scales are set.
+    """
+    gap = LABEL_GAP / height
+    heights = spread([_fraction(axes, y) for _, y in ends], gap)
+    low, high = axes.get_ylim()
+    for (x, y), place, label, color in zip(ends, heights, labels, colors, strict=True):
+        axes.annotate(
+            label,
+            xy=(x, float(np.clip(y, low, high))),
+            xytext=(1.03, place),
+            textcoords="axes fraction",
+            color=dark(color),
+            va="center",
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": color,
+                "linewidth": 0.8,
+                "shrinkA": 0,
+                "shrinkB": 0,
+                "relpos": (0.0, 0.5),
+            },
+        )
+
+
+def _fraction(axes: Axes, y: float) -> float:
+    ends: NDArray[np.float64] = np.asarray([*axes.get_ylim(), y], dtype=np.float64)
+    if axes.get_yscale() == "log":
+        ends = np.log(np.maximum(ends, np.finfo(float).tiny))
+    low, high, at = ends
+    return float(np.clip((at - low) / (high - low), 0.0, 1.0))

@@ -1,0 +1,139 @@
+"""Box plots of simulated distances with the exact quantiles of the same law marked on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes.figures._labels import dark
+from dpbayes.figures.theme import HEIGHT, PALETTE, WIDTH, new_panels
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """One mechanism's boxes: a sample (runs,) for each group.
+
+    `quantiles`, shape (groups, 3), are the exact lower quartile, median and upper quartile of the
+    law the samples come from.
+    """
+
+    label: str
+    samples: Sequence[ArrayLike]
+    quantiles: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        if not self.samples or any(np.size(sample) < 2 for sample in self.samples):
+            raise ValueError("samples must hold at least one group of at least 2 distances")
+        if self.quantiles is not None and np.shape(self.quantiles) != (len(self.samples), 3):
+            raise ValueError(
+                f"quantiles must have shape ({len(self.samples)}, 3), "
+                f"got {np.shape(self.quantiles)}"
+            )
+
+
+@dataclass(frozen=True)
+class BoxPanel:
+    """Mechanisms drawn side by side in every group."""
+
+    boxes: Sequence[Boxes]
+    title: str = ""
+
+
+def boxes(
+    xlabel: str,
+    ylabel: str,
+    groups: Sequence[str],
+    panels: Sequence[BoxPanel],
+    whiskers: float = 1.5,
+    notch: bool = True,
+    ylim: tuple[float | None, float | None] = (0.0, None),
+    height: float | None = None,
+) -> tuple[Figure, str]:
+    """Draw one group of boxes at each label of `groups`, panels below one another.
+
+    A box reaches from quartile to quartile, its line is the median, the notch is the median's 95 %
+    band, the whiskers end at the last run within `whiskers` box lengths, dots lie beyond. Short
+    black bars are the exact quartiles and medians. Returns the figure and its alternative text.
+    """
+    if not panels or any(len(b.samples) != len(groups) for panel in panels for b in panel.boxes):
+        raise ValueError(f"each of the boxes must have {len(groups)} samples, one a group")
+    tall = HEIGHT * (0.55 + 0.5 * len(panels)) if height is None else height
+    figure, rows = new_panels(len(panels), 1, WIDTH, tall, sharex=True)
+    for (axes,), panel in zip(rows, panels, strict=True):
+        for index, one in enumerate(panel.boxes):
+            _draw(axes, one, index, len(panel.boxes), whiskers, notch)
+        ticks = np.arange(len(groups))
+        axes.set_xticks(ticks, groups, rotation=90 if len(groups) > 9 else 0)
+        axes.set(ylabel=ylabel, title=panel.title, ylim=ylim, xlim=(-0.6, len(groups) - 0.4))
+        axes.grid(False, axis="x")
+    rows[-1][0].set_xlabel(xlabel)
+    _legend(figure, panels)
+    return figure, _describe(xlabel, ylabel, groups, panels)
+
+
+def _draw(axes: Axes, one: Boxes, index: int, of: int, whiskers: float, notch: bool) -> None:
+    width = 0.8 / of
+    at = np.arange(len(one.samples)) + (index - (of - 1) / 2) * width
+    color = PALETTE[index % len(PALETTE)]
+    axes.boxplot(
+        [np.asarray(sample) for sample in one.samples],
+        positions=at,
+        widths=0.82 * width,
+        whis=whiskers,
+        notch=notch,
+        patch_artist=True,
+        manage_ticks=False,
+        boxprops={"facecolor": (*_light(color), 1.0), "edgecolor": color, "linewidth": 0.9},
+        medianprops={"color": dark(color), "linewidth": 1.4},
+        whiskerprops={"color": color, "linewidth": 0.9},
+        capprops={"color": color, "linewidth": 0.9},
+        flierprops={"marker": ".", "markersize": 2, "markeredgecolor": color},
+    )
+    if one.quantiles is not None:
+        exact = np.asarray(one.quantiles, dtype=np.float64)
+        middle = np.repeat(at, 3)
+        reach = 0.45 * width
+        axes.hlines(exact.ravel(), middle - reach, middle + reach, "black", linewidth=1.1)
+
+
+def _light(color: str) -> tuple[float, float, float]:
+    red, green, blue = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return 0.65 + 0.35 * red, 0.65 + 0.35 * green, 0.65 + 0.35 * blue
+
+
+def _legend(figure: Figure, panels: Sequence[BoxPanel]) -> None:
+    labels = list(dict.fromkeys(one.label for panel in panels for one in panel.boxes))
+    handles = [
+        Line2D([], [], color=PALETTE[i % len(PALETTE)], linewidth=6, label=label)
+        for i, label in enumerate(labels)
+    ]
+    if any(one.quantiles is not None for panel in panels for one in panel.boxes):
+        handles.append(Line2D([], [], color="black", linewidth=1.1, label="exact quartiles"))
+    figure.legend(
+        handles=handles, loc="outside lower left", ncols=len(handles), fontsize=10, frameon=False
+    )
+
+
+def _describe(xlabel: str, ylabel: str, groups: Sequence[str], panels: Sequence[BoxPanel]) -> str:
+    sentences = [f"Box plots of {ylabel} by {xlabel}."]
+    for panel in panels:
+        sentences += [f"Panel: {panel.title}."] if panel.title else []
+        for one in panel.boxes:
+            first, last = _median(one, 0), _median(one, -1)
+            sentences.append(
+                f"{one.label}: median {first:.3g} at {groups[0]}, {last:.3g} at {groups[-1]}."
+            )
+    return " ".join(sentences)
+
+
+def _median(one: Boxes, group: int) -> float:
+    if one.quantiles is not None:
+        exact: NDArray[np.float64] = np.asarray(one.quantiles, dtype=np.float64)
+        return float(exact[group, 1])
+    return float(np.median(np.asarray(one.samples[group])))

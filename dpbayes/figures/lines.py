@@ -1,0 +1,160 @@
+"""Curves over a size or another number: exact lines, simulated means, published readings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes.figures._labels import label_ends
+from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels, style
+
+KINDS = ("line", "simulated", "reading")
+NOTES: Mapping[str, str] = {
+    "simulated": "average of simulated runs, bars: ± 1 standard error",
+    "reading": "read off the published figure",
+}
+HOLLOW: Mapping[str, Any] = {"markerfacecolor": "none", "markersize": 8, "markeredgewidth": 1.6}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One series: values `y` at `x`, both of shape (m,), under the label of its mechanism.
+
+    kind "line" is a computed curve; "simulated" draws markers with bars of `error`, shape (m,), to
+    both sides; "reading" draws hollow markers. Series with one label share one colour.
+    """
+
+    label: str
+    x: ArrayLike
+    y: ArrayLike
+    kind: str = "line"
+    error: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        for name in ("x", "y", *(["error"] if self.error is not None else [])):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
+        shapes = {np.shape(self.x), np.shape(self.y)} | (
+            {np.shape(self.error)} if self.error is not None else set()
+        )
+        if len(shapes) != 1 or np.ndim(self.x) != 1 or np.size(self.x) == 0:
+            raise ValueError(f"x, y and error must have one shape (m,), got {sorted(shapes)}")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves that share one pair of axes, under a short title."""
+
+    curves: Sequence[Curve]
+    title: str = ""
+
+
+def lines(
+    xlabel: str,
+    ylabel: str,
+    panels: Sequence[Panel],
+    xscale: str = "linear",
+    yscale: str = "linear",
+    ylim: tuple[float | None, float | None] | None = None,
+    height: float | None = None,
+    notes: Mapping[str, str] = NOTES,
+) -> tuple[Figure, str]:
+    """Draw the panels below one another, every line labelled at its end.
+
+    The colours follow the labels through all panels. `notes` says what simulated markers and
+    readings are; `height` is the figure's, in inches. Returns the figure and its alternative text.
+    """
+    if not panels or not all(panel.curves for panel in panels):
+        raise ValueError("panels must hold at least one panel, each with at least one curve")
+    tall = HEIGHT * (0.55 + 0.45 * len(panels)) if height is None else height
+    figure, rows = new_panels(len(panels), 1, WIDTH, tall, sharex=True)
+    styles = _styles(panels)
+    for (axes,), panel in zip(rows, panels, strict=True):
+        axes.set(ylabel=ylabel, title=panel.title, xscale=xscale, yscale=yscale)
+        for curve in panel.curves:
+            _draw(axes, curve, styles[curve.label])
+        axes.margins(x=0.02)
+        axes.set_ylim(*(ylim if ylim is not None else (0.0 if yscale == "linear" else None, None)))
+        _label(axes, panel, styles, 0.75 * tall / len(panels))
+    rows[-1][0].set_xlabel(xlabel)
+    _explain(figure, panels, notes)
+    return figure, describe(xlabel, ylabel, panels, notes)
+
+
+def _styles(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
+    labels = dict.fromkeys(curve.label for panel in panels for curve in panel.curves)
+    return {label: style(index) for index, label in enumerate(labels)}
+
+
+def _draw(axes: Axes, curve: Curve, look: Mapping[str, Any]) -> None:
+    if curve.kind == "line":
+        axes.plot(curve.x, curve.y, **{**look, "marker": look["marker"] if _few(curve) else None})
+    elif curve.kind == "reading":
+        axes.plot(curve.x, curve.y, zorder=4, **{**look, "linestyle": "none"}, **HOLLOW)
+    else:
+        bars: dict[str, Any] = {**look, "linestyle": "none", "markersize": 3.5, "zorder": 3}
+        axes.errorbar(curve.x, curve.y, curve.error, capsize=2.5, elinewidth=1.0, **bars)
+
+
+def _few(curve: Curve) -> bool:
+    return np.size(curve.x) <= 15
+
+
+def _label(axes: Axes, panel: Panel, styles: Mapping[str, dict[str, Any]], height: float) -> None:
+    drawn: dict[str, Curve] = {}
+    for curve in panel.curves:
+        if curve.label not in drawn or drawn[curve.label].kind != "line":
+            drawn[curve.label] = curve
+    ends = [_end(curve) for curve in drawn.values()]
+    label_ends(axes, ends, list(drawn), [styles[label]["color"] for label in drawn], height)
+
+
+def _end(curve: Curve) -> tuple[float, float]:
+    x, y = np.asarray(curve.x), np.asarray(curve.y)
+    last = int(np.argmax(x))
+    return float(x[last]), float(y[last])
+
+
+def _explain(figure: Figure, panels: Sequence[Panel], notes: Mapping[str, str]) -> None:
+    used = {curve.kind for panel in panels for curve in panel.curves} - {"line"}
+    handles = [_handle(kind, notes[kind]) for kind in KINDS if kind in used]
+    if handles:
+        figure.legend(handles=handles, loc="outside lower left", fontsize=10, frameon=False)
+
+
+def _handle(kind: str, note: str) -> Line2D:
+    look: Mapping[str, Any] = HOLLOW if kind == "reading" else {"markersize": 3.5}
+    return Line2D([], [], color="0.35", linestyle="none", marker="o", label=note, **look)
+
+
+def describe(
+    xlabel: str, ylabel: str, panels: Sequence[Panel], notes: Mapping[str, str] = NOTES
+) -> str:
+    """Return in words where each curve starts and ends and where it is highest and lowest."""
+    sentences = [f"{ylabel} against {xlabel}."]
+    for panel in panels:
+        sentences += [f"Panel: {panel.title}."] if panel.title else []
+        sentences += [_sentence(curve, notes) for curve in panel.curves]
+    return " ".join(sentences)
+
+
+def _sentence(curve: Curve, notes: Mapping[str, str]) -> str:
+    x: NDArray[np.float64] = np.asarray(curve.x)
+    y: NDArray[np.float64] = np.asarray(curve.y)
+    kind = "" if curve.kind == "line" else f" ({notes[curve.kind]})"
+    text = f"{curve.label}{kind}: {y[0]:.3g} at {x[0]:.6g}"
+    if x.size == 1:
+        return text + "."
+    text += f", {y[-1]:.3g} at {x[-1]:.6g}"
+    for word, at in (("highest", int(np.argmax(y))), ("lowest", int(np.argmin(y)))):
+        if 0 < at < x.size - 1 and y[at] not in (y[0], y[-1]):
+            text += f", {word} {y[at]:.3g} at {x[at]:.6g}"
+    return text + "."

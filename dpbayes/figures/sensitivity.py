@@ -1,0 +1,115 @@
+"""Sensitivity along all data sets, and the change of score for every candidate output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes.figures._labels import dark
+from dpbayes.figures.theme import HEIGHT, PALETTE, WIDTH, new_axes, new_panels
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Local sensitivities at the counts (m,), and the global sensitivity above them all."""
+
+    counts: ArrayLike
+    local: ArrayLike
+    overall: float
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("counts", "local"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
+        if np.ndim(self.counts) != 1 or np.shape(self.counts) != np.shape(self.local):
+            raise ValueError(
+                "counts and local must have one shape (m,), "
+                f"got {np.shape(self.counts)} and {np.shape(self.local)}"
+            )
+
+
+def sensitivity_profile(profiles: Sequence[Profile], xlabel: str) -> tuple[Figure, str]:
+    """Draw the local sensitivity along all data sets under the line of the global one.
+
+    The shaded gap is what a mechanism could gain if it were allowed to use the local value.
+    Returns the figure and its alternative text.
+    """
+    if not profiles:
+        raise ValueError("profiles must hold at least one profile, got none")
+    tall = HEIGHT * (0.5 + 0.45 * len(profiles))
+    figure, rows = new_panels(len(profiles), 1, WIDTH, tall, sharex=True)
+    sentences = [f"Sensitivity of the distance against {xlabel}."]
+    for (axes,), one in zip(rows, profiles, strict=True):
+        x, local = np.asarray(one.counts), np.asarray(one.local)
+        axes.fill_between(x, local, one.overall, color="0.93", linewidth=0)
+        axes.axhline(one.overall, color=PALETTE[1], linestyle="--")
+        axes.plot(x, local, color=PALETTE[0])
+        axes.set(ylabel="sensitivity", title=one.title, ylim=(0.0, 1.22 * one.overall))
+        axes.margins(x=0.01)
+        middle = int(x.size // 2)
+        text = {"ha": "center", "va": "bottom"}
+        at = (float(x[middle]), 1.02 * one.overall)
+        axes.text(*at, "global sensitivity", color=dark(PALETTE[1]), **text)
+        at = (float(x[middle]), float(local[middle]) + 0.04 * one.overall)
+        axes.text(*at, "local sensitivity", color=dark(PALETTE[0]), **text)
+        sentences.append(_profile_sentence(one))
+    rows[-1][0].set_xlabel(xlabel)
+    return figure, " ".join(sentences)
+
+
+def _profile_sentence(one: Profile) -> str:
+    x, local = np.asarray(one.counts), np.asarray(one.local)
+    low, high = int(np.argmin(local)), int(np.argmax(local))
+    return (
+        f"{one.title + ': ' if one.title else ''}the local sensitivity is {local[high]:.3g} at "
+        f"{x[high]:.6g} and falls to {local[low]:.3g} at {x[low]:.6g}; the global one is "
+        f"{one.overall:.3g} everywhere."
+    )
+
+
+def score_change_map(outputs: ArrayLike, changes: ArrayLike, at: ArrayLike) -> tuple[Figure, str]:
+    """Draw, for each candidate of three counts, the largest change of its score.
+
+    `outputs` (N, 3) are the candidates, `changes` (N,) the largest |H(BI(x), r) - H(BI(x'), r)|
+    over the neighbours x' of the data, `at` (3,) the data themselves, marked with a cross. Returns
+    the figure and its alternative text.
+    """
+    points: NDArray[np.int64] = np.asarray(outputs)
+    values, here = np.asarray(changes, dtype=np.float64), np.asarray(at)
+    if points.ndim != 2 or points.shape[1] != 3 or values.shape != (len(points),):
+        raise ValueError(
+            f"outputs must have shape (N, 3) and changes (N,), got {points.shape}, {values.shape}"
+        )
+    figure, axes = new_axes("first count of the candidate r", "second count")
+    side = 3.4 * 72 / (int(points.sum(axis=1).max()) + 1)
+    cloud = axes.scatter(
+        points[:, 0], points[:, 1], c=values, s=side**2, marker="s", cmap="cividis", linewidths=0
+    )
+    axes.plot(here[0], here[1], marker="x", color="white", markersize=10, markeredgewidth=2.5)
+    axes.annotate(
+        "the true posterior",
+        xy=(float(here[0]), float(here[1])),
+        xytext=(0.97, 0.85),
+        textcoords="axes fraction",
+        ha="right",
+        arrowprops={"arrowstyle": "->", "color": "0.2", "shrinkB": 7},
+    )
+    axes.set_aspect("equal")
+    figure.colorbar(cloud, ax=axes, label="largest change of the score")
+    return figure, _map_sentence(points, values, here)
+
+
+def _map_sentence(
+    points: NDArray[np.int64], values: NDArray[np.float64], here: NDArray[np.int64]
+) -> str:
+    top = points[int(np.argmax(values))]
+    place = "at the true counts" if np.array_equal(top, here) else "away from the true counts"
+    return (
+        f"A triangle of {len(points)} candidates with three counts, coloured by the largest change "
+        f"of their score when one record is replaced: the highest value, {values.max():.4f}, is "
+        f"{place}, at {tuple(int(c) for c in top)}; the lowest is {values.min():.2g}."
+    )

@@ -1,0 +1,121 @@
+"""How probable each distance from the truth is: masses, and the share within a distance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from dpbayes.figures._labels import dark
+from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels, style
+
+
+@dataclass(frozen=True)
+class Masses:
+    """The distances a mechanism's output can have, (m,) increasing, and their probabilities (m,).
+
+    `readings`, when given, are pairs (distance, probability) read off a published figure.
+    """
+
+    label: str
+    distances: ArrayLike
+    probabilities: ArrayLike
+    readings: Sequence[tuple[float, float]] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("distances", "probabilities"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
+        shapes = np.shape(self.distances), np.shape(self.probabilities)
+        if shapes[0] != shapes[1] or len(shapes[0]) != 1 or shapes[0] == (0,):
+            raise ValueError(f"distances and probabilities must have one shape (m,), got {shapes}")
+        if np.any(np.diff(self.distances) < 0):
+            raise ValueError("distances must be increasing")
+
+
+@dataclass(frozen=True)
+class StepPanel:
+    """Mechanisms that share one pair of axes; `cumulative` draws P(H <= c) as a staircase."""
+
+    masses: Sequence[Masses]
+    title: str = ""
+    cumulative: bool = False
+
+
+def steps(
+    panels: Sequence[StepPanel],
+    xlabel: str = "distance c from the true posterior",
+    xlim: tuple[float, float] | None = None,
+    yscale: str = "linear",
+    height: float | None = None,
+) -> tuple[Figure, str]:
+    """Draw P(H = c), or P(H <= c), of each mechanism, panels below one another.
+
+    Returns the figure and its alternative text.
+    """
+    if not panels or not all(panel.masses for panel in panels):
+        raise ValueError("panels must hold at least one panel, each with at least one mechanism")
+    tall = HEIGHT * (0.6 + 0.5 * len(panels)) if height is None else height
+    figure, rows = new_panels(len(panels), 1, WIDTH, tall)
+    index = _indices(panels)
+    for (axes,), panel in zip(rows, panels, strict=True):
+        for masses in panel.masses:
+            _draw(axes, masses, index[masses.label], panel.cumulative)
+        sign = "≤" if panel.cumulative else "="
+        axes.set(ylabel=f"P(H {sign} c)", title=panel.title, xlabel=xlabel, yscale=yscale)
+        axes.set_xlim(*(xlim if xlim is not None else (0.0, None)))
+        if yscale == "linear":
+            axes.set_ylim(0.0, 1.02 if panel.cumulative else None)
+        _legend(axes, panel)
+    return figure, _describe(panels)
+
+
+def _indices(panels: Sequence[StepPanel]) -> Mapping[str, int]:
+    labels = dict.fromkeys(masses.label for panel in panels for masses in panel.masses)
+    return {label: index for index, label in enumerate(labels)}
+
+
+def _draw(axes: Axes, masses: Masses, index: int, cumulative: bool) -> None:
+    look = style(index)
+    x, p = np.asarray(masses.distances), np.asarray(masses.probabilities)
+    if cumulative:
+        stairs = {**look, "marker": None, "drawstyle": "steps-post"}
+        total = np.cumsum(p)
+        axes.plot(
+            np.append(x, max(1.0, x[-1])), np.append(total, total[-1]), label=masses.label, **stairs
+        )
+    else:
+        thin = {**look, "markersize": 4.0, "linewidth": 1.0}
+        axes.plot(x, p, label=masses.label, **thin)
+    if masses.readings:
+        at, read = np.array(masses.readings).T
+        hollow = {**look, "linestyle": "none", "markerfacecolor": "none", "markersize": 11}
+        axes.plot(at, read, clip_on=False, zorder=4, markeredgewidth=1.6, **hollow)
+
+
+def _legend(axes: Axes, panel: StepPanel) -> None:
+    legend = axes.legend(loc="lower right" if panel.cumulative else "upper right", fontsize=10)
+    for text, masses in zip(legend.get_texts(), panel.masses, strict=False):
+        text.set_color(dark(_color(axes, masses.label)))
+
+
+def _color(axes: Axes, label: str) -> str:
+    return str(next(line.get_color() for line in axes.get_lines() if line.get_label() == label))
+
+
+def _describe(panels: Sequence[StepPanel]) -> str:
+    sentences = ["Probability of each distance between the released and the true posterior."]
+    for panel in panels:
+        sentences += [f"Panel: {panel.title}."] if panel.title else []
+        sentences += [_sentence(masses) for masses in panel.masses]
+    return " ".join(sentences)
+
+
+def _sentence(masses: Masses) -> str:
+    x, p = np.asarray(masses.distances), np.asarray(masses.probabilities)
+    half = int(np.searchsorted(np.cumsum(p), 0.5 * p.sum()))
+    exact = f"exact with probability {p[0]:.3f}" if x[0] < 1e-12 else f"nearest at {x[0]:.3g}"
+    return f"{masses.label}: {exact}, half of the outputs within {x[min(half, x.size - 1)]:.3g}."
