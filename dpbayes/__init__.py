@@ -17,53 +17,65 @@ results        numbers, tables and figures leave a notebook here
 
 from __future__ import annotations
 
-from dpbayes.accuracy import (
-    Crossover,
-    crossover,
-    laplace_step_probability,
-    mean_distances,
-    simulate,
-    split,
-)
-from dpbayes.divergences import hellinger, hellinger_published, log_affinity
-from dpbayes.mechanisms import REGISTRY, Law, Mechanism, mechanism
-from dpbayes.posteriors import (
-    Posterior,
-    compositions,
-    neighbours,
-    number_of_candidates,
-    posterior,
-)
-from dpbayes.sensitivity import (
-    Sensitivity,
-    global_sensitivity,
-    local_sensitivity,
-    smooth_sensitivity,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpbayes.accuracy import Crossover as Crossover
+    from dpbayes.accuracy import MonteCarlo as MonteCarlo
+    from dpbayes.accuracy import crossover as crossover
+    from dpbayes.accuracy import laplace_step_probability as laplace_step_probability
+    from dpbayes.accuracy import mean_distances as mean_distances
+    from dpbayes.accuracy import simulate as simulate
+    from dpbayes.accuracy import split as split
+    from dpbayes.divergences import hellinger as hellinger
+    from dpbayes.divergences import hellinger_published as hellinger_published
+    from dpbayes.divergences import log_affinity as log_affinity
+    from dpbayes.mechanisms import REGISTRY as REGISTRY
+    from dpbayes.mechanisms import Law as Law
+    from dpbayes.mechanisms import Mechanism as Mechanism
+    from dpbayes.mechanisms import mechanism as mechanism
+    from dpbayes.posteriors import Posterior as Posterior
+    from dpbayes.posteriors import compositions as compositions
+    from dpbayes.posteriors import neighbours as neighbours
+    from dpbayes.posteriors import number_of_candidates as number_of_candidates
+    from dpbayes.posteriors import posterior as posterior
+    from dpbayes.sensitivity import Sensitivity as Sensitivity
+    from dpbayes.sensitivity import global_sensitivity as global_sensitivity
+    from dpbayes.sensitivity import local_sensitivity as local_sensitivity
+    from dpbayes.sensitivity import smooth_sensitivity as smooth_sensitivity
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "REGISTRY",
-    "Crossover",
-    "Law",
-    "Mechanism",
-    "Posterior",
-    "Sensitivity",
-    "compositions",
-    "crossover",
-    "global_sensitivity",
-    "hellinger",
-    "hellinger_published",
-    "laplace_step_probability",
-    "local_sensitivity",
-    "log_affinity",
-    "mean_distances",
-    "mechanism",
-    "neighbours",
-    "number_of_candidates",
-    "posterior",
-    "simulate",
-    "smooth_sensitivity",
-    "split",
-]
+# Where each public name lives. Names are loaded when they are first asked for, so that a command
+# line or a page build that needs none of the mathematics does not wait for scipy.
+_HOME = {
+    "accuracy": (
+        "Crossover",
+        "MonteCarlo",
+        "crossover",
+        "laplace_step_probability",
+        "mean_distances",
+        "simulate",
+        "split",
+    ),
+    "divergences": ("hellinger", "hellinger_published", "log_affinity"),
+    "mechanisms": ("REGISTRY", "Law", "Mechanism", "mechanism"),
+    "posteriors": ("Posterior", "compositions", "neighbours", "number_of_candidates", "posterior"),
+    "sensitivity": ("Sensitivity", "global_sensitivity", "local_sensitivity", "smooth_sensitivity"),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'dpbayes' has no attribute {name!r}")
+    value = getattr(import_module(f"dpbayes.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULE_OF})

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dpbayes as dp
+
+SOURCE = Path(dp.__file__).read_text()
+
+
+def test_what_type_checkers_see_is_what_is_exported():
+    block = next(node for node in ast.parse(SOURCE).body if isinstance(node, ast.If))
+    seen = {(node.module, alias.asname) for node in block.body for alias in node.names}
+    assert seen == {(f"dpbayes.{home}", name) for name, home in dp._MODULE_OF.items()}
+
+
+@pytest.mark.parametrize("name", dp.__all__)
+def test_every_public_name_loads_and_says_what_it_does(name):
+    assert getattr(dp, name).__doc__
+    assert name in dir(dp)
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(AttributeError, match="no attribute 'hellingr'"):
+        assert dp.hellingr
+
+
+def test_importing_the_package_loads_no_numerics():
+    code = "import sys, dpbayes; print([m for m in ('numpy', 'scipy', 'matplotlib') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
