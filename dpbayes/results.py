@@ -15,6 +15,7 @@ bytes; only ``provenance.json`` (commit, versions, duration) may differ between 
 from __future__ import annotations
 
 import csv
+import functools
 import hashlib
 import html
 import importlib.metadata
@@ -106,7 +107,7 @@ class Record:
         return ShownTable(tuple(columns), rows)
 
     def figure(self, name: str, figure: Any, alt: str) -> ShownFigure:
-        """Write a matplotlib figure as ``<name>.svg`` and ``<name>.png``; ``alt`` says it in words."""
+        """Write a figure as ``<name>.svg`` and ``<name>.png``; ``alt`` says what it shows."""
         _check_name("name", name, {Path(file).stem for file in self.files if file.endswith(".svg")})
         if not hasattr(figure, "savefig"):
             raise TypeError(f"figure must be a matplotlib Figure, got {type(figure).__name__}")
@@ -138,10 +139,10 @@ class Record:
 
 
 def record(name: str, parameters: Mapping[str, Any], seed: int | None = None) -> Record:
-    """Return the record that keeps the results of the notebook ``name``, such as ``accuracy/growth``.
+    """Return the record that keeps the results of the notebook ``name``.
 
     ``parameters`` are the notebook's parameter values, ``seed`` the seed of its random numbers, or
-    None when it draws none. Raises ValueError for a name with other characters than a-z, 0-9, ``-``.
+    None when it draws none. Raises ValueError for a name with characters beside a-z, 0-9, ``-``.
 
     >>> record("accuracy/growth", parameters={"n": 100}).name
     'accuracy/growth'
@@ -163,6 +164,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     part.replace(path)
 
 
+@functools.cache
 def commit() -> str | None:
     """Return the commit the package was run from, with ``+changes`` if it was edited since."""
     here = Path(__file__).parent

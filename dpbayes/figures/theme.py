@@ -1,7 +1,7 @@
 """How every figure looks: colours, line styles, axes, and the bytes a figure becomes.
 
-The colours are the set of Okabe and Ito without its yellow, which most colour-blind readers can tell
-apart; line styles and markers change along with them, so that nothing is lost in grey.
+The colours are the set of Okabe and Ito without its yellow, which most colour-blind readers can
+tell apart; line styles and markers change along with them, so that nothing is lost in grey.
 Figures are made without pyplot: nothing is shown twice, and no global state is left behind.
 """
 
@@ -20,7 +20,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 WIDTH, HEIGHT = 6.4, 4.0  # inches; the book's text column
 PNG_DPI = 150
 
-SETTINGS: dict[str, Any] = {
+SETTINGS: Any = {
     "figure.facecolor": "white",
     "axes.facecolor": "white",
     "axes.grid": True,
@@ -64,7 +64,7 @@ def new_axes(
 def new_panels(
     rows: int, columns: int, width: float = WIDTH, height: float = HEIGHT, **sharing: Any
 ) -> tuple[Figure, list[list[Axes]]]:
-    """Return a figure and its panels as rows of axes; ``sharex`` and ``sharey`` as in matplotlib."""
+    """Return a figure and its panels as rows of axes; ``sharing`` goes to matplotlib."""
     with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(width, height), layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False, **sharing)

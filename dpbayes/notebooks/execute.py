@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import papermill
 from papermill.engines import NBClientEngine, papermill_engines
+from traitlets.config import Config
+
+from dpbayes.notebooks.pages import notebook_bytes
 
 EXECUTED = "notebook.ipynb"  # the executed notebook in its stage
 RESULTS = "results"  # the folder in the stage where results.record() writes
@@ -24,6 +26,8 @@ ONE_THREAD = {
     "PYTHONHASHSEED": "0",
     "MPLBACKEND": "agg",
 }
+# Sockets in the file system where there are such: nothing listens on the network.
+LOCAL_SOCKETS = Config({"KernelManager": {"transport": "ipc" if os.name == "posix" else "tcp"}})
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -84,12 +88,14 @@ def execute(job: Job, on_cell: Callable[[int, int], None] = lambda index, total:
                 engine_name="counting",
                 on_cell=on_cell,
                 progress_bar=False,
+                config=LOCAL_SOCKETS,
+                extra_arguments=["--log-level=CRITICAL"],
                 cwd=str(job.stage),
             )
         except papermill.PapermillExecutionError as error:
             raise NotebookFailure(failure_report(job, error)) from error
     check_records(job)
-    nbformat.write(tidy(executed), job.stage / EXECUTED)
+    (job.stage / EXECUTED).write_bytes(notebook_bytes(tidy(executed)))
 
 
 @contextmanager

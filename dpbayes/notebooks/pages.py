@@ -30,7 +30,7 @@ def page(
     parameters: Mapping[str, Parameter],
     files: list[str],
 ) -> dict[str, Any]:
-    """Return the executed notebook with the parameters box, alternative texts and download links."""
+    """Return the executed notebook with parameters box, alternative texts and download links."""
     cells: list[dict[str, Any]] = []
     for cell in executed["cells"]:
         cells.append(with_alt_text(cell))
@@ -94,9 +94,7 @@ def downloads(name: str, files: list[str]) -> str:
     for file in sorted(files):
         kind = KINDS.get(file) or KINDS.get(Path(file).suffix, "file")
         lines.append(f"- {{download}}`{file} <{stem}/{file}>`: {kind}")
-    return "\n".join(
-        [":::{admonition} Files of this result", ":class: downloads", *lines, ":::"]
-    )
+    return "\n".join([":::{admonition} Files of this result", ":class: downloads", *lines, ":::"])
 
 
 def publish(

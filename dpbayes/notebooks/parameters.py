@@ -2,13 +2,14 @@
 
 A notebook declares them in the cell tagged ``parameters``, one annotated line each::
 
-    n: int = 100  # records, >= 1
+    n: int = 100  # records, at least 1
     epsilon: float = 1.0  # privacy budget, > 0
     delta: float = 0.05  # probability, in (0, 1)
-    sizes: list[int] = [10, 100]  # records on the axis, >= 1
+    sizes: list[int] = [10, 100]  # records on the axis, at least 1
 
-The annotation gives the type. A comparison or an interval (``in [0, 1)``) in the comment gives the
-range, which for a list holds for every element.
+The annotation gives the type. ``at least``, ``at most``, ``>``, ``<`` or an interval in the comment
+gives the range, which for a list holds for every element. The comment has no equals sign: papermill
+would take the line for two assignments.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from pathlib import Path
 from typing import Any
 
 NUMBER = r"[-+]?(?:inf|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
-COMPARISON = re.compile(rf"(>=|<=|≥|≤|>|<)\s*({NUMBER})")
+COMPARISON = re.compile(rf"(at least|at most|>=|<=|≥|≤|>|<)\s*({NUMBER})")
+OPERATORS = {"at least": ">=", "at most": "<=", "≥": ">=", "≤": "<="}
 INTERVAL = re.compile(rf"\bin\s*([\[(])\s*({NUMBER})\s*,\s*({NUMBER})\s*([\])])")
 SCALARS: dict[str, type] = {"int": int, "float": float, "bool": bool, "str": str}
 
@@ -113,9 +115,8 @@ def read_declarations(source: str) -> dict[str, Parameter]:
 
 def read_bounds(meaning: str) -> tuple[Bound, ...]:
     """Return the range that a comment states, as its sides."""
-    plain = {"≥": ">=", "≤": "<="}
     sides = [
-        Bound(plain.get(operator, operator), float(limit))
+        Bound(OPERATORS.get(operator, operator), float(limit))
         for operator, limit in COMPARISON.findall(meaning)
     ]
     for left, low, high, right in INTERVAL.findall(meaning):

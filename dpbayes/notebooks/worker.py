@@ -1,6 +1,6 @@
 """A process that runs notebooks one after the other, as told on its standard input.
 
-One JSON object a line comes in (the fields of a Job); progress and the outcome go out the same way::
+One JSON object a line comes in, the fields of a Job; progress and the outcome go out likewise::
 
     {"cell": 3, "of": 9}    {"done": true}    {"failure": "tables/x: the code cell ..."}
 """

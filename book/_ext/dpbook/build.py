@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpbayes.notebooks.pages import publish
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
+from dpbayes.notebooks.pages import publish
 from dpbook.cache import Cache
 from dpbook.crew import run_all
 from dpbook.fingerprint import (
@@ -58,9 +58,7 @@ class Build:
     def publish(self, name: str) -> None:
         """Bring a kept run to the folder where Sphinx reads it."""
         notebook = self.planned[name]
-        publish(
-            self.cache.entry(name), self.results, name, notebook.values, notebook.parameters
-        )
+        publish(self.cache.entry(name), self.results, name, notebook.values, notebook.parameters)
 
 
 def run_notebooks(app: Sphinx, config: Any) -> None:
@@ -84,9 +82,7 @@ def build_results(root: Path, book: Path) -> None:
     cache.sweep()
     reasons = {name: reason(cache.known(name), new) for name, new in made_from.items()}
     to_run = {name: why for name, why in reasons.items() if why}
-    build = Build(
-        cache, book / "results", planned, made_from, Progress(sys.stderr, len(to_run))
-    )
+    build = Build(cache, book / "results", planned, made_from, Progress(sys.stderr, len(to_run)))
     forget_others(build.results, planned)
     for name in planned.keys() - to_run.keys():
         build.publish(name)

@@ -65,7 +65,8 @@ class Crew:
             "values": dict(job.values),
             "stage": str(self.stage(job.name)),
         }
-        assert process.stdin and process.stdout
+        assert process.stdin
+        assert process.stdout
         process.stdin.write(json.dumps(order) + "\n")
         process.stdin.flush()
         for line in process.stdout:

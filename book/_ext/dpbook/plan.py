@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
 from dpbayes.notebooks.parameters import Parameter, chosen, declared, load
+from dpbayes.notebooks.places import all_notebooks
 
 
 @dataclass(frozen=True)
@@ -28,11 +30,7 @@ def plan(notebooks: Path, overrides_file: Path) -> list[Planned]:
     notebook, an unknown parameter, a wrong type or a value out of range is refused.
     """
     overrides = read_overrides(overrides_file)
-    paths = {
-        path.relative_to(notebooks).with_suffix("").as_posix(): path
-        for path in sorted(notebooks.rglob("*.ipynb"))
-        if ".ipynb_checkpoints" not in path.parts
-    }
+    paths = all_notebooks(notebooks)
     for name in overrides:
         if name not in paths:
             known = "\n".join(f"  {known}" for known in paths)

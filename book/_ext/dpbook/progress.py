@@ -45,7 +45,9 @@ class Progress:
 
     def _draw(self) -> None:
         if self.stream.isatty():
-            line = f"{self.finished}/{self.total} notebooks · " + " · ".join(self.under_way.values())
+            line = f"{self.finished}/{self.total} notebooks · " + " · ".join(
+                self.under_way.values()
+            )
             width = shutil.get_terminal_size().columns
             self.stream.write("\r\x1b[K" + line[: width - 1])
             self.stream.flush()

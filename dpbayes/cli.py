@@ -1,0 +1,50 @@
+"""The command line: ``dpbayes COMMAND …``, or ``python -m dpbayes COMMAND …``.
+
+A command is a module with ``add_arguments(parser)`` and ``run(arguments) -> int``; it is imported
+only when it is called. Adding one means adding a line to COMMANDS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+COMMANDS = {
+    "list": ("dpbayes.commands.list", "list the notebooks and their parameters"),
+    "run": ("dpbayes.commands.run", "run one notebook with parameters of your own"),
+}
+
+
+class Refused(Exception):
+    """A command could not do what was asked; the message says why and the exit status is 1."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit status: 0 done, 1 failed, 2 bad arguments."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    chosen = words[0] if words and words[0] in COMMANDS else None
+    parser = build_parser(chosen)
+    arguments = parser.parse_args(words)
+    try:
+        return int(importlib.import_module(COMMANDS[arguments.command][0]).run(arguments))
+    except (ValueError, TypeError) as error:
+        print(f"dpbayes {arguments.command}: {error}", file=sys.stderr)
+        return 2
+    except Refused as error:
+        print(f"dpbayes {arguments.command}: {error}", file=sys.stderr)
+        return 1
+
+
+def build_parser(chosen: str | None) -> argparse.ArgumentParser:
+    """Return the parser, with the arguments of the one command that was chosen."""
+    parser = argparse.ArgumentParser(
+        prog="dpbayes", description="Private Bayesian posteriors for categorical counts."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (module, summary) in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        if name == chosen:
+            importlib.import_module(module).add_arguments(command)
+    return parser

@@ -1,0 +1,86 @@
+"""``dpbayes run``: one notebook with parameters of one's own."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dpbayes.cli import Refused
+from dpbayes.notebooks.pages import publish
+from dpbayes.notebooks.parameters import Parameter, chosen_from_text, declared, load
+from dpbayes.notebooks.places import find_notebook
+from dpbayes.results import write_atomically
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("notebook", help="a notebook's path, or its name such as tables/steps")
+    parser.add_argument(
+        "-p",
+        "--parameter",
+        dest="assignments",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter's value; may be repeated; a list is written 10,20,30",
+    )
+    parser.add_argument(
+        "--output",
+        default="results",
+        metavar="DIR",
+        help="where the notebook, the HTML page and the results go (default: results)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the notebook and print the files that were written."""
+    name, path = find_notebook(arguments.notebook, Path.cwd())
+    parameters = declared(load(path))
+    values = chosen_from_text(name, parameters, arguments.assignments)
+    for file in rerun(name, path, parameters, values, Path(arguments.output).absolute()):
+        print(os.path.relpath(file))
+    return 0
+
+
+def rerun(
+    name: str,
+    path: Path,
+    parameters: Mapping[str, Parameter],
+    values: Mapping[str, Any],
+    output: Path,
+) -> list[Path]:
+    """Run a notebook and return the files published; after a failure ``output`` is as it was."""
+    from dpbayes.notebooks.execute import Job, NotebookFailure, execute
+    from dpbayes.notebooks.html import html_page
+
+    stage = output / f"{name}.{os.getpid()}.part"
+    try:
+        execute(Job(name, path, values, stage), show_cell)
+        files = publish(stage, output, name, values, parameters)
+    except NotebookFailure as failure:
+        raise Refused(str(failure)) from failure
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+        clear_line()
+    page = output / f"{name}.html"
+    write_atomically(page, html_page(output / f"{name}.ipynb", output).encode())
+    return [*files, page]
+
+
+def show_cell(index: int, total: int) -> None:
+    """Show on a terminal which cell runs."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[Kcell {index + 1} of {total}")
+        sys.stderr.flush()
+
+
+def clear_line() -> None:
+    """Take the live line away."""
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()

@@ -1,0 +1,47 @@
+"""Where notebooks are, and what they are called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dpbayes
+
+
+def notebooks_folder(start: Path) -> Path:
+    """Return the folder ``notebooks`` of this folder, of one above it, or beside the package."""
+    beside_package = Path(dpbayes.__file__).parents[1]
+    for folder in (start, *start.parents, beside_package):
+        if (folder / "notebooks").is_dir() and (folder / "_toc.yml").is_file():
+            return folder / "notebooks"
+    raise ValueError(f"no folder 'notebooks' in {start} or above it; run this inside a checkout")
+
+
+def find_notebook(given: str, start: Path) -> tuple[str, Path]:
+    """Return name and path of the notebook meant by a path, or a name such as ``tables/steps``."""
+    path = start / given
+    if path.suffix == ".ipynb" and path.is_file():
+        return name_of(path.resolve()), path.resolve()
+    folder = notebooks_folder(start)
+    name = given.removeprefix("notebooks/").removesuffix(".ipynb")
+    if name in all_notebooks(folder):
+        return name, folder / f"{name}.ipynb"
+    known = "\n".join(f"  {known}" for known in all_notebooks(folder))
+    raise ValueError(f"no notebook {given!r}; the notebooks are\n{known}")
+
+
+def name_of(path: Path) -> str:
+    """Return the path of a notebook below the last folder called ``notebooks``, or its stem."""
+    parts = path.with_suffix("").parts
+    if "notebooks" not in parts:
+        return parts[-1]
+    last = len(parts) - 1 - parts[::-1].index("notebooks")
+    return "/".join(parts[last + 1 :])
+
+
+def all_notebooks(folder: Path) -> dict[str, Path]:
+    """Return every notebook below a folder by its name."""
+    return {
+        path.relative_to(folder).with_suffix("").as_posix(): path
+        for path in sorted(folder.rglob("*.ipynb"))
+        if ".ipynb_checkpoints" not in path.parts
+    }

@@ -1,0 +1,92 @@
+"""Recorded numbers and tables as a page shows them: looked up, checked and formatted."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def split_quote(text: str) -> tuple[str, str, str]:
+    """Return notebook, number and format of ``notebook::number:format``.
+
+    >>> split_quote("accuracy/growth::crossover:.1f")
+    ('accuracy/growth', 'crossover', '.1f')
+    """
+    name, _, rest = text.partition("::")
+    key, _, form = rest.partition(":")
+    if not (name and key and form):
+        raise ValueError(f"write notebook::number:format, such as a/b::c:.3f, got {text!r}")
+    return name, key, form
+
+
+def quoted(path: Path, key: str, form: str) -> str:
+    """Return one number of a ``numbers.json``, formatted."""
+    numbers = json.loads(path.read_text(encoding="utf-8"))
+    if key not in numbers:
+        known = ", ".join(sorted(numbers))
+        raise ValueError(f"{path.parent.name} records no number {key!r}; it records {known}")
+    return formatted(numbers[key], form)
+
+
+def formatted(value: float, form: str) -> str:
+    """Return a number as print shows it: a true minus sign, powers of ten written out.
+
+    An integer format also takes a float that is whole.
+
+    >>> formatted(-0.000012, ".1e"), formatted(11019.0, ",d")
+    ('−1.2 × 10⁻⁵', '11,019')
+    """
+    if form[-1:] == "d" and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = format(value, form)
+    if "e" in text:
+        digits, exponent = text.split("e")
+        text = f"{digits} × 10{str(int(exponent)).translate(RAISED)}"
+    return text.replace("-", "−")
+
+
+def read_table(
+    path: Path,
+    columns: Sequence[str] | None = None,
+    header: Sequence[str] | None = None,
+    formats: Sequence[str] = ("",),
+) -> tuple[list[str], list[list[str]]]:
+    """Return the header and the formatted rows of some columns of a recorded CSV file.
+
+    One format serves all columns; an empty format leaves a column's digits as they are.
+    """
+    with path.open(encoding="utf-8", newline="") as stream:
+        first, *rows = csv.reader(stream)
+    columns = first if columns is None else columns
+    for column in columns:
+        if column not in first:
+            raise ValueError(f"{path.name} has no column {column!r}; it has {', '.join(first)}")
+    header = columns if header is None else header
+    formats = [*formats] * len(columns) if len(formats) == 1 else formats
+    if not len(header) == len(formats) == len(columns):
+        raise ValueError(
+            f"{path.name}: {len(columns)} columns, {len(header)} headers, {len(formats)} formats"
+        )
+    places = [first.index(column) for column in columns]
+    return list(header), [
+        [cell(row[place], form) for place, form in zip(places, formats, strict=True)]
+        for row in rows
+    ]
+
+
+def cell(text: str, form: str) -> str:
+    """Return a cell's text: numbers in the given format, everything else as it is."""
+    try:
+        value = int(text) if text.lstrip("-").isdigit() else float(text)
+    except ValueError:
+        return text
+    return formatted(value, form) if form else text.replace("-", "−")
+
+
+def is_number(text: str) -> bool:
+    """Say whether a formatted cell is a number."""
+    return text.lstrip("−")[:1].isdigit()
