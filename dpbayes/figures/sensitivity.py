@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -51,7 +52,7 @@ def sensitivity_profile(profiles: Sequence[Profile], xlabel: str) -> tuple[Figur
         axes.set(ylabel="sensitivity", title=one.title, ylim=(0.0, 1.22 * one.overall))
         axes.margins(x=0.01)
         middle = int(x.size // 2)
-        text = {"ha": "center", "va": "bottom"}
+        text: dict[str, Any] = {"ha": "center", "va": "bottom"}
         at = (float(x[middle]), 1.02 * one.overall)
         axes.text(*at, "global sensitivity", color=dark(PALETTE[1]), **text)
         at = (float(x[middle]), float(local[middle]) + 0.04 * one.overall)
@@ -106,10 +107,11 @@ def score_change_map(outputs: ArrayLike, changes: ArrayLike, at: ArrayLike) -> t
 def _map_sentence(
     points: NDArray[np.int64], values: NDArray[np.float64], here: NDArray[np.int64]
 ) -> str:
-    top = points[int(np.argmax(values))]
-    place = "at the true counts" if np.array_equal(top, here) else "away from the true counts"
+    own = values[np.all(points == here, axis=1)]
+    held = own.size > 0 and own[0] >= values.max() * (1.0 - 1e-12)
+    place = "the true counts attain it" if held else "the true counts do not attain it"
     return (
         f"A triangle of {len(points)} candidates with three counts, coloured by the largest change "
-        f"of their score when one record is replaced: the highest value, {values.max():.4f}, is "
-        f"{place}, at {tuple(int(c) for c in top)}; the lowest is {values.min():.2g}."
+        f"of their score when one record is replaced: the highest value is {values.max():.4f} and "
+        f"{place}; the lowest is {values.min():.2g}."
     )

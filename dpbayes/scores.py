@@ -1,0 +1,84 @@
+"""How scores and smooth sensitivities change when one record is replaced, checked one by one.
+
+What D shows by a picture (the score changes most at the true posterior) or proves (Theorem 4.1) is
+computed here over every candidate and every neighbour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes import _validate
+from dpbayes.divergences import METRICS, hellinger, hellinger_published
+from dpbayes.posteriors import compositions, neighbours
+from dpbayes.sensitivity import profile, smooth_sensitivity
+
+_BY_NAME = {"hellinger": hellinger, "published": hellinger_published}
+
+
+def score_changes(
+    counts: ArrayLike, prior: ArrayLike, metric: str = "hellinger"
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return all candidates (N, k) and the largest change of the score of each, shape (N,).
+
+    The change of r is the maximum over neighbours x' of |H(BI(x), r) - H(BI(x'), r)|; by the
+    triangle inequality it is largest at r = BI(x). Source: D, section 7.1 and Figure 2, C, Figure
+    1; book: `thm-local-at-truth`. `counts` hold at least one record.
+
+    >>> outputs, changes = score_changes([2, 1], [1, 1])
+    >>> float(changes.max()) == float(changes[(outputs == [2, 1]).all(axis=1)][0])
+    True
+    """
+    x, alpha = _validate.counts_and_prior(counts, prior)
+    distance = _BY_NAME[_validate.choice("metric", metric, METRICS)]
+    outputs = compositions(int(x.sum()), x.size)
+    own = distance(alpha + x, alpha + outputs)
+    moved = [np.abs(own - distance(alpha + y, alpha + outputs)) for y in neighbours(x)]
+    return outputs, np.asarray(np.max(moved, axis=0))
+
+
+@dataclass(frozen=True)
+class Steepest:
+    """The largest 1/S(x) - 1/S(x') over neighbours, and a pair (x, x') that attains it."""
+
+    value: float
+    witness: tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def steepest_smooth_change(
+    n: int, prior: ArrayLike, gamma: float = 1.0, metric: str = "hellinger"
+) -> Steepest:
+    """Return the largest change of 1/S over all neighbouring histograms of n records.
+
+    Theorem 4.1 of D says that it is at most gamma. Book: `thm-smooth-change`. For k = 2 all
+    histograms cost O(n); beyond, every histogram is enumerated, so keep n small.
+
+    >>> steepest_smooth_change(100, [1, 1]).value <= 1.0
+    True
+    """
+    size = _validate.integer("n", n, minimum=1)
+    alpha = _validate.prior("prior", prior)
+    if alpha.size == 2:
+        return _along_counts(1.0 / profile(size, alpha, True, gamma, metric=metric), size)
+    best = Steepest(-np.inf, ((), ()))
+    for x in compositions(size, alpha.size):
+        here = 1.0 / smooth_sensitivity(x, alpha, gamma, metric=metric).value
+        for y in neighbours(x):
+            change = here - 1.0 / smooth_sensitivity(y, alpha, gamma, metric=metric).value
+            if change > best.value:
+                best = Steepest(float(change), (_plain(x), _plain(y)))
+    return best
+
+
+def _along_counts(inverse: NDArray[np.float64], n: int) -> Steepest:
+    changes = np.diff(inverse)
+    at = int(np.argmax(np.abs(changes)))
+    low, high = (at, n - at), (at + 1, n - at - 1)
+    return Steepest(float(abs(changes[at])), (high, low) if changes[at] > 0 else (low, high))
+
+
+def _plain(counts: NDArray[np.int64]) -> tuple[int, ...]:
+    return tuple(int(c) for c in counts)
