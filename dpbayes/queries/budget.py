@@ -1,0 +1,128 @@
+"""The smallest budget that buys an interval of a wanted length, with and without a history.
+
+What E computes here is lost; both rules are derived from its definition of the interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+
+from dpbayes._validate import frozen, open_unit, positive
+from dpbayes.queries import _arrays
+from dpbayes.queries.noise import NoiseLaw
+
+_SMALLEST_SHARE = 1e-6
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """A budget and what it buys.
+
+    `alpha` the budget of the fresh answer, 0 when the history suffices; `scale` the scale of its
+    noise (infinite at alpha = 0); `history_share` 1 - kappa, the factor on the history's weights;
+    `fresh_share` kappa, the weight of the fresh answer; `noise_weights` the weights of the combined
+    error, the fresh answer last.
+    """
+
+    alpha: float
+    scale: float
+    history_share: float
+    fresh_share: float
+    noise_weights: NDArray[np.float64]
+
+
+def budget(S: float, L: float, delta: float) -> float:
+    """Return the budget 2 S ln(1/delta) / L at which one answer has an interval of length L.
+
+    One Laplace variable of scale b exceeds b ln(1/delta) in absolute value with probability delta.
+
+    Parameters: `S` > 0 sensitivity; `L` > 0 length; `delta` in (0, 1), one minus the confidence.
+
+    Source: derived; E's text is lost. In the book: `thm-direct-budget`.
+
+    >>> round(budget(1.0, 40.0, 0.05), 10)
+    0.1497866137
+    """
+    length = positive("L", L)
+    return 2.0 * positive("S", S) * -math.log(open_unit("delta", delta)) / length
+
+
+def combine(w0: ArrayLike, scale: float) -> tuple[float, NDArray[np.float64]]:
+    """Return kappa and the joined weights ((1 - kappa) w0, kappa scale) of history and answer.
+
+    kappa = v0 / (v0 + 2 scale^2) with v0 = 2 sum w0^2 makes the variance smallest.
+
+    >>> combine([1.0], 1.0)
+    (0.5, array([0.5, 0.5]))
+    """
+    weights = _arrays.vector("w0", w0)
+    s = positive("scale", scale)
+    v0 = 2.0 * float(weights @ weights)
+    kappa = v0 / (v0 + 2.0 * s * s)
+    return kappa, frozen(np.append((1.0 - kappa) * np.abs(weights), kappa * s))
+
+
+def budget_with_history(w0: ArrayLike | None, S: float, L: float, delta: float) -> float:
+    """Return the budget that `allocation` finds.
+
+    >>> round(budget_with_history(None, 1.0, 40.0, 0.05), 10)
+    0.1497866137
+    """
+    return allocation(w0, S, L, delta).alpha
+
+
+def allocation(w0: ArrayLike | None, S: float, L: float, delta: float) -> Allocation:
+    """Return the smallest budget whose answer, joined with the history, has length L.
+
+    `w0` are the noise weights of the query's estimate from the history, None when it was not
+    estimable: then the fresh answer stands alone. The joined interval is checked, not assumed: best
+    linear weights make the variance smallest, not the quantile, and for delta > 1/e joining can
+    make the interval longer. If it does, the fresh answer is used alone at the direct budget.
+
+    Parameters: `w0` (m,) or None; `S`, `L` > 0; `delta` in (0, 1).
+
+    Source: derived; E's text is lost. In the book: `thm-history-budget`.
+
+    >>> allocation([1.0], 1.0, 40.0, 0.05).alpha
+    0.0
+    """
+    alpha = budget(S, L, delta)
+    if w0 is None:
+        return _alone(S, alpha, 0)
+    weights = _arrays.vector("w0", w0)
+    target = math.log(0.5 * delta)
+    if not np.any(weights) or NoiseLaw(weights).log_tail(0.5 * L) <= target:
+        return Allocation(0.0, math.inf, 1.0, 0.0, frozen(np.append(np.abs(weights), 0.0)))
+
+    def excess(share: float) -> float:
+        return NoiseLaw(combine(weights, S / (share * alpha))[1]).log_tail(0.5 * L) - target
+
+    if excess(1.0) > 0.0:
+        return _alone(S, alpha, weights.size)
+    share = _smallest_share(excess)
+    scale = S / (share * alpha)
+    kappa, joined = combine(weights, scale)
+    return Allocation(share * alpha, scale, 1.0 - kappa, kappa, joined)
+
+
+def _smallest_share(excess: Callable[[float], float]) -> float:
+    """Return the root of a falling function, from the side where it is not positive."""
+    if excess(_SMALLEST_SHARE) <= 0.0:
+        return _SMALLEST_SHARE
+    share = float(brentq(excess, _SMALLEST_SHARE, 1.0, xtol=1e-15, rtol=1e-12))
+    nudge = 1e-12
+    while share < 1.0 and excess(share) > 0.0:
+        share = min(1.0, share * (1.0 + nudge))
+        nudge *= 4.0
+    return share
+
+
+def _alone(S: float, alpha: float, answers: int) -> Allocation:
+    weights = np.append(np.zeros(answers), S / alpha)
+    return Allocation(alpha, S / alpha, 0.0, 1.0, frozen(weights))

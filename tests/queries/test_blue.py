@@ -1,0 +1,150 @@
+"""The estimator against the pseudo-inverse, the growing factorisation and OpenDP's tree."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpbayes import queries
+
+EXAMPLE = queries.worked_example()
+
+
+def random_history(seed: int, m: int, cells: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    H = rng.integers(-2, 3, (m, cells)).astype(float)
+    H[:, 0] += ~H.any(axis=1)
+    return H, rng.uniform(0.5, 20.0, m)
+
+
+def test_worked_example_to_the_digit() -> None:
+    result = queries.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.q)
+    np.testing.assert_allclose(result.weights * 167, [34, -66, 101, 16, 101, 32], rtol=1e-12)
+    assert float(result.variance) == pytest.approx(241.9161676647, abs=5e-11)
+    assert float(result.estimate(EXAMPLE.y)) == pytest.approx(71.9760479042, abs=5e-11)
+
+
+def test_cell_zero_alone_is_not_estimable() -> None:
+    result = queries.blue(EXAMPLE.H, EXAMPLE.scales, np.eye(9))
+    assert not result.estimable.any()
+    assert np.isnan(result.weights).all()
+    assert np.isnan(result.estimate(EXAMPLE.y)).all()
+    with pytest.raises(queries.NotEstimableError, match="row space"):
+        queries.blue(EXAMPLE.H, EXAMPLE.scales, np.eye(9)[0]).estimate(EXAMPLE.y)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 8))
+def test_weights_equal_the_pseudo_inverse_and_the_grown_factor(
+    seed: int, m: int, cells: int
+) -> None:
+    H, b = random_history(seed, m, cells)
+    mix = np.random.default_rng(seed + 1).integers(-3, 4, m).astype(float)
+    q = mix @ H
+    if not q.any():
+        return
+    result = queries.blue(H, b, q)
+    assert result.estimable
+    expected = q @ np.linalg.pinv(H / b[:, None], rcond=1e-10) / b
+    np.testing.assert_allclose(result.weights, expected, atol=1e-8 * np.abs(expected).max())
+    np.testing.assert_allclose(result.weights @ H, q, atol=1e-9)
+    factor = queries.empty_factor(cells)
+    for row, scale in zip(H, b, strict=True):
+        factor = factor.append(row, scale)
+    grown = factor.noise_weights(q)
+    assert grown is not None
+    np.testing.assert_allclose(grown / b, result.weights, atol=1e-8 * np.abs(expected).max())
+    assert factor.answers == m
+    assert factor.rank == np.linalg.matrix_rank(H)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(2, 8))
+def test_estimable_means_in_the_row_space(seed: int, m: int, cells: int) -> None:
+    H, b = random_history(seed, m, cells)
+    q = np.random.default_rng(seed + 2).integers(-2, 3, cells).astype(float)
+    q[0] += not q.any()
+    inside = np.linalg.matrix_rank(np.vstack([H, q])) == np.linalg.matrix_rank(H)
+    assert bool(queries.blue(H, b, q).estimable) == inside
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6))
+def test_no_other_unbiased_weights_have_a_smaller_variance(seed: int) -> None:
+    H, b = random_history(seed, 7, 4)
+    rng = np.random.default_rng(seed + 3)
+    q = rng.integers(-3, 4, 7).astype(float) @ H
+    if not q.any():
+        return
+    best = queries.blue(H, b, q)
+    null = np.linalg.svd(H.T)[2][np.linalg.matrix_rank(H) :]
+    other = best.weights + rng.normal(size=null.shape[0]) @ null
+    np.testing.assert_allclose(other @ H, q, atol=1e-8)
+    assert 2 * np.sum((other * b) ** 2) >= best.variance * (1 - 1e-12)
+
+
+def test_rank_deficient_history_keeps_its_digits_where_normal_equations_lose_them() -> None:
+    rng = np.random.default_rng(3)
+    H = rng.normal(size=(60, 20)) @ rng.normal(size=(20, 40))
+    b = np.geomspace(1e-2, 1e2, 60)
+    q = rng.normal(size=60) @ H
+    result = queries.blue(H, b, q)
+    assert result.estimable
+    assert np.abs(result.weights @ H - q).max() < 1e-10 * np.abs(q).max()
+    G = H / b[:, None]
+    naive = q @ np.linalg.inv(G.T @ G) @ G.T / b
+    assert np.abs(naive @ H - q).max() > 1e-3 * np.abs(q).max()
+
+
+def test_covariance_has_the_variances_on_its_diagonal() -> None:
+    Q = EXAMPLE.H[:3]
+    result = queries.blue(EXAMPLE.H, EXAMPLE.scales, Q)
+    np.testing.assert_allclose(np.diag(result.covariance), result.variance)
+    assert np.all(np.linalg.eigvalsh(result.covariance) > -1e-9)
+
+
+@pytest.mark.parametrize("leaves", [2, 8, 64])
+def test_opendp_consistent_tree_is_blue_at_equal_scales(leaves: int) -> None:
+    opendp = pytest.importorskip("opendp.prelude")
+    opendp.enable_features("contrib")
+    H = queries.tree_workload(leaves)
+    y = np.rint(np.random.default_rng(leaves).laplace(size=H.shape[0]) * 10 + 100).astype(int)
+    consistent = np.array(opendp.t.make_consistent_b_ary_tree(2)(y.tolist()))
+    ours = queries.blue(H, np.ones(H.shape[0]), np.eye(leaves)).estimate(y)
+    np.testing.assert_allclose(ours, consistent, rtol=0, atol=1e-12 * 400)
+
+
+def test_chebyshev_holds_and_is_the_bound_of_theorem_3_2() -> None:
+    law = queries.NoiseLaw(queries.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.q).noise_weights)
+    for distance in (16.0, 25.0, 40.0):
+        bound = queries.chebyshev_delta(law.variance, distance)
+        assert 2 * law.tail(distance) <= bound
+        assert queries.chebyshev_half_width(law.variance, bound) == pytest.approx(distance)
+
+
+@pytest.mark.parametrize(
+    ("H", "scales", "Q", "message"),
+    [
+        ([1.0, 2.0], [1.0], [1.0], "H must be a matrix"),
+        ([[1.0, np.nan]], [1.0], [1.0, 1.0], "H must be finite, got"),
+        ([[1.0, 1.0]], [1.0, 2.0], [1.0, 1.0], "scales must have 1 entries, got 2"),
+        ([[1.0, 1.0]], [0.0], [1.0, 1.0], "scales must be positive"),
+        ([[1.0, 1.0]], [1.0], [1.0, 1.0, 1.0], "Q must have shape"),
+        ([[1.0, 1.0], [1.0]], [1.0], [1.0, 1.0], "rectangular"),
+    ],
+)
+def test_bad_input(H: object, scales: object, Q: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        queries.blue(H, scales, Q)  # type: ignore[arg-type]
+
+
+def test_booleans_and_text_are_not_coefficients() -> None:
+    with pytest.raises(TypeError, match="H must hold real numbers"):
+        queries.blue([[True, False]], [1.0], [1.0, 0.0])
+    with pytest.raises(TypeError, match="Q must hold real numbers"):
+        queries.blue([[1.0, 0.0]], [1.0], ["a", "b"])  # type: ignore[list-item]
+
+
+def test_answers_must_fit_the_history() -> None:
+    with pytest.raises(ValueError, match="y must have 6 entries, got 2"):
+        queries.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.q).estimate([1.0, 2.0])

@@ -1,0 +1,97 @@
+"""Direct and history-aware budgets against OpenDP, the worked example and the law itself."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpbayes import queries
+
+EXAMPLE = queries.worked_example()
+W0 = queries.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.q).noise_weights
+
+
+@pytest.mark.parametrize(
+    ("L", "direct", "aware"),
+    [(40.0, 0.1497866137, 0.1102607697), (20.0, 0.2995732274, 0.2807451945)],
+)
+def test_worked_example(L: float, direct: float, aware: float) -> None:
+    assert queries.budget(1.0, L, 0.05) == pytest.approx(direct, abs=5e-11)
+    assert queries.budget_with_history(W0, 1.0, L, 0.05) == pytest.approx(aware, abs=5e-11)
+
+
+@pytest.mark.parametrize("delta", [0.5, 0.05, 0.001])
+@pytest.mark.parametrize("L", [1.0, 33.0])
+def test_direct_budget_is_opendp_accuracy_to_scale(L: float, delta: float) -> None:
+    opendp = pytest.importorskip("opendp.prelude")
+    scale = opendp.accuracy_to_laplacian_scale(L / 2, delta)
+    assert 1.0 / queries.budget(1.0, L, delta) == pytest.approx(scale, rel=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0.1, 50.0), st.floats(0.5, 4.0), st.floats(1.0, 100.0), st.floats(0.001, 0.95))
+def test_the_joined_interval_is_short_enough_whatever_delta(
+    w: float, S: float, L: float, delta: float
+) -> None:
+    bought = queries.allocation([w, w / 2], S, L, delta)
+    held = 2 * queries.NoiseLaw(bought.noise_weights).tail(L / 2)
+    assert held <= delta * (1 + 1e-12)
+    assert bought.alpha <= queries.budget(S, L, delta) * (1 + 1e-12)
+    if bought.alpha > 0:
+        assert bought.scale == pytest.approx(S / bought.alpha)
+
+
+def test_history_that_suffices_costs_nothing() -> None:
+    bought = queries.allocation(W0, 1.0, 63.0, 0.05)
+    assert bought.alpha == 0.0
+    assert queries.budget_with_history(W0, 1.0, 62.0, 0.05) > 0.0
+
+
+def test_joined_weights_are_blue_of_the_longer_history() -> None:
+    bought = queries.allocation(W0, 1.0, 40.0, 0.05)
+    longer = queries.blue(
+        np.vstack([EXAMPLE.H, EXAMPLE.q]), np.append(EXAMPLE.scales, bought.scale), EXAMPLE.q
+    )
+    np.testing.assert_allclose(longer.noise_weights, bought.noise_weights, rtol=1e-9)
+
+
+def test_above_one_over_e_joining_can_hurt_and_is_not_done() -> None:
+    delta, L = 0.8, 2.0
+    alpha = queries.budget(1.0, L, delta)
+    w0 = np.array([3.0 / alpha])
+    joined = queries.combine(w0, 1.0 / alpha)[1]
+    assert 2 * queries.NoiseLaw(joined).tail(L / 2) > 1.02 * delta
+    safe = queries.allocation(w0, 1.0, L, delta)
+    assert safe.history_share == 0.0
+    assert safe.alpha == alpha
+
+
+def test_smaller_budget_would_not_do() -> None:
+    bought = queries.allocation(W0, 1.0, 40.0, 0.05)
+    less = queries.combine(W0, bought.scale * (1 + 1e-6))[1]
+    assert 2 * queries.NoiseLaw(less).tail(20.0) > 0.05
+
+
+def test_without_history_the_direct_budget_is_spent() -> None:
+    bought = queries.allocation(None, 2.0, 10.0, 0.1)
+    assert bought.alpha == pytest.approx(4.0 * math.log(10) / 10.0)
+    assert bought.fresh_share == 1.0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: queries.budget(0.0, 1.0, 0.1), "S must be positive"),
+        (lambda: queries.budget(1.0, -1.0, 0.1), "L must be positive"),
+        (lambda: queries.budget(1.0, 1.0, 1.0), "delta must lie strictly"),
+        (lambda: queries.budget(1.0, np.inf, 0.1), "L must be finite"),
+        (lambda: queries.combine([1.0], 0.0), "scale must be positive"),
+        (lambda: queries.allocation([np.nan], 1.0, 1.0, 0.1), "w0 must be finite"),
+    ],
+)
+def test_bad_input(call: object, message: str) -> None:
+    assert callable(call)
+    with pytest.raises(ValueError, match=message):
+        call()

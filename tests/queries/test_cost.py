@@ -1,0 +1,98 @@
+"""Overall cost: composition theorems, the exact privacy loss, both neighbour relations."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpbayes import queries
+
+EXAMPLE = queries.worked_example()
+
+
+def test_worked_example() -> None:
+    assert queries.privacy_cost(EXAMPLE.H, EXAMPLE.alpha) == pytest.approx(0.35, abs=1e-12)
+    replaced = queries.privacy_cost(EXAMPLE.H, EXAMPLE.alpha, "replace-one")
+    assert replaced == pytest.approx(0.45, abs=1e-12)
+
+
+def test_sequential_and_parallel_composition_are_special_cases() -> None:
+    same = np.tile([1.0, 1.0, 0.0], (3, 1))
+    assert queries.privacy_cost(same, [0.1, 0.2, 0.3]) == pytest.approx(0.6)
+    assert queries.privacy_cost(np.eye(3), [0.1, 0.2, 0.3]) == pytest.approx(0.3)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["add-remove", "replace-one"]))
+def test_cost_is_the_largest_log_ratio_of_densities(seed: int, neighbours: str) -> None:
+    rng = np.random.default_rng(seed)
+    H = rng.integers(-2, 3, (4, 5)).astype(float)
+    b = rng.uniform(0.5, 5, 4)
+    x = rng.integers(0, 5, 5)
+    changes = np.eye(5)
+    if neighbours == "replace-one":
+        changes = (np.eye(5)[:, None] - np.eye(5)[None]).reshape(-1, 5)
+    # The ratio of Laplace densities is largest when every answer lies beyond both means.
+    worst = 0.0
+    for change in changes:
+        means, moved = H @ x, H @ (x + change)
+        y = np.where(moved >= means, 1e3, -1e3)
+        ratio = np.sum((np.abs(y - means) - np.abs(y - moved)) / b)
+        worst = max(worst, float(ratio))
+    cost = queries.cost_of_scales(H, b, neighbours)
+    assert cost == pytest.approx(worst, rel=1e-9, abs=1e-9)
+    draws = rng.normal(size=(200, 4)) * 5
+    for change in changes[:3]:
+        means, moved = H @ x, H @ (x + change)
+        ratios = ((np.abs(draws - means) - np.abs(draws - moved)) / b).sum(axis=1)
+        assert ratios.max() <= cost + 1e-9
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["add-remove", "replace-one"]))
+def test_growing_costs_equal_the_batch_and_never_fall_short(seed: int, neighbours: str) -> None:
+    rng = np.random.default_rng(seed)
+    H = rng.integers(-2, 3, (6, 4)).astype(float)
+    H[:, 0] += ~H.any(axis=1)
+    b = rng.uniform(0.1, 5, 6)
+    costs = queries.no_cost(4, neighbours)
+    for row, scale in zip(H, b, strict=True):
+        costs = costs.after(row, scale)
+    batch = queries.cost_of_cells(H, b, neighbours)
+    np.testing.assert_allclose(costs.losses, batch.losses, rtol=1e-12)
+    assert costs.total >= batch.total * (1 - 1e-15)
+    assert costs.losses[costs.witness] == costs.total
+
+
+def test_scales_for_added_records_cost_twice_as_much_when_one_is_replaced() -> None:
+    H = [[1.0, -1.0]]
+    b = queries.laplace_scales(H, [0.5])
+    assert queries.cost_of_scales(H, b) == 0.5
+    assert queries.cost_of_scales(H, b, "replace-one") == 1.0
+    assert queries.privacy_cost(H, [0.5], "replace-one") == 0.5
+
+
+def test_cells_no_query_touches_cost_nothing() -> None:
+    costs = queries.no_cost(3).after([0.0, 1.0, 0.0], 2.0)
+    assert costs.losses[0] == 0.0
+    assert costs.losses[2] == 0.0
+
+
+def test_all_public_history_is_free_under_replacement() -> None:
+    assert queries.privacy_cost(np.ones((2, 3)), [0.1, 0.1], "replace-one") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: queries.privacy_cost([[1.0]], [0.0]), "alpha must be positive"),
+        (lambda: queries.privacy_cost([[1.0]], [0.1, 0.1]), "alpha must have 1 entries"),
+        (lambda: queries.privacy_cost([[1.0]], [0.1], "none"), "neighbours must be one of"),
+        (lambda: queries.no_cost(5000, "replace-one"), "cells must be at most 4096"),
+        (lambda: queries.no_cost(2).after([1.0], 1.0), "query must have 2 entries"),
+    ],
+)
+def test_bad_input(call: object, message: str) -> None:
+    assert callable(call)
+    with pytest.raises(ValueError, match=message):
+        call()
