@@ -1,0 +1,88 @@
+"""What an epsilon means for one person, above what it costs in accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes.figures._labels import label_ends
+from dpbayes.figures.theme import PALETTE, WIDTH, line_style, new_panels
+
+_HEIGHT = 5.8  # inches, for both panels
+
+
+def meaning(
+    epsilons: ArrayLike,
+    chances: ArrayLike,
+    distances: Mapping[str, ArrayLike],
+    guess: float,
+    marked: ArrayLike,
+) -> tuple[Figure, str]:
+    """Draw the guesser's best chance and the mean distance of releases, both against epsilon.
+
+    `epsilons` (m,) increase; `chances` (m,) are probabilities; `distances` maps the name of a
+    mechanism to mean distances (m,); `guess` is the chance before the release. The values of
+    epsilon in `marked` get vertical lines. Returns the figure and its alternative text.
+    """
+    x = np.asarray(epsilons, dtype=np.float64)
+    ceiling = np.asarray(chances, dtype=np.float64)
+    if x.ndim != 1 or x.size < 2 or ceiling.shape != x.shape:
+        raise ValueError(f"epsilons and chances must be (m,), got {x.shape} and {ceiling.shape}")
+    costs = {label: np.asarray(values, dtype=np.float64) for label, values in distances.items()}
+    figure, ((top,), (bottom,)) = new_panels(2, 1, WIDTH, _HEIGHT, sharex=True)
+    _draw_chances(top, x, ceiling, guess)
+    _draw_distances(bottom, x, costs)
+    for axes in (top, bottom):
+        for epsilon in np.asarray(marked, dtype=np.float64):
+            axes.axvline(epsilon, color="0.6", linewidth=0.8, linestyle=":")
+    return figure, _describe(x, ceiling, costs, guess)
+
+
+def _draw_chances(
+    axes: Axes, x: NDArray[np.float64], ceiling: NDArray[np.float64], guess: float
+) -> None:
+    axes.plot(x, ceiling, color=PALETTE[6])
+    axes.axhline(guess, color=PALETTE[4], linestyle="--")
+    lines = (("after", float(ceiling[-1]), PALETTE[6]), ("before", guess, PALETTE[4]))
+    axes.set(xscale="log", ylim=(0.0, 1.05), ylabel="best chance of the guesser")
+    label_ends(
+        axes,
+        [(float(x[-1]), height) for _, height, _ in lines],
+        [f"{word} the\nrelease" for word, _, _ in lines],
+        [color for _, _, color in lines],
+        0.2 * _HEIGHT,
+    )
+
+
+def _draw_distances(
+    axes: Axes, x: NDArray[np.float64], costs: Mapping[str, NDArray[np.float64]]
+) -> None:
+    for index, values in enumerate(costs.values()):
+        axes.plot(x, values, **line_style(index))
+    axes.set(xscale="log", ylim=(0.0, None), xlim=(x[0], x[-1]))
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set(xlabel="privacy parameter ε (smaller is more private)", ylabel="mean distance")
+    ends = [(float(x[-1]), float(values[-1])) for values in costs.values()]
+    label_ends(axes, ends, list(costs), PALETTE[: len(costs)], 0.4 * _HEIGHT)
+
+
+def _describe(
+    x: NDArray[np.float64],
+    ceiling: NDArray[np.float64],
+    costs: Mapping[str, NDArray[np.float64]],
+    guess: float,
+) -> str:
+    sentences = [
+        "Two panels against epsilon on a logarithmic scale. Above: the best chance of a guesser "
+        f"who starts at {guess:.2f} rises from {ceiling[0]:.2f} at epsilon {x[0]:.2g} to "
+        f"{ceiling[-1]:.2f} at {x[-1]:.2g}. Below: the mean Hellinger distance of releases falls."
+    ]
+    sentences += [f"{label}: from {v[0]:.3f} to {v[-1]:.3f}." for label, v in costs.items()]
+    return " ".join(sentences)
