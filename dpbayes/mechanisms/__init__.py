@@ -16,6 +16,7 @@ from dpbayes.mechanisms.exponential import (
 )
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.laplace import LaplaceMechanism
+from dpbayes.mechanisms.lattice import SumZeroLattice
 from dpbayes.mechanisms.protocol import Law, Mechanism
 
 
@@ -74,6 +75,7 @@ REGISTRY: Mapping[str, Callable[..., Mechanism]] = {
     "ilapMech": _ilap,
     "draft-laplace": _draft,
     "geometric": TruncatedGeometric,
+    "lattice": SumZeroLattice,
     "expMech": _global,
     "expMech-local": _local,
     "expMech-smooth": _smooth,

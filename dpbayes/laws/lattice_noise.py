@@ -1,0 +1,147 @@
+"""Noise on the whole vectors that sum to zero: how many there are, which, and how to draw them.
+
+P(z) is proportional to e^(-epsilon |z|_1 / 2). A vector z with sum 0 has |z|_1 = 2m, where m is
+the sum of its positive entries, so everything is governed by the number N(m) of such vectors.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, logsumexp
+
+from dpbayes import _validate
+
+_LARGEST_TABLE = 20_000_000
+_NEGLIGIBLE = 80.0  # e^-80 of the largest weight is where tables of weights end
+
+
+def _log_binomial(n: NDArray[np.float64], r: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(gammaln(n + 1) - gammaln(r + 1) - gammaln(n - r + 1))
+
+
+def log_numbers(k: int, size: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return ln of the number of vectors with positive part m and j positive entries.
+
+    Shape (len(size), k - 1) for m in `size` (at least 1) and j = 1 … k-1:
+    C(k, j) C(m-1, j-1) C(m+k-j-1, k-j-1), the choice of the positive places, the compositions of
+    m into j positive parts and into k - j parts that may be 0. Book: `lem-lattice-count`.
+    """
+    m = np.asarray(size, dtype=np.float64)[:, None]
+    j = np.arange(1.0, k)[None, :]
+    fits = np.maximum(m - 1, j - 1)  # C(m-1, j-1) = 0 where m < j; keep gammaln off its poles
+    logs = (
+        _log_binomial(np.full_like(j, k), j)
+        + _log_binomial(fits, j - 1)
+        + _log_binomial(m + k - j - 1, k - j - 1)
+    )
+    return np.where(m >= j, logs, -np.inf)
+
+
+@lru_cache(maxsize=16)
+def log_table(k: int, epsilon: float) -> NDArray[np.float64]:
+    """Return ln P(m, j) for m = 0, 1, … (row 0: the zero vector, in its first column).
+
+    The table ends where weights are below e^-80 of the largest. Raises ValueError when epsilon is
+    so small that it would not fit in memory.
+    """
+    top = int(np.ceil((_NEGLIGIBLE + 2 * k) / epsilon)) + k + 2
+    while True:
+        if top * (k - 1) > _LARGEST_TABLE:
+            raise ValueError(
+                f"epsilon = {epsilon!r} with k = {k} needs a table of {top * (k - 1)} noise "
+                f"weights; at most {_LARGEST_TABLE} fit"
+            )
+        logs = log_numbers(k, np.arange(1, top)) - epsilon * np.arange(1, top)[:, None]
+        if logs[-1].max() < max(float(logs.max()), 0.0) - _NEGLIGIBLE:
+            break
+        top *= 2
+    first = np.full((1, k - 1), -np.inf)
+    first[0, 0] = 0.0
+    table = np.vstack((first, logs))
+    return np.asarray(_validate.frozen(table - logsumexp(table)))
+
+
+def log_normaliser(k: int, epsilon: float) -> float:
+    """Return ln Z, Z = sum over all z of e^(-epsilon |z|_1 / 2)."""
+    return -float(log_table(k, epsilon)[0, 0])
+
+
+def radius(k: int, epsilon: float, tail: float) -> int:
+    """Return the smallest m such that larger positive parts have probability at most `tail`."""
+    masses = np.exp(logsumexp(log_table(k, epsilon), axis=1))
+    beyond = np.cumsum(masses[::-1])[::-1] - masses
+    return int(np.argmax(beyond <= tail))
+
+
+def tail_mass(k: int, epsilon: float, m: int) -> float:
+    """Return the probability of positive parts above m >= 0, or a bound beyond the table."""
+    beyond = log_table(k, epsilon)[m + 1 :]
+    return float(np.exp(logsumexp(beyond))) if beyond.size else float(np.exp(-0.9 * _NEGLIGIBLE))
+
+
+def number_of_points(k: int, size: int) -> float:
+    """Return the number of sum-zero vectors with positive part at most `size`."""
+    if size < 1:
+        return 1.0
+    return 1.0 + float(np.exp(logsumexp(log_numbers(k, np.arange(1, size + 1)))))
+
+
+def points(k: int, size: int) -> NDArray[np.int64]:
+    """Return every sum-zero vector of k whole numbers with positive part at most `size`."""
+    columns: list[NDArray[np.int64]] = []
+    up = np.full(1, size, dtype=np.int64)
+    down = up.copy()
+    for _ in range(k - 1):
+        branches = up + down + 1
+        starts = np.cumsum(branches) - branches
+        value = np.arange(branches.sum()) - np.repeat(starts + down, branches)
+        columns = [np.repeat(column, branches) for column in columns]
+        columns.append(value)
+        up = np.repeat(up, branches) - np.maximum(value, 0)
+        down = np.repeat(down, branches) - np.maximum(-value, 0)
+    columns.append(up - down)
+    return np.column_stack(columns)
+
+
+def draw(rng: np.random.Generator, k: int, epsilon: float, size: int) -> NDArray[np.int64]:
+    """Return `size` independent draws of the noise, shape (size, k), for experiments.
+
+    Draws (m, j), then which j entries are positive, then a uniform composition of m into j
+    positive parts and one into k - j parts that may be 0. Book: `thm-lattice-sampler`.
+    """
+    table = log_table(k, epsilon)
+    cumulative = np.cumsum(np.exp(table).ravel())
+    cells = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
+    sizes, positives = np.divmod(np.minimum(cells, cumulative.size - 1), k - 1)
+    result = np.zeros((size, k), dtype=np.int64)
+    for j in range(1, k):
+        rows = np.flatnonzero((positives == j - 1) & (sizes > 0))
+        if rows.size:
+            m = sizes[rows]
+            places = np.argsort(rng.random((rows.size, k)), axis=1, kind="stable")
+            gains = _composition(rng, m, j)
+            losses = _composition(rng, m + (k - j), k - j) - 1
+            values = np.hstack((gains, -losses))
+            shuffled = np.empty_like(values)
+            np.put_along_axis(shuffled, places, values, axis=1)
+            result[rows] = shuffled
+    return result
+
+
+def _composition(
+    rng: np.random.Generator, totals: NDArray[np.int64], parts: int
+) -> NDArray[np.int64]:
+    # A composition of m into p positive parts is a set of p - 1 cuts in 1 … m-1; Floyd's
+    # algorithm draws the set without rejection, here for all rows at once.
+    cuts = np.zeros((totals.size, parts - 1), dtype=np.int64)
+    for i in range(parts - 1):
+        top = totals - parts + 1 + i
+        cut = rng.integers(1, top + 1)
+        taken = (cuts[:, :i] == cut[:, None]).any(axis=1)
+        cuts[:, i] = np.where(taken, top, cut)
+    edges = np.hstack((np.zeros((totals.size, 1), np.int64), np.sort(cuts, axis=1)))
+    ends = np.hstack((edges, totals[:, None]))
+    return ends[:, 1:] - ends[:, :-1]
