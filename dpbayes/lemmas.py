@@ -1,0 +1,244 @@
+"""The two lemmas behind A's Theorem 4.1, checked score by score.
+
+Lemma 2.1 of C (sliding) and Lemma 2.2 (dilation) compare the probability that an exponential
+mechanism's score u = -H takes one value with the probability that it takes another. They can be
+read in three ways, and the readings differ in truth:
+
+"formula"   the printed proofs' own: h(s) = e^(epsilon s / 2S) / normaliser, at any number s
+"attained"  probabilities of scores that some output has, several outputs counted together
+"printed"   the lemma as written: the probability of a score that no output has is zero
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes import _validate
+from dpbayes.mechanisms.exponential import DeltaCalibration, ExponentialMechanism
+from dpbayes.posteriors import number_of_candidates
+
+READINGS = ("formula", "attained", "printed")
+
+_SAME = 1e-12
+
+
+@dataclass(frozen=True)
+class ScoreLaw:
+    """The scores u = -H of an expMech-delta release at x: distances H, how many, how probable.
+
+    `distances` (m,) increase from 0, `outputs` (m,) counts the outputs at each, `probabilities`
+    (m,) are those of the scores. `sensitivity` is S(x), `gamma` the smoothing rate.
+    """
+
+    epsilon: float
+    delta: float
+    gamma: float
+    sensitivity: float
+    distances: NDArray[np.float64]
+    outputs: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+
+    @property
+    def rate(self) -> float:
+        """Fall of ln h per unit of distance: epsilon / 2S."""
+        return self.epsilon / (2.0 * self.sensitivity)
+
+    def formula(self, distances: ArrayLike) -> NDArray[np.float64]:
+        """Return h = e^(-rate H) / normaliser at any distances, attained or not."""
+        at_truth = self.probabilities[0] / self.outputs[0]
+        return np.asarray(at_truth * np.exp(-self.rate * np.asarray(distances, dtype=np.float64)))
+
+    @property
+    def cut(self) -> float:
+        """S/(e^gamma - 1): beyond this distance the dilation lemma pays with delta/2."""
+        return float(self.sensitivity / np.expm1(self.gamma))
+
+    @property
+    def tail(self) -> float:
+        """P(H > cut), which the proof of dilation bounds by delta/2."""
+        return float(self.probabilities[self.distances > self.cut].sum())
+
+
+def score_law(mechanism: ExponentialMechanism, counts: ArrayLike, prior: ArrayLike) -> ScoreLaw:
+    """Return the scores of an expMech-delta release at these counts, with their probabilities.
+
+    Raises TypeError for another mechanism. `counts` and `prior` have shape (k,).
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> score_law(mechanism("expMech-delta", 1.0), [1, 1], [1, 1]).outputs
+    array([1, 2])
+    """
+    calibration = getattr(mechanism, "calibration", None)
+    if not isinstance(calibration, DeltaCalibration):
+        raise TypeError(f"mechanism must be expMech-delta, got {mechanism.name!r}")
+    x, alpha = _validate.counts_and_prior(counts, prior)
+    law = mechanism.law(x, alpha)
+    distances, probabilities = law.distance_distribution()
+    at = np.searchsorted(distances, np.asarray(law.distances) - _SAME)
+    outputs = np.bincount(np.minimum(at, distances.size - 1), minlength=distances.size)
+    return ScoreLaw(
+        mechanism.epsilon,
+        calibration.delta,
+        calibration.gamma(int(x.sum()), mechanism.epsilon),
+        mechanism.sensitivity(x, alpha).value,
+        distances,
+        outputs,
+        probabilities,
+    )
+
+
+@dataclass(frozen=True)
+class LemmaCheck:
+    """The worst case of one lemma: P[u = -distance] <= e^(epsilon/2) P[u = -target] + delta/2.
+
+    `left` and `right` are the two sides; the lemma holds when `excess` = left - right is at most 0
+    (within rounding).
+    """
+
+    distance: float
+    target: float
+    left: float
+    right: float
+
+    @property
+    def excess(self) -> float:
+        """How far the left side exceeds the right."""
+        return self.left - self.right
+
+    @property
+    def holds(self) -> bool:
+        """Whether the inequality holds in the worst case, rounding allowed for."""
+        return self.excess <= 1e-12 * max(self.left, self.right)
+
+
+def sliding(scores: ScoreLaw, reading: str) -> LemmaCheck:
+    """Return the worst case of C, Lemma 2.1, over all scores and all shifts |Delta| <= S(x).
+
+    Book: `lem-sliding`. `reading` is "formula", "attained" or "printed".
+    """
+    _validate.choice("reading", reading, READINGS)
+    d = scores.distances
+    if reading == "formula":
+        return _worst_formula(scores, d + scores.sensitivity)
+    if reading == "printed":
+        gap = min(float(np.diff(d).min()), scores.sensitivity)
+        return _unattained(scores, d + 0.5 * gap, first=0)
+    return _worst_pair(scores, np.abs(d[:, None] - d[None, :]) <= scores.sensitivity + _SAME)
+
+
+def dilation(scores: ScoreLaw, reading: str) -> LemmaCheck:
+    """Return the worst case of C, Lemma 2.2, over all scores and |lambda| <= gamma.
+
+    Book: `lem-dilation`. `reading` is "formula", "attained" or "printed".
+    """
+    _validate.choice("reading", reading, READINGS)
+    d = scores.distances
+    if reading == "formula":
+        return _worst_formula(scores, d * np.exp(scores.gamma))
+    if reading == "printed":
+        stretch = min(float(np.diff(d).min() / d[-1]), scores.gamma)
+        return _unattained(scores, d * (1.0 + 0.5 * stretch), first=1)
+    low, high = np.minimum(d[:, None], d[None, :]), np.maximum(d[:, None], d[None, :])
+    return _worst_pair(scores, high <= low * np.exp(scores.gamma) + _SAME)
+
+
+def _worst_formula(scores: ScoreLaw, targets: NDArray[np.float64]) -> LemmaCheck:
+    left = scores.formula(scores.distances)
+    right = np.exp(0.5 * scores.epsilon) * scores.formula(targets) + 0.5 * scores.delta
+    return _check(scores, targets, left, right, int(np.argmax(left - right)))
+
+
+def _unattained(scores: ScoreLaw, targets: NDArray[np.float64], first: int) -> LemmaCheck:
+    # The target lies strictly between two attained scores: its probability is zero.
+    left = scores.probabilities
+    right = np.full(left.shape, 0.5 * scores.delta)
+    return _check(scores, targets, left, right, first + int(np.argmax(left[first:])))
+
+
+def _check(
+    scores: ScoreLaw,
+    targets: NDArray[np.float64],
+    left: NDArray[np.float64],
+    right: NDArray[np.float64],
+    at: int,
+) -> LemmaCheck:
+    return LemmaCheck(
+        float(scores.distances[at]), float(targets[at]), float(left[at]), float(right[at])
+    )
+
+
+def _worst_pair(scores: ScoreLaw, near: NDArray[np.bool_]) -> LemmaCheck:
+    p, d = scores.probabilities, scores.distances
+    bound = np.exp(0.5 * scores.epsilon) * p + 0.5 * scores.delta
+    excess = np.where(near, p[:, None] - bound[None, :], -np.inf)
+    i, j = np.unravel_index(int(np.argmax(excess)), excess.shape)
+    return LemmaCheck(float(d[i]), float(d[j]), float(p[i]), float(bound[j]))
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """P[M(x) in S] <= e^epsilon P[M(x') in S] + delta, for neighbours by one replaced record."""
+
+    epsilon: float
+    delta: float
+
+
+def proved_guarantee(mechanism: ExponentialMechanism, n: int, k: int) -> Guarantee:
+    """Return what the idea of A's Theorem 4.1 does prove for expMech-delta on n records.
+
+    For all count vectors x, x' of n records over k categories that differ by replacing one record,
+    and every set S of posteriors, P[M(x) in S] <= e^E P[M(x') in S] + D with
+    D = |R| exp(-epsilon / (2 (e^g - 1))), E = 2 epsilon - ln(1 - D), where g is the most that ln S
+    changes: gamma for d = Hamming, 2 gamma for d = l1. Book: `thm-delta-proved`. Raises ValueError
+    where D reaches 1 and nothing is promised.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> proved_guarantee(mechanism("expMech-delta", 1.0, delta=1e-6), 50, 2).delta.__round__(12)
+    5e-07
+    """
+    calibration = getattr(mechanism, "calibration", None)
+    if not isinstance(calibration, DeltaCalibration):
+        raise TypeError(f"mechanism must be expMech-delta, got {mechanism.name!r}")
+    change = calibration.gamma(n, mechanism.epsilon)
+    change *= 2.0 if calibration.distance == "l1" else 1.0
+    outputs = number_of_candidates(n, k)
+    delta = float(outputs * np.exp(-mechanism.epsilon / (2.0 * np.expm1(change))))
+    if delta >= 1.0:
+        raise ValueError(f"the argument promises nothing for n = {n}, k = {k}: delta is {delta:g}")
+    return Guarantee(float(2.0 * mechanism.epsilon - np.log1p(-delta)), delta)
+
+
+@dataclass(frozen=True)
+class LossParts:
+    """A privacy loss ln P[r|x] - ln P[r|x'] as the sum of what the weights and normalisers add."""
+
+    weights: float
+    normalisers: float
+
+    @property
+    def total(self) -> float:
+        """The privacy loss."""
+        return self.weights + self.normalisers
+
+
+def loss_parts(
+    mechanism: ExponentialMechanism,
+    counts: ArrayLike,
+    neighbour: ArrayLike,
+    output: ArrayLike,
+    prior: ArrayLike,
+) -> LossParts:
+    """Return both parts of the privacy loss of one output; the printed proof bounds one of them.
+
+    `counts`, `neighbour`, `output` and `prior` have shape (k,). The truth has weight 1, so the
+    normaliser is one over its probability.
+    """
+    laws = [mechanism.law(data, prior) for data in (counts, neighbour)]
+    x, other = (_validate.counts("counts", data) for data in (counts, neighbour))
+    at_truth = [np.log(law.probability(data)) for law, data in zip(laws, (x, other), strict=True)]
+    at_output = [np.log(law.probability(output)) for law in laws]
+    normalisers = float(at_truth[0] - at_truth[1])
+    return LossParts(float(at_output[0] - at_output[1]) - normalisers, normalisers)
