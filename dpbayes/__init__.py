@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from dpbayes.accuracy import mean_distances as mean_distances
     from dpbayes.accuracy import simulate as simulate
     from dpbayes.accuracy import split as split
+    from dpbayes.audit import audit as audit
+    from dpbayes.audit import audit_pair as audit_pair
+    from dpbayes.audit import calibrate as calibrate
     from dpbayes.divergences import hellinger as hellinger
     from dpbayes.divergences import hellinger_published as hellinger_published
     from dpbayes.divergences import log_affinity as log_affinity
@@ -59,6 +62,7 @@ _HOME = {
         "simulate",
         "split",
     ),
+    "audit": ("audit", "audit_pair", "calibrate"),
     "divergences": ("hellinger", "hellinger_published", "log_affinity"),
     "mechanisms": ("REGISTRY", "Law", "Mechanism", "mechanism"),
     "posteriors": ("Posterior", "compositions", "neighbours", "number_of_candidates", "posterior"),
