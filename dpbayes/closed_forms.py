@@ -32,6 +32,21 @@ def _arguments(alpha: float, beta: float, step: int) -> tuple[float, float, int]
     return a, b, t
 
 
+def printed_step_probability(
+    step: ArrayLike, epsilon: float, sensitivity: float
+) -> NDArray[np.float64]:
+    """Return the first display of D, section 6.1.1, for P(floor(Y) = t), sign slip included.
+
+    For t < 0 it prints (e^(t/b) - e^((t+1)/b))/2 with b = sensitivity/epsilon, the negative of the
+    probability; D's second display and `dpbayes.laplace_step_probability` have it right.
+
+    >>> printed_step_probability([-1, 0], 1.0, 2.0).round(6)
+    array([-0.196735,  0.196735])
+    """
+    right = laplace_step_probability(step, epsilon, sensitivity)
+    return np.asarray(np.where(np.asarray(step) < 0, -right, right))
+
+
 def squared_distance(alpha: float, beta: float, step: int) -> float:
     """Return H^2 between Beta(alpha, beta) and Beta(alpha + t, beta - t), for 0 <= t < beta.
 
@@ -137,6 +152,35 @@ def smooth_step_probability(
     return np.asarray(weight * exact.probability(x))
 
 
+@dataclass(frozen=True)
+class TableEntry:
+    """One expMech entry of D, Tables 1 and 2: the posterior, the step, and its probability.
+
+    `printed` follows the tables' column head and is NaN where that is not a squared distance.
+    """
+
+    alpha: float
+    beta: float
+    step: int
+    printed: float
+    corrected: float
+
+
+def expmech_row(counts: ArrayLike, prior: ArrayLike, epsilon: float, step: int) -> TableEntry:
+    """Return the expMech entry of D, Table 1, for step 0, 1 or 2, as printed and corrected.
+
+    >>> entry = expmech_row([30, 70], [1, 1], 1.0, 2)
+    >>> round(entry.printed, 6), round(entry.corrected, 6)
+    (0.053776, 0.053718)
+    """
+    x, prior_parameters = _validate.counts_and_prior(counts, prior)
+    alpha, beta = (float(a) for a in _validate.prior("prior", prior_parameters, 2) + x)
+    head = squared_distance_tabulated(alpha, beta, step)
+    squared = [head if head >= 0.0 else np.nan, squared_distance(alpha, beta, step)]
+    printed, corrected = smooth_step_probability(x, prior_parameters, epsilon, squared)
+    return TableEntry(alpha, beta, step, float(printed), float(corrected))
+
+
 def limit_step_probability(step: ArrayLike, epsilon: float) -> NDArray[np.float64]:
     """Return what the expMech-smooth probability of step t tends to as balanced data grow.
 
@@ -185,6 +229,11 @@ class StepRange:
     laplace: float
     limit: float
     better: tuple[tuple[int, int], ...]
+
+    @property
+    def text(self) -> str:
+        """The stretches in words."""
+        return ", ".join(f"{first} to {last}" for first, last in self.better) or "none"
 
 
 def step_ranges(

@@ -85,12 +85,13 @@ def score_change_map(outputs: ArrayLike, changes: ArrayLike, at: ArrayLike) -> t
         raise ValueError(
             f"outputs must have shape (N, 3) and changes (N,), got {points.shape}, {values.shape}"
         )
-    figure, axes = new_axes("first count of the candidate r", "second count")
-    side = 3.4 * 72 / (int(points.sum(axis=1).max()) + 1)
-    cloud = axes.scatter(
-        points[:, 0], points[:, 1], c=values, s=side**2, marker="s", cmap="cividis", linewidths=0
-    )
-    axes.plot(here[0], here[1], marker="x", color="white", markersize=10, markeredgewidth=2.5)
+    figure, axes = new_axes("first count of the candidate r", "second count", width=5.4)
+    size = int(points.sum(axis=1).max())
+    grid = np.full((size + 1, size + 1), np.nan)
+    grid[points[:, 1], points[:, 0]] = values
+    cloud = axes.imshow(grid, origin="lower", cmap="cividis", interpolation="nearest")
+    axes.grid(False)
+    axes.plot(here[0], here[1], marker="x", color="black", markersize=9, markeredgewidth=2.2)
     axes.annotate(
         "the true posterior",
         xy=(float(here[0]), float(here[1])),
@@ -99,7 +100,6 @@ def score_change_map(outputs: ArrayLike, changes: ArrayLike, at: ArrayLike) -> t
         ha="right",
         arrowprops={"arrowstyle": "->", "color": "0.2", "shrinkB": 7},
     )
-    axes.set_aspect("equal")
     figure.colorbar(cloud, ax=axes, label="largest change of the score")
     return figure, _map_sentence(points, values, here)
 
