@@ -1,0 +1,308 @@
+"""What the pages state in formulas, held against quadrature, high precision or brute force."""
+
+from __future__ import annotations
+
+import itertools
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.special import betaln
+from scipy.stats import beta as beta_law
+from scipy.stats import laplace
+
+import dpbayes as dp
+from dpbayes.divergences import affinity_by_step, affinity_exponent, one_step_affinity
+from tests.strategies import small_cases
+
+POSITIVE = [(0.3, 2.7), (1.0, 1.0), (5.0, 6.0), (20.0, 33.0)]
+
+
+def psi(s, t):
+    return mp.loggamma((s + t) / mp.mpf(2)) - (mp.loggamma(s) + mp.loggamma(t)) / 2
+
+
+def test_the_misprinted_beta_density_does_not_integrate_to_one():
+    area, _ = quad(lambda theta: theta * (1 - theta) / np.exp(betaln(1, 1)), 0, 1)
+    assert area == pytest.approx(1 / 6, rel=1e-12)
+
+
+@given(small_cases())
+def test_conjugacy_marginal_probability_is_a_ratio_of_beta_functions(case):
+    counts, prior = case
+    parameters, expected = prior.copy(), 0.0
+    for i in np.repeat(np.arange(counts.size), counts):
+        expected += np.log(parameters[i] / parameters.sum())
+        parameters[i] += 1
+    found = _log_beta(prior + counts) - _log_beta(prior)
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    np.testing.assert_allclose(parameters, dp.posterior(counts, prior).concentration, rtol=1e-12)
+
+
+def _log_beta(a):
+    return float(sum(mp.loggamma(v) for v in a) - mp.loggamma(mp.fsum(a)))
+
+
+@given(small_cases(largest=(12, 7, 5)))
+def test_histogram_distance_counts_replacements(case):
+    counts, _ = case
+    reached, frontier = {tuple(counts): 0}, [tuple(counts)]
+    while frontier:
+        fresh = {tuple(y) for x in frontier for y in dp.neighbours(np.array(x))} - set(reached)
+        reached |= dict.fromkeys(fresh, reached[frontier[0]] + 1)
+        frontier = sorted(fresh)
+    every = dp.compositions(int(counts.sum()), counts.size)
+    assert len(reached) == len(every)
+    for y in every:
+        assert reached[tuple(y)] == np.abs(y - counts).sum() / 2
+
+
+@pytest.mark.parametrize(("s", "t"), POSITIVE)
+def test_integral_for_psi(s, t):
+    def integrand(v):
+        return (mp.exp(-s * v / 2) - mp.exp(-t * v / 2)) ** 2 / (2 * v * (1 - mp.exp(-v)))
+
+    found = -mp.quad(integrand, [0, 0.1, 1, 5, 20, 100, mp.inf])
+    assert float(found) == pytest.approx(float(psi(s, t)), rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("z", [0.05, 0.3, 1.0, 7.0, 300.0])
+def test_one_step_integral_and_bounds(z):
+    found = mp.quad(
+        lambda v: -mp.exp(-z * v) * mp.tanh(v / 4) / (2 * v), [0, 0.1, 1, 5, 20, 100, mp.inf]
+    )
+    with mp.workdps(40):
+        precise = psi(mp.mpf(z), mp.mpf(z) + 1)
+        assert 1 / (8 * mp.mpf(z)) - 1 / (192 * mp.mpf(z) ** 3) < -precise < 1 / (8 * mp.mpf(z))
+    exact = float(precise)
+    assert float(found) == pytest.approx(exact, rel=1e-12)
+    assert float(one_step_affinity(z)) == pytest.approx(exact, rel=1e-13)
+
+
+@pytest.mark.parametrize(("s", "t"), [*POSITIVE, (1e-4, 5.0)])
+def test_recurrence(s, t):
+    m = (s + t) / 2
+    right = psi(s + 1, t + 1) + mp.log(s * t / m**2) / 2
+    assert float(right) == pytest.approx(float(psi(s, t)), rel=1e-13, abs=1e-15)
+
+
+def _six_terms(z):
+    terms = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
+    exact = [mp.mpf(1) / 12, -mp.mpf(1) / 360, mp.mpf(1) / 1260, -mp.mpf(1) / 1680]
+    exact += [mp.mpf(1) / 1188, -mp.mpf(691) / 360360]
+    np.testing.assert_allclose([float(c) for c in exact], terms)
+    return mp.fsum(c / mp.mpf(z) ** (2 * j + 1) for j, c in enumerate(exact))
+
+
+@pytest.mark.parametrize(("s", "t"), [(16, 17), (16, 100), (40.5, 41.5), (10**6, 10**6 + 1)])
+def test_stable_form_with_six_terms_is_off_by_less_than_a_rounding(s, t):
+    with mp.workdps(50):
+        m, d = (s + t) / mp.mpf(2), (t - s) / mp.mpf(2)
+        u = d / m
+        bracket = (m - mp.mpf(1) / 2) * mp.log(1 - u**2) + 2 * d * mp.atanh(u)
+        rest = _six_terms(m) - (_six_terms(m - d) + _six_terms(m + d)) / 2
+        assert abs((-bracket / 2 + rest) / psi(s, t) - 1) < 1e-16
+
+
+@given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.floats(0.05, 5.0))
+def test_powers_of_the_affinity_satisfy_the_triangle_inequality(a, b, c, kappa):
+    def distance(s, t):
+        # Two categories of common total: the second parameter mirrors the first.
+        total = 2e3
+        log_bc = affinity_by_step(s, t - s) + affinity_by_step(total - s, s - t)
+        return np.sqrt(-np.expm1(kappa * log_bc))
+
+    assert distance(a, c) <= distance(a, b) + distance(b, c) + 1e-7
+
+
+@pytest.mark.parametrize(("a", "b"), [((2.0, 3.0), (3.0, 2.0)), ((5.5, 1.5), (4.0, 3.0))])
+def test_total_variation_lies_between_its_bounds(a, b):
+    p, q = beta_law(*a).pdf, beta_law(*b).pdf
+    variation = quad(lambda v: abs(p(v) - q(v)) / 2, 0, 1, limit=200)[0]
+    h = float(dp.hellinger(a, b))
+    assert h**2 < variation < h * np.sqrt(2 - h**2)
+
+
+@pytest.mark.parametrize(("a", "b"), [((2.0, 3.0), (3.0, 2.0)), ((5.5, 1.5), (5.0, 2.0))])
+def test_closed_forms_of_further_divergences(a, b):
+    p, q = beta_law(*a), beta_law(*b)
+
+    def integral(f):
+        return quad(f, 0, 1, limit=200)[0]
+
+    digamma = [float(mp.digamma(v)) for v in (*a, sum(a))]
+    leibler = betaln(*b) - betaln(*a)
+    leibler += sum((a[i] - b[i]) * (digamma[i] - digamma[2]) for i in (0, 1))
+    by_quadrature = integral(lambda v: p.pdf(v) * (p.logpdf(v) - q.logpdf(v)))
+    assert leibler == pytest.approx(by_quadrature, rel=1e-7)
+
+    def renyi(order):
+        mixed = [order * u + (1 - order) * v for u, v in zip(a, b, strict=True)]
+        return (betaln(*mixed) - order * betaln(*a) - (1 - order) * betaln(*b)) / (order - 1)
+
+    assert renyi(0.5) == pytest.approx(-2 * float(dp.log_affinity(a, b)), rel=1e-12)
+    squares = integral(lambda v: (p.pdf(v) - q.pdf(v)) ** 2 / q.pdf(v))
+    assert np.expm1(renyi(2)) == pytest.approx(squares, rel=1e-7)
+
+
+@given(small_cases(largest=(15, 8, 5)), st.sampled_from(["hellinger", "published"]))
+def test_the_true_posterior_is_the_worst_candidate(case, metric):
+    counts, prior = case
+    if metric == "published" and prior.sum() + counts.sum() < 1.5:
+        return
+    measure = dp.hellinger if metric == "hellinger" else dp.hellinger_published
+    candidates = prior + dp.compositions(int(counts.sum()), counts.size)
+    here = measure(prior + counts, candidates)
+    worst = max(
+        float(np.max(np.abs(here - measure(prior + y, candidates)))) for y in dp.neighbours(counts)
+    )
+    found = dp.local_sensitivity(counts, prior, metric).value
+    assert found == pytest.approx(worst, rel=1e-7)
+
+
+@given(small_cases())
+def test_local_sensitivity_sits_where_the_theorem_says(case):
+    counts, prior = case
+    a = prior + counts
+    source = min(np.flatnonzero(counts), key=lambda i: a[i])
+    target = min((j for j in range(a.size) if j != source), key=lambda j: a[j])
+    exponent = one_step_affinity(a[source] - 1) + one_step_affinity(a[target])
+    found = dp.local_sensitivity(counts, prior).value
+    assert found == pytest.approx(float(np.sqrt(-np.expm1(exponent))), rel=1e-12)
+
+
+@given(small_cases())
+def test_global_sensitivity_sits_in_the_corner(case):
+    counts, prior = case
+    n, (first, second) = int(counts.sum()), np.sort(prior)[:2]
+    more = n - 1 if prior.size == 2 else 0
+    exponent = one_step_affinity(first) + one_step_affinity(second + more)
+    found = dp.global_sensitivity(n, prior).value
+    assert found == pytest.approx(float(np.sqrt(-np.expm1(exponent))), rel=1e-12)
+
+
+def test_global_sensitivity_of_three_categories_does_not_depend_on_n():
+    values = [dp.global_sensitivity(n, [1, 2, 3]).value for n in (1, 10, 10**6)]
+    assert max(values) == min(values)
+
+
+def test_the_inequality_behind_the_corners():
+    ratios = []
+    with mp.workdps(40):
+        for z in np.concatenate((np.logspace(-6, 5, 150), np.linspace(0.2, 0.35, 30))):
+            z = mp.mpf(float(z))
+            f = -psi(z, z + 1)
+            first, second = (
+                (mp.psi(m, z) + mp.psi(m, z + 1)) / 2 - mp.psi(m, z + mp.mpf(1) / 2) for m in (0, 1)
+            )
+            ratios.append(second / (first**2 * (1 + mp.mpf("1.5") / mp.expm1(f))))
+    assert min(ratios) > mp.mpf("1.23")
+    assert float(ratios[0]) == pytest.approx(2, rel=0.02)
+    assert float(ratios[149]) == pytest.approx(4 / 3, rel=1e-4)
+
+
+def _inverse_smooth(counts, prior, radius):
+    table = dp.compositions(int(counts.sum()), counts.size)
+    away = np.abs(table - counts).sum(axis=1) / 2
+    near = table[away <= radius]
+    local = np.array([dp.local_sensitivity(row, prior).value for row in near])
+    return float(np.min(1 / local + away[away <= radius]))
+
+
+def test_smooth_sensitivity_over_neighbours_only_is_not_smooth():
+    prior = np.full(3, 0.1)
+    x, neighbour = np.array([10, 8, 2]), np.array([9, 8, 3])
+    truncated = [_inverse_smooth(row, prior, 1) for row in (x, neighbour)]
+    assert abs(truncated[0] - truncated[1]) > 1.3
+    complete = [1 / dp.smooth_sensitivity(row, prior).value for row in (x, neighbour)]
+    assert complete[0] == pytest.approx(_inverse_smooth(x, prior, 20), rel=1e-12)
+    assert abs(complete[0] - complete[1]) <= 1 + 1e-12
+
+
+@settings(max_examples=30)
+@given(small_cases(largest=(15, 7, 4)), st.floats(0.05, 3.0))
+def test_the_rescaled_score_changes_by_at_most_one_plus_gamma(case, gamma):
+    counts, prior = case
+    candidates = prior + dp.compositions(int(counts.sum()), counts.size)
+
+    def score(x):
+        smooth = dp.smooth_sensitivity(x, prior, gamma).value
+        return dp.hellinger(prior + x, candidates) / smooth
+
+    here = score(counts)
+    for neighbour in dp.neighbours(counts):
+        assert np.max(np.abs(here - score(neighbour))) <= 1 + gamma + 1e-9
+
+
+@pytest.mark.parametrize("prior", [0.01, 0.1, 1.0])
+def test_local_calibration_is_private_for_a_larger_epsilon(prior):
+    n, alpha, epsilon = 12, np.full(2, prior), 1.0
+    inverse = 1 / np.array([dp.local_sensitivity([x, n - x], alpha).value for x in range(n + 1)])
+    allowed = (1 + np.max(np.abs(np.diff(inverse)))) * epsilon
+    laws = [dp.mechanism("expMech-local", epsilon).law([x, n - x], alpha) for x in range(n + 1)]
+    logs = np.array([law.log_probabilities for law in laws])
+    assert np.max(np.abs(np.diff(logs, axis=0))) <= allowed + 1e-12
+
+
+def _largest_loss(name, epsilon, n, k):
+    prior = np.ones(k)
+    losses = []
+    for x in dp.compositions(n, k):
+        law = dp.mechanism(name, epsilon).law(x, prior)
+        for y in dp.neighbours(x):
+            other = dp.mechanism(name, epsilon).law(y, prior)
+            losses.append(np.max(law.log_probabilities - other.log_probabilities))
+    return float(max(losses))
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "k", "share"),
+    [
+        ("lapMech", 6, 2, 1 / 2),
+        ("ilapMech", 6, 2, 1),
+        ("geometric", 6, 2, 1),
+        ("lapMech", 4, 3, 2 / 3),
+        ("ilapMech", 4, 3, 1),
+        ("lapMech", 2, 4, 1 / 2),
+    ],
+)
+def test_the_laplace_family_spends_what_the_theorem_says(name, n, k, share):
+    assert _largest_loss(name, 1.2, n, k) == pytest.approx(1.2 * share, rel=1e-9)
+
+
+def test_whole_parts_are_half_a_record_too_small_on_average():
+    steps = np.arange(-400, 400)
+    for sensitivity in (1.0, 2.0):
+        masses = dp.laplace_step_probability(steps, 1.0, sensitivity)
+        cells = laplace.cdf(steps + 1, scale=sensitivity) - laplace.cdf(steps, scale=sensitivity)
+        np.testing.assert_allclose(masses, cells, rtol=1e-9, atol=1e-15)
+        assert float(masses @ steps) == pytest.approx(-0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("gamma", [0.5, 1.0])
+def test_limit_of_the_smooth_mechanism(gamma):
+    rate = 1.0 / (2 * (1 + gamma))
+    errors = []
+    for half in (500, 5000):
+        law = dp.mechanism("expMech-smooth", 1.0, gamma=gamma).law([half, half], [1, 1])
+        found = law.probabilities[half : half + 4]
+        limit = np.tanh(rate / 2) * np.exp(-rate * np.arange(4))
+        errors.append(float(np.max(np.abs(found / limit - 1))))
+    assert errors[1] < errors[0] / 5 < 0.01
+
+
+def test_published_exponent_shrinks_distances_as_the_page_says():
+    for n, factor in ((100, 2.15), (15_000, 3.1)):
+        assert affinity_exponent("published", n) ** -0.5 == pytest.approx(factor, abs=0.01)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_the_ceiling_of_the_guesser_holds_for_every_output(epsilon):
+    for x, y in itertools.pairwise(dp.compositions(8, 2)):
+        laws = [dp.mechanism("geometric", epsilon).law(row, [1, 1]) for row in (x, y)]
+        odds = np.exp(laws[0].log_probabilities - laws[1].log_probabilities)
+        ceiling = np.exp(epsilon) / (1 + np.exp(epsilon))
+        assert np.max(odds / (1 + odds)) <= ceiling + 1e-12
