@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def test_examples_in_the_readme_print_what_it_says():
+    result = doctest.testfile(
+        str(README), module_relative=False, optionflags=doctest.ELLIPSIS, encoding="utf-8"
+    )
+    assert result.attempted >= 8
+    assert result.failed == 0
+
+
+def test_every_link_in_the_readme_leads_somewhere():
+    targets = re.findall(r"\]\(([^)#]+)\)", README.read_text())
+    assert targets
+    for target in targets:
+        assert (README.parent / target).exists(), target
