@@ -17,31 +17,16 @@ from dpbayes.divergences import (
 )
 from dpbayes.laws import lattice_noise as noise
 from dpbayes.laws.binomial_series import square_root_series
+from dpbayes.laws.estimate import Estimate, drawn_mean, drawn_quantile
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.projection import project
 from dpbayes.posteriors import compositions, number_of_candidates
 
 TAIL = 1e-16
 LARGEST_TAIL = 1e-12
-DRAWS = 200_000
-CONFIDENCE = 1e-6
 
 _LARGEST_LIST = 8_000_000
 _LARGEST_COMPLETE = 200_000
-_SEED = 20_190
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with the largest error it can have.
-
-    `method` is "series" (the error is certain) or "draws" (it holds except with probability
-    `CONFIDENCE`).
-    """
-
-    value: float
-    error: float
-    method: str
 
 
 def listed_law(
@@ -152,9 +137,7 @@ class LatticeLaw:
             value, clamped = self._series(1.0 if metric is hellinger else self._exponent())
             if clamped <= 1e-4:
                 return Estimate(value + 0.5 * clamped, 0.5 * clamped + 1e-12, "series")
-        distances = self._drawn(metric)
-        bound = np.sqrt(np.log(2.0 / CONFIDENCE) / (2.0 * DRAWS))
-        return Estimate(float(distances.mean()), float(bound), "draws")
+        return drawn_mean(self, metric)
 
     def mean_distance(self, metric: Metric = hellinger) -> float:
         """Return the expected distance between released and true posterior (see `estimate`)."""
@@ -213,20 +196,9 @@ class LatticeLaw:
             means[first : first + 32] = np.fft.irfft(product, length, axis=1)[:, 0] * scale
         return means
 
-    def _drawn(self, metric: Metric) -> NDArray[np.float64]:
-        rng = np.random.default_rng(_SEED)
-        different, inverse = np.unique(self.sample(rng, DRAWS), axis=0, return_inverse=True)
-        distances = np.asarray(metric(self.prior + self.counts, self.prior + different))
-        return np.asarray(distances[inverse.ravel()])
-
     def quantile(self, q: float) -> float:
-        """Return a distance c with P(H <= c) within 0.006 of q, from 200 000 drawn outputs.
-
-        The bound is that of Dvoretzky, Kiefer, Wolfowitz and Massart; it fails with probability
-        `CONFIDENCE`. The draws come from a fixed seed, so the value is reproducible.
-        """
-        level = _validate.closed_unit("q", q)
-        return float(np.quantile(self._drawn(hellinger), level, method="inverted_cdf"))
+        """Return a distance c with P(H <= c) within 0.0061 of q (see `drawn_quantile`)."""
+        return drawn_quantile(self, _validate.closed_unit("q", q), hellinger)
 
     def probability(self, counts_out: ArrayLike) -> float:
         """Return the probability that exactly these counts are released; all must be positive.

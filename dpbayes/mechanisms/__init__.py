@@ -17,6 +17,7 @@ from dpbayes.mechanisms.exponential import (
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.laplace import LaplaceMechanism
 from dpbayes.mechanisms.lattice import SumZeroLattice
+from dpbayes.mechanisms.parameter_laplace import ParameterLaplace
 from dpbayes.mechanisms.protocol import Law, Mechanism
 
 
@@ -74,6 +75,7 @@ REGISTRY: Mapping[str, Callable[..., Mechanism]] = {
     "lapMech": _lap,
     "ilapMech": _ilap,
     "draft-laplace": _draft,
+    "parameter-laplace": ParameterLaplace,
     "geometric": TruncatedGeometric,
     "lattice": SumZeroLattice,
     "expMech": _global,

@@ -1,0 +1,140 @@
+"""The law of independent continuous noise on each posterior update, cut to [0, n]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes import _validate
+from dpbayes.divergences import Metric, affinity_by_step, distance_from_log_affinity, hellinger
+from dpbayes.laws.estimate import Estimate, drawn_mean, drawn_quantile
+
+_TAIL = 45.0  # noise beyond 45 scales has probability e^-45
+_ORDERS = {2: (16, 10), 3: (6, 4)}
+_FINEST = {2: 2.0**-9, 3: 2.0**-4}
+_CHUNK = 2_000_000
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """Points of one coordinate with their probabilities."""
+
+    points: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ContinuousLaw:
+    """Updates min(max(x_i + Y_i, 0), n) with Y_i independent Laplace(scale); density and two atoms.
+
+    The released parameters are prior + update, so they stay positive, and their total is free.
+    """
+
+    prior: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    scale: float
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return int(self.counts.sum())
+
+    def estimate(self, metric: Metric = hellinger) -> Estimate:
+        """Return the mean distance with the size of its error.
+
+        For k = 2 and 3 a product of Gauss rules on panels that shrink towards the truth, where
+        the distance has a cone, and towards 0, where the parameters are small; the error is the
+        difference to rules of lower order. For larger k the mean of 200 000 draws.
+        """
+        orders = _ORDERS.get(self.counts.size)
+        if orders is None:
+            return drawn_mean(self, metric)
+        values = [self._integrate(order, metric) for order in orders]
+        return Estimate(values[0], abs(values[0] - values[1]) + 1e-13, "quadrature")
+
+    def mean_distance(self, metric: Metric = hellinger) -> float:
+        """Return the expected distance between released and true posterior, for k of at most 3."""
+        k = self.counts.size
+        if k not in _ORDERS:
+            raise ValueError(
+                f"the mean of parameter-laplace is integrated for at most {max(_ORDERS)} "
+                f"categories, got {k}; `estimate()` gives it from draws with its error"
+            )
+        return self.estimate(metric).value
+
+    def _integrate(self, order: int, metric: Metric) -> float:
+        rules = [self._rule(i, order) for i in range(self.counts.size)]
+        first, rest = rules[0], rules[1:]
+        inner = int(np.prod([rule.points.size for rule in rest]))
+        step = max(1, _CHUNK // inner)
+        total = 0.0
+        for start in range(0, first.points.size, step):
+            part = _Rule(first.points[start : start + step], first.weights[start : start + step])
+            total += self._panel([part, *rest], metric)
+        return total
+
+    def _panel(self, rules: list[_Rule], metric: Metric) -> float:
+        weights = np.ones(())
+        for rule in rules:
+            weights = weights[..., None] * rule.weights
+        if metric is not hellinger:
+            axes = np.meshgrid(*[rule.points for rule in rules], indexing="ij")
+            released = np.stack(axes, axis=-1) + self.prior
+            return float((weights * metric(self.prior + self.counts, released)).sum())
+        start = self.prior + self.counts
+        log_bc = np.zeros(())
+        excess = np.zeros(())
+        for i, rule in enumerate(rules):
+            steps = rule.points - float(self.counts[i])
+            log_bc = log_bc[..., None] + affinity_by_step(float(start[i]), steps)
+            excess = excess[..., None] + steps
+        log_bc = np.minimum(log_bc - affinity_by_step(float(start.sum()), excess), 0.0)
+        return float((weights * distance_from_log_affinity(log_bc)).sum())
+
+    def _rule(self, i: int, order: int) -> _Rule:
+        from numpy.polynomial.legendre import leggauss
+
+        truth, top = float(self.counts[i]), float(self.n)
+        edges = self._edges(i)
+        nodes, shares = leggauss(order)
+        middle, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
+        points = (middle[:, None] + half[:, None] * nodes).ravel()
+        density = np.exp(-np.abs(points - truth) / self.scale) / (2.0 * self.scale)
+        inside = (half[:, None] * shares).ravel() * density
+        atoms = 0.5 * np.exp(-np.array([truth, top - truth]) / self.scale)
+        return _Rule(np.append(points, [0.0, top]), np.append(inside, atoms))
+
+    def _edges(self, i: int) -> NDArray[np.float64]:
+        truth, top = float(self.counts[i]), float(self.n)
+        finest = self.scale * _FINEST[self.counts.size]
+        reach = min(max(truth, top - truth), _TAIL * self.scale)
+        away = finest * 2.0 ** np.arange(max(1, int(np.ceil(np.log2(reach / finest)))))
+        small = float(self.prior[i])
+        growth = int(np.ceil(np.log2(1.0 + top / small)))
+        near_zero = small * (2.0 ** np.arange(1, max(growth, 1)) - 1.0)
+        low, high = max(0.0, truth - reach), min(top, truth + reach)
+        edges = np.concatenate((truth - away, truth + away, near_zero, [truth, low, high]))
+        return np.unique(edges[(edges >= low) & (edges <= high)])
+
+    def quantile(self, q: float) -> float:
+        """Return a distance c with P(H <= c) within 0.0061 of q (see `drawn_quantile`)."""
+        return drawn_quantile(self, _validate.closed_unit("q", q), hellinger)
+
+    def probability(self, counts_out: ArrayLike) -> float:
+        """Return the probability of exactly this update: 0 unless every entry is 0 or n."""
+        wanted = _validate.counts("counts_out", counts_out)
+        if wanted.size != self.counts.size:
+            raise ValueError(f"counts_out must have {self.counts.size} entries, got {wanted.size}")
+        if not np.all((wanted == 0) | (wanted == self.n)):
+            return 0.0
+        return float(np.prod(0.5 * np.exp(-np.abs(wanted - self.counts) / self.scale)))
+
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[Any]:
+        """Return `size` independent float updates, shape (size, k); the parameters are prior + update."""
+        generator = _validate.generator("rng", rng)
+        number = _validate.integer("size", size, minimum=0)
+        noise = generator.laplace(scale=self.scale, size=(number, self.counts.size))
+        return np.asarray(np.clip(self.counts + noise, 0.0, float(self.n)))
