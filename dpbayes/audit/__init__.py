@@ -12,7 +12,7 @@ from types import ModuleType
 from numpy.typing import ArrayLike
 
 from dpbayes.audit.calibration import calibrate
-from dpbayes.audit.exact import Audit, DeltaCurve, audit
+from dpbayes.audit.exact import Audit, DeltaCurve, audit, audit_corners
 from dpbayes.audit.losses import DeltaWitness, PairAudit, Witness, audit_pair
 from dpbayes.mechanisms.protocol import Mechanism
 
@@ -33,6 +33,7 @@ __all__ = [
     "PairAudit",
     "Witness",
     "audit",
+    "audit_corners",
     "audit_pair",
     "calibrate",
     "pair",

@@ -13,6 +13,7 @@ from dpbayes import _validate
 from dpbayes.audit.exact import audit_rows, largest_loss
 from dpbayes.audit.rows import (
     Rows,
+    check_size,
     checked,
     exponential_rates,
     exponential_rows,
@@ -50,6 +51,7 @@ def calibrate(
     2.7411
     """
     size, alpha = checked(mechanism, n, prior)
+    check_size(size, alpha.size)
     target = _validate.positive("epsilon", epsilon)
     failure = _validate.non_negative("delta", delta)
     if failure >= 1.0:

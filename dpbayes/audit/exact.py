@@ -10,7 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.audit.losses import DeltaWitness, PairAudit, Witness, hockey_stick, loss
-from dpbayes.audit.rows import LARGEST_TABLE, Rows, checked, mechanism_rows, moves
+from dpbayes.audit.rows import (
+    LARGEST_TABLE,
+    Rows,
+    check_size,
+    checked,
+    mechanism_rows,
+    moves,
+)
 from dpbayes.mechanisms.protocol import Mechanism
 
 Pair = tuple[int, int, NDArray[np.float64], NDArray[np.float64]]
@@ -64,11 +71,8 @@ class Audit:
 
     def pair(self) -> PairAudit:
         """Return the two laws between which `epsilon` is attained."""
-        keys = [self._row_of(self.witness.counts), self._row_of(self.witness.neighbour)]
-        log_p, log_q = (self._rows.row(i) for i in keys)
-        return PairAudit(
-            self.witness.counts, self.witness.neighbour, self._rows.outputs, log_p, log_q
-        )
+        ends = (self.witness.counts, self.witness.neighbour)
+        return _between(self._rows, *(self._row_of(counts) for counts in ends))
 
     def _row_of(self, counts: NDArray[np.int64]) -> int:
         return int(np.flatnonzero(np.all(self._rows.counts == counts, axis=1))[0])
@@ -89,6 +93,7 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
     0.318
     """
     size, alpha = checked(mechanism, n, prior)
+    check_size(size, alpha.size)
     return audit_rows(mechanism.name, size, alpha, mechanism_rows(mechanism, size, alpha).kept())
 
 
@@ -104,6 +109,31 @@ def audit_rows(name: str, n: int, prior: NDArray[np.float64], rows: Rows) -> Aud
     epsilon, first, second, at = best
     witness = Witness(rows.counts[first], rows.counts[second], rows.outputs[at], epsilon)
     return Audit(name, n, prior, epsilon, witness, rows)
+
+
+def audit_corners(mechanism: Mechanism, n: int, prior: ArrayLike, reach: int = 4) -> Witness:
+    """Return the largest loss among the neighbouring pairs of two categories next to the corners.
+
+    Only the `reach` pairs (i, i + 1), i < reach, at either end are tried, as D's Figure 7 did with
+    four: a lower bound on the actual epsilon, at sizes where trying all pairs takes too long.
+    Book: `fig-actual-loss`. `reach` is at least 1.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> m = mechanism("expMech-smooth", 1.0, metric="published", divisor=2.0)
+    >>> round(audit_corners(m, 1000, [1, 1]).loss, 3)
+    0.715
+    """
+    size, alpha = checked(mechanism, n, prior)
+    if alpha.size != 2:
+        raise ValueError(f"prior must have 2 parameters for a search of corners, got {alpha.size}")
+    near = np.arange(min(_validate.integer("reach", reach, minimum=1), size))
+    rows = mechanism_rows(mechanism, size, alpha)
+    audits = [_between(rows, int(i), int(i) + 1) for i in np.union1d(near, size - 1 - near)]
+    return max((pair.witness for pair in audits), key=lambda witness: witness.loss)
+
+
+def _between(rows: Rows, i: int, j: int) -> PairAudit:
+    return PairAudit(rows.counts[i], rows.counts[j], rows.outputs, rows.row(i), rows.row(j))
 
 
 def largest_loss(rows: Rows) -> float:
