@@ -43,6 +43,8 @@ def formatted(value: float, form: str) -> str:
     if form[-1:] == "d" and isinstance(value, float) and value.is_integer():
         value = int(value)
     text = format(value, form)
+    if not set(text) & set("123456789"):
+        text = text.lstrip("-")  # what is shown as zero has no sign
     if "e" in text:
         digits, exponent = text.split("e")
         text = f"{digits} × 10{str(int(exponent)).translate(RAISED)}"

@@ -66,14 +66,12 @@ def run_notebooks(app: Sphinx, config: Any) -> None:
     book = Path(app.srcdir)
     try:
         build_results(book.parent, book)
-    except ValueError as error:
-        raise NotebookError(str(error)) from error
-    except TypeError as error:
+    except (ValueError, TypeError) as error:
         raise NotebookError(str(error)) from error
 
 
-def build_results(root: Path, book: Path) -> None:
-    """Bring ``book/results`` up to date with the notebooks below ``root``."""
+def build_results(root: Path, book: Path) -> dict[str, str]:
+    """Bring ``book/results`` up to date, and return what was run with the reason why."""
     started = time.perf_counter()
     planned = {one.name: one for one in plan(root / "notebooks", root / "parameters.yml")}
     package, stack = package_files(), stack_versions()
@@ -87,9 +85,13 @@ def build_results(root: Path, book: Path) -> None:
     for name in planned.keys() - to_run.keys():
         build.publish(name)
     run_stale(build, to_run)
-    seconds = time.perf_counter() - started
-    logger.info("notebooks: %d run, %d unchanged, %.1f s", len(to_run),
-                len(planned) - len(to_run), seconds)  # fmt: skip
+    logger.info(
+        "notebooks: %d run, %d unchanged, %.1f s",
+        len(to_run),
+        len(planned) - len(to_run),
+        time.perf_counter() - started,
+    )
+    return to_run
 
 
 def run_stale(build: Build, to_run: dict[str, str]) -> None:

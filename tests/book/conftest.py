@@ -1,0 +1,75 @@
+"""A small book of tiny notebooks, for tests of the build."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from dpbook import build, crew
+from tests.tiny_notebooks import write_tiny
+
+QUICK_WORKER = Path(__file__).with_name("quick_worker.py")
+CONF = """
+extensions = ["myst_nb", "dpbook"]
+exclude_patterns = ["_build"]
+nb_execution_mode = "off"
+nb_output_stderr = "warn"
+myst_enable_extensions = ["colon_fence"]
+numfig = True
+"""
+INDEX = """# A book
+
+Twice n is {result}`part/tiny::double:d`.
+
+:::{result-table} part/tiny::squares
+:name: tab-squares
+:columns: i, square
+:header: number, a third of its square
+:format: d, .2f
+Squares.
+:::
+
+See {numref}`tab-squares`.
+
+```{toctree}
+results/part/tiny
+```
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return the root of a book with one notebook and one page that quotes it."""
+    (tmp_path / "_toc.yml").touch()
+    write_tiny(tmp_path / "notebooks", "part/tiny")
+    book = tmp_path / "book"
+    book.mkdir()
+    (book / "conf.py").write_text(CONF)
+    (book / "index.md").write_text(INDEX)
+    return tmp_path
+
+
+@pytest.fixture
+def still_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the package as unchanged while the test runs, whoever edits it meanwhile."""
+    monkeypatch.setattr(build, "package_files", lambda: {"posteriors.py": "a"})
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch, still_package: None) -> None:
+    """Run the notebooks without kernels."""
+
+    def start(complaints: IO[str]) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, str(QUICK_WORKER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            text=True,
+        )
+
+    monkeypatch.setattr(crew, "start_worker", start)

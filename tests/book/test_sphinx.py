@@ -1,0 +1,97 @@
+"""The extension inside Sphinx: quoted numbers and tables, and what stops a strict build."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+EXTENSION = Path(__file__).parents[2] / "book" / "_ext"
+
+
+def sphinx(project: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sphinx", "-W", "-n", "--keep-going", "-b", "html"]
+    return subprocess.run(
+        [*command, "book", "site"],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(EXTENSION), "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def page(project: Path, name: str = "index") -> str:
+    return (project / "site" / f"{name}.html").read_text(encoding="utf-8")
+
+
+def test_pages_follow_the_results_they_quote(project: Path) -> None:
+    first = sphinx(project)
+    assert first.returncode == 0, first.stderr
+    assert "run part/tiny: it has not been run yet" in first.stdout
+    assert 'Twice n is <span class="result">6</span>' in page(project)
+    assert "Table 1" in page(project)
+    assert "a third of its square" in page(project)
+    assert "1.33" in page(project)
+    assert page(project).count("squares.csv") >= 1
+    assert "Parameters of this run" in page(project, "results/part/tiny")
+    assert list((project / "site/_downloads").rglob("provenance.json"))
+
+    (project / "parameters.yml").write_text("part/tiny: {n: 4}\n")
+    second = sphinx(project)
+    assert second.returncode == 0, second.stderr
+    assert "run part/tiny: parameter n: 3 -> 4" in second.stdout
+    assert 'Twice n is <span class="result">8</span>' in page(project)
+    assert "3.00" in page(project)
+
+
+WRONG = {
+    "{result}`part/tiny::triple:d`": "records no number 'triple'; it records double",
+    "{result}`part/nobody::double:d`": "no notebook has recorded part/nobody/numbers.json",
+    "{result}`part/tiny::double`": "write notebook::number:format",
+    "{result}`part/tiny::double:q`": "Unknown format code 'q'",
+    ":::{result-table} part/tiny::nobody\nx\n:::": "no notebook has recorded part/tiny/nobody.csv",
+    ":::{result-table} part/tiny::squares\n:columns: x\n\nx\n:::": "has no column 'x'",
+    ":::{result-table} squares\nx\n:::": "write notebook::table",
+}
+
+
+def test_every_wrong_quote_is_a_warning_and_stops_a_strict_build(project: Path) -> None:
+    (project / "book/index.md").write_text("# Wrong\n\n" + "\n\n".join(WRONG))
+    done = sphinx(project)
+    assert done.returncode != 0
+    for problem in WRONG.values():
+        assert [line for line in done.stderr.splitlines() if problem in line and "index.md" in line]
+
+
+def test_a_failing_notebook_stops_the_build(project: Path) -> None:
+    path = project / "notebooks/part/tiny.ipynb"
+    path.write_text(path.read_text().replace("2 * n", "2 / 0"))
+    done = sphinx(project)
+    assert done.returncode != 0
+    assert "part/tiny: the code cell with execution count" in done.stderr
+    assert "ZeroDivisionError" in done.stderr
+    assert not (project / "site/index.html").exists()
+
+
+def test_text_on_standard_error_stops_a_strict_build(project: Path) -> None:
+    path = project / "notebooks/part/tiny.ipynb"
+    warn = "__import__('warnings').warn('oh')"
+    path.write_text(path.read_text().replace("record.number(", warn + "\\nrecord.number("))
+    done = sphinx(project)
+    assert done.returncode != 0
+    assert "stderr was found in the cell outputs" in done.stderr
+
+
+def test_the_extension_waits_for_neither_scipy_nor_matplotlib() -> None:
+    script = (
+        "import sys; import dpbook; "
+        "slow = {'numpy', 'scipy', 'matplotlib', 'papermill'} & sys.modules.keys(); "
+        "sys.exit(' '.join(slow) or 0)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(EXTENSION)}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
