@@ -1,0 +1,83 @@
+"""Every notebook runs with small parameters, from two working directories, to the same numbers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dpbayes.notebooks.execute import EXECUTED, RESULTS, Job, execute
+from dpbayes.notebooks.pages import publish
+from dpbayes.notebooks.parameters import chosen, declared, load
+from tests.notebooks.test_sources import EVERY, NOTEBOOKS, small_parameters
+
+EXAMPLE = "foundations/beta-posterior"
+
+
+def run_by_the_build(name: str, folder: Path) -> dict[str, bytes]:
+    """Run a notebook as the build does and return what it recorded, provenance aside."""
+    parameters = declared(load(NOTEBOOKS[name]))
+    values = chosen(name, parameters, small_parameters()[name])
+    stage = folder / "stage"
+    execute(Job(name, NOTEBOOKS[name], values, stage))
+    publish(stage, folder / "out", name, values, parameters)
+    assert (stage / EXECUTED).is_file()
+    for cell in json.loads((folder / "out" / f"{name}.ipynb").read_text())["cells"]:
+        if cell.get("outputs") and "figure" in cell["metadata"].get("mystnb", {}):
+            assert cell["metadata"]["mystnb"]["image"]["alt"].strip()
+    return recorded(stage / RESULTS / name)
+
+
+def run_by_papermill(name: str, folder: Path) -> dict[str, bytes]:
+    """Run a notebook with the papermill command in another folder."""
+    folder.mkdir()
+    values = yaml.safe_dump(small_parameters()[name])
+    command = [sys.executable, "-m", "papermill", "--no-progress-bar", "-y", values]
+    subprocess.run(
+        [*command, str(NOTEBOOKS[name]), "out.ipynb"], cwd=folder, check=True, capture_output=True
+    )
+    return recorded(folder / "results" / name)
+
+
+def recorded(folder: Path) -> dict[str, bytes]:
+    return {
+        path.name: path.read_bytes()
+        for path in folder.iterdir()
+        if path.suffix in (".csv", ".json", ".svg", ".png") and path.name != "provenance.json"
+    }
+
+
+def compare(name: str, folder: Path) -> None:
+    built = run_by_the_build(name, folder / "build")
+    assert built
+    assert {path.split(".")[-1] for path in built} & {"csv", "json"}
+    by_hand = run_by_papermill(name, folder / "by-hand")
+    assert built == by_hand
+
+
+def test_the_example_runs_from_two_working_directories(tmp_path: Path) -> None:
+    compare(EXAMPLE, tmp_path)
+
+
+@pytest.mark.slow
+@EVERY
+def test_every_notebook_runs_from_two_working_directories(name: str, tmp_path: Path) -> None:
+    compare(name, tmp_path)
+
+
+def test_papermill_names_no_unknown_parameter(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "papermill", "--no-progress-bar", "--prepare-only"]
+    for name, path in list(NOTEBOOKS.items())[:1]:
+        given = next(iter(declared(load(path))))
+        done = subprocess.run(
+            [*command, "-p", given, "1", str(path), str(tmp_path / "out.ipynb")],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        assert "unknown parameter" not in done.stderr, name
+        assert "Unable to parse" not in done.stderr, name

@@ -1,0 +1,103 @@
+"""Every notebook as it is committed: parameters, prose and calls, no outputs."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dpbayes.notebooks.parameters import chosen, declared, load, source_of
+from dpbayes.notebooks.places import all_notebooks
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = all_notebooks(ROOT / "notebooks")
+SMALL = Path(__file__).with_name("small_parameters.yml")
+EVERY = pytest.mark.parametrize("name", NOTEBOOKS)
+
+
+def cells(name: str, kind: str = "code") -> list[dict[str, Any]]:
+    return [cell for cell in load(NOTEBOOKS[name])["cells"] if cell["cell_type"] == kind]
+
+
+@EVERY
+def test_only_the_source_is_committed(name: str) -> None:
+    notebook = load(NOTEBOOKS[name])
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    assert notebook["metadata"]["kernelspec"]["name"] == "python3"
+    identifiers = [cell["id"] for cell in notebook["cells"]]
+    assert len(identifiers) == len(set(identifiers))
+    for cell in cells(name):
+        assert cell["outputs"] == []
+        assert cell["execution_count"] is None
+
+
+@EVERY
+def test_the_first_code_cell_declares_the_parameters(name: str) -> None:
+    first = cells(name)[0]
+    assert {"parameters", "remove-cell"} <= set(first["metadata"]["tags"])
+    parameters = declared(load(NOTEBOOKS[name]))
+    assert parameters
+    assert [one.name for one in parameters.values() if not one.meaning] == []
+    for line in source_of(first).splitlines():
+        assert line.count("=") == 1, f"papermill reads one equals sign a line: {line}"
+
+
+@EVERY
+def test_code_is_short_and_defines_nothing(name: str) -> None:
+    for cell in cells(name):
+        source = source_of(cell)
+        assert len(source.splitlines()) <= 8, source
+        for node in ast.walk(ast.parse(source)):
+            assert not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda), source
+
+
+@EVERY
+def test_a_notebook_begins_with_its_title_and_says_what_it_does_not_show(name: str) -> None:
+    texts = [source_of(cell) for cell in cells(name, "markdown")]
+    assert load(NOTEBOOKS[name])["cells"][0]["cell_type"] == "markdown"
+    assert texts[0].startswith("# ")
+    assert any("not show" in text.lower() for text in texts)
+
+
+@EVERY
+def test_results_are_recorded_under_the_notebooks_own_name(name: str) -> None:
+    sources = "\n".join(source_of(cell) for cell in cells(name))
+    assert f'record("{name}"' in sources.replace("(\n    ", "(")
+
+
+@EVERY
+def test_every_figure_has_a_label_and_a_caption(name: str) -> None:
+    for cell in cells(name):
+        if ".figure(" in source_of(cell):
+            figure = cell["metadata"]["mystnb"]["figure"]
+            assert figure["name"].startswith("fig-")
+            assert figure["caption"].strip().endswith(".")
+
+
+def test_figure_labels_are_unique() -> None:
+    names = [
+        cell["metadata"]["mystnb"]["figure"]["name"]
+        for name in NOTEBOOKS
+        for cell in cells(name)
+        if "figure" in cell["metadata"].get("mystnb", {})
+    ]
+    assert sorted(names) == sorted(set(names))
+
+
+def small_parameters() -> dict[str, dict[str, Any]]:
+    content = yaml.safe_load(SMALL.read_text(encoding="utf-8"))
+    return {name: values or {} for name, values in content.items()}
+
+
+def test_every_notebook_has_small_parameters() -> None:
+    assert small_parameters().keys() == NOTEBOOKS.keys()
+
+
+@EVERY
+def test_small_parameters_are_allowed(name: str) -> None:
+    values = chosen(name, declared(load(NOTEBOOKS[name])), small_parameters()[name])
+    assert json.loads(json.dumps(values)) == values
