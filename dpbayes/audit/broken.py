@@ -67,9 +67,7 @@ class OneCountClean:
             raise ValueError(f"counts must have 3 categories for {self.name}, got {x.size}")
         inner = TruncatedGeometric(self.epsilon).law(x[:2], alpha[:2])
         clean = np.full(len(inner.outputs), x[2])
-        return FiniteLaw(
-            alpha, x, np.column_stack((inner.outputs, clean)), inner.log_probabilities
-        )
+        return FiniteLaw(alpha, x, np.column_stack((inner.outputs, clean)), inner.log_probabilities)
 
 
 @dataclass(frozen=True)

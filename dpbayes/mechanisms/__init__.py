@@ -17,7 +17,9 @@ from dpbayes.mechanisms.exponential import (
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.laplace import LaplaceMechanism
 from dpbayes.mechanisms.lattice import SumZeroLattice
+from dpbayes.mechanisms.optimum import OptimalMechanism
 from dpbayes.mechanisms.parameter_laplace import ParameterLaplace
+from dpbayes.mechanisms.permute_and_flip import PermuteAndFlip
 from dpbayes.mechanisms.protocol import Law, Mechanism
 
 
@@ -82,6 +84,8 @@ REGISTRY: Mapping[str, Callable[..., Mechanism]] = {
     "expMech-local": _local,
     "expMech-smooth": _smooth,
     "expMech-delta": _delta,
+    "permute-and-flip": PermuteAndFlip,
+    "optimal": OptimalMechanism,
 }
 
 

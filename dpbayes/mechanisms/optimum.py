@@ -1,0 +1,234 @@
+"""The best any private mechanism can do on a small candidate set, by linear programming."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes import _validate
+from dpbayes.divergences import distance_from_log_affinity
+from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs
+from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.posteriors import compositions, number_of_candidates
+
+OBJECTIVES = ("mean", "worst")
+
+LARGEST_PROGRAM = 66
+"""Most candidate posteriors of a linear program; the program has their square as unknowns."""
+
+# The program is solved for epsilon less this share, which pays for repairing its rounding.
+_RESERVE = 1e-7
+_IMPOSSIBLE = 1e-300
+
+
+@dataclass(frozen=True)
+class OptimalMechanism:
+    """The epsilon-DP matrix P[r | x] with the least expected Hellinger distance (M11).
+
+    `objective` "mean" averages over all histograms of n records with equal weight, "worst" takes
+    the largest expected distance of any histogram. It needs n and the prior before the data, and at
+    most `LARGEST_PROGRAM` candidates. Book: `def-optimum`.
+
+    Guarantee: for all count vectors x, x' of n records that differ by replacing one record, and
+    every set S of posteriors, P[M(x) in S] <= e^epsilon P[M(x') in S].
+    """
+
+    epsilon: float
+    objective: str = "mean"
+
+    name = "optimal"
+
+    def __post_init__(self) -> None:
+        _validate.positive("epsilon", self.epsilon)
+        _validate.choice("objective", self.objective, OBJECTIVES)
+
+    def table(self, n: int, prior: ArrayLike) -> NDArray[np.float64]:
+        """Return P[r | x] for all histograms x (rows) and r (columns), lexicographic, read-only."""
+        size = _validate.integer("n", n, minimum=1)
+        alpha = _validate.prior("prior", prior)
+        check_program(size, alpha.size)
+        return _solved(self.epsilon, self.objective, size, tuple(alpha.tolist()))
+
+    def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
+        """Return the exact law of the released histogram.
+
+        >>> law = OptimalMechanism(1.0).law([5, 5], [1, 1])
+        >>> round(float(law.probabilities.sum()), 12)
+        1.0
+        """
+        x, alpha = _validate.counts_and_prior(counts, prior)
+        table = self.table(int(x.sum()), alpha)
+        outputs = compositions(int(x.sum()), x.size)
+        row = int(np.flatnonzero(np.all(outputs == x, axis=1))[0])
+        return FiniteLaw(alpha, x, outputs, np.log(table[row]))
+
+
+@dataclass(frozen=True)
+class Remapped:
+    """Another mechanism whose output r is replaced by the best guess given r; still as private.
+
+    `rule` "bayes" replaces r by the candidate with the least expected distance when every histogram
+    is equally likely; "minimax" by a random candidate, so that the largest expected distance of any
+    histogram is least. Post-processing (`thm-post-processing`): the guarantee of `base` carries
+    over. Book: `def-remap`.
+    """
+
+    base: Mechanism
+    rule: str = "bayes"
+
+    def __post_init__(self) -> None:
+        _validate.choice("rule", self.rule, ("bayes", "minimax"))
+
+    @property
+    def name(self) -> str:
+        """Name of the base with the rule."""
+        return f"{self.base.name}, {self.rule} remap"
+
+    @property
+    def epsilon(self) -> float:
+        """The nominal epsilon of the base."""
+        return self.base.epsilon
+
+    def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
+        """Return the exact law of the remapped release."""
+        x, alpha = _validate.counts_and_prior(counts, prior)
+        n = int(x.sum())
+        check_program(n, x.size)
+        outputs = compositions(n, x.size)
+        remap = _remap(self.base, self.rule, n, tuple(alpha.tolist()))
+        row = _complete(self.base, x, alpha)
+        with np.errstate(divide="ignore"):
+            logs = np.log(row.probabilities @ remap)
+        return FiniteLaw(alpha, x, outputs, logs)
+
+
+def _complete(base: Mechanism, counts: NDArray[np.int64], prior: ArrayLike) -> FiniteLaw:
+    law = base.law(counts, prior)
+    outputs = compositions(int(counts.sum()), counts.size)
+    if not isinstance(law, FiniteLaw) or not np.array_equal(law.outputs, outputs):
+        raise TypeError(f"base must list every histogram of n records once, got {base!r}")
+    return law
+
+
+def check_program(n: int, k: int) -> None:
+    """Raise ValueError when the candidates of n records over k categories are too many."""
+    candidates = number_of_candidates(n, k)
+    if candidates <= LARGEST_PROGRAM:
+        return
+    fits = 0
+    while number_of_candidates(fits + 1, k) <= LARGEST_PROGRAM:
+        fits += 1
+    raise ValueError(
+        f"n = {n} records over k = {k} categories give a linear program of {candidates}^2 = "
+        f"{candidates**2} unknowns; at k = {k} it takes n up to {fits}"
+    )
+
+
+def distance_table(n: int, prior: ArrayLike) -> NDArray[np.float64]:
+    """Return H(BI(x), r) for all histograms x, r of n records, shape (N, N), lexicographic."""
+    alpha = _validate.prior("prior", prior)
+    outputs = compositions(_validate.integer("n", n, minimum=1), alpha.size)
+    rows = [log_affinity_of_outputs(alpha, x, outputs) for x in outputs]
+    return distance_from_log_affinity(np.array(rows))
+
+
+def record_distances(n: int, k: int) -> NDArray[np.int64]:
+    """Return d(x, x') = half the l1 distance for all pairs of histograms, shape (N, N)."""
+    outputs = compositions(n, k)
+    return np.asarray(np.abs(outputs[:, None, :] - outputs[None, :, :]).sum(axis=2) // 2)
+
+
+@lru_cache(maxsize=16)
+def _solved(
+    epsilon: float, objective: str, n: int, prior: tuple[float, ...]
+) -> NDArray[np.float64]:
+    apart = record_distances(n, len(prior))
+    inner = epsilon - min(_RESERVE, 0.5 * epsilon)
+    raw = _program(distance_table(n, prior), apart, inner, objective)
+    # Rounding of the solver: raise what is too small to the ratio that is allowed, then rescale.
+    floor = np.exp(-inner * apart)
+    table = np.array([np.max(raw * floor[i][:, None], axis=0) for i in range(len(raw))])
+    table /= table.sum(axis=1, keepdims=True)
+    logs = np.log(table)
+    ratios = np.array([np.max(np.abs(logs - row), axis=1) for row in logs])
+    # A logarithm rounds in its last digit: allow for that, and for nothing else.
+    if np.any(ratios > epsilon * apart + 1e-12):
+        raise ArithmeticError("the linear program's rounding exceeds the reserve kept for it")
+    return np.asarray(_validate.frozen(table))
+
+
+def _program(
+    losses: NDArray[np.float64], apart: NDArray[np.int64], epsilon: float, objective: str
+) -> NDArray[np.float64]:
+    size = len(losses)
+    from scipy import sparse
+
+    first, second = np.nonzero(apart == 1)
+    pairs = np.arange(first.size)
+    shape = (first.size, size)
+    ratio = sparse.coo_array((np.ones(first.size), (pairs, first)), shape) - sparse.coo_array(
+        (np.full(first.size, np.exp(epsilon)), (pairs, second)), shape
+    )
+    privacy = sparse.kron(ratio, sparse.eye_array(size))
+    sums = sparse.kron(sparse.eye_array(size), np.ones((1, size)))
+    cost = losses.ravel() / size
+    if objective == "mean":
+        solution = _highs(cost, privacy, sums)
+    else:
+        expected = sparse.block_diag(list(losses[:, None, :]))
+        solution = _highs_worst(privacy, expected, sums)
+    return np.maximum(solution[: size * size].reshape(size, size), _IMPOSSIBLE)
+
+
+def _highs(cost: NDArray[np.float64], below: Any, sums: Any) -> NDArray[np.float64]:
+    from scipy.optimize import linprog
+
+    result = linprog(
+        cost,
+        A_ub=below,
+        b_ub=np.zeros(below.shape[0]),
+        A_eq=sums,
+        b_eq=np.ones(sums.shape[0]),
+        bounds=(0, None),
+        method="highs",
+    )
+    if not result.success:
+        raise ArithmeticError(f"the linear program was not solved: {result.message}")
+    return np.asarray(result.x, dtype=np.float64)
+
+
+def _highs_worst(below: Any, expected: Any, sums: Any) -> NDArray[np.float64]:
+    # One more unknown, the bound on all rows of `expected`, is minimised.
+    from scipy import sparse
+
+    bound = sparse.coo_array(np.full((expected.shape[0], 1), -1.0))
+    rows = [sparse.hstack([expected, bound])]
+    if below is not None:
+        rows.append(sparse.hstack([below, sparse.coo_array((below.shape[0], 1))]))
+    total = sparse.hstack([sums, sparse.coo_array((sums.shape[0], 1))])
+    cost = np.zeros(expected.shape[1] + 1)
+    cost[-1] = 1.0
+    return _highs(cost, sparse.vstack(rows).tocsr(), total)
+
+
+@lru_cache(maxsize=16)
+def _remap(base: Any, rule: str, n: int, prior: tuple[float, ...]) -> NDArray[np.float64]:
+    losses = distance_table(n, prior)
+    size = len(losses)
+    laws = [_complete(base, x, prior) for x in compositions(n, len(prior))]
+    table = np.array([law.probabilities for law in laws])
+    if rule == "bayes":
+        best = np.argmin(table.T @ losses, axis=1)
+        return np.asarray(_validate.frozen(np.eye(size)[best]))
+    from scipy import sparse
+
+    # Unknown T[r, s]; row x of `expected` is sum over r, s of P[r | x] T[r, s] H(x, s).
+    expected = sparse.coo_array(np.einsum("xr,xs->xrs", table, losses).reshape(size, -1))
+    sums = sparse.kron(sparse.eye_array(size), np.ones((1, size)))
+    raw = _highs_worst(None, expected, sums)[:-1].reshape(size, size)
+    raw = np.maximum(raw, 0.0)
+    return np.asarray(_validate.frozen(raw / raw.sum(axis=1, keepdims=True)))

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpbayes as dp
+from dpbayes.mechanisms.permute_and_flip import PermuteAndFlip
+
+
+def by_all_orders(weights):
+    """Walk through every order of the candidates, as the definition says."""
+    total = np.zeros(len(weights))
+    orders = list(itertools.permutations(range(len(weights))))
+    for order in orders:
+        alive = 1.0
+        for r in order:
+            total[r] += alive * weights[r]
+            alive *= 1.0 - weights[r]
+    return total / len(orders)
+
+
+@pytest.mark.parametrize("sensitivity", ["global", "smooth"])
+@pytest.mark.parametrize(
+    ("counts", "prior"), [([2, 3], [1, 1]), ([0, 6], [0.3, 4]), ([1, 1, 0], [1, 2, 1])]
+)
+def test_law_is_the_average_over_all_orders(sensitivity, counts, prior):
+    mechanism = dp.mechanism("permute-and-flip", 1.7, sensitivity=sensitivity)
+    law = mechanism.law(counts, prior)
+    rate = mechanism.scores_like.rate(counts, prior)
+    distances = dp.hellinger(np.add(prior, counts), law.outputs + np.asarray(prior, float))
+    expected = by_all_orders(np.exp(-rate * distances))
+    np.testing.assert_allclose(law.probabilities, expected, rtol=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    sensitivity=st.sampled_from(["global", "smooth"]),
+    epsilon=st.floats(0.05, 8.0),
+    gamma=st.floats(0.05, 3.0),
+    n=st.integers(1, 15),
+    prior=st.tuples(st.floats(0.05, 8.0), st.floats(0.05, 8.0)),
+)
+def test_private_complete_and_never_worse_than_the_exponential_mechanism(
+    sensitivity, epsilon, gamma, n, prior
+):
+    mechanism = PermuteAndFlip(epsilon, sensitivity, gamma)
+    assert dp.audit(mechanism, n, prior).epsilon <= epsilon + 1e-11
+    counts = [n // 3, n - n // 3]
+    law, exponential = mechanism.law(counts, prior), mechanism.scores_like.law(counts, prior)
+    assert law.probabilities.sum() == pytest.approx(1.0, abs=1e-12)
+    assert law.mean_distance() <= exponential.mean_distance() + 1e-12
+
+
+@pytest.mark.parametrize("n", [1500, 4999])
+def test_the_rule_still_sums_to_one_with_many_candidates(n):
+    for mechanism in (PermuteAndFlip(1.0), PermuteAndFlip(1.0, "smooth"), PermuteAndFlip(300.0)):
+        law = mechanism.law([n // 2, n - n // 2], [1, 1])
+        assert law.probabilities.sum() == pytest.approx(1.0, abs=1e-10)
+
+
+def test_draws_follow_the_law_and_not_one_a_tenth_away():
+    mechanism = PermuteAndFlip(3.0)
+    counts, prior, size = [3, 5], [1, 1], 60_000
+    draws = mechanism.draw(counts, prior, np.random.default_rng(5), size)
+    seen = np.bincount(draws[:, 0], minlength=9)
+
+    def statistic(law):
+        expected = size * law.probabilities
+        return ((seen - expected) ** 2 / expected).sum()
+
+    # 99.9999 percent point of chi-square with 8 degrees of freedom.
+    assert statistic(mechanism.law(counts, prior)) < 42.7
+    assert statistic(PermuteAndFlip(3.3).law(counts, prior)) > 42.7
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="sensitivity must be one of global, smooth"):
+        PermuteAndFlip(1.0, "local")
+    with pytest.raises(ValueError, match=r"takes 5000: n up to 98 at this k"):
+        PermuteAndFlip(1.0).law([100, 100, 100], [1, 1, 1])
+    with pytest.raises(ValueError, match="at most 50000000 are drawn"):
+        PermuteAndFlip(1.0).draw([500, 500], [1, 1], np.random.default_rng(0), 10**6)
+    with pytest.raises(TypeError, match=r"numpy\.random\.Generator"):
+        PermuteAndFlip(1.0).draw([5, 5], [1, 1], 3, 10)
