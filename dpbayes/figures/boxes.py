@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.cbook import boxplot_stats
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
@@ -65,28 +67,36 @@ def boxes(
         raise ValueError(f"each of the boxes must have {len(groups)} samples, one a group")
     tall = HEIGHT * (0.55 + 0.5 * len(panels)) if height is None else height
     figure, rows = new_panels(len(panels), 1, WIDTH, tall, sharex=True)
+    labels = dict.fromkeys(one.label for panel in panels for one in panel.boxes)
+    colors = {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(labels)}
     for (axes,), panel in zip(rows, panels, strict=True):
-        for index, one in enumerate(panel.boxes):
-            _draw(axes, one, index, len(panel.boxes), whiskers, notch)
+        for place, one in enumerate(panel.boxes):
+            shift = (place - (len(panel.boxes) - 1) / 2) * 0.8 / len(panel.boxes)
+            _draw(axes, one, colors[one.label], shift, 0.8 / len(panel.boxes), whiskers, notch)
         ticks = np.arange(len(groups))
         axes.set_xticks(ticks, groups, rotation=90 if len(groups) > 9 else 0)
         axes.set(ylabel=ylabel, title=panel.title, ylim=ylim, xlim=(-0.6, len(groups) - 0.4))
         axes.grid(False, axis="x")
     rows[-1][0].set_xlabel(xlabel)
-    _legend(figure, panels)
+    _legend(figure, panels, colors)
     return figure, _describe(xlabel, ylabel, groups, panels)
 
 
-def _draw(axes: Axes, one: Boxes, index: int, of: int, whiskers: float, notch: bool) -> None:
-    width = 0.8 / of
-    at = np.arange(len(one.samples)) + (index - (of - 1) / 2) * width
-    color = PALETTE[index % len(PALETTE)]
-    axes.boxplot(
-        [np.asarray(sample) for sample in one.samples],
+def _draw(
+    axes: Axes,
+    one: Boxes,
+    color: str,
+    shift: float,
+    width: float,
+    whiskers: float,
+    notch: bool,
+) -> None:
+    at = np.arange(len(one.samples)) + shift
+    axes.bxp(
+        [_stats(sample, whiskers) for sample in one.samples],
         positions=at,
         widths=0.82 * width,
-        whis=whiskers,
-        notch=notch,
+        shownotches=notch,
         patch_artist=True,
         manage_ticks=False,
         boxprops={"facecolor": (*_light(color), 1.0), "edgecolor": color, "linewidth": 0.9},
@@ -102,22 +112,24 @@ def _draw(axes: Axes, one: Boxes, index: int, of: int, whiskers: float, notch: b
         axes.hlines(exact.ravel(), middle - reach, middle + reach, "black", linewidth=1.1)
 
 
+def _stats(sample: ArrayLike, whiskers: float) -> dict[str, Any]:
+    # Distances are discrete: one dot for many equal runs looks the same and is drawn once.
+    (stats,) = boxplot_stats(np.asarray(sample), whis=whiskers)
+    return {**stats, "fliers": np.unique(stats["fliers"])}
+
+
 def _light(color: str) -> tuple[float, float, float]:
     red, green, blue = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
     return 0.65 + 0.35 * red, 0.65 + 0.35 * green, 0.65 + 0.35 * blue
 
 
-def _legend(figure: Figure, panels: Sequence[BoxPanel]) -> None:
-    labels = list(dict.fromkeys(one.label for panel in panels for one in panel.boxes))
+def _legend(figure: Figure, panels: Sequence[BoxPanel], colors: Mapping[str, str]) -> None:
     handles = [
-        Line2D([], [], color=PALETTE[i % len(PALETTE)], linewidth=6, label=label)
-        for i, label in enumerate(labels)
+        Line2D([], [], color=color, linewidth=6, label=label) for label, color in colors.items()
     ]
     if any(one.quantiles is not None for panel in panels for one in panel.boxes):
         handles.append(Line2D([], [], color="black", linewidth=1.1, label="exact quartiles"))
-    figure.legend(
-        handles=handles, loc="outside lower left", ncols=len(handles), fontsize=10, frameon=False
-    )
+    figure.legend(handles=handles, loc="outside lower left", ncols=3, fontsize=10, frameon=False)
 
 
 def _describe(xlabel: str, ylabel: str, groups: Sequence[str], panels: Sequence[BoxPanel]) -> str:

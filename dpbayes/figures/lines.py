@@ -79,8 +79,9 @@ def lines(
     styles = _styles(panels)
     for (axes,), panel in zip(rows, panels, strict=True):
         axes.set(ylabel=ylabel, title=panel.title, xscale=xscale, yscale=yscale)
+        bare = all(curve.kind == "line" and np.size(curve.x) <= 15 for curve in panel.curves)
         for curve in panel.curves:
-            _draw(axes, curve, styles[curve.label])
+            _draw(axes, curve, styles[curve.label], bare)
         axes.margins(x=0.02)
         axes.set_ylim(*(ylim if ylim is not None else (0.0 if yscale == "linear" else None, None)))
         _label(axes, panel, styles, 0.75 * tall / len(panels))
@@ -94,18 +95,15 @@ def _styles(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
     return {label: style(index) for index, label in enumerate(labels)}
 
 
-def _draw(axes: Axes, curve: Curve, look: Mapping[str, Any]) -> None:
+def _draw(axes: Axes, curve: Curve, look: Mapping[str, Any], marked: bool) -> None:
+    # Markers on a line would hide the readings and simulated means that lie on it.
     if curve.kind == "line":
-        axes.plot(curve.x, curve.y, **{**look, "marker": look["marker"] if _few(curve) else None})
+        axes.plot(curve.x, curve.y, **{**look, "marker": look["marker"] if marked else None})
     elif curve.kind == "reading":
         axes.plot(curve.x, curve.y, zorder=4, **{**look, "linestyle": "none"}, **HOLLOW)
     else:
         bars: dict[str, Any] = {**look, "linestyle": "none", "markersize": 3.5, "zorder": 3}
         axes.errorbar(curve.x, curve.y, curve.error, capsize=2.5, elinewidth=1.0, **bars)
-
-
-def _few(curve: Curve) -> bool:
-    return np.size(curve.x) <= 15
 
 
 def _label(axes: Axes, panel: Panel, styles: Mapping[str, dict[str, Any]], height: float) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from dpbayes.figures._labels import dark
@@ -58,7 +59,7 @@ def steps(
     """
     if not panels or not all(panel.masses for panel in panels):
         raise ValueError("panels must hold at least one panel, each with at least one mechanism")
-    tall = HEIGHT * (0.6 + 0.5 * len(panels)) if height is None else height
+    tall = HEIGHT * (0.65 + 0.5 * len(panels)) if height is None else height
     figure, rows = new_panels(len(panels), 1, WIDTH, tall)
     index = _indices(panels)
     for (axes,), panel in zip(rows, panels, strict=True):
@@ -69,7 +70,7 @@ def steps(
         axes.set_xlim(*(xlim if xlim is not None else (0.0, None)))
         if yscale == "linear":
             axes.set_ylim(0.0, 1.02 if panel.cumulative else None)
-        _legend(axes, panel)
+    _legend(figure, index)
     return figure, _describe(panels)
 
 
@@ -96,14 +97,13 @@ def _draw(axes: Axes, masses: Masses, index: int, cumulative: bool) -> None:
         axes.plot(at, read, clip_on=False, zorder=4, markeredgewidth=1.6, **hollow)
 
 
-def _legend(axes: Axes, panel: StepPanel) -> None:
-    legend = axes.legend(loc="lower right" if panel.cumulative else "upper right", fontsize=10)
-    for text, masses in zip(legend.get_texts(), panel.masses, strict=False):
-        text.set_color(dark(_color(axes, masses.label)))
-
-
-def _color(axes: Axes, label: str) -> str:
-    return str(next(line.get_color() for line in axes.get_lines() if line.get_label() == label))
+def _legend(figure: Figure, index: Mapping[str, int]) -> None:
+    handles = [Line2D([], [], label=label, **style(place)) for label, place in index.items()]
+    legend = figure.legend(
+        handles=handles, loc="outside lower left", ncols=3, fontsize=10, frameon=False
+    )
+    for text, place in zip(legend.get_texts(), index.values(), strict=True):
+        text.set_color(dark(str(style(place)["color"])))
 
 
 def _describe(panels: Sequence[StepPanel]) -> str:
