@@ -14,6 +14,8 @@ from collections.abc import Sequence
 COMMANDS = {
     "list": ("dpbayes.commands.list", "list the notebooks and their parameters"),
     "run": ("dpbayes.commands.run", "run one notebook with parameters of your own"),
+    "sweep": ("dpbayes.commands.sweep", "run one notebook at every point of a grid"),
+    "audit": ("dpbayes.commands.audit", "work out the actual privacy loss of a mechanism"),
 }
 
 
