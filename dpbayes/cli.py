@@ -16,6 +16,7 @@ COMMANDS = {
     "run": ("dpbayes.commands.run", "run one notebook with parameters of your own"),
     "sweep": ("dpbayes.commands.sweep", "run one notebook at every point of a grid"),
     "audit": ("dpbayes.commands.audit", "work out the actual privacy loss of a mechanism"),
+    "ask": ("dpbayes.commands.ask", "ask a private table questions, within a bound"),
 }
 
 

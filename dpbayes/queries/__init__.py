@@ -3,8 +3,10 @@
 `workload` queries, sensitivities, scales · `blue` best linear unbiased estimate · `noise` exact law
 of its error · `masses` the two approximations and the exact mass vector · `intervals` credible
 intervals and hypotheses · `belief`, `gibbs` the full posterior · `budget` the smallest budget for
-an interval · `cost` overall privacy cost · `factor` a factorisation that grows · `example` the
-worked example.
+an interval · `cost` overall privacy cost · `factor` a factorisation that grows · `decision`,
+`server` the online system · `grid` exact noise for real answers · `ledger` the spend on disk ·
+`cube`, `predicate` real tables and query texts · `rand_hie` the real table · `example` the worked
+example.
 """
 
 from dpbayes.queries.belief import OneUnknown, posterior_one_unknown
@@ -17,6 +19,8 @@ from dpbayes.queries.blue import (
 )
 from dpbayes.queries.budget import Allocation, allocation, budget, budget_with_history, combine
 from dpbayes.queries.cost import CellCosts, cost_of_cells, cost_of_scales, no_cost, privacy_cost
+from dpbayes.queries.cube import Bins, Categories, Cube, build_cube
+from dpbayes.queries.decision import Decision, Policy, decide, empty_state
 from dpbayes.queries.example import WorkedExample, worked_example
 from dpbayes.queries.factor import Factor, empty_factor
 from dpbayes.queries.gibbs import PosteriorDraws, posterior_draws
@@ -29,6 +33,7 @@ from dpbayes.queries.intervals import (
     interval,
     probability_at_least,
 )
+from dpbayes.queries.ledger import Entry, Ledger, LedgerError, open_ledger
 from dpbayes.queries.masses import (
     MassVector,
     combined_loss,
@@ -40,6 +45,9 @@ from dpbayes.queries.masses import (
     pmf_probability_calculation,
 )
 from dpbayes.queries.noise import NoiseLaw, equal_scale_density
+from dpbayes.queries.predicate import PredicateError
+from dpbayes.queries.rand_hie import rand_hie_cells, rand_hie_cube
+from dpbayes.queries.server import Answer, QueryServer, Source
 from dpbayes.queries.workload import (
     all_intervals,
     laplace_scales,
@@ -52,22 +60,35 @@ from dpbayes.queries.workload import (
 
 __all__ = [
     "Allocation",
+    "Answer",
+    "Bins",
     "Blue",
+    "Categories",
     "CellCosts",
     "CellInterval",
+    "Cube",
+    "Decision",
+    "Entry",
     "Factor",
     "Interval",
+    "Ledger",
+    "LedgerError",
     "MassVector",
     "NoiseLaw",
     "NotEstimableError",
     "OneUnknown",
+    "Policy",
     "PosteriorDraws",
+    "PredicateError",
+    "QueryServer",
+    "Source",
     "WorkedExample",
     "all_intervals",
     "allocation",
     "blue",
     "budget",
     "budget_with_history",
+    "build_cube",
     "chebyshev_delta",
     "chebyshev_half_width",
     "combine",
@@ -77,7 +98,9 @@ __all__ = [
     "cost_of_cells",
     "cost_of_scales",
     "credible_interval",
+    "decide",
     "empty_factor",
+    "empty_state",
     "equal_scale_density",
     "exact_masses",
     "expected_squared_error",
@@ -86,12 +109,15 @@ __all__ = [
     "laplace_masses",
     "laplace_scales",
     "no_cost",
+    "open_ledger",
     "pmf_monte_carlo",
     "pmf_probability_calculation",
     "posterior_draws",
     "posterior_one_unknown",
     "privacy_cost",
     "probability_at_least",
+    "rand_hie_cells",
+    "rand_hie_cube",
     "random_ranges",
     "range_query",
     "sensitivity",

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 
 from dpbayes._validate import frozen, open_unit, positive
 from dpbayes.queries import _arrays
@@ -115,6 +114,8 @@ def _smallest_share(excess: Callable[[float], float]) -> float:
     """Return the root of a falling function, from the side where it is not positive."""
     if excess(_SMALLEST_SHARE) <= 0.0:
         return _SMALLEST_SHARE
+    from scipy.optimize import brentq  # slow to import, and only this rule needs it
+
     share = float(brentq(excess, _SMALLEST_SHARE, 1.0, xtol=1e-15, rtol=1e-12))
     nudge = 1e-12
     while share < 1.0 and excess(share) > 0.0:

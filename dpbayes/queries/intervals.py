@@ -9,10 +9,10 @@ interval breaks it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
 from dpbayes._validate import non_negative, open_unit, real
 from dpbayes.queries.masses import MassVector
@@ -121,4 +121,4 @@ def gaussian_half_width(variance: float, delta: float) -> float:
     1.959964
     """
     spread = np.sqrt(non_negative("variance", variance))
-    return float(-ndtri(0.5 * open_unit("delta", delta)) * spread)
+    return float(-NormalDist().inv_cdf(0.5 * open_unit("delta", delta)) * spread)

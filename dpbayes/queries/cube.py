@@ -1,0 +1,294 @@
+"""Data cubes: declared attributes, one count a cell, and how real tables become one.
+
+The bins are declared, never read off the data: a domain that follows the data would itself leak. A
+table is counted by DuckDB in one GROUP BY, so that a large file never has to fit in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes._validate import choice, frozen
+from dpbayes.queries import _arrays
+from dpbayes.queries.predicate import coefficients
+
+_MOST_CELLS = 1 << 20
+_COMPARE = {
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "=": np.equal,
+    "!=": np.not_equal,
+}
+
+
+@dataclass(frozen=True)
+class Bins:
+    """A numeric attribute cut at `edges`: bin i holds edges[i] <= value < edges[i + 1].
+
+    `whole` says that values are whole numbers, so that "> 4" and ">= 5" mean the same.
+    """
+
+    name: str
+    edges: tuple[float, ...]
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        edges = tuple(float(edge) for edge in self.edges)
+        if len(edges) < 2 or not all(a < b for a, b in pairwise(edges)):
+            raise ValueError(
+                f"edges of {self.name} must be at least 2 and increase, got {self.edges!r}"
+            )
+        object.__setattr__(self, "edges", edges)
+
+    @property
+    def size(self) -> int:
+        """The number of bins."""
+        return len(self.edges) - 1
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """One text a bin."""
+        return tuple(f"{a:g} to {b:g}" for a, b in pairwise(self.edges))
+
+    def select(self, sign: str, value: float | str) -> NDArray[np.bool_]:
+        """Return which bins satisfy `attribute sign value`; a bin that is cut is an error."""
+        if isinstance(value, str):
+            raise ValueError(f"{self.name} is numeric, but is compared with {value!r}")
+        lows, highs = np.array(self.edges[:-1]), np.array(self.edges[1:])
+        if self.whole:
+            first, last = np.ceil(lows), np.ceil(highs) - 1
+        else:
+            first, last = lows, np.nextafter(highs, -math.inf)
+        below, above = _COMPARE[sign](first, value), _COMPARE[sign](last, value)
+        holds = (first <= value) & (value <= last) & (first < last)
+        cut = holds if sign in ("=", "!=") else below != above
+        if np.any(cut):
+            i = int(np.flatnonzero(cut)[0])
+            raise ValueError(
+                f"{self.name} {sign} {value:g} cuts through the bin {self.labels[i]}; "
+                f"the edges are {', '.join(f'{edge:g}' for edge in self.edges)}"
+            )
+        return np.asarray(below)
+
+    def sql(self, column: str) -> tuple[str, list[Any]]:
+        """Return an SQL expression for the bin's index, and its parameters."""
+        cases, values = [], []
+        for i, (low, high) in enumerate(pairwise(self.edges)):
+            cases.append(f"WHEN {column} >= ?::DOUBLE AND {column} < ?::DOUBLE THEN {i}")
+            values += [low, high]
+        return f"CASE {' '.join(cases)} ELSE -1 END", values
+
+
+@dataclass(frozen=True)
+class Categories:
+    """An attribute with listed `values`, all text or all numbers."""
+
+    name: str
+    values: tuple[str | float, ...]
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        if not self.values or len(set(self.values)) != len(self.values):
+            raise ValueError(f"values of {self.name} must be distinct and at least 1")
+        text = [isinstance(value, str) for value in self.values]
+        if any(text) and not all(text):
+            raise TypeError(f"values of {self.name} must be all text or all numbers")
+        object.__setattr__(self, "values", tuple(self.values))
+
+    @property
+    def size(self) -> int:
+        """The number of values."""
+        return len(self.values)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """One text a value."""
+        return tuple(v if isinstance(v, str) else f"{v:g}" for v in self.values)
+
+    def select(self, sign: str, value: float | str) -> NDArray[np.bool_]:
+        """Return which values satisfy `attribute sign value`."""
+        is_text = isinstance(self.values[0], str)
+        if is_text and not isinstance(value, str) and f"{value:g}" in self.values:
+            value = f"{value:g}"
+        if is_text != isinstance(value, str):
+            raise ValueError(
+                f"{self.name} has values {self.labels}, but is compared with {value!r}"
+            )
+        if sign in ("=", "!=") and value not in self.values:
+            raise ValueError(f"{self.name} must be one of {', '.join(self.labels)}, got {value!r}")
+        if is_text and sign not in ("=", "!="):
+            raise ValueError(f"{self.name} has no order: use =, != or in, got {sign!r}")
+        return np.asarray(_COMPARE[sign](np.array(self.values), value), dtype=np.bool_)
+
+    def sql(self, column: str) -> tuple[str, list[Any]]:
+        """Return an SQL expression for the value's index, and its parameters."""
+        kind = "VARCHAR" if isinstance(self.values[0], str) else "DOUBLE"
+        cases = [f"WHEN {column}::{kind} = ?::{kind} THEN {i}" for i in range(self.size)]
+        return f"CASE {' '.join(cases)} ELSE -1 END", list(self.values)
+
+
+Attribute = Bins | Categories
+
+
+@dataclass(frozen=True)
+class Cube:
+    """Counts of records over the cells of declared attributes, last attribute fastest.
+
+    `attributes` at least one; `counts` (cells,) whole and not negative.
+    """
+
+    attributes: tuple[Attribute, ...]
+    counts: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", tuple(self.attributes))
+        _check_attributes(self.attributes)
+        counts = _whole_counts("counts", self.counts, math.prod(self.shape))
+        object.__setattr__(self, "counts", counts)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of bins of each attribute."""
+        return tuple(attribute.size for attribute in self.attributes)
+
+    def query(self, text: str) -> NDArray[np.float64]:
+        """Return the coefficients (cells,) of a query text.
+
+        >>> cube = Cube((Bins("income", (0, 10, 20)), Categories("sex", ("f", "m"))), [1, 2, 3, 4])
+        >>> cube.query("income >= 10 and sex = f")
+        array([0., 0., 1., 0.])
+        """
+        return coefficients(text, self.attributes)
+
+    def content(self) -> bytes:
+        """Return bytes that two cubes share only if attributes and counts are the same."""
+        schema = [[type(a).__name__, a.name, list(a.labels)] for a in self.attributes]
+        return json.dumps(schema).encode() + self.counts.astype("<i8").tobytes()
+
+
+def as_cube(value: Cube | ArrayLike) -> Cube:
+    """Return a cube unchanged, or counts as a cube with the single attribute "cell"."""
+    if isinstance(value, Cube):
+        return value
+    counts = _whole_counts("cube", value)
+    return Cube((Bins("cell", tuple(range(counts.size + 1)), whole=True),), counts)
+
+
+def _whole_counts(name: str, value: ArrayLike, cells: int | None = None) -> NDArray[np.int64]:
+    values = _arrays.vector(name, value, cells)
+    if np.any(values < 0) or np.any(values != np.floor(values)) or np.any(values > 2.0**53):
+        raise ValueError(f"{name} must hold whole numbers from 0 to 2^53")
+    return frozen(values.astype(np.int64))
+
+
+def build_cube(
+    source: str | Path,
+    attributes: Sequence[Attribute],
+    *,
+    outside: str = "refuse",
+    count: str | None = None,
+    connection: Any = None,
+) -> Cube:
+    """Return the cube of a CSV file, a Parquet file or a table, counted by DuckDB.
+
+    Parameters: `source` a path ending in .csv, .tsv or .parquet, or the name of a table in
+    `connection`, a DuckDB connection; `attributes` whose names are columns; `outside` what to do
+    with records that fit no cell: "refuse" or "drop"; `count` a column with the number of records
+    of each row, for tables that are already aggregated. Needs the extra `queries`.
+    """
+    declared = tuple(attributes)
+    _check_attributes(declared)
+    choice("outside", outside, ("refuse", "drop"))
+    duckdb = _duckdb()
+    owned = connection is None
+    active = duckdb.connect(config={"memory_limit": "512MB"}) if owned else connection
+    try:
+        rows = _grouped(active, source, declared, count)
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"source {str(source)!r} cannot be counted: {reason}") from error
+    finally:
+        if owned:
+            active.close()
+    return Cube(declared, _placed(rows, tuple(a.size for a in declared), outside))
+
+
+def _grouped(
+    connection: Any, source: str | Path, attributes: tuple[Attribute, ...], count: str | None
+) -> list[tuple[Any, ...]]:
+    parts, values = [], []
+    for attribute in attributes:
+        expression, parameters = attribute.sql(_quoted(attribute.name))
+        parts.append(expression)
+        values += parameters
+    measure = "count(*)" if count is None else f"sum({_quoted(count)})"
+    relation, place = _relation(source)
+    statement = f"SELECT {', '.join(parts)}, {measure} FROM {relation} GROUP BY ALL"
+    return list(connection.execute(statement, values + place).fetchall())
+
+
+def _relation(source: str | Path) -> tuple[str, list[str]]:
+    text = str(source)
+    if text.lower().endswith((".csv", ".tsv")):
+        return "read_csv(?)", [text]
+    if text.lower().endswith(".parquet"):
+        return "read_parquet(?)", [text]
+    return _quoted(text), []
+
+
+def _placed(rows: list[tuple[Any, ...]], shape: tuple[int, ...], outside: str) -> NDArray[np.int64]:
+    counts = np.zeros(shape, dtype=np.int64)
+    missed = 0
+    for *cell, number in rows:
+        if number is None or number < 0 or number != int(number):
+            raise ValueError(f"count must be a whole number of at least 0, got {number!r}")
+        if min(cell) < 0:
+            missed += int(number)
+        else:
+            counts[tuple(cell)] += int(number)
+    if missed and outside == "refuse":
+        raise ValueError(
+            f"attributes must cover every record, but {missed} lie outside; widen the bins or "
+            "pass outside='drop'"
+        )
+    return counts.reshape(-1)
+
+
+def _check_attributes(attributes: Sequence[Attribute]) -> None:
+    if not attributes or not all(isinstance(a, (Bins, Categories)) for a in attributes):
+        raise TypeError(f"attributes must be Bins or Categories, at least 1, got {attributes!r}")
+    names = [attribute.name for attribute in attributes]
+    if len(set(names)) != len(names):
+        raise ValueError(f"attributes must have different names, got {names}")
+    cells = math.prod(attribute.size for attribute in attributes)
+    if cells > _MOST_CELLS:
+        raise ValueError(f"attributes must make at most {_MOST_CELLS} cells, got {cells}")
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str) or not name or '"' in name or "'" in name:
+        raise ValueError(f"name must be text without quotation marks, got {name!r}")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _duckdb() -> Any:
+    try:
+        import duckdb
+    except ImportError:
+        raise ImportError("building a cube needs DuckDB: install dpbayes[queries]") from None
+    return duckdb

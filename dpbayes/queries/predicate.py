@@ -1,0 +1,183 @@
+"""A small language for queries: conditions on declared attributes, and weighted sums of them.
+
+    income >= 10 and (age < 35 or health in (good, fair))
+    2 * (income >= 10) - 1 * not physical_limitation = 1
+
+A condition must not cut through a bin: the cube holds one count a bin, and the answer for half of
+it is not there. Nothing is evaluated as code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<word>[A-Za-z_][A-Za-z0-9_.]*)"
+    r"|(?P<quoted>'[^']*'|\"[^\"]*\")|(?P<sign><=|>=|!=|==|[-<>=(),*+]))"
+)
+_COMPARISONS = ("<", "<=", ">", ">=", "=", "!=")
+_RESERVED = ("and", "or", "not", "in", "all")
+
+
+class Selectable(Protocol):
+    """An attribute that can say which of its bins satisfy a comparison."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def select(self, sign: str, value: float | str) -> NDArray[np.bool_]: ...
+
+
+class PredicateError(ValueError):
+    """The text is not a query over the declared attributes."""
+
+
+def coefficients(text: str, attributes: Sequence[Selectable]) -> NDArray[np.float64]:
+    """Return one coefficient a cell for a query text; cells vary fastest in the last attribute."""
+    if not isinstance(text, str):
+        raise TypeError(f"query must be text, got {text!r}")
+    return _Parser(text, attributes).query().reshape(-1)
+
+
+class _Parser:
+    """Recursive descent; every method returns an array that broadcasts to the cube's shape."""
+
+    def __init__(self, text: str, attributes: Sequence[Selectable]) -> None:
+        self._text = text
+        self._tokens = _tokens(text)
+        self._place = 0
+        self._attributes = attributes
+        self._shape = tuple(attribute.size for attribute in attributes)
+
+    def query(self) -> NDArray[np.float64]:
+        total = self._sign() * self._term()
+        while self._peek() in ("+", "-"):
+            total = total + self._sign() * self._term()
+        if self._peek() is not None:
+            raise self._error(f"unexpected {self._peek()!r}")
+        return np.asarray(np.broadcast_to(total, self._shape), dtype=np.float64)
+
+    def _sign(self) -> float:
+        if self._peek() in ("+", "-"):
+            return -1.0 if self._next() == "-" else 1.0
+        return 1.0
+
+    def _term(self) -> NDArray[np.float64]:
+        factor = 1.0
+        if self._kind() == "number":
+            factor = float(self._next())
+            self._expect("*")
+        return factor * self._either().astype(np.float64)
+
+    def _either(self) -> NDArray[np.bool_]:
+        return self._joined("or", self._both, np.logical_or)
+
+    def _both(self) -> NDArray[np.bool_]:
+        return self._joined("and", self._single, np.logical_and)
+
+    def _joined(
+        self, word: str, part: Callable[[], NDArray[np.bool_]], join: np.ufunc
+    ) -> NDArray[np.bool_]:
+        result = part()
+        while self._peek() == word:
+            self._next()
+            result = np.asarray(join(result, part()))
+        return result
+
+    def _single(self) -> NDArray[np.bool_]:
+        if self._peek() == "not":
+            self._next()
+            return ~self._single()
+        if self._peek() == "(":
+            self._next()
+            inside = self._either()
+            self._expect(")")
+            return inside
+        if self._peek() == "all":
+            self._next()
+            return np.ones((1,) * len(self._shape), dtype=np.bool_)
+        return self._comparison()
+
+    def _comparison(self) -> NDArray[np.bool_]:
+        if self._kind() not in ("word", "quoted"):
+            raise self._error(f"an attribute must stand here, got {self._peek()!r}")
+        name = self._next().strip("'\"")
+        axis = next((i for i, a in enumerate(self._attributes) if a.name == name), None)
+        if axis is None:
+            known = ", ".join(a.name for a in self._attributes)
+            raise self._error(f"no attribute {name!r}; the cube has {known}")
+        chosen = self._values_in(axis) if self._peek() == "in" else self._compared(axis)
+        shape = [1] * len(self._shape)
+        shape[axis] = self._shape[axis]
+        return chosen.reshape(shape)
+
+    def _compared(self, axis: int) -> NDArray[np.bool_]:
+        sign = self._next()
+        sign = "=" if sign == "==" else sign
+        if sign not in _COMPARISONS:
+            raise self._error(f"a comparison must be one of {_COMPARISONS} or 'in', got {sign!r}")
+        return self._attributes[axis].select(sign, self._literal())
+
+    def _values_in(self, axis: int) -> NDArray[np.bool_]:
+        self._next()
+        self._expect("(")
+        chosen = self._attributes[axis].select("=", self._literal())
+        while self._peek() == ",":
+            self._next()
+            chosen = chosen | self._attributes[axis].select("=", self._literal())
+        self._expect(")")
+        return chosen
+
+    def _literal(self) -> float | str:
+        sign = self._sign()
+        kind, token = self._kind(), self._next()
+        if kind == "number":
+            return sign * float(token)
+        if kind not in ("word", "quoted") or sign < 0 or token in _RESERVED:
+            raise self._error(f"a value must stand here, got {token!r}")
+        return token.strip("'\"")
+
+    def _peek(self) -> str | None:
+        return self._tokens[self._place][1] if self._place < len(self._tokens) else None
+
+    def _kind(self) -> str | None:
+        return self._tokens[self._place][0] if self._place < len(self._tokens) else None
+
+    def _next(self) -> str:
+        token = self._peek()
+        if token is None:
+            raise self._error("it ends too early")
+        self._place += 1
+        return token
+
+    def _expect(self, token: str) -> None:
+        if self._peek() != token:
+            raise self._error(f"expected {token!r}, got {self._peek()!r}")
+        self._place += 1
+
+    def _error(self, reason: str) -> PredicateError:
+        return PredicateError(f"query {self._text!r} cannot be read: {reason}")
+
+
+def _tokens(text: str) -> list[tuple[str, str]]:
+    tokens, place = [], 0
+    stripped = text.rstrip()
+    while place < len(stripped):
+        match = _TOKEN.match(stripped, place)
+        if match is None or match.lastgroup is None:
+            raise PredicateError(
+                f"query {text!r} cannot be read: unexpected {stripped[place:].strip()[:1]!r}"
+            )
+        tokens.append((match.lastgroup, match.group(match.lastgroup)))
+        place = match.end()
+    if not tokens:
+        raise PredicateError("query must not be empty; 'all' asks for every record")
+    return tokens
