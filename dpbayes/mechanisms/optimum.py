@@ -99,7 +99,8 @@ class Remapped:
         n = int(x.sum())
         check_program(n, x.size)
         outputs = compositions(n, x.size)
-        remap = _remap(self.base, self.rule, n, tuple(alpha.tolist()))
+        base: Any = self.base
+        remap = _remap(base, self.rule, n, tuple(alpha.tolist()))
         row = _complete(self.base, x, alpha)
         with np.errstate(divide="ignore"):
             logs = np.log(row.probabilities @ remap)

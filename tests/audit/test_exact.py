@@ -78,7 +78,7 @@ def test_the_promised_epsilon_holds_over_all_neighbours(name, epsilon, prior):
 
 
 @pytest.mark.parametrize("name", ["lapMech", "ilapMech", "expMech", "expMech-smooth"])
-@pytest.mark.parametrize("n, k", [(8, 3), (4, 4)])
+@pytest.mark.parametrize(("n", "k"), [(8, 3), (4, 4)])
 def test_the_promised_epsilon_holds_for_more_categories(name, n, k):
     assert dp.audit(dp.mechanism(name, 1.0), n, np.ones(k)).epsilon <= 1.0 + 1e-12
 
@@ -118,7 +118,7 @@ def test_one_sided_noise_is_not_private_at_all():
 
 
 def published_delta_mechanism_law(x, n, alpha, epsilon, delta):
-    """exp(-epsilon H / 2S) with exponential smooth sensitivity and d = l1, 50 digits, brute force."""
+    """Weights exp(-epsilon H / 2S), exponential smooth sensitivity, d = l1, by brute force."""
     mp = mpmath.mp
     a = [mp.mpf(alpha) + i for i in range(n + 1)]
 
