@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     from dpbayes.posteriors import neighbours as neighbours
     from dpbayes.posteriors import number_of_candidates as number_of_candidates
     from dpbayes.posteriors import posterior as posterior
+    from dpbayes.release import Guarantee as Guarantee
+    from dpbayes.release import NoiseAwarePosterior as NoiseAwarePosterior
+    from dpbayes.release import Release as Release
+    from dpbayes.release import release as release
     from dpbayes.sensitivity import Sensitivity as Sensitivity
     from dpbayes.sensitivity import global_sensitivity as global_sensitivity
     from dpbayes.sensitivity import local_sensitivity as local_sensitivity
@@ -66,6 +70,7 @@ _HOME = {
     "divergences": ("hellinger", "hellinger_published", "log_affinity"),
     "mechanisms": ("REGISTRY", "Law", "Mechanism", "mechanism"),
     "posteriors": ("Posterior", "compositions", "neighbours", "number_of_candidates", "posterior"),
+    "release": ("Guarantee", "NoiseAwarePosterior", "Release", "release"),
     "sensitivity": ("Sensitivity", "global_sensitivity", "local_sensitivity", "smooth_sensitivity"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}

@@ -133,7 +133,7 @@ class ContinuousLaw:
         return float(np.prod(0.5 * np.exp(-np.abs(wanted - self.counts) / self.scale)))
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[Any]:
-        """Return `size` independent float updates, shape (size, k); the parameters are prior + update."""
+        """Return `size` float updates, shape (size, k); the released parameters add the prior."""
         generator = _validate.generator("rng", rng)
         number = _validate.integer("size", size, minimum=0)
         noise = generator.laplace(scale=self.scale, size=(number, self.counts.size))
