@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from dpbayes.figures._labels import dark
-from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels, style
+from dpbayes.figures.theme import HEIGHT, WIDTH, line_style, new_panels, style
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,11 @@ def steps(
             _draw(axes, masses, index[masses.label], panel.cumulative)
         sign = "≤" if panel.cumulative else "="
         axes.set(ylabel=f"P(H {sign} c)", title=panel.title, xlabel=xlabel, yscale=yscale)
-        axes.set_xlim(*(xlim if xlim is not None else (0.0, None)))
+        right = max(float(np.max(masses.distances)) for masses in panel.masses)
+        axes.set_xlim(*(xlim if xlim is not None else (0.0, 1.03 * right)))
         if yscale == "linear":
             axes.set_ylim(0.0, 1.02 if panel.cumulative else None)
-    _legend(figure, index)
+    _legend(figure, panels, index)
     return figure, _describe(panels)
 
 
@@ -84,10 +85,7 @@ def _draw(axes: Axes, masses: Masses, index: int, cumulative: bool) -> None:
     x, p = np.asarray(masses.distances), np.asarray(masses.probabilities)
     if cumulative:
         stairs = {**look, "marker": None, "drawstyle": "steps-post"}
-        total = np.cumsum(p)
-        axes.plot(
-            np.append(x, max(1.0, x[-1])), np.append(total, total[-1]), label=masses.label, **stairs
-        )
+        axes.plot(x, np.cumsum(p), label=masses.label, **stairs)
     else:
         thin = {**look, "markersize": 4.0, "linewidth": 1.0}
         axes.plot(x, p, label=masses.label, **thin)
@@ -97,8 +95,9 @@ def _draw(axes: Axes, masses: Masses, index: int, cumulative: bool) -> None:
         axes.plot(at, read, clip_on=False, zorder=4, markeredgewidth=1.6, **hollow)
 
 
-def _legend(figure: Figure, index: Mapping[str, int]) -> None:
-    handles = [Line2D([], [], label=label, **style(place)) for label, place in index.items()]
+def _legend(figure: Figure, panels: Sequence[StepPanel], index: Mapping[str, int]) -> None:
+    look = line_style if all(panel.cumulative for panel in panels) else style
+    handles = [Line2D([], [], label=label, **look(place)) for label, place in index.items()]
     legend = figure.legend(
         handles=handles, loc="outside lower left", ncols=3, fontsize=10, frameon=False
     )
