@@ -14,7 +14,7 @@ from dpbayes.accuracy import split
 from dpbayes.divergences import Metric, hellinger
 from dpbayes.mechanisms.protocol import Mechanism
 
-_PRIOR_GRID = 40
+_PRIOR_GRID = 16
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def prior_crossings(
 ) -> list[float]:
     """Return the priors a in [low, high] at which both mean distances are equal, prior (a, …, a).
 
-    Sign changes are looked for on a geometric grid of 40 priors and located by root finding, so
+    Sign changes are looked for on a geometric grid of 16 priors and located by root finding, so
     two crossings between neighbouring grid points go unseen. 0 < low < high.
 
     >>> from dpbayes.mechanisms import mechanism

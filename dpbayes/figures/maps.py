@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures.theme import PALETTE, WIDTH, new_panels
@@ -97,10 +97,10 @@ def _draw(
     xe, ye = _edges(x, scales[0]), _edges(y, scales[1])
     colours = ListedColormap(list(PALETTE))
     axes.pcolormesh(xe, ye, index, cmap=colours, vmin=-0.5, vmax=len(PALETTE) - 0.5, alpha=0.75)
-    for number in np.unique(index):
-        if HATCHES[number]:
-            inside = np.ma.masked_where(index != number, np.zeros(index.shape))
-            axes.pcolor(xe, ye, inside, hatch=HATCHES[number], alpha=0.0, linewidth=0.0)
+    for i, j in np.ndindex(index.shape):
+        corner, size = (xe[j], ye[i]), (xe[j + 1] - xe[j], ye[i + 1] - ye[i])
+        pattern = {"hatch": HATCHES[index[i, j]], "edgecolor": "0.2", "linewidth": 0.0}
+        axes.add_patch(Rectangle(corner, *size, fill=False, **pattern))
     axes.grid(False)
 
 
@@ -109,9 +109,7 @@ def _handles(labels: Sequence[str], panels: Sequence[MapPanel]) -> list[Patch]:
         {int(number) for panel in panels for number in np.unique(np.asarray(panel.index))}
     )
     return [
-        Patch(
-            facecolor=PALETTE[i], alpha=0.75, hatch=HATCHES[i], edgecolor="black", label=labels[i]
-        )
+        Patch(facecolor=PALETTE[i], alpha=0.75, hatch=HATCHES[i], edgecolor="0.2", label=labels[i])
         for i in used
     ]
 
