@@ -263,11 +263,11 @@ def step_ranges(
 
 
 def exact_release_epsilon(
-    n: int, prior: ArrayLike, rival: str, low: float = 0.01, high: float = 50.0
+    n: int, prior: ArrayLike, rival: str, low: float = 1.0, high: float = 50.0
 ) -> float:
     """Return the epsilon from which expMech-smooth is exact more often than a Laplace rival.
 
-    The first equation of D, section 6.3, solved for epsilon at n balanced records by bisection;
+    The first equation of D, section 6.3, solved for epsilon at n balanced records by bisection:
     the rival is ahead at `low` and behind at `high`, or ValueError says that there is no change.
     """
     sensitivity = RIVALS[_validate.choice("rival", rival, RIVALS)]
