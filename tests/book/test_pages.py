@@ -5,7 +5,7 @@ from __future__ import annotations
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import betaln
@@ -27,6 +27,7 @@ def test_the_misprinted_beta_density_does_not_integrate_to_one():
     assert area == pytest.approx(1 / 6, rel=1e-12)
 
 
+@settings(deadline=None)
 @given(small_cases())
 def test_conjugacy_marginal_probability_is_a_ratio_of_beta_functions(case):
     counts, prior = case
@@ -43,6 +44,7 @@ def _log_beta(a):
     return float(sum(mp.loggamma(v) for v in a) - mp.loggamma(mp.fsum(a)))
 
 
+@settings(deadline=None)
 @given(small_cases(largest=(12, 7, 5)))
 def test_histogram_distance_counts_replacements(case):
     counts, _ = case
@@ -104,6 +106,7 @@ def test_stable_form_with_six_terms_is_off_by_less_than_a_rounding(s, t):
         assert abs((-bracket / 2 + rest) / psi(s, t) - 1) < 1e-16
 
 
+@settings(deadline=None)
 @given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.floats(0.05, 5.0))
 def test_powers_of_the_affinity_satisfy_the_triangle_inequality(a, b, c, kappa):
     def distance(s, t):
@@ -145,6 +148,7 @@ def test_closed_forms_of_further_divergences(a, b):
     assert np.expm1(renyi(2)) == pytest.approx(squares, rel=1e-7)
 
 
+@settings(deadline=None)
 @given(small_cases(largest=(15, 8, 5)), st.sampled_from(["hellinger", "published"]))
 def test_the_true_posterior_is_the_worst_candidate(case, metric):
     counts, prior = case
@@ -160,6 +164,7 @@ def test_the_true_posterior_is_the_worst_candidate(case, metric):
     assert found == pytest.approx(worst, rel=1e-7)
 
 
+@settings(deadline=None)
 @given(small_cases())
 def test_local_sensitivity_sits_where_the_theorem_says(case):
     counts, prior = case
@@ -171,6 +176,7 @@ def test_local_sensitivity_sits_where_the_theorem_says(case):
     assert found == pytest.approx(float(np.sqrt(-np.expm1(exponent))), rel=1e-12)
 
 
+@settings(deadline=None)
 @given(small_cases())
 def test_global_sensitivity_sits_in_the_corner(case):
     counts, prior = case
