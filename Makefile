@@ -46,7 +46,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	if command -v uv > /dev/null; then \
-	  uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock \
+	  uv pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements.lock \
 	  && uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
 	else \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock \

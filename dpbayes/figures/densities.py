@@ -25,7 +25,7 @@ def densities(proportions: ArrayLike, curves: Mapping[str, ArrayLike]) -> tuple[
         axes.plot(points, heights, label=label, **line_style(index))
         sentences.append(_describe(label, points, heights))
     axes.set(xlim=(0.0, 1.0), ylim=(0.0, None))
-    axes.legend(loc="best")
+    axes.legend(loc="best", frameon=False)
     return figure, "Density curves over a proportion from 0 to 1. " + " ".join(sentences)
 
 

@@ -1,0 +1,238 @@
+"""The built site in a real browser: nothing from outside, no error, readable anywhere."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import io
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image, ImageStat
+from playwright.sync_api import Browser, Page, sync_playwright
+
+SITE = Path(__file__).parents[2] / "book" / "_build" / "html"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
+IN_CI = bool(os.environ.get("CI"))
+PHONE, DESKTOP = 390, 1280
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+
+def site_pages() -> list[str]:
+    """Return every page of the built site."""
+    return [
+        path.relative_to(SITE).as_posix()
+        for path in sorted(SITE.rglob("*.html"))
+        if not path.relative_to(SITE).parts[0].startswith("_")
+    ]
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """The standard server without a log."""
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Serve the site on this machine and return its address."""
+    missing = [what for what in (SITE / "index.html", Path(CHROMIUM)) if not what.exists()]
+    if missing and not IN_CI:
+        pytest.skip(f"{missing[0].name} is missing: run `make book` and install Chromium")
+    assert not missing, f"{missing[0]} is missing"
+    handler = functools.partial(Quiet, directory=str(SITE))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser(address: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--headless", "--no-sandbox", "--disable-gpu"]
+        )
+        yield started
+        started.close()
+
+
+class Watched:
+    """A browser page that writes down every request and every complaint."""
+
+    def __init__(self, browser: Browser, address: str, width: int, scheme: Any) -> None:
+        self.address = address
+        self.context = browser.new_context(
+            viewport={"width": width, "height": 844}, color_scheme=scheme
+        )
+        self.page: Page = self.context.new_page()
+        self.troubles: list[str] = []
+        self.page.on("request", lambda request: self.note_request(request.url))
+        self.page.on("response", lambda answer: self.note_status(answer.url, answer.status))
+        self.page.on("console", lambda message: self.note_console(message.type, message.text))
+        self.page.on("pageerror", lambda error: self.troubles.append(f"script error: {error}"))
+
+    def note_request(self, url: str) -> None:
+        if not url.startswith((self.address, "data:", "blob:")):
+            self.troubles.append(f"request to {url}")
+
+    def note_status(self, url: str, status: int) -> None:
+        if status >= 400:
+            self.troubles.append(f"status {status} for {url}")
+
+    def note_console(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning"):
+            self.troubles.append(f"console {kind}: {text}")
+
+    def open(self, name: str) -> Page:
+        """Open a page and wait until its formulas are typeset."""
+        self.page.goto(self.address + name, wait_until="load")
+        self.page.evaluate("() => window.MathJax ? MathJax.startup.promise : null")
+        return self.page
+
+
+@pytest.fixture
+def on_a_desktop(browser: Browser, address: str) -> Iterator[Watched]:
+    watched = Watched(browser, address, DESKTOP, "light")
+    yield watched
+    watched.context.close()
+
+
+@pytest.fixture
+def on_a_phone(browser: Browser, address: str) -> Iterator[Watched]:
+    watched = Watched(browser, address, PHONE, "light")
+    yield watched
+    watched.context.close()
+
+
+@pytest.fixture
+def at_night(browser: Browser, address: str) -> Iterator[Watched]:
+    watched = Watched(browser, address, DESKTOP, "dark")
+    yield watched
+    watched.context.close()
+
+
+FACTS = """() => {
+  const all = (selector, parent = document) => [...parent.querySelectorAll(selector)];
+  return {
+    untypeset: all('.math')
+      .filter(one => one.textContent.trim() && !one.querySelector('mjx-container'))
+      .map(one => one.textContent),
+    figures: all('main figure').filter(one => one.querySelector('img')).map(one => ({
+      label: one.id,
+      alt: one.querySelector('img').alt,
+      width: one.querySelector('img').naturalWidth,
+      caption: (one.querySelector('figcaption') || {textContent: ''}).textContent.trim(),
+    })),
+    loose: all('main .cell_output img').filter(one => !one.closest('figure')).map(one => one.src),
+    links: all('a[href]').map(one => one.href.split('#')[0]),
+    downloads: all('.downloads a.download').map(one => one.href.split('/').pop()),
+  };
+}"""
+TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
+
+
+@pytest.fixture(scope="module")
+def visited(browser: Browser, address: str) -> dict[str, dict[str, Any]]:
+    """Open every page once on a desktop and return what it holds and what went wrong."""
+    watched = Watched(browser, address, DESKTOP, "light")
+    found = {}
+    for name in site_pages():
+        watched.troubles = []
+        found[name] = watched.open(name).evaluate(FACTS)
+        found[name]["troubles"] = watched.troubles
+    watched.context.close()
+    assert found
+    return found
+
+
+Visited = dict[str, dict[str, Any]]
+
+
+def what(visited: Visited, fact: str) -> dict[str, Any]:
+    """Return one fact of every page where it is not empty."""
+    return {name: facts[fact] for name, facts in visited.items() if facts[fact]}
+
+
+def test_every_page_loads_alone_without_complaint(visited: Visited) -> None:
+    assert what(visited, "troubles") == {}
+
+
+def test_every_formula_is_typeset(visited: Visited) -> None:
+    assert what(visited, "untypeset") == {}
+
+
+def test_every_figure_is_numbered_captioned_and_described(visited: Visited) -> None:
+    figures = what(visited, "figures")
+    assert figures
+    for name, shown in figures.items():
+        for figure in shown:
+            assert figure["label"], name
+            assert len(figure["alt"]) > 20, (name, figure)
+            assert figure["width"] > 0, (name, figure)
+            assert figure["caption"].startswith("Fig. "), (name, figure)
+    assert what(visited, "loose") == {}
+
+
+def test_links_inside_the_site_lead_somewhere(visited: Visited, address: str) -> None:
+    targets = {
+        (link.removeprefix(address) or "index.html", name)
+        for name, links in what(visited, "links").items()
+        for link in links
+        if link.startswith(address)
+    }
+    assert {(link, name) for link, name in targets if not (SITE / link).is_file()} == set()
+
+
+def test_every_result_page_offers_its_files(visited: Visited) -> None:
+    results = {name: facts for name, facts in visited.items() if name.startswith("results/")}
+    assert results
+    for name, facts in results.items():
+        assert {"provenance.json", f"{Path(name).stem}.ipynb"} <= set(facts["downloads"]), name
+
+
+def test_no_page_scrolls_sideways_on_a_phone(on_a_phone: Watched) -> None:
+    by = {name: on_a_phone.open(name).evaluate(TOO_WIDE) for name in site_pages()}
+    assert {name: pixels for name, pixels in by.items() if pixels > 0} == {}
+    assert on_a_phone.troubles == []
+
+
+def brightness(picture: bytes) -> float:
+    """Return the mean brightness of a picture, 0 black to 255 white."""
+    return float(ImageStat.Stat(Image.open(io.BytesIO(picture)).convert("L")).mean[0])
+
+
+def test_pages_are_dark_at_night_and_figures_stay_on_white(at_night: Watched) -> None:
+    figures = 0
+    for name in site_pages():
+        page = at_night.open(name)
+        assert page.evaluate("() => document.documentElement.dataset.theme") == "dark", name
+        background = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+        assert sum(map(int, background[4:-1].split(", "))) < 150, name
+        image = page.query_selector("main figure img")
+        if image:
+            figures += 1
+            assert brightness(image.screenshot()) > 180, name
+    assert figures > 0
+    assert brightness(at_night.open("index.html").screenshot()) < 110
+    assert at_night.troubles == []
+
+
+def test_pages_are_light_by_day(on_a_desktop: Watched) -> None:
+    assert brightness(on_a_desktop.open("index.html").screenshot()) > 180
+
+
+def test_search_finds_a_word_of_the_book(on_a_desktop: Watched) -> None:
+    page = on_a_desktop.open("search.html?q=posterior")
+    page.wait_for_selector("#search-results li")
+    assert page.locator("#search-results li").count() > 0
+    assert on_a_desktop.troubles == []
