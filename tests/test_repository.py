@@ -24,8 +24,8 @@ PACKAGE = ROOT / "dpbayes"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Each may import what stands before it.
 ORDER = (
-    "_validate", "posteriors", "divergences", "sensitivity", "scores", "laws", "mechanisms",
-    "accuracy", "closed_forms", "comparison", "asymptotics", "lemmas", "readings", "audit",
+    "_validate", "datasets", "posteriors", "divergences", "sensitivity", "scores", "laws",
+    "mechanisms", "accuracy", "closed_forms", "comparison", "asymptotics", "lemmas", "readings", "audit",
     "release", "queries", "figures", "results", "notebooks", "cli", "commands", "__main__",
 )  # fmt: skip
 PLOTTING = {"matplotlib", "seaborn", "mpl_toolkits"}
