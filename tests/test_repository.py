@@ -25,8 +25,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Each may import what stands before it.
 ORDER = (
     "_validate", "datasets", "posteriors", "divergences", "sensitivity", "scores", "laws",
-    "mechanisms", "accuracy", "closed_forms", "comparison", "asymptotics", "lemmas", "readings", "audit",
-    "release", "queries", "figures", "results", "notebooks", "cli", "commands", "__main__",
+    "mechanisms", "accuracy", "closed_forms", "comparison", "asymptotics", "lemmas", "readings",
+    "audit", "release", "queries", "figures", "results", "notebooks", "cli", "commands", "__main__",
 )  # fmt: skip
 PLOTTING = {"matplotlib", "seaborn", "mpl_toolkits"}
 RUN_TIME = {"numpy", "scipy", "matplotlib", "seaborn"}

@@ -78,6 +78,7 @@ def test_errors_against_quadrature(geometric):
         affinity = quad(root, 0, 1, args=(r,), limit=200)[0]
         assert geometric._affinities[r, x] == pytest.approx(affinity, abs=1e-8)
     expected_aware = geometric.likelihood[x] @ (1 - geometric._affinities[:, x])
+    assert aware[x] == pytest.approx(expected_aware, abs=1e-12)
     law = geometric.mechanism.law([x, 30 - x], [1.0, 2.0])
     assert plug[x] == pytest.approx(law.expectation(law.distances**2), abs=1e-12)
     assert geometric.errors(1)[0][x] == pytest.approx(law.mean_distance(), abs=1e-12)
