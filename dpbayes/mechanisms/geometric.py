@@ -9,7 +9,11 @@ from numpy.typing import ArrayLike
 
 from dpbayes import _validate
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.posteriors import compositions
+
+LARGEST_FINITE = 400_000
+LARGEST_WINDOW = 5_000_000
+
+_TAIL = 46.0
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class TruncatedGeometric:
         _validate.positive("epsilon", self.epsilon)
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
-        """Return the exact law of the released histogram.
+        """Return the exact law of the released histogram, within reach of the noise if n is large.
 
         >>> round(TruncatedGeometric(1.0).law([50, 50], [1, 1]).probability([50, 50]), 9)
         0.462117157
@@ -37,9 +41,17 @@ class TruncatedGeometric:
         x, alpha = _validate.counts_and_prior(counts, prior)
         if x.size != 2:
             raise ValueError(f"counts must have 2 categories for geometric, got {x.size}")
-        n = int(x.sum())
-        outputs = compositions(n, 2)
-        steps = np.abs(outputs[:, 0] - x[0])
+        n, first = int(x.sum()), int(x[0])
+        # e^-46 of the noise lies beyond `reach`; small data sets are listed in full.
+        reach = n if n < LARGEST_FINITE else int(min(np.ceil(_TAIL / self.epsilon), n))
+        if reach >= LARGEST_WINDOW:
+            raise ValueError(
+                f"epsilon = {self.epsilon!r} spreads the noise over more than {LARGEST_WINDOW} "
+                f"counts either side; n = {n} records are too many for that"
+            )
+        released = np.arange(max(first - reach, 0), min(first + reach, n) + 1)
+        outputs = np.column_stack((released, n - released))
+        steps = np.abs(released - first)
         shared = np.log1p(np.exp(-self.epsilon))
         logs = -self.epsilon * steps - shared
         # The two ends collect the whole tail, the inside one step of it.
@@ -47,4 +59,5 @@ class TruncatedGeometric:
         logs[inside] += np.log(-np.expm1(-self.epsilon))
         if n == 0:
             logs = np.zeros(1)
-        return FiniteLaw(alpha, x, outputs, logs)
+        outside = 0.0 if released.size == n + 1 else float(np.exp(-_TAIL))
+        return FiniteLaw(alpha, x, outputs, logs, outside)

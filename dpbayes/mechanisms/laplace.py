@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,11 +10,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.product import ROUNDING, Marginal, ProductLaw, product_grid
 
 ROUNDINGS = ("floor", "nearest")
 SIDES = ("two", "one")
 
-_LARGEST_GRID = 20_000_000
+LARGEST_FINITE = 400_000
+"""Up to this many outputs all are listed."""
+
+LARGEST_GRID = 4_000_000
+"""As many are listed where the product law would have to average over draws."""
+
+LARGEST_WINDOW = 20_000_000
+"""Noise that reaches further than this either side is refused beyond `LARGEST_FINITE` outputs."""
+
+_TAIL = 46.0
 
 
 @dataclass(frozen=True)
@@ -74,17 +85,33 @@ class LaplaceMechanism:
 
     def marginal(self, count: int, n: int, k: int) -> NDArray[np.float64]:
         """Return ln P(output = r) of one noisy coordinate, for r = 0 … n, clamping included."""
-        outputs = np.arange(n + 1)
-        steps = outputs - int(count)
+        return self._marginal(int(count), n, k, 0, n)
+
+    def _marginal(self, count: int, n: int, k: int, low: int, high: int) -> NDArray[np.float64]:
+        # ln P(output = r) for r = low … high; the ends 0 and n collect what is clamped to them.
+        if n == 0:
+            return np.zeros(1)
+        steps = np.arange(low, high + 1) - count
         if self.sides == "one":
-            return self._one_sided(steps, k)
+            return self._one_sided(steps, k, high == n)
         logs = self.log_step_probabilities(k, steps)
-        logs[0] = self._log_cumulative(-int(count), k)
-        if n > 0:
-            logs[n] = self._log_survival(n - int(count), k)
-        else:
-            logs[0] = 0.0
+        if low == 0:
+            logs[0] = self._log_cumulative(-count, k)
+        if high == n:
+            logs[-1] = self._log_survival(n - count, k)
         return logs
+
+    def window(self, count: int, n: int, k: int) -> Marginal:
+        """Return the distribution of one noisy coordinate, less tails of probability e^-46.
+
+        Complete where [0, n] does not reach that far from the count.
+        """
+        reach = int(np.ceil(_TAIL * self.scale(k))) + 1
+        low = count if self.sides == "one" else max(count - reach, 0)
+        high = min(n, count + reach)
+        complete = high == n and (low == 0 or self.sides == "one")
+        logs = self._marginal(count, n, k, low, high)
+        return Marginal(low, logs, 0.0 if complete else float(np.exp(-_TAIL)))
 
     def _shift(self) -> float:
         # round(Y) <= t exactly when Y < t + shift, and round(Y) >= t when Y >= t + shift - 1.
@@ -96,21 +123,24 @@ class LaplaceMechanism:
     def _log_survival(self, t: int, k: int) -> float:
         return _log_laplace_below(-(t + self._shift() - 1.0) / self.scale(k))
 
-    def _one_sided(self, steps: NDArray[np.int64], k: int) -> NDArray[np.float64]:
+    def _one_sided(self, steps: NDArray[np.int64], k: int, clamped: bool) -> NDArray[np.float64]:
         logs = np.full(steps.shape, -np.inf)
         reach = steps >= 0
         t = steps[reach]
         both = np.logaddexp(self.log_step_probabilities(k, t), self.log_step_probabilities(k, -t))
         logs[reach] = np.where(t == 0, self.log_step_probabilities(k, t), both)
         top = int(steps[-1])
-        tails = (self._log_survival(top, k), self._log_cumulative(-top, k))
-        logs[-1] = 0.0 if top == 0 else np.logaddexp(*tails)
+        if clamped:
+            tails = (self._log_survival(top, k), self._log_cumulative(-top, k))
+            logs[-1] = 0.0 if top == 0 else np.logaddexp(*tails)
         return logs
 
-    def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
+    def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | ProductLaw:
         """Return the exact law of the released histogram, clamping and rest included.
 
-        For k >= 3 the released counts need not sum to n; distances use their own total.
+        For k >= 3 the released counts need not sum to n; distances use their own total. All
+        outputs are listed up to `LARGEST_FINITE` of them; beyond that those within reach of the
+        noise, or, where these are too many as well, a product law with the same methods.
 
         >>> law = LaplaceMechanism(1.0).law([50, 50], [1, 1])
         >>> round(law.probability([50, 50]), 11)
@@ -118,19 +148,21 @@ class LaplaceMechanism:
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
         n, k = int(x.sum()), x.size
-        if (n + 1) ** (k - 1) * k > _LARGEST_GRID:
+        if (n + 1) ** (k - 1) <= LARGEST_FINITE:
+            complete = [Marginal(0, self.marginal(int(count), n, k)) for count in x[:-1]]
+            return product_grid(alpha, x, complete)
+        if self.scale(k) * _TAIL > LARGEST_WINDOW:
             raise ValueError(
-                f"n = {n} records over k = {k} categories give {(n + 1) ** (k - 1)} outputs; at "
-                f"most {_LARGEST_GRID // k} are enumerated"
+                f"epsilon = {self.epsilon!r} spreads the noise over more than {LARGEST_WINDOW} "
+                f"counts either side; n = {n} records are too many for that"
             )
-        marginals = [self.marginal(int(count), n, k) for count in x[:-1]]
-        logs = marginals[0]
-        for following in marginals[1:]:
-            logs = (logs[:, None] + following[None, :]).ravel()
-        axes = np.meshgrid(*[np.arange(n + 1)] * (k - 1), indexing="ij")
-        first = np.column_stack([axis.ravel() for axis in axes])
-        last = np.clip(n - first.sum(axis=1), 0, n)
-        return FiniteLaw(alpha, x, np.column_stack((first, last)), logs)
+        windows = [self.window(int(count), n, k) for count in x[:-1]]
+        outputs = math.prod(window.log_probabilities.size for window in windows)
+        law = ProductLaw(alpha, x, tuple(windows))
+        inexact = outputs > LARGEST_FINITE and law.probability_of_excess > ROUNDING
+        if outputs <= (LARGEST_GRID if inexact else LARGEST_FINITE):
+            return product_grid(alpha, x, windows)
+        return law
 
 
 def _log_laplace_below(z: float) -> float:

@@ -1,0 +1,80 @@
+"""Distributions of sums of independent steps, each weighted by a power of its affinity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+_DEPTH = 46.0
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One category's steps first, first + 1, … with probabilities and log-affinities.
+
+    `copies` independent categories have this factor.
+    """
+
+    first: int
+    probabilities: NDArray[np.float64]
+    log_affinity: NDArray[np.float64]
+    copies: int = 1
+
+    def again(self) -> Factor:
+        """Return this factor with one more copy."""
+        return replace(self, copies=self.copies + 1)
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """Steps listed."""
+        return self.first + np.arange(self.probabilities.size)
+
+
+def wrap_length(factors: Sequence[Factor]) -> tuple[int, int]:
+    """Return how far below and above 0 the sum of steps reaches, but for probability 2 e^-46.
+
+    P(sum >= L) <= E exp(eta sum) exp(-eta L) for each eta (Chernoff), and never more than the
+    sum of all ranges.
+    """
+    reaches = []
+    for sign in (-1, 1):
+        ends = [max(int((sign * f.steps[[0, -1]]).max()), 0) * f.copies for f in factors]
+        total = sum(ends)
+        widest = max(float(np.abs(f.steps[[0, -1]]).max()) for f in factors)
+        etas = np.geomspace(0.5, 600.0, 30) / max(widest, 1.0)
+        bounds = [(_log_growth(factors, sign * eta) + _DEPTH) / eta for eta in etas]
+        reaches.append(int(min(np.ceil(max(min(bounds), 0.0)), total)))
+    return reaches[0], reaches[1]
+
+
+def _log_growth(factors: Sequence[Factor], eta: float) -> float:
+    logs = [np.log(f.probabilities @ np.exp(eta * f.steps)) * f.copies for f in factors]
+    return float(sum(logs))
+
+
+def convolve(
+    factors: Sequence[Factor], powers: NDArray[np.float64], down: int, up: int
+) -> NDArray[np.float64]:
+    """Return sum over steps that add up to s of the product of P exp(power psi), s = -down … up.
+
+    Shape (m, down + up + 1) for m powers. The transform is cyclic: a sum that leaves the range
+    wraps around, with the probability that the range was chosen for.
+    """
+    # No factor is longer than the circle, so none of them overlaps itself.
+    widest = max(factor.probabilities.size for factor in factors)
+    length = 1 << int(max(down + up, widest)).bit_length()
+    product = np.ones((powers.size, length // 2 + 1), dtype=np.complex128)
+    for factor in factors:
+        kept = factor.log_affinity * float(powers.min()) > -2.0 * _DEPTH
+        low, high = int(np.argmax(kept)), kept.size - int(np.argmax(kept[::-1]))
+        logs = powers[:, None] * factor.log_affinity[low:high]
+        masses = factor.probabilities[low:high] * np.exp(logs)
+        wrapped = np.zeros((powers.size, length))
+        wrapped[:, factor.steps[low:high] % length] = masses
+        product *= np.fft.rfft(wrapped, axis=1) ** factor.copies
+    sums = np.fft.irfft(product, length, axis=1)
+    places = np.arange(-down, up + 1) % length
+    return np.asarray(np.maximum(sums[:, places], 0.0))
