@@ -181,3 +181,41 @@ def test_the_dominating_pair_of_the_page_reproduces_a_convex_curve():
         line = np.interp(s, points, heights, right=0.0)
         assert np.maximum(mass * (points[1:] - s), 0).sum() == pytest.approx(line, abs=1e-9)
         assert line >= np.maximum(p - s * q, 0).sum() - 1e-12
+
+
+@pytest.mark.parametrize(("k", "m"), [(2, 3), (3, 1), (3, 4), (4, 3), (5, 2)])
+def test_number_of_vectors_that_sum_to_zero(k, m):
+    vectors = itertools.product(range(-m, m + 1), repeat=k)
+    found = sum(1 for z in vectors if sum(z) == 0 and sum(max(v, 0) for v in z) == m)
+    binomial = [
+        mp.binomial(k, j) * mp.binomial(m - 1, j - 1) * mp.binomial(m + k - j - 1, k - j - 1)
+        for j in range(1, k)
+    ]
+    assert found == int(sum(binomial))
+
+
+@pytest.mark.parametrize("v", [0.0, 0.3, 0.9])
+def test_series_of_the_square_root(v):
+    terms = [mp.binomial(2 * j, j) / ((2 * j - 1) * mp.mpf(4) ** j) for j in range(1, 400)]
+    total = mp.fsum(c * mp.mpf(v) ** (j + 1) for j, c in enumerate(terms))
+    assert float(1 - total) == pytest.approx(float(np.sqrt(1 - v)), rel=1e-9)
+    assert min(terms) > 0
+
+
+def test_smooth_calibration_needs_the_largest_value_of_the_score():
+    # -2 ln BC, the Renyi divergence of order 1/2, exceeds one by far.
+    n, prior, gamma, epsilon = 40, np.full(2, 0.01), 0.1, 1.0
+    every = dp.compositions(n, 2)
+    table = np.array([-2 * dp.log_affinity(prior + x, prior + every) for x in every])
+    steps = np.abs(np.diff(table, axis=0)).max(axis=1)
+    local = np.maximum(np.concatenate(([0.0], steps)), np.concatenate((steps, [0.0])))
+    away = np.abs(np.subtract.outer(np.arange(n + 1), np.arange(n + 1)))
+    scores = table * (1 / local[None, :] + gamma * away).min(axis=1)[:, None]
+    largest = float(table.max())
+    assert 1 + gamma < np.max(np.abs(np.diff(scores, axis=0))) <= 1 + gamma * largest
+    losses = []
+    for factor in (2 * (1 + gamma), 2 * (1 + gamma * largest)):
+        logs = -epsilon * scores / factor
+        logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
+        losses.append(float(np.max(np.abs(np.diff(logs, axis=0)))))
+    assert losses[0] > epsilon >= losses[1]
