@@ -29,7 +29,8 @@ def pages() -> dict[str, Path]:
     return {
         path.relative_to(BOOK).with_suffix("").as_posix(): path
         for path in BOOK.rglob("*.md")
-        if path.relative_to(BOOK).parts[0] not in ("_build", "results", "_ext", "_extra")
+        if path.relative_to(BOOK).parts[0] != "results"
+        and not path.relative_to(BOOK).parts[0].startswith("_")
     }
 
 
