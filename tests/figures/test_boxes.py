@@ -1,0 +1,81 @@
+"""Box plots: quartiles, whiskers, notches, and the exact quantiles on them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+
+from dpbayes.figures.boxes import Boxes, BoxPanel, boxes
+from dpbayes.figures.theme import PALETTE
+
+SAMPLE = np.concatenate((np.linspace(0.1, 0.5, 101), [0.9, 0.9, 0.95]))
+
+
+def draw(**options):
+    exact = [[0.2, 0.3, 0.4], [0.25, 0.35, 0.45]]
+    one = Boxes("one", [SAMPLE, SAMPLE + 0.01], exact)
+    other = Boxes("other", [SAMPLE, SAMPLE])
+    return boxes("prior", "distance", ["1", "2"], [BoxPanel([one, other], "title")], **options)
+
+
+def test_boxes_reach_from_quartile_to_quartile():
+    figure, _ = draw(notch=False)
+    low, high = np.quantile(SAMPLE, [0.25, 0.75])
+    box = figure.axes[0].patches[0].get_path().vertices
+    assert box[:, 1].min() == pytest.approx(low)
+    assert box[:, 1].max() == pytest.approx(high)
+
+
+def test_whiskers_end_within_the_stated_box_lengths():
+    figure, _ = draw(whiskers=1.2)
+    low, high = np.quantile(SAMPLE, [0.25, 0.75])
+    fence = high + 1.2 * (high - low)
+    reach = max(value for value in SAMPLE if value <= fence)
+    ends = {round(float(y), 9) for line in figure.axes[0].get_lines() for y in line.get_ydata()}
+    assert round(float(reach), 9) in ends
+    assert {0.9, 0.95} <= ends
+
+
+def test_equal_outliers_are_drawn_once():
+    figure, _ = draw()
+    dots = [line for line in figure.axes[0].get_lines() if line.get_marker() == "."]
+    assert len(dots[0].get_ydata()) == 2
+
+
+def test_exact_quantiles_are_short_bars():
+    figure, _ = draw()
+    bars = [c for c in figure.axes[0].collections if isinstance(c, LineCollection)]
+    heights = sorted(segment[0][1] for segment in bars[0].get_segments())
+    assert heights == pytest.approx([0.2, 0.25, 0.3, 0.35, 0.4, 0.45])
+
+
+def test_a_mechanism_keeps_its_colour_in_every_panel():
+    one, other = (Boxes(name, [SAMPLE]) for name in ("one", "other"))
+    figure, _ = boxes("p", "d", ["1"], [BoxPanel([one, other]), BoxPanel([other])])
+    colors = [axes.patches[-1].get_edgecolor()[:3] for axes in figure.axes]
+    assert colors[0] == colors[1]
+    legend = figure.legends[0]
+    assert [text.get_text() for text in legend.get_texts()] == ["one", "other"]
+    assert [line.get_color() for line in legend.get_lines()] == list(PALETTE[:2])
+
+
+def test_the_alternative_text_gives_exact_medians():
+    _, alt = draw()
+    assert "one: median 0.3 at 1, 0.35 at 2." in alt
+    assert "other: median" in alt
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Boxes("a", []), "at least one group"),
+        (lambda: Boxes("a", [[0.1]]), "at least 2 distances"),
+        (lambda: Boxes("a", [SAMPLE], [[0.1, 0.2]]), "quantiles must have shape"),
+        (lambda: boxes("p", "d", ["1", "2"], [BoxPanel([Boxes("a", [SAMPLE])])]), "2 samples"),
+        (lambda: boxes("p", "d", ["1"], []), "one a group"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

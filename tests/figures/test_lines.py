@@ -1,0 +1,115 @@
+"""Line charts: what is drawn, how labels are kept apart, what the alternative text says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.colors import to_rgb
+from matplotlib.text import Text
+
+from dpbayes.figures._labels import dark, spread
+from dpbayes.figures.lines import Curve, Panel, lines
+from dpbayes.figures.theme import PALETTE, svg_bytes
+
+
+def one_panel() -> list[Panel]:
+    x = [1.0, 2.0, 3.0]
+    curves = [
+        Curve("first", x, [3.0, 2.0, 1.0]),
+        Curve("second", x, [1.0, 4.0, 1.0]),
+        Curve("first", x, [3.1, 1.9, 1.2], "simulated", [0.1, 0.1, 0.1]),
+        Curve("first", [2.0], [2.05], "reading"),
+    ]
+    return [Panel(curves, "title")]
+
+
+def test_series_of_one_label_share_a_colour():
+    figure, _ = lines("n", "mean", one_panel())
+    axes = figure.axes[0]
+    colors = [line.get_color() for line in axes.get_lines()]
+    assert colors.count(PALETTE[0]) >= 3
+    assert colors.count(PALETTE[1]) >= 1
+
+
+def test_every_label_is_written_once_and_stays_inside():
+    figure, _ = lines("n", "mean", one_panel())
+    figure.draw_without_rendering()
+    texts = [text for text in figure.axes[0].texts if text.get_text()]
+    assert sorted(text.get_text() for text in texts) == ["first", "second"]
+    boxes = [Text.get_window_extent(text) for text in texts]  # without the tie to the curve
+    assert not boxes[0].overlaps(boxes[1])
+    for box in boxes:
+        assert box.x1 <= figure.bbox.x1 + 1
+
+
+def test_markers_are_explained_below():
+    figure, _ = lines("n", "mean", one_panel())
+    notes = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert notes == [
+        "average of simulated runs, bars: ± 1 standard error",
+        "read off the published figure",
+    ]
+    plain, _ = lines("n", "mean", [Panel([Curve("a", [1, 2], [1, 2])])])
+    assert not plain.legends
+
+
+def test_the_alternative_text_tells_ends_and_extremes():
+    _, alt = lines("n", "mean", one_panel())
+    assert "mean against n. Panel: title. first: 3 at 1, 1 at 3." in alt
+    assert "second: 1 at 1, 1 at 3, highest 4 at 2." in alt
+    assert "first (read off the published figure): 2.05 at 2." in alt
+
+
+def test_panels_stack_and_share_the_axis():
+    figure, _ = lines("n", "mean", one_panel() * 2, yscale="log")
+    upper, lower = figure.axes
+    assert upper.get_xlim() == lower.get_xlim()
+    assert upper.get_position().y0 > lower.get_position().y0
+    assert upper.get_yscale() == "log"
+
+
+def test_the_same_figure_gives_the_same_bytes():
+    first, second = (svg_bytes(lines("n", "mean", one_panel())[0], "salt") for _ in range(2))
+    assert first == second
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.floats(0.01, 0.12))
+def test_spread_labels_keep_order_and_distance(positions, gap):
+    placed = np.array(spread(positions, gap))
+    order = np.argsort(positions, kind="stable")
+    assert np.all(np.diff(placed[order]) >= gap - 1e-9)
+    assert placed.min() >= -1e-9
+    assert placed.max() <= 1 + 1e-9
+
+
+@given(st.lists(st.floats(0.2, 0.8), min_size=1, max_size=1))
+def test_a_single_label_stays_at_its_curve(positions):
+    assert spread(positions, 0.1) == pytest.approx(positions, abs=1e-9)
+
+
+def test_label_colours_have_contrast_on_white():
+    for color in PALETTE:
+        channels = np.array(dark(color))
+        linear = np.where(
+            channels <= 0.03928, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4
+        )
+        contrast = 1.05 / (linear @ [0.2126, 0.7152, 0.0722] + 0.05)
+        assert contrast >= 4.5, (color, to_rgb(color))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Curve("a", [1, 2], [1]), "one shape"),
+        (lambda: Curve("a", [], []), "one shape"),
+        (lambda: Curve("a", [1], [1], "dots"), "kind must be one of"),
+        (lambda: Curve("a", [1, 2], [1, 2], "simulated", [0.1]), "one shape"),
+        (lambda: lines("x", "y", []), "at least one panel"),
+        (lambda: lines("x", "y", [Panel([])]), "at least one curve"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
