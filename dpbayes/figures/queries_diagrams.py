@@ -144,4 +144,5 @@ def _arrow(axes: Axes, start: Text, end: Text, label: str) -> None:
     if label:
         place = ((x0 + x1) / 2 + (0.015 if x0 == x1 else 0.0), (y0 + y1) / 2)
         side = "left" if x0 == x1 else "center"
-        axes.text(*place, label, fontsize=9, color="0.25", ha=side, va="bottom")
+        behind = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+        axes.text(*place, label, fontsize=9, color="0.25", ha=side, va="center", bbox=behind)

@@ -20,7 +20,7 @@ from dpbayes.queries.noise import NoiseLaw
 
 _LONGEST = 1 << 26
 _ALIASES = 64
-_DIRECT_LENGTH = 64
+_DIRECT_LENGTH = 256
 
 
 @dataclass(frozen=True)
@@ -110,13 +110,16 @@ def laplace_masses(scale: float, gamma: float) -> MassVector:
     >>> vector.half_length, float(vector.masses[24].round(10)), round(vector.lost, 10)
     (24, 0.095162582, 0.0074465831)
     """
-    b = positive("scale", scale)
-    half = math.ceil(b * -math.log(open_unit("gamma", gamma)))
+    b, log_share = positive("scale", scale), -math.log(open_unit("gamma", gamma))
+    half = math.ceil(b * log_share)
     _refuse_long(half)
-    k = np.arange(1, half + 1)
-    side = 0.5 * np.exp(-(k - 0.5) / b) * -math.expm1(-1.0 / b)
-    masses = np.concatenate([side[::-1], [-math.expm1(-0.5 / b)], side])
-    return MassVector(masses, math.exp(-(half + 0.5) / b))
+    return MassVector(_laplace_array(b, half), math.exp(-(half + 0.5) / b))
+
+
+def _laplace_array(b: float, half: int) -> NDArray[np.float64]:
+    first = -0.5 * math.expm1(-1.0 / b) * math.exp(-0.5 / b)
+    side = first * np.exp(np.arange(half) * (-1.0 / b))
+    return np.concatenate([side[::-1], [-math.expm1(-0.5 / b)], side])
 
 
 def pmf_probability_calculation(
@@ -138,11 +141,12 @@ def pmf_probability_calculation(
     (97, 1.0)
     """
     sizes = NoiseLaw(weights).weights
+    sizes = sizes[sizes > 0.0]
     choice("method", method, ("tree", "shortest-first", "as-given"))
-    vectors = [laplace_masses(float(w), gamma) for w in sizes if w > 0.0]
-    _refuse_long(sum(v.half_length for v in vectors))
-    lost = -math.expm1(math.fsum(math.log1p(-v.lost) for v in vectors))
-    arrays = [v.masses for v in vectors]
+    halves = np.ceil(sizes * -math.log(open_unit("gamma", gamma)))
+    _refuse_long(float(halves.sum()))
+    arrays = [_laplace_array(float(w), int(h)) for w, h in zip(sizes, halves, strict=True)]
+    lost = combined_loss(np.exp(-(halves + 0.5) / sizes))
     if method != "as-given":
         arrays.sort(key=len)
     masses = _convolve_tree(arrays) if method == "tree" else _convolve_in_turn(arrays)
@@ -265,9 +269,9 @@ def _convolve(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.floa
     return np.asarray(np.maximum(scipy.fft.irfft(product, points)[:size], 0.0))
 
 
-def _refuse_long(half_length: int) -> None:
+def _refuse_long(half_length: float) -> None:
     if half_length > _LONGEST:
         raise ValueError(
-            f"the mass vector would need {2 * half_length + 1} cells, at most {2 * _LONGEST + 1} "
+            f"the mass vector would need {2 * half_length + 1:.0f} cells, at most {2 * _LONGEST + 1} "
             "are allowed; choose a wider step or smaller weights"
         )
