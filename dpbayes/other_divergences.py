@@ -50,7 +50,7 @@ def _log_beta(a: Array) -> Array:
 
 
 def squared_hellinger(a: ArrayLike, b: ArrayLike) -> Array:
-    """Return H^2 = 1 - BC, without cancellation; no metric. Book: `def-squared-hellinger`.
+    """Return H^2 = 1 - BC, without cancellation; no metric. Book: `def-divergences`.
 
     >>> round(float(squared_hellinger([1, 1], [2, 1])), 9)
     0.057190958
@@ -59,7 +59,7 @@ def squared_hellinger(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def kl(a: ArrayLike, b: ArrayLike) -> Array:
-    """Return KL(Dir(a) || Dir(b)) = E_a[ln p_a - ln p_b]; no metric. Book: `def-kl`.
+    """Return KL(Dir(a) || Dir(b)) = E_a[ln p_a - ln p_b]; no metric. Book: `def-divergences`.
 
     ln B(b) - ln B(a) + sum_i (a_i - b_i) (digamma(a_i) - digamma(sum a)).
 
@@ -73,7 +73,7 @@ def kl(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def reverse_kl(a: ArrayLike, b: ArrayLike) -> Array:
-    """Return KL(Dir(b) || Dir(a)); no metric. Book: `def-kl`."""
+    """Return KL(Dir(b) || Dir(a)); no metric. Book: `def-divergences`."""
     return kl(b, a)
 
 
@@ -81,7 +81,7 @@ def renyi(a: ArrayLike, b: ArrayLike, order: float = 0.5) -> Array:
     """Return the Renyi divergence D_q(Dir(a) || Dir(b)) of order q > 0; no metric.
 
     ln(integral of p_a^q p_b^(1-q)) / (q - 1), inf where q a + (1 - q) b is not positive; order 1 is
-    KL. Order 1/2 is -2 ln BC. Book: `def-renyi`.
+    KL. Order 1/2 is -2 ln BC. Book: `def-divergences`.
 
     >>> round(float(renyi([1, 1], [2, 1], 2.0)), 9)
     inf
@@ -102,7 +102,7 @@ def renyi(a: ArrayLike, b: ArrayLike, order: float = 0.5) -> Array:
 def chi_squared(a: ArrayLike, b: ArrayLike) -> Array:
     """Return chi^2(Dir(a) || Dir(b)) = integral of p_a^2 / p_b, minus 1; no metric.
 
-    It is exp(D_2) - 1, inf where 2 a - b is not positive. Book: `def-chi-squared`.
+    It is exp(D_2) - 1, inf where 2 a - b is not positive. Book: `def-divergences`.
 
     >>> round(float(chi_squared([2, 1], [1, 1])), 9)
     0.333333333
@@ -115,7 +115,7 @@ def total_variation(a: ArrayLike, b: ArrayLike) -> Array:
 
     With equal totals the ratio of the densities is monotone in ln(t/(1-t)), so they cross once, at
     logit t = (ln B(a) - ln B(b)) / (a_1 - b_1), and TV is the difference of the two distribution
-    functions there. Always H^2 <= TV <= H sqrt(2 - H^2). Book: `def-total-variation`.
+    functions there. Always H^2 <= TV <= H sqrt(2 - H^2). Book: `def-divergences`.
 
     >>> round(float(total_variation([2, 1], [1, 2])), 9)
     0.5
@@ -136,7 +136,7 @@ def jensen_shannon(a: ArrayLike, b: ArrayLike) -> Array:
     """Return JS = KL(P_a || M)/2 + KL(P_b || M)/2, M the even mixture, for Beta posteriors.
 
     In [0, ln 2]; its root is a metric. The trapezoid rule in u, logit t = c + w sinh u, where the
-    integrand falls off doubly exponentially. Book: `def-jensen-shannon`.
+    integrand falls off doubly exponentially. Book: `def-divergences`.
 
     >>> round(float(jensen_shannon([2, 1], [1, 2])), 9)
     0.193147181

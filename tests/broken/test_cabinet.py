@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -101,7 +103,7 @@ def test_choosing_gamma_after_seeing_the_data_gives_neighbours_away_when_gamma_i
     chosen = ChosenAfterwards(1.0, candidates)
     choices = [chosen.choice(x, prior) for x in dp.compositions(n, 2)]
     assert len(set(choices)) > 1
-    changes = sum(a != b for a, b in zip(choices, choices[1:], strict=False))
+    changes = sum(a != b for a, b in itertools.pairwise(choices))
     assert chosen.switches(n, prior) == changes > 0
     # Kept secret, the choice does no harm that an audit can find here; nobody has proved why.
     assert dp.audit(chosen, n, prior).epsilon <= 1.0 + 1e-9
