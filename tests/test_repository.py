@@ -24,9 +24,10 @@ PACKAGE = ROOT / "dpbayes"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Each may import what stands before it.
 ORDER = (
-    "_validate", "datasets", "posteriors", "divergences", "other_divergences", "sensitivity", "scores", "laws",
-    "mechanisms", "accuracy", "closed_forms", "comparison", "asymptotics", "lemmas", "readings",
-    "growth", "nearby", "audit", "release", "queries", "figures", "results", "notebooks", "cli", "commands", "__main__",
+    "_validate", "datasets", "posteriors", "divergences", "other_divergences", "sensitivity",
+    "scores", "laws", "mechanisms", "accuracy", "closed_forms", "comparison", "asymptotics",
+    "lemmas", "readings", "growth", "nearby", "scale", "audit", "search", "release", "queries",
+    "figures", "results", "notebooks", "cli", "commands", "__main__",
 )  # fmt: skip
 PLOTTING = {"matplotlib", "seaborn", "mpl_toolkits"}
 RUN_TIME = {"numpy", "scipy", "matplotlib", "seaborn"}
@@ -66,7 +67,11 @@ def sources(folder: Path = PACKAGE) -> list[Path]:
 
 def tracked() -> list[Path]:
     listed = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "-c", "safe.directory=*", "ls-files"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return [path for path in map(ROOT.joinpath, listed.stdout.splitlines()) if path.is_file()]
 
