@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.laws.blocks import block_nodes
+from dpbayes.laws.blocks import NODES, block_nodes
 from dpbayes.laws.coefficients import log_coefficients
 
 LAST = 42.0
@@ -57,11 +57,14 @@ class WeightExpansion:
         return float(np.max(weight / (scale + floor))), float(np.max(mean / (scale + floor)))
 
 
-def expand_weight(rate: float, nearest: float, log_candidates: float) -> WeightExpansion:
+def expand_weight(
+    rate: float, nearest: float, log_candidates: float, size: int = NODES
+) -> WeightExpansion:
     """Return the expansion of exp(-rate sqrt(1 - z)) that serves every z <= exp(-nearest).
 
     `log_candidates` is the logarithm of the number of candidates: terms whose share of the
     partition function is below e^-42 even if every candidate had z = 1 are left out, at both ends.
+    `size` is the number of nodes that stand for a block of terms.
     """
     lam = _validate.positive("rate", rate)
     gap = _validate.positive("nearest", nearest)
@@ -69,7 +72,7 @@ def expand_weight(rate: float, nearest: float, log_candidates: float) -> WeightE
     start = _first_index(lam, depth)
     own = lam * float(np.sqrt(-np.expm1(-gap)))
     stop = min((LAST + min(own, log_candidates)) / gap, _LONGEST)
-    exponents, counts = block_nodes(start, stop, lam)
+    exponents, counts = block_nodes(start, stop, lam, size=size)
     if exponents.size == 0:
         nothing = np.zeros(0)
         return WeightExpansion(lam, nothing, nothing, nothing, 1.0)

@@ -81,6 +81,12 @@ class AffinitySums:
             worst = max(worst, error)
         return logs, worst
 
+    def transformed(self, exponents: NDArray[np.float64]) -> int:
+        """Return how many numbers the transforms behind `log_sums` take in, all terms together."""
+        copies = self.windows().copies
+        lengths = (_length(self.factors(float(s)), copies) for s in exponents if s > 0.0)
+        return copies.size * sum(lengths)
+
 
 def _tilted(windows: Windows, exponent: float, depth: float, n: int) -> Factors:
     down, up = windows.slab(exponent, depth)

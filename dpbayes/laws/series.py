@@ -83,6 +83,11 @@ class SeriesLaw:
         return self.expansion.exponents.size
 
     @cached_property
+    def transformed(self) -> int:
+        """How many numbers the transforms take in, all terms together: the work behind the law."""
+        return self._sums.transformed(self.exponent * self.expansion.exponents)
+
+    @cached_property
     def _log_terms(self) -> tuple[NDArray[np.float64], float]:
         # ln Z(kappa t_m), never below ln 1: the true posterior is always a candidate.
         logs, error = self._sums.log_sums(self.exponent * self.expansion.exponents)
