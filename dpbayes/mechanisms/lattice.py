@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes.laws import lattice_noise
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import LatticeLaw, listed_law
 from dpbayes.laws.projection import PROJECTIONS
@@ -33,6 +35,13 @@ class SumZeroLattice:
     def __post_init__(self) -> None:
         _validate.positive("epsilon", self.epsilon)
         _validate.choice("projection", self.projection, PROJECTIONS)
+
+    def noise(self, rng: np.random.Generator, k: int, size: int) -> NDArray[np.int64]:
+        """Return `size` independent draws of Z for k categories, shape (size, k)."""
+        generator = _validate.generator("rng", rng)
+        categories = _validate.integer("k", k, minimum=2)
+        number = _validate.integer("size", size, minimum=0)
+        return lattice_noise.draw(generator, categories, float(self.epsilon), number)
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | LatticeLaw:
         """Return the exact law of the released histogram; `counts` and `prior` have shape (k,).
