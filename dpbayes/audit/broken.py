@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -131,7 +132,7 @@ def _farther(law: FiniteLaw, or_equal: bool) -> NDArray[np.float64]:
     order = np.argsort(law.distances, kind="stable")
     ranked = law.distances[order]
     tail = np.append(np.cumsum(law.probabilities[order][::-1])[::-1], 0.0)
-    side = "left" if or_equal else "right"
+    side: Literal["left", "right"] = "left" if or_equal else "right"
     # Distances of mirrored outputs agree up to rounding only.
     slack = 1e-12 * (-1.0 if or_equal else 1.0)
     return np.asarray(tail[np.searchsorted(ranked, law.distances + slack, side=side)])

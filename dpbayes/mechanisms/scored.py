@@ -24,7 +24,8 @@ class ScoredExponential:
     LS(x) = max over neighbours x' and *every* r of |D(BI(x), r) - D(BI(x'), r)|, is enumerated: the
     shortcut to r = BI(x) needs the triangle inequality, which KL, Renyi, chi^2, Jensen-Shannon and
     squared Hellinger lack. S is the largest LS and factor 2 ("global"), or
-    1/S = min over x'' of 1/LS(x'') + gamma d(x, x'') and factor 2 (1 + gamma) ("smooth").
+    1/S = min over x'' of 1/LS(x'') + gamma d(x, x'') and factor 2 (1 + gamma V) ("smooth"), where
+    V is the largest score, or 1 if that is larger.
     Book: `def-scored`.
 
     Guarantee: for all count vectors x, x' of n records that differ by replacing one record, and
@@ -66,14 +67,21 @@ class ScoredExponential:
                 f"records under prior {list(key)}: its sensitivity is infinite, and no weight "
                 "makes it private"
             )
-        logs = -self.epsilon * scores / self._scale(row, outputs, local)
+        largest = max(1.0, float(divergence_table(self.divergence, n, alpha).max()))
+        logs = -self.epsilon * scores / self._scale(row, outputs, local, largest)
         return FiniteLaw(alpha, x, outputs, logs - np.log(np.exp(logs).sum()))
 
-    def _scale(self, row: int, outputs: NDArray[np.int64], local: NDArray[np.float64]) -> float:
+    def _scale(
+        self,
+        row: int,
+        outputs: NDArray[np.int64],
+        local: NDArray[np.float64],
+        largest: float,
+    ) -> float:
         if self.sensitivity == "global":
             return 2.0 * float(local.max())
         away = np.abs(outputs - outputs[row]).sum(axis=1) / 2.0
-        return 2.0 * (1.0 + self.gamma) / float(np.min(1.0 / local + self.gamma * away))
+        return 2.0 * (1.0 + self.gamma * largest) / float(np.min(1.0 / local + self.gamma * away))
 
 
 @lru_cache(maxsize=32)

@@ -44,6 +44,16 @@ def test_where_the_triangle_fails_the_shortcut_underestimates():
             assert np.max(full / shortcut) > 1.2
 
 
+def test_the_largest_score_belongs_into_the_factor():
+    n, prior, gamma = 25, (0.05, 0.05), 0.1
+    largest = od.divergence_table("renyi-half", n, prior).max()
+    forgotten = (1.0 + gamma * largest) / (1.0 + gamma)
+    careless = ScoredExponential(forgotten, "renyi-half", "smooth", gamma)
+    careful = ScoredExponential(1.0, "renyi-half", "smooth", gamma)
+    assert dp.audit(careless, n, prior).epsilon > 1.05
+    assert dp.audit(careful, n, prior).epsilon <= 1.0
+
+
 def test_three_categories_by_enumeration():
     mechanism = ScoredExponential(1.0, "kl", "smooth")
     assert dp.audit(mechanism, 4, [1, 1, 1]).epsilon <= 1.0 + 1e-12
