@@ -25,7 +25,9 @@ def interpolate_log_sums(
     angles = np.pi * (np.arange(_NODES) + 0.5) / _NODES
     nodes = 0.5 - 0.5 * np.cos(angles)
     exponents = smallest * np.exp2(np.arange(octaves)[:, None] + nodes[None, :])
-    logs, _ = sums.log_sums(exponents.ravel())
+    logs, error = sums.log_sums(exponents.ravel())
+    if not error <= allowed:
+        raise ArithmeticError(f"ln Z is certified to {error:.1e} only; {allowed:.0e} is needed")
     values = np.maximum(logs, 0.0).reshape(octaves, _NODES)
     weights = np.sin(angles) * (-1.0) ** np.arange(_NODES)
 

@@ -65,7 +65,7 @@ class ProductLaw:
     `marginals` are the k - 1 distributions of the released counts, each within [0, n]. Where their
     sum exceeds n the last count is 0 and the released total is the sum. Every power of BC is a
     product over categories, coupled through the sum alone, so E[H] = sum_j c_j (1 - E[BC^j]) needs
-    one convolution per power. Book: `thm-binomial-series`, `thm-product-law`.
+    one convolution per power. Book: `thm-product-law`, `thm-lattice-mean`.
     """
 
     prior: NDArray[np.float64]
