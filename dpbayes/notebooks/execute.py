@@ -66,8 +66,14 @@ class CountingEngine(NBClientEngine):
 papermill_engines.register("counting", CountingEngine)
 
 
-def execute(job: Job, on_cell: Callable[[int, int], None] = lambda index, total: None) -> None:
+def execute(
+    job: Job,
+    on_cell: Callable[[int, int], None] = lambda index, total: None,
+    kernel: str | None = None,
+) -> None:
     """Run a notebook into an empty stage, or raise NotebookFailure.
+
+    `kernel` names another kernel than the notebook's own.
 
     Afterwards the stage holds the executed notebook and a ``results`` folder with what the notebook
     recorded. The same notebook with the same values gives the same bytes, provenance aside.
@@ -86,6 +92,7 @@ def execute(job: Job, on_cell: Callable[[int, int], None] = lambda index, total:
                 None,
                 parameters=dict(job.values),
                 engine_name="counting",
+                kernel_name=kernel,
                 on_cell=on_cell,
                 progress_bar=False,
                 config=LOCAL_SOCKETS,

@@ -12,10 +12,11 @@ import sys
 from pathlib import Path
 from typing import Any, TextIO
 
-from dpbayes.notebooks.execute import Job, NotebookFailure, execute
+from dpbayes.notebooks.execute import ONE_THREAD, Job, NotebookFailure, execute
+from dpbayes.notebooks.warm import warm_kernels
 
 
-def serve(orders: TextIO, answers: TextIO) -> None:
+def serve(orders: TextIO, answers: TextIO, kernel: str | None = None) -> None:
     """Run each notebook ordered, answering with progress and one outcome each."""
 
     def answer(**fields: Any) -> None:
@@ -26,7 +27,7 @@ def serve(orders: TextIO, answers: TextIO) -> None:
         order = json.loads(line)
         job = Job(order["name"], Path(order["notebook"]), order["values"], Path(order["stage"]))
         try:
-            execute(job, lambda index, total: answer(cell=index, of=total))
+            execute(job, lambda index, total: answer(cell=index, of=total), kernel)
         except NotebookFailure as failure:
             answer(failure=str(failure))
         except Exception as error:  # papermill's own trouble: a missing kernel, a dead kernel
@@ -36,4 +37,5 @@ def serve(orders: TextIO, answers: TextIO) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.stdin, sys.stdout)
+    with warm_kernels(ONE_THREAD) as name:
+        serve(sys.stdin, sys.stdout, name)
