@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh_tridiagonal
 from scipy.special import gammaln
+
+from dpbayes.laws.blocks import block_rule
 
 _SINGLE_TERMS = 32
 _NODES = 16
@@ -38,9 +39,9 @@ def square_root_series(last: float) -> SquareRootSeries:
     weights = [_coefficients(powers[0])]
     start = _SINGLE_TERMS
     while start <= max(last, _SINGLE_TERMS):
-        nodes, shares = _uniform_gauss(float(start), _NODES)
-        powers.append(start + nodes)
-        weights.append(start * shares * _coefficients(start + nodes))
+        nodes, counts = block_rule(start, start, _NODES)
+        powers.append(nodes)
+        weights.append(counts * _coefficients(nodes))
         start *= 2
     return SquareRootSeries(np.concatenate(powers), np.concatenate(weights), _beyond(start - 1))
 
@@ -66,12 +67,3 @@ def _log_gamma_ratio(j: NDArray[np.float64], a: float, b: float) -> NDArray[np.f
 def _stirling(z: NDArray[np.float64]) -> NDArray[np.float64]:
     square = 1.0 / (z * z)
     return np.asarray((1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / z)
-
-
-def _uniform_gauss(size: float, nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    # Golub and Welsch on the recurrence of the discrete Chebyshev polynomials on 0 … size-1.
-    index = np.arange(1.0, nodes)
-    ratio = index**2 * (size**2 - index**2) / (4.0 * (4.0 * index**2 - 1.0))
-    centre = np.full(nodes, (size - 1.0) / 2.0)
-    values, vectors = eigh_tridiagonal(centre, np.sqrt(ratio))
-    return np.asarray(values, dtype=np.float64), np.asarray(vectors[0] ** 2)
