@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -146,9 +149,14 @@ def test_an_interrupted_build_keeps_what_was_finished(
 
 
 @pytest.mark.usefixtures("still_package")
-def test_a_process_that_dies_is_reported(project: Path) -> None:
-    write_tiny(project / "notebooks", "part/tiny", "import os; os.kill(os.getppid(), 9)")
-    with pytest.raises(NotebookError, match="part/tiny: the process died"):
+def test_a_process_that_dies_is_reported(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(complaints: IO[str]) -> subprocess.Popen[str]:
+        script = "import sys; sys.stdin.readline(); sys.exit('out of memory')"
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": complaints}
+        return subprocess.Popen([sys.executable, "-c", script], text=True, **pipes)
+
+    monkeypatch.setattr(crew, "start_worker", start)
+    with pytest.raises(NotebookError, match=r"(?s)part/tiny: the process died.*out of memory"):
         run(project)
 
 
