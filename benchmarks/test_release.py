@@ -1,0 +1,61 @@
+"""How long a release takes, and a posterior that knows about its noise."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes import datasets
+from dpbayes.release import noise_aware, samplers
+from dpbayes.release.bits import SystemBits
+
+HEALTH = datasets.load("self-rated-health").counts
+ONES = np.ones(HEALTH.size)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_lattice_release(benchmark, epsilon):
+    private = benchmark(dp.release, dp.mechanism("lattice", epsilon), HEALTH, ONES)
+    assert private.counts.sum() == HEALTH.sum()
+
+
+@pytest.mark.parametrize("scale", [1, 10**3, 10**6])
+def test_geometric_noise_of_growing_size(benchmark, scale):
+    assert isinstance(
+        benchmark(samplers.two_sided_geometric, SystemBits(), Fraction(1, scale)), int
+    )
+
+
+@pytest.mark.parametrize("n", [100, 1000])
+def test_exponential_release_by_ball_arithmetic(benchmark, n):
+    mechanism = dp.mechanism("expMech-smooth", 1.0)
+    private = benchmark.pedantic(dp.release, (mechanism, [n // 2, n // 2], [1, 1]), rounds=3)
+    assert private.counts.sum() == n
+
+
+def test_lattice_mean_at_census_size(benchmark):
+    mechanism = dp.mechanism("lattice", 0.1)
+    value = benchmark(lambda: mechanism.law(HEALTH, ONES).mean_distance())
+    assert value == pytest.approx(0.343526, abs=1e-6)
+
+
+@pytest.mark.parametrize("n", [400, 20_190])
+def test_noise_aware_posterior_with_an_interval(benchmark, n):
+    counts = (HEALTH * n) // HEALTH.sum()
+    counts[0] += n - counts.sum()
+    noisy = counts + np.array([12, -20, 5, 3])
+
+    def read():
+        return noise_aware(dp.mechanism("lattice", 0.1), noisy, n, ONES).credible_interval(0)
+
+    low, high = benchmark(read)
+    assert 0 < low < high < 1
+
+
+def test_noise_aware_draws(benchmark):
+    aware = noise_aware(dp.mechanism("lattice", 0.1), HEALTH, int(HEALTH.sum()), ONES)
+    draws = benchmark(aware.sample, np.random.default_rng(0), 1000)
+    assert draws.shape == (1000, 4)
