@@ -213,7 +213,7 @@ def build_cube(
     choice("outside", outside, ("refuse", "drop"))
     duckdb = _duckdb()
     owned = connection is None
-    active = duckdb.connect(config={"memory_limit": "512MB"}) if owned else connection
+    active = _quiet_connection(duckdb) if owned else connection
     try:
         rows = _grouped(active, source, declared, count)
     except duckdb.Error as error:
@@ -284,6 +284,13 @@ def _check_name(name: str) -> None:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def _quiet_connection(duckdb: Any) -> Any:
+    """Return a connection that stays small and draws no progress bar."""
+    connection = duckdb.connect(config={"memory_limit": "512MB"})
+    connection.execute("SET enable_progress_bar = false")
+    return connection
 
 
 def _duckdb() -> Any:

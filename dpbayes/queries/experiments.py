@@ -6,10 +6,12 @@ a seeded generator and returns arrays, so that a notebook only has to name its v
 
 from __future__ import annotations
 
+import csv
 import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -87,10 +89,10 @@ def reported_noise(
 def running_times(
     sizes: Sequence[int], samples: int, gamma: float, rng: np.random.Generator
 ) -> dict[str, Array]:
-    """Return the seconds of five ways to the law of m weights drawn between 1 and 10.
+    """Return the seconds of one core that five ways to the law of m weights take.
 
-    Four give a whole mass vector; the last gives one tail probability. Quick ones are the best of
-    three runs.
+    The weights are drawn between 1 and 10. Four give a whole mass vector; the last gives one tail
+    probability. Quick ones are the best of three runs.
     """
     generator("rng", rng)
     columns: dict[str, list[float]] = {}
@@ -99,6 +101,18 @@ def running_times(
         for name, work in _methods(w, samples, gamma, rng).items():
             columns.setdefault(name, []).append(_seconds(work))
     return {name: np.array(values) for name, values in columns.items()}
+
+
+def recorded_times() -> dict[str, Array]:
+    """Return the sizes and times that `make bench` last recorded, one array a column.
+
+    >>> list(recorded_times())[0]
+    'answers'
+    """
+    path = files("dpbayes.queries") / "data" / "running-times.csv"
+    header, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
+    table = np.array(rows, dtype=np.float64)
+    return {name: table[:, i] for i, name in enumerate(header)}
 
 
 def _methods(
@@ -116,9 +130,9 @@ def _methods(
 def _seconds(work: Callable[[], object]) -> float:
     best = math.inf
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         work()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
         if best > 0.05:
             break
     return best
@@ -181,24 +195,38 @@ class PosteriorGain:
 
 
 def posterior_gain(
-    sizes: Sequence[int], cells: int, batch: int, draws: int, rng: np.random.Generator
+    sizes: Sequence[int],
+    cells: int,
+    histories: int,
+    batch: int,
+    draws: int,
+    rng: np.random.Generator,
 ) -> PosteriorGain:
     """Return the errors of BLUE and of the posterior mean for one range over range histories.
 
     A history holds the single cells, so that everything is estimable, and random ranges up to the
-    wanted number of answers, all with noise of scale 1; `batch` data sets share each history.
+    wanted number of answers, all with noise of scale 1. Errors are averaged over `histories` such
+    histories with `batch` data sets each.
     """
-    side = integer("cells", cells, 2)
+    side, rounds = integer("cells", cells, 2), integer("histories", histories, 1)
+    integer("batch", batch, 2)
     q = range_query((side,), [side // 4], [side // 4 + max(1, side // 2)])
     rows = []
     for m in sizes:
         extra = integer("sizes", m, side + 1) - side
-        H = np.vstack([np.eye(side), random_ranges((side,), extra, rng)])
-        noise = rng.laplace(size=(integer("batch", batch, 2), m))
-        plain = (noise @ blue(H, np.ones(m), q).weights) ** 2
-        full = posterior_draws(H, np.ones(m), noise, q, draws, rng).mean ** 2
-        difference = (plain - full) / plain.mean()
-        error = difference.std(ddof=1) / math.sqrt(batch)
+        pairs = [_squared_pairs(q, extra, batch, draws, rng) for _ in range(rounds)]
+        plain, full = np.concatenate(pairs, axis=1)
+        error = ((plain - full) / plain.mean()).std(ddof=1) / math.sqrt(plain.size)
         rows.append((plain.mean(), full.mean(), error))
     table = np.array(rows)
     return PosteriorGain(table[:, 0], table[:, 1], table[:, 2])
+
+
+def _squared_pairs(q: Array, extra: int, batch: int, draws: int, rng: np.random.Generator) -> Array:
+    """Return the squared errors (2, batch) of BLUE and posterior mean over one random history."""
+    H = np.vstack([np.eye(q.size), random_ranges((q.size,), extra, rng)])
+    ones = np.ones(q.size + extra)
+    noise = rng.laplace(size=(batch, ones.size))
+    plain = noise @ blue(H, ones, q).weights
+    full = posterior_draws(H, ones, noise, q, draws, rng).mean
+    return np.stack([plain, full]) ** 2

@@ -272,6 +272,6 @@ def _convolve(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.floa
 def _refuse_long(half_length: float) -> None:
     if half_length > _LONGEST:
         raise ValueError(
-            f"the mass vector would need {2 * half_length + 1:.0f} cells, at most {2 * _LONGEST + 1} "
-            "are allowed; choose a wider step or smaller weights"
+            f"the mass vector would need {2 * half_length + 1:.0f} cells, but at most "
+            f"{2 * _LONGEST + 1} are allowed; choose a wider step or smaller weights"
         )

@@ -1,0 +1,148 @@
+"""Times of the query system, each against its limit or, as a ratio, against the plain way.
+
+Times are those of one core, so that other work on the machine does not count. The five ways to the
+law of the noise are recorded in `dpbayes/queries/data/running-times.csv`, which a page of the book
+draws: the book itself measures nothing, so that it builds the same everywhere.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+
+from dpbayes import queries
+from dpbayes.queries.decision import decide, empty_state
+from dpbayes.queries.experiments import running_times
+from dpbayes.queries.grid import on_grid
+
+pytestmark = pytest.mark.benchmark(timer=time.process_time)
+
+RECORDED = Path(queries.__file__).with_name("data") / "running-times.csv"
+WEIGHTS = np.random.default_rng(0).uniform(1.0, 10.0, 1000)
+
+
+def seconds(benchmark, rounds: int, action: Callable[[], object]) -> float:
+    """Time `action` and return the smallest time of one core, in seconds."""
+    benchmark.pedantic(action, rounds=rounds, warmup_rounds=1)
+    return benchmark.stats.stats.min
+
+
+def plain(action: Callable[[], object]) -> float:
+    """Return the time of one core of the way that is compared with, in seconds."""
+    start = time.process_time()
+    action()
+    return time.process_time() - start
+
+
+def test_exact_tail_of_a_thousand_answers(benchmark):
+    law = queries.NoiseLaw(WEIGHTS)
+    x = 3.0 * law.standard_deviation
+    assert seconds(benchmark, 5, lambda: law.tail(x)) <= 0.030
+
+
+def test_exact_tail_against_partial_fractions_in_high_precision(benchmark):
+    w = WEIGHTS[:60]
+
+    def partial_fractions() -> None:
+        with mpmath.workdps(200):
+            squares = [mpmath.mpf(float(v)) ** 2 for v in w]
+            for i, a in enumerate(squares):
+                mpmath.fprod(a / (a - b) for j, b in enumerate(squares) if j != i)
+
+    ours = seconds(benchmark, 5, lambda: queries.NoiseLaw(w).tail(40.0))
+    benchmark.extra_info["times faster"] = plain(partial_fractions) / ours
+    assert benchmark.extra_info["times faster"] > 5
+
+
+def test_whole_law_by_one_transform(benchmark):
+    assert seconds(benchmark, 3, lambda: queries.exact_masses(queries.NoiseLaw(WEIGHTS))) <= 0.5
+
+
+def test_algorithm_2_by_a_tree_against_direct_convolution(benchmark):
+    tree = seconds(benchmark, 5, lambda: queries.pmf_probability_calculation(WEIGHTS, 0.01))
+    direct = plain(lambda: queries.pmf_probability_calculation(WEIGHTS, 0.01, "shortest-first"))
+    benchmark.extra_info["times faster"] = direct / tree
+    assert direct / tree >= 10.0
+
+
+def test_blue_of_1024_cells_and_2048_answers(benchmark):
+    rng = np.random.default_rng(1)
+    H = queries.random_ranges((32, 32), 2048, rng)
+    b, q = rng.uniform(1.0, 50.0, 2048), rng.normal(size=2048) @ H
+    assert seconds(benchmark, 2, lambda: queries.blue(H, b, q)) <= 1.0
+
+
+@pytest.fixture(scope="module")
+def long_history() -> tuple[object, np.ndarray]:
+    rng = np.random.default_rng(2)
+    H = queries.random_ranges((32, 32), 501, rng)
+    state = empty_state(1024, "add-remove")
+    for row in H[:500]:
+        state = state.after(row, float(rng.uniform(5.0, 50.0)), 0.0, "add-remove")
+    return state, H
+
+
+@pytest.mark.parametrize("kind", ["estimable", "new"])
+def test_a_decision_after_500_answers(benchmark, long_history, kind):
+    state, H = long_history
+    q = on_grid(H[3] if kind == "estimable" else H[500], 1024)
+    L = 10.0 if kind == "estimable" else 40.0
+
+    def decision() -> object:
+        found = decide(state, q, L, 0.05, 1e6, queries.Policy())
+        return state.after(q, found.scale_units / 2.0**32, 0.0, "add-remove")
+
+    ours = seconds(benchmark, 5, decision)
+    rows = state.factor.Q @ state.factor.R @ state.factor.basis
+    again = plain(lambda: np.linalg.lstsq(rows.T, q, rcond=None))
+    benchmark.extra_info["refactoring, times slower"] = again / ours
+    assert ours <= 0.050
+
+
+def test_ten_million_rows_of_parquet(benchmark, tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "large.parquet"
+    duckdb.sql(
+        "COPY (SELECT (random() * 100)::INTEGER AS age, random() * 30 AS income, "
+        "CASE WHEN random() < .5 THEN 'f' ELSE 'm' END AS sex FROM range(10000000)) "
+        f"TO '{path}'"
+    )
+    code = (
+        "import resource, sys, time; from dpbayes import queries as q; "
+        "start = time.perf_counter(); "
+        "cube = q.build_cube(sys.argv[1], [q.Bins('age', range(0, 102), True), "
+        "q.Bins('income', (0, 10, 20, 30)), q.Categories('sex', ('f', 'm'))]); "
+        "print(int(cube.counts.sum()), time.perf_counter() - start, "
+        "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    )
+
+    def count() -> list[str]:
+        command = [sys.executable, "-c", code, str(path)]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+
+    records, elapsed, megabytes = benchmark.pedantic(count, rounds=1)
+    benchmark.extra_info.update({"seconds": float(elapsed), "MiB": float(megabytes)})
+    assert int(records) == 10**7
+    assert float(elapsed) <= 10.0
+    assert float(megabytes) <= 1024.0
+
+
+def test_record_the_five_ways(benchmark):
+    sizes = [10, 30, 100, 300, 1000]
+    rng = np.random.default_rng(4600)
+    found = benchmark.pedantic(lambda: running_times(sizes, 10_000, 0.01, rng), rounds=1)
+    with RECORDED.open("w", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["answers", *found])
+        columns = [[f"{value:.3g}" for value in values] for values in found.values()]
+        writer.writerows(zip(sizes, *columns, strict=True))
+    assert all(math.isfinite(v) and v > 0 for values in found.values() for v in values)

@@ -1,0 +1,64 @@
+"""Figures of the chapter: what they draw, and what their texts say."""
+
+import numpy as np
+import pytest
+
+from dpbayes.figures import queries as figures
+from dpbayes.figures import queries_diagrams as diagrams
+
+
+def test_mass_panels_show_what_they_are_given() -> None:
+    exact, rough = np.array([0.25, 0.5, 0.25]), np.array([0.1, 0.2, 0.4, 0.2, 0.1])
+    figure, alt = figures.mass_panels(exact, {"rough": rough, "same": exact}, "noise", 2)
+    bars = [patch.get_height() for patch in figure.axes[0].patches]
+    np.testing.assert_allclose(bars, rough)
+    np.testing.assert_allclose(figure.axes[1].lines[0].get_ydata(), [0, 0.25, 0.5, 0.25, 0])
+    assert "rough differs from it by at most 0.1" in alt
+    assert "same differs from it by at most 0 " in alt
+
+
+def test_stream_panels() -> None:
+    answered, spent = {"a": [1.0, 0.5], "b": [1.0, 1.0]}, {"a": [0.2, 0.2], "b": [0.2, 0.4]}
+    figure, alt = figures.stream_panels(answered, spent, 0.5)
+    assert [line.get_label() for line in figure.axes[0].lines] == ["a", "b"]
+    assert "a 50%, b 100%" in alt
+    assert "bound of 0.5" in alt
+
+
+def test_probability_curves() -> None:
+    figure, alt = figures.probability_curves([0, 1], {"p": [1.0, 0.25]}, "t", "probability", [0.5])
+    assert len(figure.axes[0].lines) == 2
+    assert alt == "probability against t: p goes from 1 to 0.25."
+
+
+def test_cube_diagram_names_every_cell() -> None:
+    figure, alt = diagrams.cube_diagram(
+        [("30", "12")], ("age", "income"), [[1, 2], [3, 4]], ["young", "old"], ["low", "high"]
+    )
+    texts = {text.get_text() for text in figure.axes[1].texts}
+    assert {"1", "2", "3", "4", "young", "old", "low", "high"} <= texts
+    assert "old: 3 at low, 4 at high" in alt
+
+
+def test_framework_diagram_has_three_ways_out() -> None:
+    figure, alt = diagrams.framework_diagram()
+    text = " ".join(text.get_text() for text in figure.axes[0].texts)
+    for word in ("derived", "rejected", "ledger"):
+        assert word in text
+        assert word in alt
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: figures.mass_panels([1.0], {}, "x", 1), "at least one mass vector"),
+        (lambda: figures.mass_panels([0.5, 0.5], {"a": [1.0]}, "x", 1), "odd length"),
+        (lambda: figures.stream_panels({"a": [1]}, {"b": [1]}, 1.0), "same rules"),
+        (lambda: figures.probability_curves([0], {}, "x", "y", []), "at least one curve"),
+        (lambda: diagrams.cube_diagram([], (), [[1]], ["a", "b"], ["c"]), "one cell a label pair"),
+    ],
+)
+def test_bad_input(call: object, message: str) -> None:
+    assert callable(call)
+    with pytest.raises(ValueError, match=message):
+        call()
