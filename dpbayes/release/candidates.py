@@ -19,8 +19,8 @@ from dpbayes.release.bits import BitSource
 LARGEST = 200_000
 """Candidate sets above this are refused: a draw would take more than some seconds."""
 
-_FIRST_PRECISION = 128
-_BITS = 64
+FIRST_PRECISION = 128
+BITS = 64
 
 
 def flint() -> Any:
@@ -35,25 +35,30 @@ def flint() -> Any:
     return module
 
 
-def draw_candidate(
-    source: BitSource, counts: NDArray[np.int64], prior: NDArray[np.float64], rate: Fraction
-) -> NDArray[np.int64]:
-    """Return r in R with probability exactly proportional to e^(-rate H(BI(x), BI(r)))."""
+def check_size(counts: NDArray[np.int64]) -> None:
+    """Refuse candidate sets above `LARGEST`."""
     n, k = int(counts.sum()), counts.size
     size = number_of_candidates(n, k)
     if size > LARGEST:
         raise ValueError(
-            f"n = {n} records over k = {k} categories have {size} candidates; a release of an "
-            f"exponential mechanism takes at most {LARGEST}, use lattice instead"
+            f"n = {n} records over k = {k} categories have {size} candidates; a release that "
+            f"chooses among them takes at most {LARGEST}, use lattice instead"
         )
+
+
+def draw_candidate(
+    source: BitSource, counts: NDArray[np.int64], prior: NDArray[np.float64], rate: Fraction
+) -> NDArray[np.int64]:
+    """Return r in R with probability exactly proportional to e^(-rate H(BI(x), BI(r)))."""
+    check_size(counts)
     library = flint()
-    candidates = compositions(n, k)
-    precision, known, bits = _FIRST_PRECISION, 0, 0
+    candidates = compositions(int(counts.sum()), counts.size)
+    precision, known, bits = FIRST_PRECISION, 0, 0
     while True:
         with library.ctx.workprec(precision):
             ladder = _cumulative(library, candidates, counts, prior, rate)
             while 2 * bits < precision:
-                known, bits = (known << _BITS) | source.bits(_BITS), bits + _BITS
+                known, bits = (known << BITS) | source.bits(BITS), bits + BITS
                 chosen = _settled(library, ladder, known, bits)
                 if chosen is not None:
                     return np.asarray(candidates[chosen])
@@ -81,22 +86,29 @@ def _cumulative(
     prior: NDArray[np.float64],
     rate: Fraction,
 ) -> list[Any]:
-    speed = library.arb(library.fmpq(rate.numerator, rate.denominator))
-    tables = [
-        _affinities(library, float(prior[i]), int(counts[i]), int(counts.sum()))
-        for i in range(counts.size)
-    ]
+    tables = affinity_tables(library, counts, prior)
     truth = counts.tolist()
     total = library.arb(0)
     ladder = []
     for row in candidates.tolist():
-        if row == truth:
-            total = total + 1
-        else:
-            log_bc = sum(table[r] for table, r in zip(tables, row, strict=True))
-            total = total + (-speed * (-log_bc.expm1()).sqrt()).exp()
+        total = total + (1 if row == truth else weight(library, tables, row, rate))
         ladder.append(total)
     return ladder
+
+
+def weight(library: Any, tables: list[list[Any]], row: list[int], rate: Fraction) -> Any:
+    """Return an enclosure of e^(-rate H) for a candidate that is not the truth."""
+    speed = library.arb(library.fmpq(rate.numerator, rate.denominator))
+    log_bc = sum(table[r] for table, r in zip(tables, row, strict=True))
+    return (-speed * (-log_bc.expm1()).sqrt()).exp()
+
+
+def affinity_tables(
+    library: Any, counts: NDArray[np.int64], prior: NDArray[np.float64]
+) -> list[list[Any]]:
+    """Return enclosures of psi for every category and every released count 0 … n."""
+    n = int(counts.sum())
+    return [_affinities(library, float(prior[i]), int(counts[i]), n) for i in range(counts.size)]
 
 
 def _affinities(library: Any, prior: float, count: int, n: int) -> list[Any]:

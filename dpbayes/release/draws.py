@@ -13,10 +13,12 @@ from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.laplace import LaplaceMechanism
 from dpbayes.mechanisms.lattice import SumZeroLattice
+from dpbayes.mechanisms.permute_and_flip import PermuteAndFlip
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.release import samplers
 from dpbayes.release.bits import BitSource
 from dpbayes.release.candidates import draw_candidate
+from dpbayes.release.flips import draw_flip
 from dpbayes.release.guarantees import laplace_rate
 
 Counts = NDArray[np.int64]
@@ -33,7 +35,8 @@ def draw(
     """Return one exact draw; raises ValueError for a mechanism without an exact sampler."""
     raise ValueError(
         f"mechanism must have an exact sampler, got {mechanism.name}; "
-        "lapMech, ilapMech, draft-laplace, geometric, lattice and the expMech family have one"
+        "lapMech, ilapMech, draft-laplace, geometric, lattice, permute-and-flip and the expMech "
+        "family have one"
     )
 
 
@@ -82,6 +85,17 @@ def _(
     if mechanism.metric != "hellinger":
         raise ValueError(f"metric must be hellinger for a release, got {mechanism.metric!r}")
     chosen = draw_candidate(source, counts, prior, safe_rate(mechanism, counts, prior))
+    return chosen, chosen
+
+
+@draw.register
+def _(
+    mechanism: PermuteAndFlip, counts: Counts, prior: NDArray[np.float64], source: BitSource
+) -> Drawn:
+    if mechanism.metric != "hellinger":
+        raise ValueError(f"metric must be hellinger for a release, got {mechanism.metric!r}")
+    rate = safe_rate(mechanism.scores_like, counts, prior)
+    chosen = draw_flip(source, counts, prior, rate)
     return chosen, chosen
 
 

@@ -21,6 +21,7 @@ from dpbayes.mechanisms.exponential import (
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.laplace import LaplaceMechanism
 from dpbayes.mechanisms.lattice import SumZeroLattice
+from dpbayes.mechanisms.permute_and_flip import PermuteAndFlip
 from dpbayes.mechanisms.protocol import Mechanism
 
 
@@ -120,6 +121,16 @@ def _(mechanism: ExponentialMechanism, k: int) -> Guarantee:
             "claim is false, with Hamming distances it is open",
         )
     return _scored(mechanism, calibration)
+
+
+@guarantee.register
+def _(mechanism: PermuteAndFlip, k: int) -> Guarantee:
+    if mechanism.metric != "hellinger":
+        return Guarantee(None, f"no proof covers the score {mechanism.metric!r}")
+    alike = guarantee(mechanism.scores_like, k)
+    return Guarantee(
+        alike.epsilon, f"permute-and-flip keeps the bound of its weights: {alike.basis}"
+    )
 
 
 def _scored(
