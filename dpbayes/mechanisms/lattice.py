@@ -13,6 +13,9 @@ from dpbayes.laws import lattice_noise
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import LatticeLaw, listed_law
 from dpbayes.laws.projection import PROJECTIONS
+from dpbayes.mechanisms.geometric import TruncatedGeometric
+
+_LISTED_IN_FULL = 50_000
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class SumZeroLattice:
         0.0851
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
+        if x.size == 2 and x.sum() <= _LISTED_IN_FULL:
+            return TruncatedGeometric(self.epsilon).law(x, alpha)
         listed = listed_law(alpha, x, float(self.epsilon), self.projection)
         if listed is not None:
             return listed

@@ -74,9 +74,10 @@ def test_projection_is_a_nearest_histogram(row, how):
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 5.0])
 @pytest.mark.parametrize("counts", [(0, 7), (3, 9), (6, 6)])
 def test_two_categories_give_the_truncated_geometric(epsilon, counts):
-    ours = SumZeroLattice(epsilon).law(counts, [1, 2])
+    ours = listed_law(np.array([1.0, 2.0]), np.array(counts), epsilon, "l2")
     other = TruncatedGeometric(epsilon).law(counts, [1, 2])
     np.testing.assert_allclose(ours.probabilities, other.probabilities, rtol=1e-12)
+    assert SumZeroLattice(epsilon).law(counts, [1, 2]).mass_outside == 0.0
 
 
 def brute_force(counts, epsilon, how):
