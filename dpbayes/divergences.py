@@ -181,9 +181,12 @@ def hellinger_published(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     totals = np.broadcast_to(first.sum(axis=-1), step.shape[:-1])
     if np.any(totals <= 1.0) or np.any(totals + step.sum(axis=-1) <= 1.0):
         raise ValueError("the published metric needs a parameter total above 1")
-    equal = np.abs(step.sum(axis=-1)) <= 1e-9 * totals
-    stable = affinity_by_step(first, step).sum(axis=-1) / np.log(totals)
-    log_bc = np.where(equal, stable, _slipped_log_affinity(first, second))
+    log_bc = affinity_by_step(first, step).sum(axis=-1) / np.log(totals)
+    unequal = np.abs(step.sum(axis=-1)) > 1e-9 * totals
+    if np.any(unequal):
+        a_rows, b_rows = np.broadcast_arrays(first, second)
+        log_bc = np.array(log_bc)
+        log_bc[unequal] = _slipped_log_affinity(a_rows[unequal], b_rows[unequal])
     return np.asarray(np.sqrt(np.clip(-np.expm1(log_bc), 0.0, 1.0)))
 
 

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import label_ends
-from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels, style
+from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels, plain_decades, style
 
 KINDS = ("line", "simulated", "reading")
 NOTES: Mapping[str, str] = {
@@ -84,6 +84,8 @@ def lines(
             _draw(axes, curve, styles[curve.label], bare)
         axes.margins(x=0.02)
         axes.set_ylim(*(ylim if ylim is not None else (0.0 if yscale == "linear" else None, None)))
+        if yscale == "log":
+            plain_decades(axes)
         _label(axes, panel, styles, 0.75 * tall / len(panels))
     rows[-1][0].set_xlabel(xlabel)
     _explain(figure, panels, notes)

@@ -13,6 +13,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
@@ -69,6 +70,15 @@ def new_panels(
         figure = Figure(figsize=(width, height), layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False, **sharing)
     return figure, [list(row) for row in panels]
+
+
+def plain_decades(axes: Axes) -> None:
+    """Label a logarithmic axis of less than three decades at 1, 2 and 5, in plain decimals."""
+    low, high = axes.get_ylim()
+    if 0.0 < low < high < 1000.0 * low and low > 1e-4 and high < 1e5:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def svg_bytes(figure: Figure, salt: str) -> bytes:
