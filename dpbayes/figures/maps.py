@@ -57,7 +57,13 @@ def maps(
         one.set(title=panel.title, xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
     for empty in grid[len(panels) :]:
         empty.set_axis_off()
-    figure.legend(handles=_handles(labels, panels), loc="outside lower left", ncols=4, fontsize=10)
+    figure.legend(
+        handles=_handles(labels, panels),
+        loc="outside lower left",
+        ncols=4,
+        fontsize=10,
+        frameon=False,
+    )
     return figure, _describe(xlabel, ylabel, x, y, labels, panels)
 
 
