@@ -21,6 +21,7 @@ from dpbayes.mechanisms.exponential import (
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.laplace import LaplaceMechanism
 from dpbayes.mechanisms.lattice import SumZeroLattice
+from dpbayes.mechanisms.parameter_laplace import ParameterLaplace
 from dpbayes.mechanisms.permute_and_flip import PermuteAndFlip
 from dpbayes.mechanisms.protocol import Mechanism
 
@@ -100,6 +101,15 @@ def _(mechanism: SumZeroLattice, k: int) -> Guarantee:
         float(mechanism.epsilon),
         "a replaced record changes the counts by 2 in l1, the noise falls by "
         f"e^-{mechanism.epsilon / 2:.6g} for each unit of l1, the projection is post-processing",
+    )
+
+
+@guarantee.register
+def _(mechanism: ParameterLaplace, k: int) -> Guarantee:
+    return Guarantee(
+        float(mechanism.epsilon),
+        "a replaced record changes the parameters by 2 in l1, the noise is continuous Laplace of "
+        f"scale {2 / mechanism.epsilon:.6g}, cutting to the range is post-processing",
     )
 
 

@@ -72,7 +72,7 @@ def test_what_cannot_be_computed_is_said(capsys):
         (["--counts", "5,6", "--prior", "1,x"], "--prior must be numbers"),
         (["--counts", "5,6", "--prior", "1,0"], "prior must be positive"),
         (["--counts", "5,6", "--mechanism", "draft-laplace"], "must have a proved guarantee"),
-        (["--counts", "5,6", "--mechanism", "parameter-laplace"], "must have a proved guarantee"),
+        (["--counts", "5,6", "--mechanism", "parameter-laplace"], "must have an exact sampler"),
         (["--counts", "5,6,7", "--mechanism", "geometric"], "must have a proved guarantee"),
         (["--counts", "5,6", "-o", "projection=l9"], "projection must be one of"),
         (["--counts", "5,6", "-o", "colour=red"], "no option 'colour'"),

@@ -118,7 +118,7 @@ def test_unknown_mechanisms_have_no_sampler_and_no_guarantee():
     with pytest.raises(ValueError, match="no proof is recorded for the mechanism homemade"):
         release(Homemade(), [5, 6], [1, 1])
     with pytest.raises(ValueError, match="exact sampler, got parameter-laplace"):
-        release(dp.mechanism("parameter-laplace", 1.0), [5, 6], [1, 1], without_guarantee=True)
+        release(dp.mechanism("parameter-laplace", 1.0), [5, 6], [1, 1])
 
 
 def test_ladder_of_enclosures_against_the_law():
