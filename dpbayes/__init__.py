@@ -4,6 +4,7 @@ The modules in the order of the work, counts and prior first:
 
 posteriors     prior and counts give a posterior; the candidate set R
 divergences    Hellinger distance that keeps its digits, and the published variant
+other_divergences  total variation, Kullback-Leibler and others, as score and as yardstick
 sensitivity    local, global and smooth sensitivity, each with its witness
 laws           exact output distributions
 mechanisms     the papers' mechanisms and the references beside them

@@ -95,8 +95,10 @@ def mechanism(name: str, epsilon: float, **options: Any) -> Mechanism:
     Names: lapMech, ilapMech, draft-laplace, parameter-laplace, geometric, lattice, expMech,
     expMech-local, expMech-smooth, expMech-delta, permute-and-flip, optimal. Options are the
     mechanism's own: `sensitivity`, `rounding` (Laplace family), `metric`, `divisor`, `gamma`,
-    `delta`, `distance`, `failure_term` (exponential family). Raises ValueError for an unknown
-    name, TypeError for an unknown option; each error lists what is allowed. Book: `mechanisms`.
+    `delta`, `distance`, `failure_term` (exponential family), `projection` (lattice), `objective`
+    (optimal); permute-and-flip has `sensitivity` "global" or "smooth", `gamma` and `metric`. Raises
+    ValueError for an unknown name, TypeError for an unknown option; each error lists what is
+    allowed. Book: `mechanisms`.
 
     >>> round(mechanism("geometric", epsilon=1.0).law([150, 150], [1, 1]).mean_distance(), 4)
     0.0346
