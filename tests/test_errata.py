@@ -65,7 +65,7 @@ def test_errata_number_of_candidates() -> None:
         assert comb(n + 1, 2) != len(dp.compositions(n, 3)) == comb(n + 2, 2)
 
 
-def test_errata_smooth_sensitivity_needs_all_data_sets() -> None:
+def test_errata_smooth_sensitivity() -> None:
     n, gamma = 60, 0.02
     local = profile(n, [1, 1])
     padded = np.concatenate(([0.0], local, [0.0])) * np.exp(-gamma)

@@ -72,7 +72,8 @@ class Claims(ClaimsDirective):
             keys = [e.key for e in claim.evidence if e.notebook == notebook]
             listed = ", ".join(f"`{key}`" for key in keys)
             links.append(f"{{doc}}`/results/{notebook}` ({listed})")
-        return f"Evidence: {'; '.join(links)}. Test: `{claim.test.rpartition('::')[2]}`."
+        words = claim.test.rpartition("::test_")[2].replace("_", " ")
+        return f"Evidence: {'; '.join(links)}. Test: *{words}*."
 
 
 class ClaimsSummary(ClaimsDirective):
