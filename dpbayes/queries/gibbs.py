@@ -62,8 +62,7 @@ def posterior_draws(
         raise ValueError(f"y must have shape ({b.size},) or (batch, {b.size}), got {answers.shape}")
     blue(matrix, b, wanted).require()
     basis = _basis(matrix)
-    scaled = matrix @ basis.T / b[:, None]
-    direction = basis @ wanted
+    scaled, direction = matrix @ basis.T / b[:, None], basis @ wanted
     data = np.atleast_2d(answers) / b
     theta = np.empty((steps, data.shape[0]))
     mean = np.zeros(data.shape[0])

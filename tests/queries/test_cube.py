@@ -1,5 +1,7 @@
 """Cubes counted by DuckDB against counts in numpy, and query texts against boolean arrays."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -188,3 +190,14 @@ def test_bins_are_part_of_a_cube_s_identity() -> None:
     other = queries.Cube((queries.Bins("a", (0, 1, 3)),), [1, 2])
     assert one.content() != other.content()
     assert one.content() == queries.Cube(one.attributes, [1, 2]).content()
+
+
+def test_duckdb_is_imported_only_to_count_and_missed_in_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    code = "import sys, dpbayes.queries; print({'duckdb', 'matplotlib'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "set()"
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(ImportError, match=r"install dpbayes\[queries\]"):
+        queries.build_cube("people.csv", (AGE,))
