@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,6 +57,11 @@ def search(
         n = int(generator.integers(2, most + 1))
         trials += _climb(generator, n, steps, distance)
     return trials
+
+
+def worst(trials: Sequence[Trial]) -> Trial:
+    """Return the trial that comes closest to breaking the promise, or breaks it most."""
+    return max(trials, key=_height)
 
 
 def _climb(rng: np.random.Generator, n: int, steps: int, distance: str) -> list[Trial]:

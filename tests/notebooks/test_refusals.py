@@ -1,0 +1,61 @@
+"""Notebooks on documents A, B and C refuse settings for which their figures make no sense."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpbayes as dp
+from dpbayes.notebooks.parameters import chosen, declared, load
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+PATHS = sorted(
+    [path for letter in "abc" for path in (NOTEBOOKS / "accuracy").glob(f"{letter}-*.ipynb")]
+    + [NOTEBOOKS / "limits" / f"{name}.ipynb" for name in (
+        "axial-symmetry", "dilation-lemma", "large-n", "large-n-three", "sliding-lemma",
+        "theorem-a", "theorem-a-search")]
+)  # fmt: skip
+SENSELESS: dict[str, list[Any]] = {
+    "epsilon": [0.0, -1.0],
+    "epsilons": [[0.8, 0.0]],
+    "delta": [0.0, 1.0, -0.1],
+    "n": [-5, 0],
+    "k": [1],
+    "sizes": [[-3], [0]],
+    "runs": [1],
+    "share": [1.5, -0.1],
+    "categories": [[1]],
+    "counts": [[-1, 2]],
+    "data": [[-1, 2]],
+    "priors": [[0]],
+    "largest": [0],
+    "columns": [1],
+    "seed": [-1],
+}
+
+
+def cases() -> list[tuple[str, str, Any]]:
+    found = []
+    for path in PATHS:
+        name = path.relative_to(NOTEBOOKS).with_suffix("").as_posix()
+        known = declared(load(path))
+        found += [(name, key, bad) for key in known for bad in SENSELESS.get(key, [])]
+    return found
+
+
+@pytest.mark.parametrize(("name", "key", "bad"), cases())
+def test_senseless_values_are_refused_before_anything_runs(name: str, key: str, bad: Any) -> None:
+    known = declared(load(NOTEBOOKS / f"{name}.ipynb"))
+    if known[key].type.startswith("list[float]"):
+        bad = [float(value) for value in bad]
+    with pytest.raises(ValueError, match=f"{key} must be"):
+        chosen(name, known, {key: bad})
+
+
+def test_one_category_is_refused_with_a_reason() -> None:
+    with pytest.raises(ValueError, match="at least 2 counts"):
+        dp.mechanism("expMech-delta", 0.8).law([5], [1.0])
+    with pytest.raises(ValueError, match="delta must lie strictly between 0 and 1"):
+        dp.mechanism("expMech-delta", 0.8, delta=1.0)
