@@ -39,7 +39,9 @@ def _stirling_rest(z: NDArray[np.float64]) -> NDArray[np.float64]:
     return total * inverse
 
 
-def _psi_large(m: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.float64]:
+def _psi_large(
+    m: NDArray[np.float64], d: NDArray[np.float64], low: NDArray[np.float64]
+) -> NDArray[np.float64]:
     # Stirling's main terms cancel by hand: what is left is -(d^2/m)/2 to leading order and the
     # floating-point subtraction below loses a factor of three at most.
     u = d / m
@@ -49,24 +51,27 @@ def _psi_large(m: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.flo
     half_log = np.arctanh(safe)
     if not np.all(near):
         far = ~near
-        low, high = m[far] - d[far], m[far] + d[far]
-        log_ratio[far] = np.log(low / m[far]) + np.log(high / m[far])
-        half_log[far] = 0.5 * np.log(high / low)
+        high = m[far] + d[far]
+        log_ratio[far] = np.log(low[far] / m[far]) + np.log(high / m[far])
+        half_log[far] = 0.5 * np.log(high / low[far])
     main = -0.5 * ((m - 0.5) * log_ratio + 2.0 * d * half_log)
-    rest = _stirling_rest(m) - 0.5 * (_stirling_rest(m - d) + _stirling_rest(m + d))
+    rest = _stirling_rest(m) - 0.5 * (_stirling_rest(low) + _stirling_rest(m + d))
     return np.asarray(main + rest)
 
 
-def _psi_small(m: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.float64]:
+def _psi_small(
+    m: NDArray[np.float64], d: NDArray[np.float64], low: NDArray[np.float64]
+) -> NDArray[np.float64]:
     # Gamma(z + 1) = z Gamma(z) gives psi(a, b) = psi(a+1, b+1) + ln(ab/m^2)/2: all terms are
-    # negative, so walking up to Stirling's range cancels nothing.
-    total = _psi_large(m + _SERIES_FROM, d)
+    # negative, so walking up to Stirling's range cancels nothing. The smaller parameter enters as
+    # it is: m - d would have lost the digits of a tiny one.
+    total = _psi_large(m + _SERIES_FROM, d, low + _SERIES_FROM)
     for i in range(_SERIES_FROM):
         u = d / (m + i)
         near = u < 0.7
-        low = np.where(near, 1.0, (m + i - d) / (m + i))
         safe = np.where(near, u, 0.0)
-        total += 0.5 * np.where(near, np.log1p(-safe * safe), np.log(low) + np.log1p(u))
+        share = np.where(near, 1.0, (low + i) / (m + i))
+        total += 0.5 * np.where(near, np.log1p(-safe * safe), np.log(share) + np.log1p(u))
     return total
 
 
@@ -84,14 +89,15 @@ def affinity_by_step(a: ArrayLike, step: ArrayLike) -> NDArray[np.float64]:
     start, move = np.atleast_1d(start), np.atleast_1d(move)
     d = np.abs(move) * 0.5
     m = start + move * 0.5
-    small = np.minimum(start, start + move) < _SERIES_FROM
+    low = np.minimum(start, start + move)
+    small = low < _SERIES_FROM
     if not small.any():
-        return _psi_large(m, d).reshape(shape)
+        return _psi_large(m, d, low).reshape(shape)
     if small.all():
-        return _psi_small(m, d).reshape(shape)
+        return _psi_small(m, d, low).reshape(shape)
     result = np.empty(start.shape)
-    result[~small] = _psi_large(m[~small], d[~small])
-    result[small] = _psi_small(m[small], d[small])
+    result[~small] = _psi_large(m[~small], d[~small], low[~small])
+    result[small] = _psi_small(m[small], d[small], low[small])
     return result.reshape(shape)
 
 
