@@ -8,7 +8,7 @@ from typing import Any
 
 import dpbayes as dp
 from dpbayes.cli import Refused
-from dpbayes.commands.audit import number, option
+from dpbayes.commands.described import add_options, chosen_mechanism, numbers
 from dpbayes.mechanisms import REGISTRY
 
 LEVEL = 0.95
@@ -24,15 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mechanism", default="lattice", choices=sorted(REGISTRY), help="default: lattice"
     )
     parser.add_argument("--epsilon", type=float, required=True, help="privacy parameter")
-    parser.add_argument(
-        "-o",
-        "--option",
-        dest="options",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an option of the mechanism, such as projection=l1; may be repeated",
-    )
+    add_options(parser)
     parser.add_argument(
         "--without-guarantee",
         action="store_true",
@@ -46,9 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     counts = whole_numbers(arguments.counts)
     prior = [1.0] * len(counts)
     if arguments.prior is not None:
-        prior = [number("--prior", word) for word in arguments.prior.split(",")]
-    options = dict(option(words) for words in arguments.options)
-    mechanism = dp.mechanism(arguments.mechanism, epsilon=arguments.epsilon, **options)
+        prior = numbers("--prior", arguments.prior)
+    mechanism = chosen_mechanism(arguments)
     try:
         private = dp.release(
             mechanism, counts, prior, without_guarantee=arguments.without_guarantee

@@ -1,0 +1,51 @@
+"""A mechanism described on the command line: its options and the numbers that go with it."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+
+import dpbayes as dp
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of a mechanism."""
+    parser.add_argument(
+        "-o",
+        "--option",
+        dest="options",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the mechanism, such as gamma=0.3; may be repeated",
+    )
+
+
+def chosen_mechanism(arguments: argparse.Namespace) -> dp.Mechanism:
+    """Return the mechanism that `mechanism`, `epsilon` and the options describe."""
+    options = dict(option(words) for words in arguments.options)
+    return dp.mechanism(arguments.mechanism, epsilon=arguments.epsilon, **options)
+
+
+def numbers(name: str, text: str) -> list[float]:
+    """Return the numbers of a list separated by commas."""
+    return [number(name, word) for word in text.split(",")]
+
+
+def number(name: str, word: str) -> float:
+    """Return the number a word stands for, or refuse it by name."""
+    try:
+        return float(word)
+    except ValueError as error:
+        raise ValueError(f"{name} must be numbers separated by commas, got {word!r}") from error
+
+
+def option(words: str) -> tuple[str, object]:
+    """Return an option's name and value; what is no number is taken as a word."""
+    name, equals, text = words.partition("=")
+    if not equals:
+        raise ValueError(f"an option is given as name=value, got {words!r}")
+    try:
+        return name, ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return name, text
