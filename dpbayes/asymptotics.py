@@ -233,7 +233,7 @@ def smooth_from(
     def near(n: int) -> bool:
         return mechanism.sensitivity(split(n, proportions), prior).records_away <= 1
 
-    grid = [n for n in (4 * 2**i for i in range(60)) if n < largest] + [largest]
+    grid = [n for n in (4 << i for i in range(60)) if n < largest] + [largest]
     far = [n for n in grid if not near(n)]
     if not far:
         return grid[0]

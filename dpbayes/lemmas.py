@@ -75,7 +75,7 @@ def score_law(mechanism: ExponentialMechanism, counts: ArrayLike, prior: ArrayLi
     if not isinstance(calibration, DeltaCalibration):
         raise TypeError(f"mechanism must be expMech-delta, got {mechanism.name!r}")
     x, alpha = _validate.counts_and_prior(counts, prior)
-    law = mechanism.law(x, alpha)
+    law = mechanism.enumerated(x, alpha)
     distances, probabilities = law.distance_distribution()
     at = np.searchsorted(distances, np.asarray(law.distances) - _SAME)
     outputs = np.bincount(np.minimum(at, distances.size - 1), minlength=distances.size)

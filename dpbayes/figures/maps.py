@@ -104,9 +104,10 @@ def _draw(
     colours = ListedColormap(list(PALETTE))
     axes.pcolormesh(xe, ye, index, cmap=colours, vmin=-0.5, vmax=len(PALETTE) - 0.5, alpha=0.75)
     for i, j in np.ndindex(index.shape):
-        corner, size = (xe[j], ye[i]), (xe[j + 1] - xe[j], ye[i + 1] - ye[i])
-        pattern = {"hatch": HATCHES[index[i, j]], "edgecolor": "0.2", "linewidth": 0.0}
-        axes.add_patch(Rectangle(corner, *size, fill=False, **pattern))
+        left, bottom = float(xe[j]), float(ye[i])
+        cell = Rectangle((left, bottom), float(xe[j + 1]) - left, float(ye[i + 1]) - bottom)
+        cell.set(fill=False, hatch=HATCHES[index[i, j]], edgecolor="0.2", linewidth=0.0)
+        axes.add_patch(cell)
     axes.grid(False)
 
 
