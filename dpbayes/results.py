@@ -80,8 +80,8 @@ class Record:
     numbers: dict[str, int | float] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
 
-    def number(self, name: str, value: float) -> float:
-        """Keep one finite number for the pages to quote, and return it."""
+    def number(self, name: str, value: float) -> None:
+        """Keep one finite number for the pages to quote."""
         _check_name("name", name, self.numbers)
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise TypeError(f"value must be a real number, got {value!r} for {name!r}")
@@ -90,7 +90,6 @@ class Record:
         plain = int(value) if isinstance(value, numbers.Integral) else float(value)
         self.numbers[name] = plain
         self._write("numbers.json", _json(self.numbers))
-        return plain
 
     def table(self, name: str, columns: Mapping[str, Sequence[Any]]) -> ShownTable:
         """Write columns of equal length as ``<name>.csv``, numbers with all their digits."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures.theme import WIDTH, new_axes
-
-_COLORS = "cividis"
 
 
 def score_grid(
@@ -29,25 +27,17 @@ def score_grid(
         )
     if not np.all(np.isfinite(table)) or np.any(table <= 0.0):
         raise ValueError("ratios must be positive and finite")
-    height = 1.9 + 0.38 * len(scores)
-    figure, axes = new_axes("yardstick", "score", WIDTH, height)
-    axes.grid(visible=False)
-    axes.imshow(np.log(table), cmap=_COLORS, aspect="auto")
-    axes.set_xticks(range(len(yardsticks)), yardsticks, rotation=40, ha="right")
-    axes.set_yticks(range(len(scores)), scores)
-    _write(axes, table)
+    import seaborn  # its start-up time is paid only where a grid is drawn
+
+    figure, axes = new_axes("yardstick", "score", WIDTH, 1.9 + 0.38 * len(scores))
+    look = {"cmap": "crest", "norm": LogNorm(), "linewidths": 0.6, "cbar": False}
+    labels = {"xticklabels": list(yardsticks), "yticklabels": list(scores)}
+    seaborn.heatmap(table, ax=axes, annot=True, fmt=".2f", annot_kws={"size": 9}, **labels, **look)
+    axes.set(xlabel="yardstick", ylabel="score")
+    axes.set_xticks(axes.get_xticks(), yardsticks, rotation=40, ha="right")
+    for text, value in zip(axes.texts, table.ravel(), strict=True):
+        text.set_fontweight("bold" if value == 1.0 else "normal")
     return figure, _describe(yardsticks, scores, table)
-
-
-def _write(axes: Axes, table: NDArray[np.float64]) -> None:
-    logs = np.log(table)
-    middle = 0.5 * (logs.min() + logs.max())
-    for (i, j), value in np.ndenumerate(table):
-        color = "black" if logs[i, j] > middle else "white"
-        weight = "bold" if value == 1.0 else "normal"
-        axes.text(
-            j, i, f"{value:.2f}", color=color, weight=weight, ha="center", va="center", fontsize=9
-        )
 
 
 def _describe(yardsticks: Sequence[str], scores: Sequence[str], table: NDArray[np.float64]) -> str:
