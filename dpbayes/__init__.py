@@ -2,18 +2,31 @@
 
 The modules in the order of the work, counts and prior first:
 
-posteriors     prior and counts give a posterior; the candidate set R
-divergences    Hellinger distance that keeps its digits, and the published variant
+posteriors         prior and counts give a posterior; the candidate set R
+divergences        Hellinger distance that keeps its digits, and the published variant
 other_divergences  total variation, Kullback-Leibler and others, as score and as yardstick
-sensitivity    local, global and smooth sensitivity, each with its witness
-laws           exact output distributions
-mechanisms     the papers' mechanisms and the references beside them
-accuracy       step probabilities, exact mean distances, crossovers
-audit          actual epsilon, delta(epsilon), calibration
-queries        inference from private answers to linear queries
-release        releases of real data from the operating system's randomness
-figures        arrays in, figure and alternative text out
-results        numbers, tables and figures leave a notebook here
+sensitivity        local, global and smooth sensitivity, each with its witness
+laws               exact output distributions
+mechanisms         the papers' mechanisms and the references beside them
+scores             how scores and smooth sensitivities change with one record
+accuracy           step probabilities, exact mean distances, crossovers
+closed_forms       the closed forms of D's tables, as printed and corrected
+growth             mean error as the data grow: simulated, and read off
+nearby             the share of releases within a distance of the truth
+comparison         who wins where, over sizes, shares and priors
+asymptotics        what every mechanism tends to as the data grow
+audit              actual epsilon, delta(epsilon), calibration
+lemmas             the lemmas behind A's Theorem 4.1, checked score by score
+search             a search for settings that break the theorem's promise
+scale              what an exact law without enumeration costs
+queries            inference from private answers to linear queries
+release            releases of real data from the operating system's randomness
+datasets           real counts shipped with the package
+readings           points read off the published figures
+figures            arrays in, figure and alternative text out
+results            numbers, tables and figures leave a notebook here
+notebooks          notebooks with checked parameters, run through papermill
+commands           the command line, one module a command
 """
 
 from __future__ import annotations

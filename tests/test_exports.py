@@ -34,3 +34,11 @@ def test_importing_the_package_loads_no_numerics():
     code = f"import sys, dpbayes; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_every_module_has_its_line_in_the_list():
+    listed = {line.split()[0] for line in (dp.__doc__ or "").splitlines()[4:] if line.strip()}
+    folder = Path(dp.__file__).parent
+    public = {path.stem for path in folder.glob("[!_]*.py")} - {"cli"}
+    public |= {path.parent.name for path in folder.glob("[!_]*/__init__.py")}
+    assert listed == public
