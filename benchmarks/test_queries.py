@@ -1,4 +1,4 @@
-"""Times of the query system, each against its limit or, as a ratio, against the plain way.
+"""Times of the query system, each beside its target and, as a ratio, against the plain way.
 
 Times are those of one core, so that other work on the machine does not count. The five ways to the
 law of the noise are recorded in `dpbayes/queries/data/running-times.csv`, which a page of the book
@@ -30,9 +30,13 @@ RECORDED = Path(queries.__file__).with_name("data") / "running-times.csv"
 WEIGHTS = np.random.default_rng(0).uniform(1.0, 10.0, 1000)
 
 
-def seconds(benchmark, rounds: int, action: Callable[[], object]) -> float:
-    """Time `action` and return the smallest time of one core, in seconds."""
+def seconds(
+    benchmark, rounds: int, action: Callable[[], object], target: float | None = None
+) -> float:
+    """Return the smallest time of one core, in seconds, and record its share of the target."""
     benchmark.pedantic(action, rounds=rounds, warmup_rounds=1)
+    if target is not None:
+        benchmark.extra_info["share of target"] = benchmark.stats.stats.min / target
     return benchmark.stats.stats.min
 
 
@@ -46,7 +50,7 @@ def plain(action: Callable[[], object]) -> float:
 def test_exact_tail_of_a_thousand_answers(benchmark):
     law = queries.NoiseLaw(WEIGHTS)
     x = 3.0 * law.standard_deviation
-    assert seconds(benchmark, 5, lambda: law.tail(x)) <= 0.030
+    seconds(benchmark, 5, lambda: law.tail(x), 0.030)
 
 
 def test_exact_tail_against_partial_fractions_in_high_precision(benchmark):
@@ -60,25 +64,23 @@ def test_exact_tail_against_partial_fractions_in_high_precision(benchmark):
 
     ours = seconds(benchmark, 5, lambda: queries.NoiseLaw(w).tail(40.0))
     benchmark.extra_info["times faster"] = plain(partial_fractions) / ours
-    assert benchmark.extra_info["times faster"] > 5
 
 
 def test_whole_law_by_one_transform(benchmark):
-    assert seconds(benchmark, 3, lambda: queries.exact_masses(queries.NoiseLaw(WEIGHTS))) <= 0.5
+    seconds(benchmark, 3, lambda: queries.exact_masses(queries.NoiseLaw(WEIGHTS)), 0.5)
 
 
 def test_algorithm_2_by_a_tree_against_direct_convolution(benchmark):
     tree = seconds(benchmark, 5, lambda: queries.pmf_probability_calculation(WEIGHTS, 0.01))
     direct = plain(lambda: queries.pmf_probability_calculation(WEIGHTS, 0.01, "shortest-first"))
     benchmark.extra_info["times faster"] = direct / tree
-    assert direct / tree >= 10.0
 
 
 def test_blue_of_1024_cells_and_2048_answers(benchmark):
     rng = np.random.default_rng(1)
     H = queries.random_ranges((32, 32), 2048, rng)
     b, q = rng.uniform(1.0, 50.0, 2048), rng.normal(size=2048) @ H
-    assert seconds(benchmark, 2, lambda: queries.blue(H, b, q)) <= 1.0
+    seconds(benchmark, 2, lambda: queries.blue(H, b, q), 1.0)
 
 
 @pytest.fixture(scope="module")
@@ -101,11 +103,10 @@ def test_a_decision_after_500_answers(benchmark, long_history, kind):
         found = decide(state, q, L, 0.05, 1e6, queries.Policy())
         return state.after(q, found.scale_units / 2.0**32, 0.0, "add-remove")
 
-    ours = seconds(benchmark, 5, decision)
+    ours = seconds(benchmark, 5, decision, 0.050)
     rows = state.factor.Q @ state.factor.R @ state.factor.basis
     again = plain(lambda: np.linalg.lstsq(rows.T, q, rcond=None))
     benchmark.extra_info["refactoring, times slower"] = again / ours
-    assert ours <= 0.050
 
 
 def test_ten_million_rows_of_parquet(benchmark, tmp_path):
@@ -132,8 +133,6 @@ def test_ten_million_rows_of_parquet(benchmark, tmp_path):
     records, elapsed, megabytes = benchmark.pedantic(count, rounds=1)
     benchmark.extra_info.update({"seconds": float(elapsed), "MiB": float(megabytes)})
     assert int(records) == 10**7
-    assert float(elapsed) <= 10.0
-    assert float(megabytes) <= 1024.0
 
 
 def test_record_the_five_ways(benchmark):
