@@ -9,7 +9,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from dpbayes.figures.theme import WIDTH, new_axes
+from dpbayes.figures.theme import PALETTE, WIDTH, new_axes
 
 
 def score_grid(
@@ -30,9 +30,12 @@ def score_grid(
     import seaborn  # its start-up time is paid only where a grid is drawn
 
     figure, axes = new_axes("yardstick", "score", WIDTH, 1.9 + 0.38 * len(scores))
-    look = {"cmap": "crest", "norm": LogNorm(), "linewidths": 0.6, "cbar": False}
+    colours = seaborn.light_palette(PALETTE[0], as_cmap=True)
+    # The scale ends above the largest ratio: every cell stays light enough for dark numbers.
+    look = {"cmap": colours, "norm": LogNorm(vmax=4.0 * table.max()), "linewidths": 0.6}
+    numbers = {"annot": True, "fmt": ".2f", "annot_kws": {"size": 9, "color": "0.1"}}
     labels = {"xticklabels": list(yardsticks), "yticklabels": list(scores)}
-    seaborn.heatmap(table, ax=axes, annot=True, fmt=".2f", annot_kws={"size": 9}, **labels, **look)
+    seaborn.heatmap(table, ax=axes, cbar=False, **numbers, **labels, **look)
     axes.set(xlabel="yardstick", ylabel="score")
     axes.set_xticks(axes.get_xticks(), yardsticks, rotation=40, ha="right")
     for text, value in zip(axes.texts, table.ravel(), strict=True):
