@@ -21,8 +21,8 @@ import pytest
 
 from dpbayes import queries
 from dpbayes.queries.decision import decide, empty_state
-from dpbayes.queries.experiments import running_times
 from dpbayes.queries.grid import on_grid
+from dpbayes.study.query_experiments import running_times
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 

@@ -9,8 +9,8 @@ import pytest
 
 import dpbayes as dp
 from dpbayes import datasets
-from dpbayes.release import noise_aware, samplers
-from dpbayes.release.bits import SystemBits
+from dpbayes.releasing import noise_aware, samplers
+from dpbayes.releasing.bits import SystemBits
 
 HEALTH = datasets.load("self-rated-health").counts
 ONES = np.ones(HEALTH.size)

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.scale import series_law, uneven
+from dpbayes.study.cost_of_series import series_law, uneven
 
 TABLE = Path(__file__).parents[1] / "book" / "scale" / "timings.csv"
 COLUMNS = (

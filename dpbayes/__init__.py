@@ -2,37 +2,26 @@
 
 The modules in the order of the work, counts and prior first:
 
-posteriors         prior and counts give a posterior; the candidate set R
-divergences        Hellinger distance that keeps its digits, and the published variant
-other_divergences  total variation, Kullback-Leibler and others, as score and as yardstick
-sensitivity        local, global and smooth sensitivity, each with its witness
-laws               exact output distributions
-mechanisms         the papers' mechanisms and the references beside them
-scores             how scores and smooth sensitivities change with one record
-accuracy           step probabilities, exact mean distances, crossovers
-closed_forms       the closed forms of D's tables, as printed and corrected
-growth             mean error as the data grow: simulated, and read off
-nearby             the share of releases within a distance of the truth
-comparison         who wins where, over sizes, shares and priors
-asymptotics        what every mechanism tends to as the data grow
-audit              actual epsilon, delta(epsilon), calibration
-lemmas             the lemmas behind A's Theorem 4.1, checked score by score
-search             a search for settings that break the theorem's promise
-scale              what an exact law without enumeration costs
-queries            inference from private answers to linear queries
-release            releases of real data from the operating system's randomness
-datasets           real counts shipped with the package
-readings           points read off the published figures
-figures            arrays in, figure and alternative text out
-results            numbers, tables and figures leave a notebook here
-notebooks          notebooks with checked parameters, run through papermill
-commands           the command line, one module a command
+posteriors    prior and counts give a posterior; the candidate set R
+divergences   Hellinger distance that keeps its digits, and the published variant
+sensitivity   local, global and smooth sensitivity, each with its witness
+laws          exact output distributions
+mechanisms    the papers' mechanisms and the references beside them
+accuracy      step probabilities, exact mean distances, crossovers
+auditing      actual epsilon, delta(epsilon), calibration, composition
+releasing     releases of real data from the operating system's randomness
+queries       inference from private answers to linear queries
+datasets      real counts shipped with the package
+figures       arrays in, figure and alternative text out
+study         what only the pages need: experiments, lemmas, closed forms, broken mechanisms
+press         notebooks run with checked parameters; their results recorded, and set on pages
+commands      the command line, one module a command
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpbayes.accuracy import Crossover as Crossover
@@ -42,9 +31,9 @@ if TYPE_CHECKING:
     from dpbayes.accuracy import mean_distances as mean_distances
     from dpbayes.accuracy import simulate as simulate
     from dpbayes.accuracy import split as split
-    from dpbayes.audit import audit as audit
-    from dpbayes.audit import audit_pair as audit_pair
-    from dpbayes.audit import calibrate as calibrate
+    from dpbayes.auditing import audit as audit
+    from dpbayes.auditing import audit_pair as audit_pair
+    from dpbayes.auditing import calibrate as calibrate
     from dpbayes.divergences import hellinger as hellinger
     from dpbayes.divergences import hellinger_published as hellinger_published
     from dpbayes.divergences import log_affinity as log_affinity
@@ -57,10 +46,10 @@ if TYPE_CHECKING:
     from dpbayes.posteriors import neighbours as neighbours
     from dpbayes.posteriors import number_of_candidates as number_of_candidates
     from dpbayes.posteriors import posterior as posterior
-    from dpbayes.release import Guarantee as Guarantee
-    from dpbayes.release import NoiseAwarePosterior as NoiseAwarePosterior
-    from dpbayes.release import Release as Release
-    from dpbayes.release import release as release
+    from dpbayes.releasing import Guarantee as Guarantee
+    from dpbayes.releasing import NoiseAwarePosterior as NoiseAwarePosterior
+    from dpbayes.releasing import Release as Release
+    from dpbayes.releasing import release as release
     from dpbayes.sensitivity import Sensitivity as Sensitivity
     from dpbayes.sensitivity import global_sensitivity as global_sensitivity
     from dpbayes.sensitivity import local_sensitivity as local_sensitivity
@@ -80,11 +69,11 @@ _HOME = {
         "simulate",
         "split",
     ),
-    "audit": ("audit", "audit_pair", "calibrate"),
+    "auditing": ("audit", "audit_pair", "calibrate"),
     "divergences": ("hellinger", "hellinger_published", "log_affinity"),
     "mechanisms": ("REGISTRY", "Law", "Mechanism", "mechanism"),
     "posteriors": ("Posterior", "compositions", "neighbours", "number_of_candidates", "posterior"),
-    "release": ("Guarantee", "NoiseAwarePosterior", "Release", "release"),
+    "releasing": ("Guarantee", "NoiseAwarePosterior", "Release", "release"),
     "sensitivity": ("Sensitivity", "global_sensitivity", "local_sensitivity", "smooth_sensitivity"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
@@ -92,13 +81,13 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 __all__ = sorted(_MODULE_OF)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'dpbayes' has no attribute {name!r}")
-    value = getattr(import_module(f"dpbayes.{_MODULE_OF[name]}"), name)
+    value = getattr(_import_module(f"dpbayes.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULE_OF})
+    return [*__all__, "__version__"]

@@ -17,12 +17,12 @@ import pytest
 
 import dpbayes as dp
 from dpbayes import queries
-from dpbayes.asymptotics import predict
-from dpbayes.comparison import count_crossings, prior_crossings
-from dpbayes.lemmas import dilation, proved_guarantee, score_law, sliding
-from dpbayes.mechanisms.scored import ScoredExponential
-from dpbayes.other_divergences import divergence_table
-from dpbayes.search import search
+from dpbayes.study.asymptotics import predict
+from dpbayes.study.lemmas import dilation, proved_guarantee, score_law, sliding
+from dpbayes.study.other_divergences import divergence_table
+from dpbayes.study.other_scores import ScoredExponential
+from dpbayes.study.theorem_search import search
+from dpbayes.study.winners import count_crossings, prior_crossings
 from dpclaims.ledger import Claim, check_evidence, counted, read_claims
 
 ROOT = Path(__file__).parents[1]

@@ -13,8 +13,8 @@ from scipy.special import beta as beta_function
 from scipy.special import gamma as gamma_function
 
 import dpbayes as dp
-from dpbayes.lemmas import score_law
 from dpbayes.sensitivity import profile
+from dpbayes.study.lemmas import score_law
 
 ERRATA = Path(__file__).parents[1] / "book" / "claims" / "errata.md"
 

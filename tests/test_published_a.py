@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dpbayes as dp
-from dpbayes.readings import published
+from dpbayes.study.readings import published
 
 TENTH = [0.1, 0.9]
 SLIPPED = {"distance": "l1", "metric": "published"}

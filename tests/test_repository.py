@@ -24,10 +24,9 @@ PACKAGE = ROOT / "dpbayes"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Each may import what stands before it.
 ORDER = (
-    "_validate", "datasets", "posteriors", "divergences", "other_divergences", "sensitivity",
-    "scores", "laws", "mechanisms", "accuracy", "closed_forms", "comparison", "asymptotics",
-    "lemmas", "readings", "growth", "nearby", "scale", "audit", "search", "release", "queries",
-    "figures", "results", "notebooks", "cli", "commands", "__main__",
+    "_validate", "datasets", "posteriors", "divergences", "sensitivity", "laws", "mechanisms",
+    "accuracy", "auditing", "releasing", "queries", "figures", "study", "press", "cli", "commands",
+    "__main__",
 )  # fmt: skip
 PLOTTING = {"matplotlib", "seaborn", "mpl_toolkits"}
 RUN_TIME = {"numpy", "scipy", "matplotlib", "seaborn"}
@@ -205,7 +204,7 @@ def test_nothing_but_the_run_time_libraries_is_imported_with_the_package() -> No
     optional = set().union(*EXTRAS.values())
     for path in sources():
         names = {name.split(".")[0] for name in at_import_time(ast.parse(path.read_text()))}
-        if home(path) in ("notebooks", "commands"):
+        if home(path) in ("press", "commands"):
             names -= EXTRAS["book"]
         assert not names & optional, f"{path} imports {names & optional} when it is imported"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 PARAMETERS = "n: int = 3  # records, at least 1\nlabel: str = 'a'  # a word"
 RECORD = (
-    "from dpbayes import results\n"
+    "from dpbayes.press import record as results\n"
     "record = results.record({name!r}, parameters={{'n': n}})\n"
     "record.number('double', 2 * n)\n"
     "record.table('squares', {{'i': list(range(n)), 'square': [i * i / 3 for i in range(n)]}})"

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from dpbayes.notebooks.parameters import declared, load, source_of
-from dpbayes.notebooks.places import all_notebooks, notebooks_folder
+from dpbayes.press.parameters import declared, load, source_of
+from dpbayes.press.places import all_notebooks, notebooks_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

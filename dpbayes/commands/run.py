@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from dpbayes.cli import Refused
-from dpbayes.notebooks.pages import publish
-from dpbayes.notebooks.parameters import Parameter, chosen_from_text, declared, load
-from dpbayes.notebooks.places import find_notebook
-from dpbayes.results import write_atomically
+from dpbayes.press.pages import publish
+from dpbayes.press.parameters import Parameter, chosen_from_text, declared, load
+from dpbayes.press.places import find_notebook
+from dpbayes.press.record import write_atomically
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,8 +55,8 @@ def rerun(
     output: Path,
 ) -> list[Path]:
     """Run a notebook and return the files published; after a failure ``output`` is as it was."""
-    from dpbayes.notebooks.execute import Job, NotebookFailure, execute
-    from dpbayes.notebooks.html import html_page
+    from dpbayes.press.execution import Job, NotebookFailure, execute
+    from dpbayes.press.html import html_page
 
     stage = output / f"{name}.{os.getpid()}.part"
     try:

@@ -23,9 +23,9 @@ from typing import Any
 
 from dpbayes import _validate
 from dpbayes.cli import Refused
-from dpbayes.notebooks.parameters import Parameter, chosen_from_text, declared, load
-from dpbayes.notebooks.places import find_notebook
-from dpbayes.results import write_atomically
+from dpbayes.press.parameters import Parameter, chosen_from_text, declared, load
+from dpbayes.press.places import find_notebook
+from dpbayes.press.record import write_atomically
 
 Runner = Callable[[Callable[["Point"], str], Sequence["Point"]], Iterable[str]]
 

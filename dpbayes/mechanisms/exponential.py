@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.divergences import METRICS, affinity_exponent, distance_from_log_affinity
 from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs, normalised
-from dpbayes.laws.series import SeriesLaw
-from dpbayes.laws.window import exponential_window
+from dpbayes.laws.series.law import SeriesLaw
+from dpbayes.laws.two_categories import exponential_window
 from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.sensitivity import (
     DISTANCES,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.product import ROUNDING, Marginal, ProductLaw, product_grid
+from dpbayes.laws.product.law import ROUNDING, Marginal, ProductLaw, product_grid
 
 ROUNDINGS = ("floor", "nearest")
 SIDES = ("two", "one")

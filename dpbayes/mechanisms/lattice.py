@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.laws import lattice_noise
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.lattice import LatticeLaw, listed_law
-from dpbayes.laws.projection import PROJECTIONS
+from dpbayes.laws.lattice import noise as lattice_noise
+from dpbayes.laws.lattice.law import LatticeLaw, listed_law
+from dpbayes.laws.lattice.projection import PROJECTIONS
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 
 _LISTED_IN_FULL = 50_000

@@ -7,8 +7,8 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.figures.sensitivity import Profile, score_change_map, sensitivity_profile
-from dpbayes.scores import score_changes
 from dpbayes.sensitivity import profile
+from dpbayes.study.score_changes import score_changes
 
 
 def test_the_profile_shows_local_below_global():

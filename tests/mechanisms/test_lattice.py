@@ -12,11 +12,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
-from dpbayes.laws import lattice_noise as noise
-from dpbayes.laws.binomial_series import square_root_series
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.lattice import LatticeLaw, listed_law
-from dpbayes.laws.projection import project
+from dpbayes.laws.lattice import noise
+from dpbayes.laws.lattice.law import LatticeLaw, listed_law
+from dpbayes.laws.lattice.projection import project
+from dpbayes.laws.square_root import square_root_series
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.lattice import SumZeroLattice
 from tests.strategies import histograms, small_cases

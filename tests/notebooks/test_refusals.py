@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import dpbayes as dp
-from dpbayes.notebooks.parameters import chosen, declared, load
+from dpbayes.press.parameters import chosen, declared, load
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 PATHS = sorted(

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dpbayes.notebooks.execute import EXECUTED, RESULTS, Job, execute
-from dpbayes.notebooks.pages import publish
-from dpbayes.notebooks.parameters import chosen, declared, load
+from dpbayes.press.execution import EXECUTED, RESULTS, Job, execute
+from dpbayes.press.pages import publish
+from dpbayes.press.parameters import chosen, declared, load
 from tests.notebooks.test_sources import EVERY, NOTEBOOKS, small_parameters
 
 EXAMPLE = "foundations/beta-posterior"

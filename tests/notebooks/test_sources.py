@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dpbayes.notebooks.parameters import chosen, declared, load, source_of
-from dpbayes.notebooks.places import all_notebooks
+from dpbayes.press.parameters import chosen, declared, load, source_of
+from dpbayes.press.places import all_notebooks
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = all_notebooks(ROOT / "notebooks")

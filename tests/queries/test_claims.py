@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpbayes import queries
-from dpbayes.queries.experiments import squared_error
+from dpbayes.study.query_experiments import squared_error
 
 EXAMPLE = queries.worked_example()
 BEST = queries.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.q)

@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
-from dpbayes.notebooks.pages import publish
+from dpbayes.press.pages import publish
 from dpbook.cache import Cache
 from dpbook.crew import run_all
 from dpbook.fingerprint import (

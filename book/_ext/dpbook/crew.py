@@ -86,7 +86,7 @@ class Crew:
 def start_worker(complaints: IO[str]) -> subprocess.Popen[str]:
     """Return a fresh process that waits for orders; a Ctrl-C on the terminal does not reach it."""
     return subprocess.Popen(
-        [sys.executable, "-m", "dpbayes.notebooks.worker"],
+        [sys.executable, "-m", "dpbayes.press.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=complaints,

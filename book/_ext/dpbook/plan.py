@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from dpbayes.notebooks.parameters import Parameter, chosen, declared, load
-from dpbayes.notebooks.places import all_notebooks
+from dpbayes.press.parameters import Parameter, chosen, declared, load
+from dpbayes.press.places import all_notebooks
 
 
 @dataclass(frozen=True)

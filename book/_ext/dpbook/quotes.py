@@ -9,7 +9,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
-from dpbayes.notebooks.quotes import quoted, split_quote
+from dpbayes.press.quotes import quoted, split_quote
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from sphinx import addnodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from dpbayes.notebooks.tables import TableDirective
+from dpbayes.press.tables import TableDirective
 from dpbook.quotes import result_file
 
 logger = logging.getLogger(__name__)

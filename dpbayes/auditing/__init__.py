@@ -1,0 +1,19 @@
+"""Actual privacy loss by complete enumeration, delta(epsilon), calibration and composition."""
+
+from __future__ import annotations
+
+from dpbayes.auditing.calibration import calibrate
+from dpbayes.auditing.exact import Audit, DeltaCurve, audit, audit_corners
+from dpbayes.auditing.losses import DeltaWitness, PairAudit, Witness, audit_pair
+
+__all__ = [
+    "Audit",
+    "DeltaCurve",
+    "DeltaWitness",
+    "PairAudit",
+    "Witness",
+    "audit",
+    "audit_corners",
+    "audit_pair",
+    "calibrate",
+]

@@ -1,0 +1,130 @@
+"""Exact calibration: the least noise whose audited privacy loss does not exceed the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes import _validate
+from dpbayes.auditing.exact import audit_rows, largest_loss
+from dpbayes.auditing.rows import (
+    Rows,
+    check_size,
+    checked,
+    exponential_rates,
+    exponential_rows,
+    mechanism_rows,
+    score_rows,
+)
+from dpbayes.mechanisms.exponential import DeltaCalibration, ExponentialMechanism
+from dpbayes.mechanisms.protocol import Mechanism
+
+_DOUBLINGS = 60
+_STEPS = 80
+_TOLERANCE = 1e-10
+
+
+def calibrate(
+    mechanism: Mechanism, n: int, prior: ArrayLike, epsilon: float, delta: float = 0.0
+) -> Any:
+    """Return the mechanism with the least noise that is (epsilon, delta)-DP on n records, audited.
+
+    The result is the same mechanism with another nominal `epsilon`, found by bisection with secant
+    steps between a nominal value whose audit stays within the target and one whose audit exceeds
+    it; its audited value is at most the target and within a relative 1e-9 of it wherever the
+    audited value is continuous. gamma is an option of the mechanism and never adapts to the data.
+    For expMech-delta, where gamma follows from the nominal epsilon, that epsilon (hence gamma) is
+    kept and `divisor` is searched instead. Book: `def-calibrated`.
+
+    For all count vectors x, x' of n records that differ by replacing one record, and every set S of
+    outputs, the result satisfies P[M(x) in S] <= e^epsilon P[M(x') in S] + delta for this n and
+    prior, and for no other. Raises ValueError when no nominal value between 2^-60 and 2^60 times
+    the target does.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> smooth = calibrate(mechanism("expMech-smooth", 1.0), 100, [1, 1], 1.0)
+    >>> round(smooth.epsilon, 4)
+    2.7411
+    """
+    size, alpha = checked(mechanism, n, prior)
+    check_size(size, alpha.size)
+    target = _validate.positive("epsilon", epsilon)
+    failure = _validate.non_negative("delta", delta)
+    if failure >= 1.0:
+        raise ValueError(f"delta must be at least 0 and below 1, got {delta!r}")
+    if not hasattr(mechanism, "__dataclass_fields__"):
+        raise TypeError(f"mechanism must be a dataclass with an epsilon, got {mechanism!r}")
+
+    def excess(rows: Rows) -> float:
+        if failure == 0.0:
+            return float(np.log(largest_loss(rows) / target))
+        return audit_rows("", size, alpha, rows).delta(target) - failure
+
+    if isinstance(mechanism, ExponentialMechanism):
+        return _calibrate_exponential(mechanism, size, alpha, target, excess)
+
+    def at(nominal: float) -> float:
+        return excess(mechanism_rows(_renamed(mechanism, nominal), size, alpha))
+
+    return _renamed(mechanism, _largest(at, target))
+
+
+def _renamed(mechanism: Any, nominal: float) -> Any:
+    return replace(mechanism, epsilon=nominal)
+
+
+def _calibrate_exponential(
+    mechanism: ExponentialMechanism,
+    n: int,
+    prior: NDArray[np.float64],
+    target: float,
+    excess: Callable[[Rows], float],
+) -> ExponentialMechanism:
+    # All exponents scale together, so the distances are computed once.
+    scores = score_rows(mechanism.metric, n, prior).kept()
+    rates = exponential_rates(mechanism, n, prior)
+    start = target / mechanism.epsilon
+    factor = _largest(lambda c: excess(exponential_rows(scores, c * rates)), start)
+    if isinstance(mechanism.calibration, DeltaCalibration):
+        return replace(mechanism, divisor=mechanism.factor / factor)
+    return replace(mechanism, epsilon=mechanism.epsilon * factor)
+
+
+def _largest(excess: Callable[[float], float], start: float) -> float:
+    """Return the largest c found with excess(c) <= 0, for an excess that grows with c."""
+    low, high, at_low, at_high = _bracket(excess, start)
+    for step in range(_STEPS):
+        if high / low - 1.0 <= _TOLERANCE:
+            break
+        # Secant in ln c, kept off the ends; every third step halves, so it cannot stall.
+        share = at_low / (at_low - at_high) if np.isfinite(at_high) and step % 3 < 2 else 0.5
+        share = min(max(share, 1e-9 + 0.5 * _TOLERANCE), 1.0 - 1e-9)
+        middle = low * (high / low) ** share
+        if not low < middle < high:
+            break
+        value = excess(middle)
+        if value <= 0.0:
+            low, at_low = middle, value
+        else:
+            high, at_high = middle, value
+    return low
+
+
+def _bracket(excess: Callable[[float], float], start: float) -> tuple[float, float, float, float]:
+    c, value = start, excess(start)
+    grow = 2.0 if value <= 0.0 else 0.5
+    for _ in range(_DOUBLINGS):
+        other = c * grow
+        at_other = excess(other)
+        if (at_other <= 0.0) != (value <= 0.0):
+            ends = sorted(((c, value), (other, at_other)))
+            return ends[0][0], ends[1][0], ends[0][1], ends[1][1]
+        c, value = other, at_other
+    raise ValueError(
+        "epsilon cannot be reached: the audited value lies on the same side of the target for "
+        f"every nominal epsilon between {start!r} and {c!r}"
+    )

@@ -1,0 +1,1 @@
+"""The exact law of noise on the lattice of whole vectors that sum to zero."""

@@ -1,0 +1,226 @@
+"""Exact laws of sum-zero noise: every output listed, or the mean without listing any."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes import _validate
+from dpbayes.divergences import (
+    Metric,
+    affinity_by_step,
+    affinity_exponent,
+    hellinger,
+    hellinger_published,
+)
+from dpbayes.laws.estimate import Estimate, drawn_mean, drawn_quantile
+from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.lattice import noise
+from dpbayes.laws.lattice.projection import project
+from dpbayes.laws.square_root import square_root_series
+from dpbayes.posteriors import compositions, number_of_candidates
+
+TAIL = 1e-16
+LARGEST_TAIL = 1e-12
+
+_LARGEST_LIST = 8_000_000
+_LARGEST_COMPLETE = 200_000
+
+
+def listed_law(
+    prior: NDArray[np.float64], counts: NDArray[np.int64], epsilon: float, projection: str
+) -> FiniteLaw | None:
+    """Return the law of the projected noisy counts output by output, or None if it is too long.
+
+    All of R is listed where it is small, else the outputs within reach of the noise; what is
+    not listed has probability at most `mass_outside`.
+    """
+    n, k = int(counts.sum()), counts.size
+    reach = noise.radius(k, epsilon, TAIL)
+    if number_of_candidates(n, k) <= _LARGEST_COMPLETE:
+        # Reaching n further makes the share of far corners right to relative accuracy too.
+        for size in (reach + n, reach, noise.radius(k, epsilon, LARGEST_TAIL)):
+            if int(counts.min()) >= size or _fits(k, size):
+                return _complete(prior, counts, epsilon, projection, size)
+        return None
+    if not _fits(k, reach):
+        return None
+    return _window(prior, counts, epsilon, projection, reach)
+
+
+def _fits(k: int, size: int) -> bool:
+    return noise.number_of_points(k, size) * k <= _LARGEST_LIST
+
+
+def _log_mass(shifts: NDArray[np.int64], epsilon: float) -> NDArray[np.float64]:
+    k = shifts.shape[1]
+    norm = np.abs(shifts).sum(axis=1)
+    return np.asarray(-0.5 * epsilon * norm - noise.log_normaliser(k, epsilon))
+
+
+def _complete(
+    prior: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    epsilon: float,
+    projection: str,
+    size: int,
+) -> FiniteLaw:
+    k = counts.size
+    outputs = compositions(int(counts.sum()), k)
+    logs = _log_mass(outputs - counts, epsilon)
+    if int(counts.min()) < size:
+        noisy = counts + noise.points(k, size)
+        noisy = noisy[(noisy < 0).any(axis=1)]
+        landed = _row_of(project(noisy, projection))
+        extra = np.bincount(landed, np.exp(_log_mass(noisy - counts, epsilon)), len(outputs))
+        with np.errstate(divide="ignore"):
+            logs = np.logaddexp(logs, np.log(extra))
+    return FiniteLaw(prior, counts, outputs, logs, noise.tail_mass(k, epsilon, size))
+
+
+def _row_of(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    # Position in the lexicographic table: C(a + p, p + 1) counts what starts lower, for a records
+    # left and p places after this one.
+    k = rows.shape[1]
+    index = np.zeros(len(rows))
+    left = rows.sum(axis=1)
+    for column in range(k - 1):
+        after = k - column - 1
+        index += _rising(left, after) - _rising(left - rows[:, column], after)
+        left = left - rows[:, column]
+    return np.rint(index).astype(np.int64)
+
+
+def _rising(records: NDArray[np.int64], places: int) -> NDArray[np.float64]:
+    value = np.ones(records.size)
+    for i in range(1, places + 1):
+        value = value * (records + i) / i
+    return value
+
+
+def _window(
+    prior: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    epsilon: float,
+    projection: str,
+    size: int,
+) -> FiniteLaw:
+    k = counts.size
+    shifts = noise.points(k, size)
+    noisy = counts + shifts
+    logs = _log_mass(shifts, epsilon)
+    if int(noisy.min()) < 0:
+        noisy, inverse = np.unique(project(noisy, projection), axis=0, return_inverse=True)
+        logs = np.log(np.bincount(inverse.ravel(), np.exp(logs)))
+    return FiniteLaw(prior, counts, noisy, logs, noise.tail_mass(k, epsilon, size))
+
+
+@dataclass(frozen=True)
+class LatticeLaw:
+    """The law of sum-zero noise on counts too many to list; book: `thm-lattice-mean`.
+
+    With BC a product over categories, E[BC^j] is a sum of products over the vectors that sum to
+    0, that is a convolution read at 0. `clamped` is the probability that some noisy count is
+    negative; what the projection does then is covered by the stated error.
+    """
+
+    prior: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    epsilon: float
+    projection: str
+
+    def estimate(self, metric: Metric = hellinger) -> Estimate:
+        """Return the mean distance with its largest error."""
+        if metric is hellinger or metric is hellinger_published:
+            value, clamped = self._series(1.0 if metric is hellinger else self._exponent())
+            if clamped <= 1e-4:
+                return Estimate(value + 0.5 * clamped, 0.5 * clamped + 1e-12, "series")
+        return drawn_mean(self, metric)
+
+    def mean_distance(self, metric: Metric = hellinger) -> float:
+        """Return the expected distance between released and true posterior (see `estimate`)."""
+        return self.estimate(metric).value
+
+    @property
+    def clamped(self) -> float:
+        """Probability that the noise makes some count negative."""
+        return self._series(1.0)[1]
+
+    def _exponent(self) -> float:
+        return affinity_exponent("published", float(self.prior.sum() + self.counts.sum()))
+
+    def _series(self, exponent: float) -> tuple[float, float]:
+        k = self.counts.size
+        reach = noise.radius(k, self.epsilon, TAIL)
+        steps = np.arange(-reach, reach + 1)
+        columns = [self._affinities(i, steps) * exponent for i in range(k)]
+        least = -max(float(column[steps != 0].max()) for column in columns)
+        series = square_root_series(40.0 / least)
+        powers = np.concatenate(([0.0], series.powers))
+        means = self._means(columns, steps, powers)
+        at_truth = np.exp(-noise.log_normaliser(k, self.epsilon))
+        inside = means[0]
+        value = series.mean_root(inside - means[1:], inside - at_truth)
+        return value, max(0.0, 1.0 - float(inside))
+
+    def _affinities(self, i: int, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+        logs = np.full(steps.size, -np.inf)
+        allowed = steps >= -self.counts[i]
+        start = float(self.prior[i] + self.counts[i])
+        logs[allowed] = affinity_by_step(start, steps[allowed])
+        return logs
+
+    def _means(
+        self,
+        columns: list[NDArray[np.float64]],
+        steps: NDArray[np.int64],
+        powers: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        # The value of a circular convolution at 0 is the mean of the product of the transforms;
+        # the length leaves wrapped-around sums below e^-80 of the rest.
+        length = 1 << int(4 * steps.size - 1).bit_length()
+        base = -0.5 * self.epsilon * np.abs(steps)
+        scale = np.exp(-noise.log_normaliser(len(columns), self.epsilon))
+        means = np.empty(powers.size)
+        for first in range(0, powers.size, 32):
+            block = powers[first : first + 32, None]
+            product = np.ones((len(block), length // 2 + 1), dtype=np.complex128)
+            for column in columns:
+                finite = np.where(np.isfinite(column), column, -1e300)
+                weights = np.where(np.isfinite(column), np.exp(base + block * finite), 0.0)
+                shifted = np.zeros((len(block), length))
+                shifted[:, steps] = weights
+                product *= np.fft.rfft(shifted, axis=1)
+            means[first : first + 32] = np.fft.irfft(product, length, axis=1)[:, 0] * scale
+        return means
+
+    def quantile(self, q: float) -> float:
+        """Return a distance c with P(H <= c) within 0.0061 of q (see `drawn_quantile`)."""
+        return drawn_quantile(self, _validate.closed_unit("q", q), hellinger)
+
+    def probability(self, counts_out: ArrayLike) -> float:
+        """Return the probability that exactly these counts are released; all must be positive.
+
+        A positive output comes from one noisy vector only, an output with an empty category from
+        many: those are refused with a ValueError.
+        """
+        wanted = _validate.counts("counts_out", counts_out)
+        if wanted.size != self.counts.size:
+            raise ValueError(f"counts_out must have {self.counts.size} entries, got {wanted.size}")
+        if wanted.sum() != self.counts.sum():
+            return 0.0
+        if wanted.min() == 0:
+            raise ValueError(
+                f"counts_out must be positive at this size, got {wanted.tolist()}: outputs with an "
+                "empty category are only listed for smaller n or k"
+            )
+        return float(np.exp(_log_mass((wanted - self.counts)[None, :], self.epsilon)[0]))
+
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        """Return `size` independent released histograms, shape (size, k), for experiments."""
+        generator = _validate.generator("rng", rng)
+        number = _validate.integer("size", size, minimum=0)
+        shifts = noise.draw(generator, self.counts.size, self.epsilon, number)
+        return project(self.counts + shifts, self.projection)

@@ -1,0 +1,1 @@
+"""The exact law of independent noise on all categories but the last."""

@@ -1,0 +1,233 @@
+"""The exact law of independent noise on all counts but the last, without a grid of outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes import _validate
+from dpbayes.divergences import Metric, affinity_by_step, hellinger
+from dpbayes.laws.estimate import CONFIDENCE, Estimate, drawn_distances
+from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.metrics import reported_exponent
+from dpbayes.laws.product.convolution import Factor, convolve, wrap_length
+from dpbayes.laws.series.candidate_sums import nearest_gap
+from dpbayes.laws.series.expansions import LAST
+from dpbayes.laws.simulated import SimulatedDistances, simulate_distances
+from dpbayes.laws.square_root import square_root_series
+
+ROUNDING = 1e-12
+"""Stated for rounding in the transforms; tests find less than a hundredth of it."""
+
+_BATCH = 16
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """The distribution of one released count: ln P(start + i) = log_probabilities[i].
+
+    `outside` bounds the probability of counts that are not listed.
+    """
+
+    start: int
+    log_probabilities: NDArray[np.float64]
+    outside: float = 0.0
+
+    def __post_init__(self) -> None:
+        _validate.integer("start", self.start, minimum=0)
+        logs = np.asarray(self.log_probabilities, dtype=np.float64)
+        if logs.ndim != 1 or logs.size < 1:
+            raise ValueError(f"log_probabilities must be a vector, got shape {logs.shape}")
+        object.__setattr__(self, "log_probabilities", _validate.frozen(logs))
+        total = float(self.probabilities.sum())
+        if not abs(total - 1.0) <= max(1e-9, 2.0 * self.outside):
+            raise ValueError(f"probabilities must sum to 1, got {total!r}")
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Probability of each count listed."""
+        return np.asarray(_validate.frozen(np.exp(self.log_probabilities)))
+
+    @property
+    def stop(self) -> int:
+        """One more than the largest count listed."""
+        return self.start + self.log_probabilities.size
+
+
+@dataclass(frozen=True)
+class ProductLaw:
+    """Counts but the last released with independent noise; the last is clamp(n - their sum).
+
+    `marginals` are the k - 1 distributions of the released counts, each within [0, n]. Where their
+    sum exceeds n the last count is 0 and the released total is the sum. Every power of BC is a
+    product over categories, coupled through the sum alone, so E[H] = sum_j c_j (1 - E[BC^j]) needs
+    one convolution per power. Book: `thm-product-law`, `thm-lattice-mean`.
+    """
+
+    prior: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    marginals: tuple[Marginal, ...]
+
+    def __post_init__(self) -> None:
+        x, alpha = _validate.counts_and_prior(self.counts, self.prior)
+        object.__setattr__(self, "counts", x)
+        object.__setattr__(self, "prior", alpha)
+        object.__setattr__(self, "marginals", tuple(self.marginals))
+        if len(self.marginals) != x.size - 1:
+            raise ValueError(f"marginals must be {x.size - 1}, one less than categories")
+        if any(m.stop > x.sum() + 1 for m in self.marginals):
+            raise ValueError(f"marginals must stay within 0 … {int(x.sum())}")
+
+    @property
+    def mass_outside(self) -> float:
+        """Bound on the probability of outputs that are not accounted for."""
+        return float(sum(marginal.outside for marginal in self.marginals))
+
+    @cached_property
+    def _factors(self) -> list[Factor]:
+        factors: dict[tuple[float, int, int, bytes], Factor] = {}
+        triples = zip(self.prior[:-1], self.counts[:-1], self.marginals, strict=True)
+        for alpha, count, marginal in triples:
+            key = (float(alpha), int(count), marginal.start, marginal.probabilities.tobytes())
+            if key in factors:
+                factors[key] = factors[key].again()
+                continue
+            steps = np.arange(marginal.start, marginal.stop) - int(count)
+            log_affinity = affinity_by_step(float(alpha + count), steps)
+            factors[key] = Factor(int(steps[0]), marginal.probabilities, log_affinity)
+        return list(factors.values())
+
+    @cached_property
+    def _reach(self) -> tuple[int, int]:
+        return wrap_length(self._factors)
+
+    @cached_property
+    def _last(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        # Steps of the sum that leave the total at n, and psi of the last category at each.
+        down, up = self._reach
+        steps = np.arange(-down, min(up, int(self.counts[-1])) + 1)
+        return steps, affinity_by_step(float(self.prior[-1] + self.counts[-1]), -steps)
+
+    def affinity_moments(self, powers: ArrayLike) -> NDArray[np.float64]:
+        """Return E[BC^j; sum at most n] for each power j >= 0, shape (m,)."""
+        exponents = np.atleast_1d(np.asarray(powers, dtype=np.float64))
+        down, up = self._reach
+        steps, last = self._last
+        moments = np.empty(exponents.size)
+        for first in range(0, exponents.size, _BATCH):
+            batch = exponents[first : first + _BATCH]
+            sums = convolve(self._factors, batch, down, up)[:, : steps.size]
+            moments[first : first + _BATCH] = np.einsum(
+                "ij,ij->i", sums, np.exp(batch[:, None] * last)
+            )
+        return moments
+
+    @cached_property
+    def probability_of_excess(self) -> float:
+        """Probability that the noisy counts sum to more than n, so that the last one is 0."""
+        highest = sum(marginal.stop - 1 for marginal in self.marginals)
+        if highest <= self.counts.sum():
+            return 0.0
+        return max(0.0, 1.0 - float(self.affinity_moments(0.0)[0]))
+
+    def _at_truth(self) -> float:
+        return self.probability(self.counts)
+
+    def _equal_part(self, exponent: float) -> float:
+        gap = exponent * nearest_gap(self.prior, self.counts)
+        root = square_root_series(LAST / gap)
+        inside = float(self.affinity_moments(0.0)[0])
+        moments = self.affinity_moments(exponent * root.powers)
+        return root.mean_root(inside - moments, inside - self._at_truth())
+
+    def estimate(self, metric: Metric = hellinger) -> Estimate:
+        """Return the mean distance with its largest error.
+
+        Outputs with a total of n are summed exactly. Those with a larger total are not a product
+        of functions of the counts that transforms can resolve: their share, exactly known and
+        negligible unless the last count is of the size of the noise, is averaged over draws.
+        """
+        exponent = reported_exponent(metric, float(self.prior.sum() + self.counts.sum()))
+        exact, share = self._equal_part(exponent), self.probability_of_excess
+        error = ROUNDING + self.mass_outside
+        if share <= ROUNDING:
+            return Estimate(exact + 0.5 * share, error + 0.5 * share, "series")
+        distances = self._excess_distances(metric)
+        if distances.size == 0:
+            return Estimate(exact + 0.5 * share, error + 0.5 * share, "series")
+        bound = float(np.sqrt(np.log(2.0 / CONFIDENCE) / (2.0 * distances.size)))
+        value = exact + share * float(distances.mean())
+        return Estimate(value, error + share * min(bound, 1.0), "draws")
+
+    def _excess_distances(self, metric: Metric) -> NDArray[np.float64]:
+        draws = self.sample(np.random.default_rng(20_190), 200_000)
+        excess = draws[draws.sum(axis=1) > self.counts.sum()]
+        return np.asarray(metric(self.prior + self.counts, self.prior + excess))
+
+    @cached_property
+    def error_bound(self) -> float:
+        """Largest error of the mean Hellinger distance (see `estimate`)."""
+        return self.estimate().error
+
+    def mean_distance(self, metric: Metric = hellinger) -> float:
+        """Return the expected distance; `metric` is `hellinger` or `hellinger_published`."""
+        return self.estimate(metric).value
+
+    def probability(self, counts_out: ArrayLike) -> float:
+        """Return the probability that exactly these counts, shape (k,), are released."""
+        wanted = _validate.counts("counts_out", counts_out)
+        if wanted.size != self.counts.size:
+            raise ValueError(f"counts_out must have {self.counts.size} entries, got {wanted.size}")
+        n = int(self.counts.sum())
+        if wanted[-1] != min(max(n - int(wanted[:-1].sum()), 0), n):
+            return 0.0
+        result = 1.0
+        for value, marginal in zip(wanted[:-1], self.marginals, strict=True):
+            inside = marginal.start <= value < marginal.stop
+            result *= float(marginal.probabilities[value - marginal.start]) if inside else 0.0
+        return result
+
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        """Return `size` independent released histograms, shape (size, k), for experiments."""
+        generator = _validate.generator("rng", rng)
+        number = _validate.integer("size", size, minimum=0)
+        columns = []
+        for marginal in self.marginals:
+            cumulative = np.cumsum(marginal.probabilities)
+            levels = generator.random(number) * cumulative[-1]
+            places = np.searchsorted(cumulative, levels, side="right")
+            columns.append(marginal.start + np.minimum(places, cumulative.size - 1))
+        n = int(self.counts.sum())
+        last = np.clip(n - np.sum(columns, axis=0), 0, n)
+        return np.column_stack([*columns, last]).astype(np.int64)
+
+    def simulated(self, metric: Metric = hellinger) -> SimulatedDistances:
+        """Return distances of exact draws of a fixed seed, with their stated error."""
+        return simulate_distances(self, metric)
+
+    def quantile(self, q: float, metric: Metric = hellinger) -> float:
+        """Return the q-quantile of the distance among 200 000 exact draws of a fixed seed.
+
+        Its rank is right within 0.61 percentage points with probability 1 - 10^-6.
+        """
+        level = _validate.closed_unit("q", q)
+        return float(np.quantile(drawn_distances(self, metric), level, method="inverted_cdf"))
+
+
+def product_grid(
+    prior: NDArray[np.float64], counts: NDArray[np.int64], marginals: Sequence[Marginal]
+) -> FiniteLaw:
+    """Return the law of `ProductLaw` with every combination of listed counts as an output."""
+    n = int(counts.sum())
+    axes = [np.arange(marginal.start, marginal.stop) for marginal in marginals]
+    first = np.column_stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")])
+    logs = np.asarray(marginals[0].log_probabilities)
+    for following in marginals[1:]:
+        logs = (logs[:, None] + following.log_probabilities[None, :]).ravel()
+    last = np.clip(n - first.sum(axis=1), 0, n)
+    outside = float(sum(marginal.outside for marginal in marginals))
+    return FiniteLaw(prior, counts, np.column_stack((first, last)), logs, outside)

@@ -1,0 +1,1 @@
+"""The exact law of an exponential mechanism, without a list of candidates."""

@@ -1,0 +1,234 @@
+"""The exact law of an exponential mechanism for any number of categories and records.
+
+Its weights exp(-rate sqrt(1 - BC^kappa)) are a power series in BC with non-negative coefficients,
+and every power of BC is a product over categories: a few hundred convolutions replace the list of
+all candidates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from dpbayes import _validate
+from dpbayes.divergences import Metric, distance_from_log_affinity, hellinger
+from dpbayes.laws.finite import log_affinity_of_outputs
+from dpbayes.laws.metrics import reported_exponent
+from dpbayes.laws.series.candidate_sums import AffinitySums, log_number_of_candidates, nearest_gap
+from dpbayes.laws.series.draws import constrained_steps
+from dpbayes.laws.series.expansions import LAST, WeightExpansion, expand_weight
+from dpbayes.laws.series.interpolation import interpolate_log_sums
+from dpbayes.laws.simulated import SimulatedDistances, simulate_distances
+from dpbayes.laws.square_root import square_root_series
+
+LARGEST_ERROR = 1e-9
+"""A law whose certified error is larger than this is refused."""
+
+
+@dataclass(frozen=True)
+class SeriesLaw:
+    """P[r] proportional to exp(-rate sqrt(1 - BC(x, r)^exponent)) over all r of n records.
+
+    `prior` and `counts` (k,), `rate` > 0; `exponent` is 1 when the mechanism scores by the
+    Hellinger distance and 1/ln(prior + n) for the published one. Nothing is enumerated: the
+    partition function is a sum of `terms` convolutions. Book: `thm-series`, `thm-product-form`.
+    Raises ArithmeticError where the error cannot be certified to be below `LARGEST_ERROR`.
+
+    >>> law = SeriesLaw(np.ones(4), np.full(4, 2500), 20.0)
+    >>> round(law.mean_distance(), 9)
+    0.212870817
+    """
+
+    prior: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    rate: float
+    exponent: float = 1.0
+
+    def __post_init__(self) -> None:
+        x, alpha = _validate.counts_and_prior(self.counts, self.prior)
+        object.__setattr__(self, "counts", x)
+        object.__setattr__(self, "prior", alpha)
+        _validate.positive("rate", self.rate)
+        _validate.positive("exponent", self.exponent)
+        if x.sum() < 1:
+            raise ValueError("counts must hold at least 1 record, got none")
+
+    @cached_property
+    def _sums(self) -> AffinitySums:
+        powers = self.exponent * self.expansion.exponents
+        smallest = float(np.min(powers, where=powers > 0, initial=np.inf))
+        return AffinitySums(self.prior, self.counts, min(smallest, 1.0 / self._nearest))
+
+    @cached_property
+    def _nearest(self) -> float:
+        return nearest_gap(self.prior, self.counts)
+
+    @cached_property
+    def expansion(self) -> WeightExpansion:
+        """The weight as a function of BC^exponent, written as a sum of powers."""
+        gap = self.exponent * self._nearest
+        return expand_weight(self.rate, gap, self._log_candidates)
+
+    @cached_property
+    def _log_candidates(self) -> float:
+        return log_number_of_candidates(int(self.counts.sum()), self.counts.size)
+
+    @property
+    def terms(self) -> int:
+        """Number of powers of the affinity that are summed."""
+        return self.expansion.exponents.size
+
+    @cached_property
+    def transformed(self) -> int:
+        """How many numbers the transforms take in, all terms together: the work behind the law."""
+        return self._sums.transformed(self.exponent * self.expansion.exponents)
+
+    @cached_property
+    def _log_terms(self) -> tuple[NDArray[np.float64], float]:
+        # ln Z(kappa t_m), never below ln 1: the true posterior is always a candidate.
+        logs, error = self._sums.log_sums(self.exponent * self.expansion.exponents)
+        return np.maximum(logs, 0.0), error
+
+    @cached_property
+    def log_partition(self) -> float:
+        """Logarithm of the sum of weights over all candidates, the weight of x itself being 1."""
+        with np.errstate(divide="ignore"):
+            atom = np.log(self.expansion.atom)
+        shares = self.expansion.log_weights + self._log_terms[0]
+        total = float(logsumexp(np.append(shares, atom)))
+        self._certify(self._errors(total))
+        return total
+
+    def _certify(self, error: float) -> None:
+        if not error <= LARGEST_ERROR:
+            raise ArithmeticError(
+                f"the law of {int(self.counts.sum())} records over {self.counts.size} categories "
+                f"is certified to {error:.1e} only; {LARGEST_ERROR:.0e} is needed"
+            )
+
+    def _errors(self, log_partition: float) -> float:
+        floor = float(np.exp(min(log_partition - self._log_candidates, 0.0)))
+        weight, mean = self.expansion.errors(self.exponent * self._nearest, floor)
+        # In Z E[H] the negative terms sum to at most Z, the positive ones to Z + Z E[H]: a relative
+        # error e of every term moves it by 3 e Z, and dividing by Z adds one more e.
+        return 2.0 * max(weight, mean) + 4.0 * self._log_terms[1]
+
+    @cached_property
+    def error_bound(self) -> float:
+        """Bound on the relative error of each probability and the error of each mean distance.
+
+        Measured error of the expansion, proved bounds for windows and wrap-around, and a normwise
+        bound for rounding in the transforms. Book: `thm-series-error`.
+        """
+        return self._errors(self.log_partition)
+
+    @property
+    def mass_outside(self) -> float:
+        """Bound on the probability this law does not account for."""
+        return self.error_bound
+
+    def log_probabilities(self, outputs: ArrayLike) -> NDArray[np.float64]:
+        """Return ln P of each released histogram, shape (N, k) to (N,)."""
+        wanted = _validate.count_table("outputs", outputs).reshape(-1, self._columns(outputs))
+        log_bc = log_affinity_of_outputs(self.prior, self.counts, wanted)
+        scores = distance_from_log_affinity(log_bc, self.exponent)
+        possible = wanted.sum(axis=1) == self.counts.sum()
+        return np.where(possible, -self.rate * scores - self.log_partition, -np.inf)
+
+    def _columns(self, outputs: ArrayLike) -> int:
+        width = int(np.shape(outputs)[-1])
+        if width != self.counts.size:
+            raise ValueError(f"counts_out must have {self.counts.size} entries, got {width}")
+        return width
+
+    def probability(self, counts_out: ArrayLike) -> float:
+        """Return the probability that exactly these counts, shape (k,), are released."""
+        wanted = _validate.counts("counts_out", counts_out)
+        return float(np.exp(self.log_probabilities(wanted[None, :])[0]))
+
+    def affinity_moment(self, power: float) -> float:
+        """Return E[BC^power], the mean affinity at power 1; `power` > 0."""
+        s = _validate.positive("power", power)
+        logs, error = self._sums.log_sums(self.exponent * self.expansion.exponents + s)
+        self._certify(self.error_bound + error)
+        shares = self.expansion.log_weights + np.maximum(logs, 0.0) - self.log_partition
+        atom = self.expansion.atom * float(np.exp(-self.log_partition))
+        return float(np.exp(shares).sum()) + atom
+
+    def mean_square(self, metric: Metric = hellinger) -> float:
+        """Return E[H^2] = 1 - E[BC], with BC^(1/ln total) for the published metric."""
+        return 1.0 - self.affinity_moment(self._reported(metric))
+
+    def variance(self, metric: Metric = hellinger) -> float:
+        """Return the variance of the distance between released and true posterior."""
+        return max(self.mean_square(metric) - self.mean_distance(metric) ** 2, 0.0)
+
+    def mean_distance(self, metric: Metric = hellinger) -> float:
+        """Return the expected distance; `metric` is `hellinger` or `hellinger_published`.
+
+        For the metric the mechanism scores by, E[H] = -d ln Z / d rate, term by term; for the
+        other one sqrt(1 - z) is expanded as well and ln Z(s) interpolated between its values.
+        """
+        exponent = self._reported(metric)
+        if exponent != self.exponent:
+            return self._mean_of_other(exponent)
+        logs = self._log_terms[0]
+        shares = np.exp(self.expansion.log_weights + logs - self.log_partition)
+        # Z_m - 1 in place of Z_m: the slopes of all terms, the atom included, sum to nothing.
+        slopes = self.expansion.slopes / self.rate
+        return float(np.clip(slopes @ (shares * -np.expm1(-logs)), 0.0, 1.0))
+
+    def _reported(self, metric: Metric) -> float:
+        return reported_exponent(metric, float(self.prior.sum() + self.counts.sum()))
+
+    def _mean_of_other(self, exponent: float) -> float:
+        root = square_root_series(LAST / (exponent * self._nearest))
+        smallest = min(exponent, self.exponent)
+        sums = AffinitySums(self.prior, self.counts, smallest)
+        log_sum = interpolate_log_sums(sums, smallest, self._nearest, LARGEST_ERROR)
+        atom = self.expansion.atom * float(np.exp(-self.log_partition))
+        powers = self.exponent * self.expansion.exponents
+        shares = self.expansion.log_weights - self.log_partition
+        moments = [
+            np.exp(shares + log_sum(powers + power)).sum() for power in exponent * root.powers
+        ]
+        others = 1.0 - float(np.exp(-self.log_partition))
+        mean = root.mean_root(1.0 - atom - np.array(moments), others)
+        return float(np.clip(mean, 0.0, 1.0))
+
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        """Return `size` independent released histograms, shape (size, k), for experiments.
+
+        A term is drawn by its share of the partition function, then the counts given the term;
+        no Markov chain. `rng` is a seeded numpy generator.
+        """
+        generator = _validate.generator("rng", rng)
+        wanted = _validate.integer("size", size, minimum=0)
+        shares = np.exp(self.expansion.log_weights + self._log_terms[0] - self.log_partition)
+        atom = self.expansion.atom * float(np.exp(-self.log_partition))
+        masses = np.append(shares, atom)
+        repeats = generator.multinomial(wanted, masses / masses.sum())
+        steps = np.zeros((wanted, self.counts.size), dtype=np.int64)
+        filled = 0
+        for power, repeat in zip(self.exponent * self.expansion.exponents, repeats, strict=False):
+            if repeat:
+                drawn = constrained_steps(generator, self._sums, float(power), int(repeat))
+                steps[filled : filled + repeat] = drawn
+                filled += int(repeat)
+        return np.asarray(self.counts + generator.permutation(steps, axis=0))
+
+    def simulated(self, metric: Metric = hellinger) -> SimulatedDistances:
+        """Return distances of exact draws of a fixed seed, with their stated error."""
+        return simulate_distances(self, metric)
+
+    def quantile(self, q: float, metric: Metric = hellinger) -> float:
+        """Return the q-quantile of the distance among 200 000 exact draws of a fixed seed.
+
+        Its rank is right within 0.61 percentage points with probability 1 - 10^-6; see
+        `simulated` for the interval.
+        """
+        return self.simulated(metric).quantile(q)

@@ -1,0 +1,153 @@
+"""One run of one notebook through papermill, into a stage that nobody reads until it is whole."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import papermill
+from papermill.engines import NBClientEngine, papermill_engines
+from traitlets.config import Config
+
+from dpbayes.press.pages import notebook_bytes
+
+EXECUTED = "notebook.ipynb"  # the executed notebook in its stage
+RESULTS = "results"  # the folder in the stage where results.record() writes
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+    "MPLBACKEND": "agg",
+}
+# Sockets in the file system where there are such: nothing listens on the network.
+LOCAL_SOCKETS = Config({"KernelManager": {"transport": "ipc" if os.name == "posix" else "tcp"}})
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A notebook to run: its name, its file, the value of every parameter, and its stage."""
+
+    name: str
+    notebook: Path
+    values: Mapping[str, Any]
+    stage: Path
+
+
+class NotebookFailure(Exception):
+    """A cell raised; the message names the notebook and the cell and ends with the traceback."""
+
+
+class CountingEngine(NBClientEngine):
+    """Papermill's engine, which also says which cell starts."""
+
+    @classmethod
+    def execute_managed_notebook(
+        cls, manager: Any, kernel_name: str, on_cell: Callable[[int, int], None], **options: Any
+    ) -> None:
+        """Run all cells; ``on_cell(index, number of cells)`` is called before each."""
+        start = manager.cell_start
+
+        def cell_start(cell: Any, cell_index: int = 0, **rest: Any) -> None:
+            on_cell(cell_index, len(manager.nb.cells))
+            start(cell, cell_index, **rest)
+
+        manager.cell_start = cell_start
+        super().execute_managed_notebook(manager, kernel_name, **options)
+
+
+papermill_engines.register("counting", CountingEngine)
+
+
+def execute(
+    job: Job,
+    on_cell: Callable[[int, int], None] = lambda index, total: None,
+    kernel: str | None = None,
+) -> None:
+    """Run a notebook into an empty stage, or raise NotebookFailure.
+
+    `kernel` names another kernel than the notebook's own.
+
+    Afterwards the stage holds the executed notebook and a ``results`` folder with what the notebook
+    recorded. The same notebook with the same values gives the same bytes, provenance aside.
+    """
+    shutil.rmtree(job.stage, ignore_errors=True)
+    (job.stage / RESULTS).mkdir(parents=True)
+    surroundings = {
+        **ONE_THREAD,
+        "DPBAYES_RESULTS": str(job.stage / RESULTS),
+        "DPBAYES_NOTEBOOK": job.name,
+    }
+    with environment(surroundings):
+        try:
+            executed = papermill.execute_notebook(
+                str(job.notebook),
+                None,
+                parameters=dict(job.values),
+                engine_name="counting",
+                kernel_name=kernel,
+                on_cell=on_cell,
+                progress_bar=False,
+                config=LOCAL_SOCKETS,
+                extra_arguments=["--log-level=CRITICAL"],
+                cwd=str(job.stage),
+            )
+        except papermill.PapermillExecutionError as error:
+            raise NotebookFailure(failure_report(job, error)) from error
+    check_records(job)
+    (job.stage / EXECUTED).write_bytes(notebook_bytes(tidy(executed)))
+
+
+@contextmanager
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables for the kernel, and put the old ones back."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def failure_report(job: Job, error: papermill.PapermillExecutionError) -> str:
+    """Return what went wrong: the notebook, the cell, its source and the traceback."""
+    traceback = COLOUR.sub("", "\n".join(error.traceback)) or f"{error.ename}: {error.evalue}"
+    return (
+        f"{job.name}: the code cell with execution count {error.exec_count} failed "
+        f"({job.notebook})\n\n{error.source}\n\n{traceback}"
+    )
+
+
+def check_records(job: Job) -> None:
+    """Refuse results that were recorded under another name than the notebook's own."""
+    root = job.stage / RESULTS
+    for path in root.rglob("*"):
+        if path.is_file() and not path.is_relative_to(root / job.name):
+            other = path.parent.relative_to(root).as_posix()
+            raise NotebookFailure(
+                f"{job.name}: results must be recorded under {job.name!r}, got {other!r}"
+            )
+
+
+def tidy(notebook: Any) -> Any:
+    """Return the executed notebook without times, paths and random cell names."""
+    notebook.metadata.pop("papermill", None)
+    for index, cell in enumerate(notebook.cells):
+        for key in ("papermill", "execution"):
+            cell.metadata.pop(key, None)
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            cell["id"] = "injected-parameters"
+        elif not cell.get("id"):
+            cell["id"] = f"cell-{index}"
+    return notebook

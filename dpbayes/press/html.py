@@ -1,0 +1,138 @@
+"""One executed notebook as one HTML file that needs nothing else: figures and mathematics inside.
+
+The page is read with the book's own Markdown parser. What only the whole book can resolve, such as
+a reference to another page, is shown as its text.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.core import publish_string
+from docutils.parsers.rst import Directive, directives, roles
+from myst_nb.docutils_ import Parser
+
+from dpbayes.press.quotes import quoted, split_quote
+from dpbayes.press.tables import TableDirective
+
+TARGET = re.compile(r"^(?P<title>.*?)\s*<(?P<target>[^<>]+)>$", re.DOTALL)
+PLAIN_ROLES = ("prf:ref", "numref", "ref", "eq", "doc", "term", "cite", "cite:t", "cite:p")
+PROOF_BLOCKS = (
+    "definition", "theorem", "lemma", "proposition", "corollary", "proof", "example", "remark",
+    "algorithm", "assumption", "conjecture", "axiom", "property", "observation",
+)  # fmt: skip
+SETTINGS = {
+    "nb_execution_mode": "off",
+    "nb_merge_streams": True,
+    "image_loading": "embed",
+    "math_output": "MathML",
+    "embed_stylesheet": True,
+    "output_encoding": "unicode",
+    "report_level": 4,
+    "halt_level": 5,
+    "_disable_config": True,
+    "myst_enable_extensions": [
+        "amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath", "tasklist",
+    ],
+}  # fmt: skip
+PHONE = (
+    '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    "<style>svg, img, table { max-width: 100%; height: auto; } pre { overflow-x: auto; }</style>\n"
+    "</head>"
+)
+
+
+def html_page(notebook: Path, results: Path) -> str:
+    """Return an executed notebook as HTML; quoted numbers are looked up below ``results``."""
+    register(results)
+    with tempfile.TemporaryDirectory() as images:
+        page = publish_string(
+            notebook.read_text(encoding="utf-8"),
+            source_path=str(notebook),
+            parser=Parser(),
+            writer_name="html5",
+            settings_overrides={**SETTINGS, "nb_output_folder": images},
+        )
+    return str(page).replace("</head>", PHONE, 1)
+
+
+def register(results: Path) -> None:
+    """Tell docutils the book's roles and directives in their plain form."""
+    for name in PLAIN_ROLES:
+        roles.register_local_role(name, plain_role)
+    roles.register_local_role("download", link_role)
+    roles.register_local_role("result", quoting_role(results))
+
+    class ResultTable(TableDirective):
+        """A table from the results beside this page."""
+
+        def file(self, name: str, stem: str) -> Path:
+            path = results / name / f"{stem}.csv"
+            if not path.is_file():
+                raise ValueError(f"no {name}/{stem}.csv beside this page")
+            return path
+
+    directives.register_directive("result-table", ResultTable)
+    for block in PROOF_BLOCKS:
+        directives.register_directive(f"prf:{block}", ProofBlock)
+
+
+class ProofBlock(Directive):
+    """A numbered block of the book, without its number."""
+
+    has_content = True
+    optional_arguments = 1
+    final_argument_whitespace = True
+    option_spec: ClassVar[dict[str, Any]] = {
+        "label": directives.unchanged,
+        "class": directives.class_option,
+        "nonumber": directives.flag,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        """Return the block as an admonition under its own name."""
+        kind = self.name.rpartition(":")[2].capitalize()
+        title = f"{kind} ({self.arguments[0]})" if self.arguments else kind
+        block = nodes.admonition("", nodes.title("", title))
+        self.state.nested_parse(self.content, self.content_offset, block)
+        return [block]
+
+
+def split_target(text: str) -> tuple[str, str]:
+    """Return title and target of ``title <target>``; a lone target is its own title."""
+    match = TARGET.match(text)
+    return (match["title"], match["target"]) if match else (text, text)
+
+
+def plain_role(
+    name: str, rawtext: str, text: str, *_: Any, **__: Any
+) -> tuple[list[Any], list[Any]]:
+    """Return the reference's text."""
+    return [nodes.emphasis(rawtext, split_target(text)[0])], []
+
+
+def link_role(
+    name: str, rawtext: str, text: str, *_: Any, **__: Any
+) -> tuple[list[Any], list[Any]]:
+    """Return a link to a file beside the page."""
+    title, target = split_target(text)
+    return [nodes.reference(rawtext, title, refuri=target)], []
+
+
+def quoting_role(results: Path) -> Any:
+    """Return the role that quotes a recorded number, where its result is at hand."""
+
+    def role(
+        name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any, **__: Any
+    ) -> tuple[list[Any], list[Any]]:
+        try:
+            notebook, key, form = split_quote(text)
+            return [nodes.Text(quoted(results / notebook / "numbers.json", key, form))], []
+        except (ValueError, OSError):
+            return [nodes.literal(rawtext, text)], []
+
+    return role

@@ -1,0 +1,41 @@
+"""A process that runs notebooks one after the other, as told on its standard input.
+
+One JSON object a line comes in, the fields of a Job; progress and the outcome go out likewise::
+
+    {"cell": 3, "of": 9}    {"done": true}    {"failure": "tables/x: the code cell ..."}
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+from dpbayes.press.execution import ONE_THREAD, Job, NotebookFailure, execute
+from dpbayes.press.warm import warm_kernels
+
+
+def serve(orders: TextIO, answers: TextIO, kernel: str | None = None) -> None:
+    """Run each notebook ordered, answering with progress and one outcome each."""
+
+    def answer(**fields: Any) -> None:
+        answers.write(json.dumps(fields) + "\n")
+        answers.flush()
+
+    for line in orders:
+        order = json.loads(line)
+        job = Job(order["name"], Path(order["notebook"]), order["values"], Path(order["stage"]))
+        try:
+            execute(job, lambda index, total: answer(cell=index, of=total), kernel)
+        except NotebookFailure as failure:
+            answer(failure=str(failure))
+        except Exception as error:  # papermill's own trouble: a missing kernel, a dead kernel
+            answer(failure=f"{job.name}: {type(error).__name__}: {error}")
+        else:
+            answer(done=True)
+
+
+if __name__ == "__main__":
+    with warm_kernels(ONE_THREAD) as name:
+        serve(sys.stdin, sys.stdout, name)

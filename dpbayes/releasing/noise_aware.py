@@ -1,0 +1,154 @@
+"""The posterior an analyst should hold after a release: one that knows how the noise was made.
+
+p(theta | release) = sum over x of P(x | release) p(theta | x), a mixture of Dirichlet
+distributions over the count vectors that may have been the true ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainc, betaln
+
+from dpbayes import _validate
+from dpbayes.mechanisms.geometric import TruncatedGeometric
+from dpbayes.mechanisms.laplace import LaplaceMechanism
+from dpbayes.mechanisms.lattice import SumZeroLattice
+from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.posteriors import compositions, number_of_candidates
+from dpbayes.releasing.count_posteriors import (
+    CountPosterior,
+    ListedCounts,
+    ProductCounts,
+    log_prior_factor,
+)
+
+LARGEST_LISTED = 3000
+"""Candidate sets above this are not searched one law at a time."""
+
+_NO_WEIGHT = 1e-16
+
+
+@dataclass(frozen=True)
+class NoiseAwarePosterior:
+    """The mixture of Dirichlet(prior + x) over x drawn from `counts`; book: `def-noise-aware`."""
+
+    prior: NDArray[np.float64]
+    n: int
+    counts: CountPosterior
+
+    @property
+    def k(self) -> int:
+        """Number of categories."""
+        return int(self.prior.size)
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Mean of the category probabilities, shape (k,)."""
+        expected = np.array([np.dot(*self.counts.marginal(i)) for i in range(self.k)])
+        return np.asarray((self.prior + expected) / (self.prior.sum() + self.n))
+
+    def _mixture(
+        self, i: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        values, weights = self.counts.marginal(_validate.integer("i", i, minimum=0))
+        kept = weights > _NO_WEIGHT
+        a = self.prior[i] + values[kept]
+        return a, self.prior.sum() + self.n - a, weights[kept] / weights[kept].sum()
+
+    def density(self, i: int, proportions: ArrayLike) -> NDArray[np.float64]:
+        """Return the density of the probability of category i at points in (0, 1)."""
+        theta = np.asarray(proportions, dtype=np.float64)
+        a, b, weights = self._mixture(i)
+        logs = np.multiply.outer(np.log(theta), a - 1) + np.multiply.outer(np.log1p(-theta), b - 1)
+        return np.asarray(np.exp(logs - betaln(a, b)) @ weights)
+
+    def cumulative(self, i: int, proportions: ArrayLike) -> NDArray[np.float64]:
+        """Return P(theta_i <= t) for each t in [0, 1]."""
+        theta = np.asarray(proportions, dtype=np.float64)
+        a, b, weights = self._mixture(i)
+        return np.asarray(betainc(a, b, theta[..., None]) @ weights)
+
+    def credible_interval(self, i: int, level: float = 0.95) -> tuple[float, float]:
+        """Return the central interval of category i with posterior probability `level`."""
+        inside = _validate.open_unit("level", level)
+        a, b, weights = self._mixture(i)
+        edges = np.array([(1 - inside) / 2, (1 + inside) / 2])
+        low, high = np.zeros(2), np.ones(2)
+        for _ in range(60):
+            middle = (low + high) / 2
+            reached = betainc(a, b, middle[:, None]) @ weights >= edges
+            low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+        return float(high[0]), float(high[1])
+
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+        """Return `size` independent draws of the category probabilities, shape (size, k)."""
+        generator = _validate.generator("rng", rng)
+        histograms = self.counts.sample(generator, _validate.integer("size", size, minimum=0))
+        gammas = generator.standard_gamma(self.prior + histograms)
+        return np.asarray(gammas / gammas.sum(axis=1, keepdims=True))
+
+
+@singledispatch
+def noise_aware(
+    mechanism: Mechanism, noisy: NDArray[np.int64], n: int, prior: NDArray[np.float64]
+) -> NoiseAwarePosterior:
+    """Return the noise-aware posterior given the noisy value a mechanism drew.
+
+    `noisy` is what was drawn before clamping or projection: k-1 counts for the Laplace family,
+    one for geometric, k for lattice; for the others the released histogram. These others are
+    searched one law at a time, so their candidate sets may hold at most `LARGEST_LISTED`.
+    """
+    size = number_of_candidates(n, prior.size)
+    if size > LARGEST_LISTED:
+        raise ValueError(
+            f"n = {n} records over k = {prior.size} categories have {size} candidates; a "
+            f"noise-aware posterior for {mechanism.name} takes at most {LARGEST_LISTED}"
+        )
+    histograms = compositions(n, prior.size)
+    likelihood = [mechanism.law(x, prior).probability(noisy) for x in histograms]
+    with np.errstate(divide="ignore"):
+        logs = np.log(likelihood)
+    return NoiseAwarePosterior(prior, n, ListedCounts.from_logs(prior, histograms, logs))
+
+
+@noise_aware.register
+def _(
+    mechanism: TruncatedGeometric, noisy: NDArray[np.int64], n: int, prior: NDArray[np.float64]
+) -> NoiseAwarePosterior:
+    values = np.arange(n + 1)
+    likelihood = [-mechanism.epsilon * np.abs(int(noisy[0]) - values), np.zeros(n + 1)]
+    return _product(prior, n, likelihood)
+
+
+@noise_aware.register
+def _(
+    mechanism: SumZeroLattice, noisy: NDArray[np.int64], n: int, prior: NDArray[np.float64]
+) -> NoiseAwarePosterior:
+    values = np.arange(n + 1)
+    return _product(prior, n, [-0.5 * mechanism.epsilon * np.abs(int(y) - values) for y in noisy])
+
+
+@noise_aware.register
+def _(
+    mechanism: LaplaceMechanism, noisy: NDArray[np.int64], n: int, prior: NDArray[np.float64]
+) -> NoiseAwarePosterior:
+    if mechanism.sides == "one":
+        raise ValueError("mechanism must have two-sided noise for a noise-aware posterior")
+    steps = [int(y) - np.arange(n + 1) for y in noisy]
+    likelihood = [mechanism.log_step_probabilities(prior.size, step) for step in steps]
+    return _product(prior, n, [*likelihood, np.zeros(n + 1)])
+
+
+def _product(
+    prior: NDArray[np.float64], n: int, likelihood: list[NDArray[np.float64]]
+) -> NoiseAwarePosterior:
+    values = np.arange(n + 1)
+    logs = [
+        part + log_prior_factor(float(alpha), values)
+        for part, alpha in zip(likelihood, prior, strict=True)
+    ]
+    return NoiseAwarePosterior(prior, n, ProductCounts.from_logs(n, logs))

@@ -1,0 +1,103 @@
+"""A release of real data: what was drawn, what it promises, and how to read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes import _validate
+from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.posteriors import Posterior
+from dpbayes.releasing.bits import SystemBits
+from dpbayes.releasing.draws import draw
+from dpbayes.releasing.guarantees import Guarantee, guarantee
+from dpbayes.releasing.noise_aware import NoiseAwarePosterior, noise_aware
+
+SMALLEST_EPSILON = 1e-6
+
+
+@dataclass(frozen=True)
+class Release:
+    """One private release. Everything in it may be published; the true counts are not in it.
+
+    `noisy` is the value privacy is proved for, `counts` the histogram made from it, `n` the
+    public number of records.
+    """
+
+    mechanism: Mechanism
+    prior: NDArray[np.float64]
+    n: int
+    noisy: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        for name in ("prior", "noisy", "counts"):
+            object.__setattr__(self, name, _validate.frozen(getattr(self, name)))
+
+    @property
+    def posterior(self) -> Posterior:
+        """The released posterior, prior + released counts, read as if there were no noise."""
+        return Posterior(self.prior + self.counts)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the mechanism promises, worked out from its description each time it is asked."""
+        return guarantee(self.mechanism, int(self.prior.size))
+
+    def noise_aware(self) -> NoiseAwarePosterior:
+        """Return the posterior that takes the noise into account."""
+        return noise_aware(self.mechanism, self.noisy, self.n, self.prior)
+
+    def expected_distance(self) -> float:
+        """Return the mean Hellinger distance of a release if the released counts were the truth.
+
+        The mean at the true counts is not published: it depends on them.
+        """
+        return self.mechanism.law(self.counts, self.prior).mean_distance()
+
+    def __str__(self) -> str:
+        parameters = ", ".join(f"{value:g}" for value in self.posterior.concentration)
+        return f"posterior ({parameters}) by {self.mechanism}. {self.guarantee.sentence}"
+
+
+def release(
+    mechanism: Mechanism,
+    counts: ArrayLike,
+    prior: ArrayLike,
+    *,
+    without_guarantee: bool = False,
+) -> Release:
+    """Return a private release of these counts, with randomness from the operating system.
+
+    The draw uses whole numbers and fair bits only (exponential mechanisms: ball arithmetic, the
+    extra `release`), so the output has exactly the mechanism's law and no floating-point trace of
+    the data. There is no seed. A mechanism without a proved guarantee is refused unless
+    `without_guarantee` is True. Book: `release`.
+
+    For all count vectors x, x' of n records that differ by replacing one record, and every set S
+    of outputs, P[M(x) in S] <= e^epsilon P[M(x') in S], with the epsilon of `.guarantee`.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> private = release(mechanism("lattice", epsilon=1.0), [11019, 7309, 1560, 302], [1, 1, 1, 1])
+    >>> private.guarantee.epsilon, int(private.counts.sum())
+    (1.0, 20190)
+    """
+    x, alpha = _validate.counts_and_prior(counts, prior)
+    if x.sum() < 1:
+        raise ValueError(f"counts must hold at least one record, got {x.tolist()}")
+    if not isinstance(without_guarantee, bool):
+        raise TypeError(f"without_guarantee must be True or False, got {without_guarantee!r}")
+    if mechanism.epsilon < SMALLEST_EPSILON:
+        raise ValueError(
+            f"epsilon must be at least {SMALLEST_EPSILON} for a release, got {mechanism.epsilon!r}"
+        )
+    promised = guarantee(mechanism, x.size)
+    if promised.epsilon is None and not without_guarantee:
+        raise ValueError(
+            f"mechanism must have a proved guarantee, got {mechanism.name}: {promised.basis} "
+            "(pass without_guarantee=True to draw from it all the same)"
+        )
+    noisy, released = draw(mechanism, x, alpha, SystemBits())
+    return Release(mechanism, alpha, int(x.sum()), noisy, released)

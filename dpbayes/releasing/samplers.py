@@ -1,0 +1,94 @@
+"""Exact samplers from fair bits and whole numbers: no floating-point number takes part.
+
+After Canonne, Kamath and Steinke (2020). Rates are fractions; a float epsilon is turned into the
+fraction it stands for, so nothing is rounded. Book: `thm-exact-samplers`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpbayes.releasing.bits import BitSource, below
+
+_HALF = Fraction(1, 2)
+
+
+def bernoulli_exp(source: BitSource, gamma: Fraction) -> bool:
+    """Return True with probability e^-gamma, for a fraction gamma >= 0.
+
+    For gamma <= 1 the number K of successes of Bernoulli(gamma), Bernoulli(gamma/2), … before
+    the first failure is even with probability 1 - gamma + gamma^2/2 - … = e^-gamma. A larger
+    gamma is a product of e^-1, most of which are never drawn.
+    """
+    return _coin(source, gamma.numerator, gamma.denominator)
+
+
+def _coin(source: BitSource, p: int, q: int) -> bool:
+    # True with probability e^(-p/q); plain whole numbers, as a Fraction would reduce each time.
+    while p > q:
+        if not _small_coin(source, 1, 1):
+            return False
+        p -= q
+    return _small_coin(source, p, q)
+
+
+def _small_coin(source: BitSource, p: int, q: int) -> bool:
+    trials = 1
+    while below(source, q * trials) < p:
+        trials += 1
+    return trials % 2 == 1
+
+
+def geometric(source: BitSource, rate: Fraction) -> int:
+    """Return g >= 0 with probability proportional to e^(-rate g), for a fraction rate > 0.
+
+    With rate = s/t: u + t v has this law for rate 1/t when u < t is kept with probability
+    e^(-u/t) and v is geometric of rate 1; then the quotient by s has rate s/t. The work does not
+    grow with 1/rate.
+    """
+    step, unit = rate.numerator, rate.denominator
+    while True:
+        offset = below(source, unit)
+        if _small_coin(source, offset, unit):
+            break
+    blocks = 0
+    while _small_coin(source, 1, 1):
+        blocks += 1
+    return (offset + unit * blocks) // step
+
+
+def two_sided_geometric(source: BitSource, rate: Fraction) -> int:
+    """Return z with probability proportional to e^(-rate |z|)."""
+    while True:
+        negative, size = source.bits(1), geometric(source, rate)
+        if not negative:
+            return size
+        if size:  # a negative zero would count zero twice
+            return -size
+
+
+def floored_laplace(source: BitSource, rate: Fraction) -> int:
+    """Return floor(Y) for Y ~ Laplace(1/rate): a fair sign and a geometric size."""
+    size = geometric(source, rate) if not source.bits(1) else -1 - geometric(source, rate)
+    return size
+
+
+def rounded_laplace(source: BitSource, rate: Fraction) -> int:
+    """Return Y ~ Laplace(1/rate) rounded to the nearest whole number."""
+    if not bernoulli_exp(source, rate * _HALF):
+        return 0
+    size = 1 + geometric(source, rate)
+    return -size if source.bits(1) else size
+
+
+def lattice(source: BitSource, k: int, epsilon: Fraction) -> list[int]:
+    """Return z with sum 0 and probability proportional to e^(-epsilon |z|_1 / 2).
+
+    The first k-1 entries are drawn independently with rate epsilon/2 and kept with probability
+    e^(-epsilon |s| / 2), s their sum; the last entry is -s. Book: `thm-lattice-sampler`.
+    """
+    rate = epsilon * _HALF
+    while True:
+        free = [two_sided_geometric(source, rate) for _ in range(k - 1)]
+        if _coin(source, rate.numerator * abs(sum(free)), rate.denominator):
+            return [*free, -sum(free)]

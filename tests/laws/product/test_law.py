@@ -1,0 +1,139 @@
+"""The product law of the Laplace family against the grid of all outputs."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpbayes as dp
+from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.product.law import Marginal, ProductLaw, product_grid
+from tests.strategies import histograms, priors
+
+NAMES = ["lapMech", "ilapMech", "draft-laplace"]
+
+
+def product(mechanism, counts, prior):
+    n, k = int(counts.sum()), counts.size
+    windows = tuple(mechanism.window(int(count), n, k) for count in counts[:-1])
+    return ProductLaw(prior, counts, windows)
+
+
+@st.composite
+def cases(draw):
+    k = draw(st.integers(3, 4))
+    return draw(histograms(k, 60 if k == 3 else 25)), draw(priors(k))
+
+
+@given(cases(), st.floats(0.1, 50.0), st.sampled_from(NAMES))
+@settings(max_examples=25, deadline=None)
+def test_agrees_with_the_grid_within_the_stated_error(case, epsilon, name):
+    counts, prior = case
+    mechanism = dp.mechanism(name, epsilon)
+    listed = mechanism.law(counts, prior)
+    assert isinstance(listed, FiniteLaw)
+    law = product(mechanism, counts, prior)
+    estimate = law.estimate()
+    assert abs(estimate.value - listed.mean_distance()) <= estimate.error
+    beyond = listed.outputs.sum(axis=1) > counts.sum()
+    excess = listed.probabilities[beyond].sum()
+    assert law.probability_of_excess == pytest.approx(excess, abs=1e-12)
+    assert law.probability(counts) == pytest.approx(listed.probability(counts), rel=1e-10)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+def test_exact_where_the_last_count_exceeds_the_noise(name, epsilon):
+    counts, prior = np.array([3, 10, 300]), np.array([1.0, 0.4, 2.0])
+    mechanism = dp.mechanism(name, epsilon)
+    listed, law = mechanism.law(counts, prior), product(mechanism, counts, prior)
+    assert law.estimate().method == "series"
+    assert law.error_bound < 2e-12
+    for metric in (dp.hellinger, dp.hellinger_published):
+        exact = listed.mean_distance(metric)
+        assert law.mean_distance(metric) == pytest.approx(exact, abs=1e-13)
+
+
+@given(cases())
+@settings(max_examples=10, deadline=None)
+def test_moments_are_those_of_the_grid(case):
+    counts, prior = case
+    mechanism = dp.mechanism("ilapMech", 1.0)
+    listed, law = mechanism.law(counts, prior), product(mechanism, counts, prior)
+    inside = listed.outputs.sum(axis=1) == counts.sum()
+    affinity = 1.0 - listed.distances**2
+    for power in (0.0, 1.0, 3.5, 40.0):
+        exact = listed.expectation(np.where(inside, affinity**power, 0.0))
+        assert law.affinity_moments(power)[0] == pytest.approx(exact, abs=1e-12)
+
+
+def test_sizes_no_grid_could_hold():
+    mechanism = dp.mechanism("lapMech", 1.0)
+    law = mechanism.law([2000, 2500, 3000, 2500], [1.0] * 4)
+    assert isinstance(law, ProductLaw)
+    draws = law.sample(np.random.default_rng(2), 40_000)
+    distances = dp.hellinger(law.prior + law.counts, law.prior + draws)
+    spread = 6.0 * distances.std() / np.sqrt(distances.size)
+    assert law.mean_distance() == pytest.approx(distances.mean(), abs=spread)
+    low, high = law.simulated().quantile_interval(0.5)
+    assert low <= law.quantile(0.5) <= high
+    assert low <= np.median(distances) + 1e-3
+    assert law.probability([2000, 2500, 3000, 2501]) == 0.0
+
+
+def test_a_scale_wrong_by_a_tenth_is_seen():
+    law = dp.mechanism("lapMech", 1.0).law([2000, 2500, 3000, 2500], [1.0] * 4)
+    other = dp.mechanism("lapMech", 1.1).law([2000, 2500, 3000, 2500], [1.0] * 4)
+    draws = other.sample(np.random.default_rng(2), 40_000)
+    distances = dp.hellinger(law.prior + law.counts, law.prior + draws)
+    spread = 6.0 * distances.std() / np.sqrt(distances.size)
+    assert abs(law.mean_distance() - distances.mean()) > spread
+
+
+def test_samples_follow_the_marginals():
+    mechanism = dp.mechanism("ilapMech", 0.5)
+    law = product(mechanism, np.array([4, 9, 30]), np.ones(3))
+    draws = law.sample(np.random.default_rng(9), 30_000)
+    for column, marginal in enumerate(law.marginals):
+        seen = np.bincount(draws[:, column], minlength=marginal.stop) / 30_000
+        deviation = np.sqrt(marginal.probabilities / 30_000) + 1e-3
+        assert np.all(np.abs(seen - marginal.probabilities) <= 6 * deviation)
+    np.testing.assert_array_equal(draws[:, 2], np.clip(43 - draws[:, :2].sum(1), 0, 43))
+
+
+@pytest.mark.parametrize("name", ["lapMech", "ilapMech", "geometric"])
+def test_two_categories_at_a_thousand_million_records(name):
+    counts = [10**8, 9 * 10**8]
+    law = dp.mechanism(name, 1.0).law(counts, [1.0, 1.0])
+    assert len(law.outputs) < 300
+    assert law.mass_outside < 1e-18
+    assert law.probabilities.sum() == pytest.approx(1.0, abs=1e-12)
+    if name != "lapMech":
+        return
+    small = dp.mechanism(name, 1.0).law([100, 100], [1.0, 1.0])
+    centre = law.probability(counts)
+    assert centre == pytest.approx(small.probability([100, 100]), rel=1e-12)
+
+
+def test_windows_of_the_noise_hold_all_but_what_they_say():
+    for name in NAMES:
+        mechanism = dp.mechanism(name, 0.7)
+        full = np.exp(mechanism.marginal(500, 2000, 3))
+        window = mechanism.window(500, 2000, 3)
+        kept = full[window.start : window.stop]
+        np.testing.assert_allclose(window.probabilities, kept, rtol=1e-13)
+        assert full.sum() - kept.sum() <= window.outside + 1e-15
+
+
+def test_refuses_what_it_cannot_do():
+    good = Marginal(0, np.log([0.5, 0.5]))
+    with pytest.raises(ValueError, match="marginals must be 2, one less"):
+        ProductLaw(np.ones(3), np.array([1, 1, 1]), (good,))
+    with pytest.raises(ValueError, match="probabilities must sum to 1"):
+        Marginal(0, np.log([0.5, 0.4]))
+    with pytest.raises(ValueError, match="marginals must stay within 0"):
+        ProductLaw(np.ones(2), np.array([0, 1]), (Marginal(2, np.log([0.5, 0.5])),))
+    law = product_grid(np.ones(2), np.array([0, 1]), [good])
+    assert law.probabilities.sum() == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="spreads the noise"):
+        dp.mechanism("lapMech", 1e-6).law([10**9, 10**9], [1.0, 1.0])

@@ -1,0 +1,94 @@
+"""Recorded numbers and tables as the pages show them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpbayes.press.quotes import cell, formatted, is_number, quoted, read_table, split_quote
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "shown"),
+    [
+        (0.12345, ".3f", "0.123"),
+        (-0.5, ".1f", "−0.5"),
+        (11019, ",d", "11,019"),
+        (3.0, "d", "3"),
+        (1.2e-5, ".1e", "1.2 × 10⁻⁵"),
+        (1e30, ".2g", "1 × 10³⁰"),
+        (0.25, ".0%", "25%"),
+    ],
+)
+def test_a_number_is_shown_as_print_shows_it(value: float, form: str, shown: str) -> None:
+    assert formatted(value, form) == shown
+
+
+def test_a_broken_format_is_refused() -> None:
+    with pytest.raises(ValueError):
+        formatted(2.5, "d")
+
+
+@pytest.mark.parametrize("text", ["a", "a::b", "a::b:", "::b:.1f", "a:::.1f"])
+def test_a_quote_names_notebook_number_and_format(text: str) -> None:
+    with pytest.raises(ValueError, match="write notebook::number:format"):
+        split_quote(text)
+
+
+def test_an_unknown_number_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.json"
+    path.write_text(json.dumps({"b": 1, "a": 2}))
+    assert quoted(path, "a", "d") == "2"
+    with pytest.raises(ValueError, match="records a, b"):
+        quoted(path, "c", "d")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "means.csv"
+    path.write_text("n,mean,who\n10,0.123456,a\n20,-1e-07,b\n")
+    return path
+
+
+def test_a_table_is_shown_whole_without_options(table: Path) -> None:
+    header, rows = read_table(table)
+    assert header == ["n", "mean", "who"]
+    assert rows == [["10", "0.123456", "a"], ["20", "−1e−07", "b"]]
+
+
+def test_columns_headers_and_formats_are_chosen(table: Path) -> None:
+    header, rows = read_table(table, ["who", "mean"], ["name", "distance"], ["", ".2f"])
+    assert header == ["name", "distance"]
+    assert rows == [["a", "0.12"], ["b", "0.00"]]
+
+
+@pytest.mark.parametrize(
+    ("columns", "header", "formats", "problem"),
+    [
+        (["nobody"], None, [""], "no column 'nobody'"),
+        (["n"], ["a", "b"], [""], "1 columns, 2 headers"),
+        (None, None, ["d", "d"], "3 columns, 3 headers, 2 formats"),
+    ],
+)
+def test_options_that_disagree_are_refused(
+    table: Path,
+    columns: list[str] | None,
+    header: list[str] | None,
+    formats: list[str],
+    problem: str,
+) -> None:
+    with pytest.raises(ValueError, match=problem):
+        read_table(table, columns, header, formats)
+
+
+def test_numbers_are_told_from_words() -> None:
+    assert [is_number(text) for text in ("−0.5", "12", "a1", "", "−")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert cell("x", ".2f") == "x"

@@ -1,0 +1,61 @@
+"""Warm kernels are ordinary kernels that start faster, and leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from dpbayes.press.execution import ONE_THREAD, Job, NotebookFailure, execute
+from dpbayes.press.warm import NAME, ORDINARY, warm_kernels
+from tests.tiny_notebooks import write_tiny
+
+
+def run(folder: Path, stage: str, kernel: str | None, *extra: str) -> bytes:
+    path = write_tiny(folder / "notebooks", "part/tiny", *extra)
+    execute(Job("part/tiny", path, {"n": 3, "label": "a"}, folder / stage), kernel=kernel)
+    return (folder / stage / "notebook.ipynb").read_bytes()
+
+
+def gone(process: int) -> bool:
+    for _ in range(200):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.slow
+def test_a_warm_kernel_gives_the_bytes_of_an_ordinary_one(tmp_path: Path) -> None:
+    with warm_kernels(ONE_THREAD) as name:
+        assert name == NAME
+        warm = run(tmp_path, "warm", name)
+    assert warm == run(tmp_path, "cold", None)
+
+
+@pytest.mark.slow
+def test_each_notebook_gets_a_fresh_process_that_ends_with_it(tmp_path: Path) -> None:
+    note = tmp_path / "process"
+    cell = f"import os\nwith open({str(note)!r}, 'a') as file: print(os.getpid(), file=file)"
+    with warm_kernels(ONE_THREAD) as name:
+        for stage in ("one", "two"):
+            run(tmp_path, stage, name, cell, "assert 'left_over' not in globals()\nleft_over = 1")
+        processes = [int(line) for line in note.read_text().split()]
+    assert len(set(processes)) == 2
+    assert all(gone(process) for process in processes)
+
+
+@pytest.mark.slow
+def test_a_failing_cell_is_reported_from_a_warm_kernel(tmp_path: Path) -> None:
+    with warm_kernels(ONE_THREAD) as name, pytest.raises(NotebookFailure, match="four is not"):
+        run(tmp_path, "stage", name, "raise ValueError('four is not for us')")
+
+
+def test_without_fork_the_usual_kernel_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "fork")
+    with warm_kernels({}) as name:
+        assert name == ORDINARY

@@ -1,0 +1,166 @@
+"""The noise-aware posterior: product form against listing, calibration, sampling, bad input."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import betainc
+
+import dpbayes as dp
+from dpbayes.releasing import noise_aware, release
+from dpbayes.releasing.count_posteriors import ListedCounts, ProductCounts
+from tests.strategies import epsilons, priors
+
+
+def listed(prior, n, log_likelihood):
+    histograms = dp.compositions(n, prior.size)
+    logs = np.array([log_likelihood(x) for x in histograms])
+    return ListedCounts.from_logs(prior, histograms, logs)
+
+
+@settings(max_examples=40, deadline=None)
+@given(priors(3), epsilons, st.lists(st.integers(-5, 14), min_size=2, max_size=2))
+def test_lattice_product_form_against_listing(prior, epsilon, first):
+    n = 9
+    noisy = np.array([*first, n - sum(first)])
+    found = noise_aware(dp.mechanism("lattice", epsilon), noisy, n, prior)
+    brute = listed(prior, n, lambda x: -0.5 * epsilon * np.abs(noisy - x).sum())
+    for i in range(3):
+        values, weights = found.counts.marginal(i)
+        full = np.zeros(n + 1)
+        full[values] = weights
+        expected = np.zeros(n + 1)
+        expected[brute.marginal(i)[0]] = brute.marginal(i)[1]
+        np.testing.assert_allclose(full, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["lapMech", "ilapMech"])
+def test_laplace_product_form_against_listing(name):
+    mechanism, prior, n = dp.mechanism(name, 0.7), np.array([0.5, 1.0, 2.0]), 8
+    noisy = np.array([-2, 5])
+    found = noise_aware(mechanism, noisy, n, prior)
+    brute = listed(prior, n, lambda x: mechanism.log_step_probabilities(3, noisy - x[:2]).sum())
+    for i in range(3):
+        values, weights = found.counts.marginal(i)
+        np.testing.assert_allclose(weights, brute.marginal(i)[1][values], atol=1e-12)
+
+
+def test_two_categories_against_the_mechanisms_own_law():
+    # Inside the range nothing is clamped, so the law's probabilities are the likelihood.
+    prior, n = np.array([1.0, 2.0]), 40
+    for name in ("geometric", "ilapMech", "lattice"):
+        mechanism = dp.mechanism(name, 0.5)
+        noisy = np.array([13]) if name != "lattice" else np.array([13, 27])
+        brute = listed(
+            prior, n, lambda x, m=mechanism: np.log(m.law(x, prior).probability([13, 27]))
+        )
+        values, weights = noise_aware(mechanism, noisy, n, prior).counts.marginal(0)
+        np.testing.assert_allclose(weights, brute.marginal(0)[1][values], atol=1e-12)
+
+
+def test_exponential_mechanisms_use_their_law():
+    prior, released = np.ones(2), np.array([6, 14])
+    mechanism = dp.mechanism("expMech-smooth", 2.0)
+    brute = listed(prior, 20, lambda x: np.log(mechanism.law(x, prior).probability(released)))
+    found = noise_aware(mechanism, released, 20, prior).counts.marginal(0)[1]
+    np.testing.assert_allclose(found, brute.marginal(0)[1], atol=1e-13)
+
+
+def test_credible_intervals_cover_exactly_on_average():
+    # Averaged over prior, data and noise, a posterior interval has its nominal probability; the
+    # plug-in interval, which ignores the noise, has less.
+    prior, n, mechanism, level = np.ones(2), 30, dp.mechanism("geometric", 0.3), 0.9
+    x = np.arange(n + 1)
+    reach = np.arange(-150, n + 151)
+    noise = np.tanh(0.15) * np.exp(-0.3 * np.abs(reach[:, None] - x))
+    covered, plug_in = 0.0, 0.0
+    for noisy, likelihood in zip(reach, noise, strict=True):
+        joint = likelihood / (n + 1)
+        low, high = noise_aware(mechanism, np.array([noisy]), n, prior).credible_interval(0, level)
+        covered += joint @ (betainc(1 + x, 1 + n - x, high) - betainc(1 + x, 1 + n - x, low))
+        r = min(max(noisy, 0), n)
+        ends = dp.Posterior([1.0 + r, 1.0 + n - r])
+        low, high = beta_interval(ends.concentration, level)
+        plug_in += joint @ (betainc(1 + x, 1 + n - x, high) - betainc(1 + x, 1 + n - x, low))
+    assert covered == pytest.approx(level, abs=1e-9)
+    assert plug_in < 0.8
+
+
+def beta_interval(parameters, level):
+    from scipy.special import betaincinv
+
+    return betaincinv(*parameters, [(1 - level) / 2, (1 + level) / 2])
+
+
+def test_interval_density_and_cumulative_agree():
+    found = noise_aware(dp.mechanism("lattice", 0.2), np.array([30, 50, 20]), 100, np.ones(3))
+    low, high = found.credible_interval(1, 0.8)
+    assert found.cumulative(1, [low, high]) == pytest.approx([0.1, 0.9], abs=1e-10)
+    points = (np.arange(4000) + 0.5) / 4000
+    density = found.density(1, points)
+    assert density.mean() == pytest.approx(1.0, abs=1e-6)
+    assert (points * density).mean() == pytest.approx(found.mean[1], abs=1e-6)
+    assert found.mean.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["lattice", "ilapMech"])
+def test_sampler_has_the_exact_marginals(name):
+    noisy = np.array([12, -3, 21, 10]) if name == "lattice" else np.array([12, -3, 21])
+    found = noise_aware(dp.mechanism(name, 0.4), noisy, 40, np.array([1.0, 0.5, 2.0, 1.0]))
+    draws = found.counts.sample(np.random.default_rng(2), 20_000)
+    assert np.all(draws.sum(axis=1) == 40)
+    assert draws.min() >= 0
+    for i in range(4):
+        values, weights = found.counts.marginal(i)
+        observed = np.bincount(draws[:, i], minlength=41)[values] / 20_000
+        allowed = 6 * np.sqrt(weights * (1 - weights) / 20_000) + 1e-4
+        assert np.all(np.abs(observed - weights) <= allowed)
+    theta = found.sample(np.random.default_rng(3), 20_000)
+    np.testing.assert_allclose(theta.sum(axis=1), 1.0)
+    np.testing.assert_allclose(theta.mean(axis=0), found.mean, atol=6 * 0.2 / np.sqrt(20_000))
+
+
+def test_prior_that_fights_the_release_keeps_its_digits():
+    # The likelihood sits at (0, 60), the prior at (57, 3): only the tilt keeps both in sight.
+    prior, n, noisy = np.array([1900.0, 100.0]), 60, np.array([-200, 260])
+    found = noise_aware(dp.mechanism("lattice", 3.0), noisy, n, prior)
+    brute = listed(prior, n, lambda x: -1.5 * np.abs(noisy - x).sum())
+    values, weights = found.counts.marginal(0)
+    np.testing.assert_allclose(weights, brute.marginal(0)[1][values], atol=1e-12)
+
+
+def test_census_size_takes_well_under_a_second():
+    private = release(dp.mechanism("lattice", 0.1), [11019, 7309, 1560, 302], [1] * 4)
+    aware = private.noise_aware()
+    intervals = [aware.credible_interval(i) for i in range(4)]
+    for (low, high), mean in zip(intervals, aware.mean, strict=True):
+        assert low < mean < high
+    assert all(low < high for low, high in intervals)
+    assert abs(aware.mean[0] - 11019 / 20190) < 0.05
+
+
+def test_wide_noise_leaves_the_prior():
+    prior = np.array([2.0, 3.0, 4.0])
+    aware = noise_aware(dp.mechanism("lattice", 1e-6), np.array([70, -10, -50]), 10, prior)
+    np.testing.assert_allclose(aware.mean, prior / prior.sum(), atol=1e-4)
+
+
+def test_bad_input():
+    prior = np.ones(3)
+    with pytest.raises(ValueError, match="takes at most 3000"):
+        noise_aware(dp.mechanism("expMech", 1.0), np.array([30, 30, 40]), 100, prior)
+    with pytest.raises(ValueError, match="two-sided"):
+        noise_aware(dp.mechanism("draft-laplace", 1.0), np.array([3, 4]), 10, prior)
+    with pytest.raises(ValueError, match="at most 2000000"):
+        ProductCounts.from_logs(2_000_001, [])
+    aware = noise_aware(dp.mechanism("lattice", 1.0), np.array([3, 3, 4]), 10, prior)
+    for level in (0.0, 1.0, float("nan")):
+        with pytest.raises(ValueError, match="level"):
+            aware.credible_interval(0, level)
+    with pytest.raises(TypeError, match="Generator"):
+        aware.sample(3, 5)
+    assert list(itertools.islice(aware.counts.marginal(0)[0], 1)) == [0]

@@ -1,0 +1,115 @@
+"""Large-n laws against exact laws: limits of the steps, mean distances, their corrections."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpbayes as dp
+from dpbayes.study.asymptotics import StepLaw, predict, smooth_from, step_law, unit_distance
+
+FLAT = [1.0, 1.0]
+NAMES = ("expMech-smooth", "expMech-local", "expMech-delta", "lapMech", "ilapMech", "geometric")
+
+
+@given(decay=st.floats(0.05, 8.0), floored=st.booleans())
+@settings(max_examples=50, deadline=None)
+def test_closed_forms_equal_sums(decay: float, floored: bool) -> None:
+    law = StepLaw(decay, floored)
+    assert law.probabilities.sum() == pytest.approx(1.0, abs=1e-12)
+    assert law.probabilities[law.steps == 0][0] == pytest.approx(law.at_zero, rel=1e-12)
+    assert law.moment(1) == pytest.approx(law.mean_step, rel=1e-10)
+    assert law.moment(0) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_limits_are_those_of_the_hyperbolic_functions() -> None:
+    epsilon = 0.7
+    at_zero = {name: step_law(dp.mechanism(name, epsilon)).at_zero for name in NAMES}
+    assert at_zero["expMech-smooth"] == pytest.approx(np.tanh(epsilon / 8))
+    assert at_zero["expMech-local"] == pytest.approx(np.tanh(epsilon / 4))
+    assert at_zero["expMech-delta"] == pytest.approx(np.tanh(epsilon / 4))
+    assert at_zero["geometric"] == pytest.approx(np.tanh(epsilon / 2))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_floored_and_geometric_steps_equal_exact_laws(name: str) -> None:
+    mechanism = dp.mechanism(name, 1.0)
+    n = 200_000
+    law = mechanism.law([60_000, 140_000], FLAT)
+    limit = step_law(mechanism)
+    for t in (-3, -1, 0, 1, 2):
+        exact = law.probability([60_000 + t, n - 60_000 - t])
+        assert exact == pytest.approx(limit.probabilities[limit.steps == t][0], rel=5e-3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.15, 0.85)])
+@pytest.mark.parametrize("epsilon", [0.8, 3.0])
+def test_errors_fall_like_one_over_n_and_its_square(
+    name: str, shares: tuple[float, float], epsilon: float
+) -> None:
+    mechanism = dp.mechanism(name, epsilon)
+    errors = []
+    for n in (40_000, 80_000):
+        counts = dp.split(n, shares)
+        predicted = predict(mechanism, counts, FLAT)
+        exact = mechanism.law(counts, FLAT).mean_distance()
+        errors.append((exact / predicted.mean_distance - 1, exact / predicted.corrected - 1))
+    leading, corrected = np.abs(errors[0]), np.abs(errors[1])
+    assert leading[0] / corrected[0] == pytest.approx(2.0, rel=0.05)
+    assert leading[1] < 0.02 * leading[0] or leading[1] / corrected[1] == pytest.approx(4, rel=0.2)
+
+
+@pytest.mark.parametrize("name", ["expMech-local", "lapMech", "ilapMech"])
+def test_three_categories(name: str) -> None:
+    mechanism = dp.mechanism(name, 1.5)
+    errors = []
+    for n in (300, 600):
+        counts = dp.split(n, [0.2, 0.3, 0.5])
+        predicted = predict(mechanism, counts, [1.0] * 3)
+        law = mechanism.law(counts, [1.0] * 3)
+        errors.append(abs(law.mean_distance() / predicted.mean_distance - 1))
+    assert errors[1] < 0.7 * errors[0] < 0.1
+    assert law.probability(counts) == pytest.approx(predicted.at_truth, rel=0.05)
+    with pytest.raises(ValueError, match="k = 2 only"):
+        _ = predicted.corrected
+
+
+def test_local_sensitivity_tends_to_the_unit_distance() -> None:
+    for counts in ([5000, 5000], [3000, 7000], [2000, 3000, 5000]):
+        prior = [1.0] * len(counts)
+        unit = unit_distance(np.array(counts) + 1.0)
+        assert dp.local_sensitivity(counts, prior).value == pytest.approx(unit, rel=1e-3)
+
+
+def test_smooth_from_is_the_first_size_with_the_own_sensitivity() -> None:
+    mechanism = dp.mechanism("expMech-delta", 0.8, delta=1e-8)
+    first = smooth_from(mechanism, [0.1, 0.9], FLAT)
+    away = [mechanism.sensitivity(dp.split(n, [0.1, 0.9]), FLAT).records_away for n in
+            (first - 1, first)]  # fmt: skip
+    assert away[0] > 1 >= away[1]
+    with pytest.raises(ValueError, match="still attained far away at n = 500"):
+        smooth_from(mechanism, [0.1, 0.9], FLAT, largest=500)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.inf, np.nan])
+def test_decay_must_be_positive(value: float) -> None:
+    with pytest.raises(ValueError, match="decay"):
+        StepLaw(value)
+
+
+def test_mechanisms_without_a_limit_are_refused() -> None:
+    with pytest.raises(ValueError, match="does not shrink"):
+        step_law(dp.mechanism("expMech", 1.0))
+    with pytest.raises(ValueError, match="rounded down"):
+        step_law(dp.mechanism("draft-laplace", 1.0))
+    with pytest.raises(ValueError, match="rounding='nearest'"):
+        step_law(dp.mechanism("lapMech", 1.0, rounding="nearest"))
+    with pytest.raises(ValueError, match="2 or 3 categories"):
+        predict(dp.mechanism("lapMech", 1.0), [5] * 4, [1.0] * 4)
+    with pytest.raises(ValueError, match="no large-n law for k = 3"):
+        predict(dp.mechanism("geometric", 1.0), [5] * 3, [1.0] * 3)
+    with pytest.raises(ValueError, match="order"):
+        StepLaw(1.0).moment(-1)

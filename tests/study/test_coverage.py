@@ -1,0 +1,107 @@
+"""Exact coverage and errors: against simulation, quadrature and what must hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import beta
+
+import dpbayes as dp
+from dpbayes.releasing import noise_aware
+from dpbayes.study.coverage import BinaryRelease
+
+
+@pytest.fixture(scope="module")
+def geometric():
+    return BinaryRelease(dp.mechanism("geometric", 0.5), 30, np.array([1.0, 2.0]))
+
+
+def test_rows_are_laws_and_priors(geometric):
+    np.testing.assert_allclose(geometric.likelihood.sum(axis=1), 1.0, atol=1e-12)
+    np.testing.assert_allclose(geometric.weights.sum(axis=1), 1.0, atol=1e-12)
+    assert geometric.prior_masses.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["geometric", "ilapMech", "expMech-smooth", "permute-and-flip"])
+def test_noise_aware_intervals_cover_what_they_say(name):
+    release = BinaryRelease(dp.mechanism(name, 0.6), 25, np.ones(2))
+    for level in (0.5, 0.9):
+        covered = release.coverage(level)
+        assert covered.noise_aware == pytest.approx(level, abs=1e-10)
+        assert covered.plug_in < level - 0.02
+
+
+def test_coverage_against_simulation(geometric):
+    rng = np.random.default_rng(4)
+    theta = rng.beta(1.0, 2.0, 60_000)
+    x = rng.binomial(30, theta)
+    noise = rng.geometric(-np.expm1(-0.5), 60_000) - rng.geometric(-np.expm1(-0.5), 60_000)
+    r = np.clip(x + noise, 0, 30)
+    low, high = beta(1 + r, 2 + 30 - r).ppf([[0.05], [0.95]])
+    drawn = np.mean((low <= theta) & (theta <= high))
+    exact = geometric.coverage(0.9).plug_in
+    assert drawn == pytest.approx(exact, abs=6 * np.sqrt(exact * (1 - exact) / 60_000))
+
+
+def test_coverage_at_a_proportion_averages_to_the_coverage(geometric):
+    # A fine midpoint rule over the prior; coverage jumps in theta, hence the tolerance.
+    levels = (np.arange(4000) + 0.5) / 4000
+    plug, aware = geometric.coverage_at(beta(1.0, 2.0).ppf(levels), 0.9)
+    whole = geometric.coverage(0.9)
+    assert plug.mean() == pytest.approx(whole.plug_in, abs=2e-3)
+    assert aware.mean() == pytest.approx(whole.noise_aware, abs=2e-3)
+
+
+def test_intervals_agree_with_the_noise_aware_posterior():
+    mechanism = dp.mechanism("expMech", 1.0)
+    release = BinaryRelease(mechanism, 12, np.ones(2))
+    for r in (0, 4, 12):
+        single = noise_aware(mechanism, np.array([r, 12 - r]), 12, np.ones(2))
+        found = release.noise_aware_intervals(0.8)[r]
+        assert found == pytest.approx(single.credible_interval(0, 0.8), abs=1e-9)
+
+
+def test_errors_against_quadrature(geometric):
+    x, power = 9, 2
+    plug, aware = geometric.errors(power)
+    truth = beta(1.0 + x, 2.0 + 30 - x)
+    parts = [beta(1.0 + y, 2.0 + 30 - y) for y in range(31)]
+
+    def root(t, r):
+        return np.sqrt(
+            truth.pdf(t) * sum(w * p.pdf(t) for w, p in zip(weights[r], parts, strict=True))
+        )
+
+    weights = geometric.weights
+    for r in (3, 9, 14):
+        affinity = quad(root, 0, 1, args=(r,), limit=200)[0]
+        assert geometric._affinities[r, x] == pytest.approx(affinity, abs=1e-8)
+    expected_aware = geometric.likelihood[x] @ (1 - geometric._affinities[:, x])
+    assert aware[x] == pytest.approx(expected_aware, abs=1e-12)
+    law = geometric.mechanism.law([x, 30 - x], [1.0, 2.0])
+    assert plug[x] == pytest.approx(law.expectation(law.distances**2), abs=1e-12)
+    assert geometric.errors(1)[0][x] == pytest.approx(law.mean_distance(), abs=1e-12)
+
+
+def test_plug_in_wins_on_the_distance_and_loses_on_its_square():
+    for epsilon in (0.8, 1.0, 3.0):
+        release = BinaryRelease(dp.mechanism("geometric", epsilon), 100, np.ones(2))
+        first, second = release.mean_error(1), release.mean_error(2)
+        assert first.plug_in < first.noise_aware
+        assert second.noise_aware < second.plug_in
+
+
+def test_bad_input():
+    mechanism = dp.mechanism("geometric", 1.0)
+    with pytest.raises(ValueError, match="n must be at most 2000"):
+        BinaryRelease(mechanism, 2001, np.ones(2))
+    with pytest.raises(ValueError, match="prior must"):
+        BinaryRelease(mechanism, 10, np.ones(3))
+    with pytest.raises(ValueError, match="must list its outputs, got parameter-laplace"):
+        _ = BinaryRelease(dp.mechanism("parameter-laplace", 1.0), 5, np.ones(2)).likelihood
+    release = BinaryRelease(mechanism, 5, np.ones(2))
+    with pytest.raises(ValueError, match="level must lie strictly"):
+        release.coverage(1.0)
+    with pytest.raises(ValueError, match="strictly between 0 and 1"):
+        release.coverage_at([0.0, 0.5])

@@ -1,0 +1,65 @@
+"""Score changes and smooth changes by brute force over candidates and neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import dpbayes as dp
+from dpbayes.study.score_changes import score_changes, shortcut_excess, steepest_smooth_change
+from tests.strategies import small_cases
+
+
+@settings(max_examples=30)
+@given(small_cases())
+def test_no_candidate_changes_more_than_the_true_posterior(case):
+    counts, prior = case
+    assert abs(shortcut_excess(counts, prior)) < 1e-12
+    if prior.sum() > 1.0:
+        assert shortcut_excess(counts, prior, "published") < 1e-9
+
+
+def test_score_changes_loop_over_candidates_and_neighbours():
+    counts, prior = np.array([3, 2, 1]), np.array([1.0, 0.5, 2.0])
+    outputs, changes = score_changes(counts, prior)
+    for r, change in zip(outputs, changes, strict=True):
+        own = dp.hellinger(prior + counts, prior + r)
+        moved = [abs(own - dp.hellinger(prior + y, prior + r)) for y in dp.neighbours(counts)]
+        assert change == pytest.approx(max(moved), rel=1e-12)
+
+
+@pytest.mark.parametrize("gamma", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize(("n", "prior"), [(30, [1, 1]), (12, [0.1, 3]), (5, [1, 1, 1])])
+def test_the_smooth_sensitivity_changes_by_gamma_at_most(gamma, n, prior):
+    found = steepest_smooth_change(n, prior, gamma)
+    assert found.value <= gamma + 1e-9
+    x, y = (np.array(counts) for counts in found.witness)
+    assert np.abs(x - y).sum() == 2
+    inverse = [1 / dp.smooth_sensitivity(counts, prior, gamma).value for counts in (x, y)]
+    assert inverse[0] - inverse[1] == pytest.approx(found.value, rel=1e-9)
+
+
+def test_two_categories_by_enumeration():
+    n, prior = 12, [1.0, 0.5]
+    inverse = [1 / dp.smooth_sensitivity([c, n - c], prior).value for c in range(n + 1)]
+    largest = np.abs(np.diff(inverse)).max()
+    assert steepest_smooth_change(n, prior).value == pytest.approx(largest, rel=1e-9)
+
+
+def test_a_wider_bound_would_be_noticed():
+    assert steepest_smooth_change(100, [1, 1], 1.0).value == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: score_changes([2, 1], [1, 1], "euclid"), "metric must be one of"),
+        (lambda: score_changes([-1, 1], [1, 1]), "counts must be at least 0"),
+        (lambda: steepest_smooth_change(0, [1, 1]), "n must be an integer of at least 1"),
+        (lambda: steepest_smooth_change(5, [1, 0]), "prior must be positive"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,85 @@
+"""Who wins: maps against single laws, crossings against the means on both sides."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.study.winners import (
+    count_crossings,
+    prior_crossings,
+    winners_by_prior,
+    winners_by_share,
+)
+
+PAIR = (dp.mechanism("lapMech", 0.8), dp.mechanism("expMech-delta", 0.8, delta=5e-4))
+
+
+def test_map_by_share_equals_single_laws() -> None:
+    won = winners_by_share(PAIR, [6, 11], [0.0, 0.3, 0.5], [1, 1])
+    assert won.means.shape == (2, 3, 2)
+    for i, share in enumerate((0.0, 0.3, 0.5)):
+        for j, n in enumerate((6, 11)):
+            counts = dp.split(n, [share, 1 - share])
+            means = [m.law(counts, [1, 1]).mean_distance() for m in PAIR]
+            assert won.means[:, i, j] == pytest.approx(means, rel=1e-13)
+            assert won.index[i, j] == int(np.argmin(means))
+    assert won.share("lapMech") + won.share("expMech-delta") == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="read-only"):
+        won.means[0, 0, 0] = 1.0
+
+
+def test_map_by_prior_equals_single_laws() -> None:
+    won = winners_by_prior(PAIR, [9], [0.5, 4.0], [1 / 3] * 3)
+    means = [m.law([3, 3, 3], [4.0] * 3).mean_distance() for m in PAIR]
+    assert won.means[:, 1, 0] == pytest.approx(means, rel=1e-13)
+
+
+def test_crossing_prior_separates_the_winners() -> None:
+    pair = (
+        dp.mechanism("expMech-delta", 0.8, delta=1e-8, distance="l1"),
+        dp.mechanism("ilapMech", 0.8),
+    )
+    (crossing,) = prior_crossings(*pair, [5, 5, 5], 0.5, 60.0)
+
+    def gap(a: float) -> float:
+        first, second = (m.law([5, 5, 5], [a] * 3).mean_distance() for m in pair)
+        return first - second
+
+    assert abs(gap(crossing)) < 1e-9
+    assert gap(crossing - 0.01) > 0 > gap(crossing + 0.01)
+
+
+def test_count_crossings_list_every_change() -> None:
+    names = [
+        min(PAIR, key=lambda m, x=x: m.law([x, 10 - x], [1, 1]).mean_distance()).name
+        for x in range(11)
+    ]
+    found = dict(count_crossings(*PAIR, 10, [1, 1]))
+    now = ""
+    for x, name in enumerate(names):
+        now = found.get(x, now)
+        assert now == name
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: winners_by_share(PAIR[:1], [5], [0.5], [1, 1]), "at least two mechanisms"),
+        (lambda: winners_by_share(PAIR, [5], [], [1, 1]), "at least two mechanisms"),
+        (lambda: winners_by_share(PAIR, [5], [1.5], [1, 1]), "shares must lie"),
+        (lambda: winners_by_share(PAIR, [5], [0.5], [1, 1, 1]), "prior must have 2"),
+        (lambda: winners_by_share(PAIR, [-5], [0.5], [1, 1]), "n must be"),
+        (lambda: winners_by_prior(PAIR, [5], [0.0], [0.5, 0.5]), "priors must be positive"),
+        (lambda: winners_by_prior(PAIR, [5], [1.0], [1.0]), "proportions must be"),
+        (lambda: winners_by_share(PAIR, [5], [0.5], [1, 1]).share("x"), "name must be one of"),
+        (lambda: prior_crossings(*PAIR, [3, 3], 2.0, 1.0), "0 < low < high"),
+        (lambda: prior_crossings(*PAIR, [3], 1.0, 2.0), "at least 2 counts"),
+        (lambda: count_crossings(*PAIR, 0, [1, 1]), "n must be"),
+    ],
+)
+def test_bad_input(call: object, message: str) -> None:
+    assert callable(call)
+    with pytest.raises(ValueError, match=message):
+        call()
