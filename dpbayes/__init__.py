@@ -8,6 +8,7 @@ sensitivity   local, global and smooth sensitivity, each with its witness
 laws          exact output distributions
 mechanisms    the papers' mechanisms and the references beside them
 accuracy      step probabilities, exact mean distances, crossovers
+planning      how many records a wanted accuracy needs
 auditing      actual epsilon, delta(epsilon), calibration, composition
 releasing     releases of real data from the operating system's randomness
 queries       inference from private answers to linear queries
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from dpbayes.mechanisms import Law as Law
     from dpbayes.mechanisms import Mechanism as Mechanism
     from dpbayes.mechanisms import mechanism as mechanism
+    from dpbayes.planning import RecordsNeeded as RecordsNeeded
+    from dpbayes.planning import records_needed as records_needed
     from dpbayes.posteriors import Posterior as Posterior
     from dpbayes.posteriors import compositions as compositions
     from dpbayes.posteriors import neighbours as neighbours
@@ -72,6 +75,7 @@ _HOME = {
     "auditing": ("audit", "audit_pair", "calibrate"),
     "divergences": ("hellinger", "hellinger_published", "log_affinity"),
     "mechanisms": ("REGISTRY", "Law", "Mechanism", "mechanism"),
+    "planning": ("RecordsNeeded", "records_needed"),
     "posteriors": ("Posterior", "compositions", "neighbours", "number_of_candidates", "posterior"),
     "releasing": ("Guarantee", "NoiseAwarePosterior", "Release", "release"),
     "sensitivity": ("Sensitivity", "global_sensitivity", "local_sensitivity", "smooth_sensitivity"),

@@ -1,0 +1,257 @@
+"""How many records a wanted accuracy needs: a proved bound, and the exact number beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes import _validate
+from dpbayes.accuracy import split
+from dpbayes.laws.lattice import noise as lattice_noise
+from dpbayes.mechanisms import mechanism
+
+LARGEST_PLAN = 2**52
+"""More records than this are not looked for."""
+
+HUGE = 10**10
+"""A data set of this many records is as good as an infinite one."""
+
+_NEGLIGIBLE = 80.0
+
+
+@dataclass(frozen=True)
+class CountNoise:
+    """What the bound needs to know of noise Z, whole and with sum 0, added to k counts.
+
+    `second` (k,) are E Z_i^2, `tails` (k, M) the probabilities P(Z_i < -m) for m = 0 … M-1, and
+    `at_zero` is P(Z = 0).
+    """
+
+    second: NDArray[np.float64]
+    tails: NDArray[np.float64]
+    at_zero: float
+
+    def __post_init__(self) -> None:
+        for name in ("second", "tails"):
+            object.__setattr__(self, name, _validate.frozen(getattr(self, name)))
+
+
+@dataclass(frozen=True)
+class RecordsNeeded:
+    """A number of records that is enough, and what it rests on; make it with `records_needed`.
+
+    `records` is enough by proof, for that n and every larger one; `bound` is the proved bound on
+    the mean distance there.
+    """
+
+    records: int
+    bound: float
+    error: float
+    epsilon: float
+    shares: tuple[float, ...]
+    prior: tuple[float, ...]
+    name: str
+
+    def __int__(self) -> int:
+        return self.records
+
+    @property
+    def mean_distance(self) -> float:
+        """The exact mean distance at `records`, at most `bound`."""
+        return self._mean(self.records)
+
+    @property
+    def exact(self) -> int:
+        """A number n whose exact mean distance is at most `error`, while that of n - 1 is not.
+
+        Found by bisection between 1 and `records`, records split by `dpbayes.accuracy.split`.
+        """
+        low, high = 0, self.records
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._mean(middle) <= self.error else (middle, high)
+        return high
+
+    @property
+    def first_order(self) -> float:
+        """E|Z|_w^2 / (8 error^2), |z|_w^2 = sum_i z_i^2 / shares_i, read off a huge data set.
+
+        What n tends to, relatively, as `error` falls; where distances are large it is too many.
+        """
+        return HUGE * (self._mean(HUGE) / self.error) ** 2
+
+    def _mean(self, n: int) -> float:
+        law = mechanism(self.name, self.epsilon).law(split(n, self.shares), self.prior)
+        return float(law.mean_distance())
+
+
+def records_needed(
+    error: float,
+    epsilon: float,
+    shares: ArrayLike,
+    prior: ArrayLike | None = None,
+    name: str = "lattice",
+) -> RecordsNeeded:
+    """Return how many records bring the mean Hellinger distance of a release to at most `error`.
+
+    For n >= `records` and all whole counts x with sum n and x_i > n shares_i - 1 (the rule of
+    `dpbayes.accuracy.split` among others) the release has E[H] <= `error`. The bound is
+    `distance_bound`, book: `thm-records-needed`. `error` in (0, 1), `epsilon` > 0, `shares`
+    positive with sum 1, shape (k,); `prior` is flat if None; `name` is lattice, geometric (k = 2)
+    or ilapMech. Raises ValueError for a share of 0, where no bound of this kind exists.
+
+    >>> plan = records_needed(0.05, 1.0, [0.25] * 4)
+    >>> plan.records, plan.exact
+    (3137, 2337)
+    """
+    target = _validate.open_unit("error", error)
+    budget = _validate.positive("epsilon", epsilon)
+    w = _shares(shares)
+    alpha = np.ones(w.size) if prior is None else _validate.prior("prior", prior, w.size)
+    noise = count_noise(name, budget, w.size)
+    records = _smallest(lambda n: _bound(noise, np.maximum(w * n - 1.0, 0.0), alpha) <= target)
+    bound = _bound(noise, np.maximum(w * records - 1.0, 0.0), alpha)
+    described = (float(target), float(budget), tuple(w.tolist()), tuple(alpha.tolist()), name)
+    return RecordsNeeded(records, bound, *described)
+
+
+def distance_bound(name: str, epsilon: float, counts: ArrayLike, prior: ArrayLike) -> float:
+    """Return a proved upper bound on the mean Hellinger distance of a release, at most 1.
+
+    The least value over whole m with 0 <= m <= min x_i and m < min a_i - 1/2, a = prior + counts,
+
+        sqrt(P(Z != 0) sum_i E[Z_i^2] / (8 (a_i - 1/2 - m))) + sum_i P(Z_i < -m),
+
+    Z being the noise that mechanism `name` adds. Book: `thm-records-needed`.
+
+    >>> round(distance_bound("lattice", 1.0, [250] * 4, [1] * 4), 4)
+    0.0898
+    """
+    x, alpha = _validate.counts_and_prior(counts, prior)
+    noise = count_noise(name, _validate.positive("epsilon", epsilon), x.size)
+    return _bound(noise, x.astype(np.float64), alpha)
+
+
+def closed_form_bound(epsilon: float, counts: ArrayLike, prior: ArrayLike) -> float:
+    """Return the bound for lattice noise in closed form, looser than `distance_bound`.
+
+    sqrt((v/8) sum_i 1/(a_i - 1/2 - m)) + k e^(-epsilon (m+1)/2) / (1 + e^(-epsilon/2)) with
+    v = 1/(2 sinh(epsilon/4)^2), at the best m. Book: `thm-records-closed`.
+
+    >>> round(closed_form_bound(1.0, [250] * 4, [1] * 4), 4)
+    0.1298
+    """
+    x, alpha = _validate.counts_and_prior(counts, prior)
+    k, budget = x.size, _validate.positive("epsilon", epsilon)
+    variance = 1.0 / (2.0 * np.sinh(budget / 4.0) ** 2)
+    m = np.arange(int(np.ceil(2.0 * _NEGLIGIBLE / budget)) + 2)
+    tail = np.exp(-0.5 * budget * (m + 1)) / (1.0 + np.exp(-0.5 * budget))
+    noise = CountNoise(np.full(k, variance), np.tile(tail, (k, 1)), 0.0)
+    return _bound(noise, x.astype(np.float64), alpha)
+
+
+def _bound(noise: CountNoise, x: NDArray[np.float64], alpha: NDArray[np.float64]) -> float:
+    a = alpha + x
+    top = min(np.floor(x.min()), np.ceil(a.min() - 0.5) - 1.0, noise.tails.shape[1] - 1.0)
+    if top < 0:
+        return 1.0
+    m = np.arange(int(top) + 1)
+    square = sum(noise.second[i] / (8.0 * (a[i] - 0.5 - m)) for i in range(a.size))
+    values = np.sqrt((1.0 - noise.at_zero) * np.asarray(square)) + noise.tails[:, m].sum(axis=0)
+    return float(min(values.min(), 1.0))
+
+
+def _smallest(enough: Callable[[int], bool]) -> int:
+    # The bound falls as n grows: a doubling search, then bisection.
+    high = 1
+    while not enough(high):
+        if high >= LARGEST_PLAN:
+            raise ValueError(f"more than {LARGEST_PLAN} records would be needed for this error")
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _shares(value: ArrayLike) -> NDArray[np.float64]:
+    shares = _validate.positive_vector("shares", value)
+    if abs(shares.sum() - 1.0) > 1e-9:
+        raise ValueError(f"shares must sum to 1, got a sum of {float(shares.sum())!r}")
+    return shares
+
+
+def count_noise(name: str, epsilon: float, k: int) -> CountNoise:
+    """Return the noise of a mechanism on k counts: lattice, geometric (k = 2) or ilapMech.
+
+    >>> count_noise("geometric", 1.0, 2).second.round(6)
+    array([1.841347, 1.841347])
+    """
+    return _NOISES[_validate.choice("name", name, _NOISES)](epsilon, k)
+
+
+def _lattice(epsilon: float, k: int) -> CountNoise:
+    # P(Z_1 = z) is proportional to q^|z| times the (k-1)-fold convolution of q^|.| at z, whose
+    # transform is a power of (1 - q)^2 / (1 - 2 q cos t + q^2) up to a constant.
+    q = np.exp(-0.5 * epsilon)
+    reach, length = _reach(2.0 / epsilon, k)
+    angles = 2.0 * np.pi * np.arange(length // 2 + 1) / length
+    each = (1.0 - q) ** 2 / ((1.0 - q) ** 2 + 4.0 * q * np.sin(0.5 * angles) ** 2)
+    rest = np.maximum(np.fft.irfft(each ** (k - 1), length)[: reach + 1], 0.0)
+    mass = q ** np.arange(reach + 1) * rest
+    total = mass[0] + 2.0 * mass[1:].sum()
+    second = 2.0 * (mass * np.arange(reach + 1) ** 2).sum() / total
+    at_zero = float(np.exp(-lattice_noise.log_normaliser(k, epsilon)))
+    return CountNoise(np.full(k, second), np.tile(_beyond(mass / total), (k, 1)), at_zero)
+
+
+def _geometric(epsilon: float, k: int) -> CountNoise:
+    if k != 2:
+        raise ValueError(f"shares must have 2 entries for geometric, got {k}")
+    return _lattice(epsilon, 2)
+
+
+def _improved_laplace(epsilon: float, k: int) -> CountNoise:
+    # floor(Y) is G or -(G + 1) with equal chances, P(G = g) = (1 - q) q^g; the last count gets
+    # minus the sum of the others.
+    scale = (1.0 if k == 2 else 2.0) / epsilon
+    q = np.exp(-1.0 / scale)
+    reach, length = _reach(scale, k)
+    steps = np.arange(reach)
+    mass = 0.5 * (1.0 - q) * q**steps
+    table = np.zeros(length)
+    table[: steps.size] = mass
+    table[-1 - steps] += mass
+    power = np.fft.rfft(table) ** (k - 1)
+    others = np.maximum(np.fft.irfft(power, length), 0.0)[: reach + 1]
+    each = (table * np.minimum(np.arange(length), length - np.arange(length)) ** 2).sum()
+    second = np.full(k, each)
+    second[-1] = (k - 1) * (each - 0.25) + 0.25 * (k - 1) ** 2
+    down = 0.5 * q ** np.arange(reach + 1)
+    tails = np.vstack((np.tile(down, (k - 1, 1)), _beyond(others)))
+    return CountNoise(second, tails, float((0.5 * (1.0 - q)) ** (k - 1)))
+
+
+def _reach(scale: float, k: int) -> tuple[int, int]:
+    # Beyond `reach` everything is below e^-80 of the rest; the length keeps sums from wrapping.
+    reach = int(np.ceil((_NEGLIGIBLE + 2.0 * k) * scale)) + 2
+    if reach > 4_000_000:
+        raise ValueError(f"epsilon spreads the noise over {reach} counts either side; too many")
+    return reach, 1 << int(4 * reach).bit_length()
+
+
+def _beyond(mass: NDArray[np.float64]) -> NDArray[np.float64]:
+    # P(> m) from the masses at 0, 1, …; rounding of the transform is paid for.
+    tail = np.cumsum(mass[::-1])[::-1] - mass
+    return np.asarray(np.maximum(tail, 0.0) + 1e-14)
+
+
+_NOISES: Mapping[str, Callable[[float, int], CountNoise]] = {
+    "lattice": _lattice,
+    "geometric": _geometric,
+    "ilapMech": _improved_laplace,
+}

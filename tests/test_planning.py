@@ -1,0 +1,150 @@
+"""How many records: the proved bound against exact means, and its noise against enumeration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpbayes as dp
+from dpbayes.laws.lattice import noise as lattice_noise
+from dpbayes.mechanisms.laplace import LaplaceMechanism
+from dpbayes.planning import closed_form_bound, count_noise, distance_bound
+
+TABLE = [(4, 10**3, 1.0), (4, 10**4, 1.0), (8, 10**4, 1.0), (10, 10**5, 0.5)]
+EXACT = [0.0762, 0.0242, 0.0624, 0.0524]
+CLOSED = [0.1302, 0.0398, 0.0800, 0.0633]
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(2, 0.7), (3, 1.0), (4, 2.5)])
+def test_the_lattice_noise_is_that_of_an_enumeration(k: int, epsilon: float) -> None:
+    points = lattice_noise.points(k, int(36 / epsilon))
+    mass = np.exp(-0.5 * epsilon * np.abs(points).sum(axis=1))
+    mass /= mass.sum()
+    noise = count_noise("lattice", epsilon, k)
+    assert noise.second == pytest.approx(np.full(k, mass @ points[:, 0] ** 2), rel=1e-9)
+    assert noise.at_zero == pytest.approx(mass.max(), rel=1e-9)
+    for m in (0, 1, 5):
+        assert noise.tails[:, m] == pytest.approx(
+            np.full(k, mass[points[:, 0] < -m].sum()), rel=1e-6
+        )
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(2, 0.9), (3, 1.3)])
+def test_the_laplace_noise_is_that_of_the_mechanism(k: int, epsilon: float) -> None:
+    steps = np.arange(-200, 201)
+    mechanism = dp.mechanism("ilapMech", epsilon)
+    assert isinstance(mechanism, LaplaceMechanism)
+    each = np.exp(mechanism.log_step_probabilities(k, steps))
+    grid = np.stack(np.meshgrid(*[steps] * (k - 1), indexing="ij"), axis=-1).reshape(-1, k - 1)
+    mass = np.prod(each[grid + 200], axis=1)
+    last = -grid.sum(axis=1)
+    noise = count_noise("ilapMech", epsilon, k)
+    assert noise.second[0] == pytest.approx(mass @ grid[:, 0] ** 2, rel=1e-9)
+    assert noise.second[-1] == pytest.approx(mass @ last**2, rel=1e-9)
+    assert noise.at_zero == pytest.approx(mass[np.all(grid == 0, axis=1)].sum(), rel=1e-9)
+    for m in (0, 3):
+        assert noise.tails[0, m] == pytest.approx(mass[grid[:, 0] < -m].sum(), rel=1e-6)
+        assert noise.tails[-1, m] == pytest.approx(mass[last < -m].sum(), rel=1e-6)
+
+
+def test_the_table_of_exact_means_and_bounds() -> None:
+    for (k, n, epsilon), exact, closed in zip(TABLE, EXACT, CLOSED, strict=True):
+        x, prior = [n // k] * k, [1.0] * k
+        mean = dp.mechanism("lattice", epsilon).law(x, prior).mean_distance()
+        sharp, loose = (
+            distance_bound("lattice", epsilon, x, prior),
+            closed_form_bound(epsilon, x, prior),
+        )
+        assert mean == pytest.approx(exact, abs=6e-5)
+        assert loose == pytest.approx(closed, abs=6e-4)
+        assert mean < sharp < loose
+        assert sharp <= 1.2 * mean
+        assert loose <= 1.705 * mean
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(0, 14), min_size=2, max_size=3),
+    st.floats(0.2, 6.0),
+    st.floats(0.3, 5.0),
+    st.sampled_from(["lattice", "ilapMech", "geometric"]),
+)
+def test_the_bound_is_above_the_enumerated_mean(
+    counts: list[int], epsilon: float, prior: float, name: str
+) -> None:
+    if sum(counts) == 0 or (name == "geometric" and len(counts) != 2):
+        return
+    alpha = [prior] * len(counts)
+    mean = dp.mechanism(name, epsilon).law(counts, alpha).mean_distance()
+    assert mean <= distance_bound(name, epsilon, counts, alpha) + 1e-12
+    if name == "lattice":
+        assert mean <= closed_form_bound(epsilon, counts, alpha) + 1e-12
+
+
+def test_the_bound_is_sharp_enough_to_reject_noise_that_is_twice_as_wide() -> None:
+    x, prior = [2500] * 4, [1.0] * 4
+    wide = dp.mechanism("lattice", 0.5).law(x, prior).mean_distance()
+    assert wide > distance_bound("lattice", 1.0, x, prior)
+
+
+@pytest.mark.parametrize(
+    ("name", "shares"),
+    [("lattice", [0.2, 0.3, 0.5]), ("geometric", [0.1, 0.9]), ("ilapMech", [0.4, 0.6])],
+)
+def test_the_number_is_enough_for_it_and_beyond(name: str, shares: list[float]) -> None:
+    plan = dp.records_needed(0.12, 0.9, shares, name=name)
+    prior = [1.0] * len(shares)
+    mechanism = dp.mechanism(name, 0.9)
+    for n in (plan.records, plan.records + 1, plan.records + 7, 2 * plan.records):
+        mean = mechanism.law(dp.split(n, shares), prior).mean_distance()
+        assert mean <= 0.12
+    assert plan.bound <= 0.12
+    assert plan.mean_distance <= plan.bound
+    assert int(plan) == plan.records
+    # Bisection against a plain scan from below.
+    means = [
+        mechanism.law(dp.split(n, shares), prior).mean_distance()
+        for n in (plan.exact - 1, plan.exact)
+    ]
+    assert means[1] <= 0.12 < means[0]
+    assert plan.exact <= plan.records
+
+
+def test_four_categories_first_order_is_about_2340() -> None:
+    plan = dp.records_needed(0.05, 1.0, [0.25] * 4)
+    assert plan.first_order == pytest.approx(2340, rel=0.005)
+    assert plan.exact == 2337
+    assert plan.records < 1.35 * plan.exact
+
+
+def test_fewer_records_than_the_bound_says_would_not_be_proved() -> None:
+    plan = dp.records_needed(0.05, 1.0, [0.25] * 4)
+    fewer = 4 * (plan.records // 4 - 4)
+    assert distance_bound("lattice", 1.0, [fewer // 4] * 4, [1.0] * 4) > 0.05
+
+
+def test_a_prior_counts_as_records_do() -> None:
+    with_prior = dp.records_needed(0.05, 1.0, [0.5, 0.5], prior=[50.0, 50.0])
+    assert with_prior.records < dp.records_needed(0.05, 1.0, [0.5, 0.5]).records
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"error": 0.0}, "error must lie strictly between 0 and 1"),
+        ({"epsilon": -1.0}, "epsilon must be positive"),
+        ({"shares": [1.0, 0.0]}, "shares must be positive"),
+        ({"shares": [0.5, 0.6]}, "shares must sum to 1"),
+        ({"name": "expMech"}, "name must be one of"),
+        ({"shares": [0.2, 0.3, 0.5], "name": "geometric"}, "2 entries for geometric"),
+        ({"prior": [1.0]}, "prior must"),
+    ],
+)
+def test_refusals_name_the_argument(arguments: dict[str, Any], message: str) -> None:
+    complete = {"error": 0.1, "epsilon": 1.0, "shares": [0.5, 0.5]} | arguments
+    with pytest.raises(ValueError, match=message):
+        dp.records_needed(**complete)
