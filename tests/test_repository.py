@@ -25,7 +25,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Each may import what stands before it.
 ORDER = (
     "_validate", "datasets", "posteriors", "divergences", "sensitivity", "laws", "mechanisms",
-    "accuracy", "auditing", "releasing", "queries", "figures", "study", "press", "cli", "commands",
+    "accuracy", "planning", "auditing", "releasing", "queries", "figures", "study", "press", "cli", "commands",
     "__main__",
 )  # fmt: skip
 PLOTTING = {"matplotlib", "seaborn", "mpl_toolkits"}
