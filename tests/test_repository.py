@@ -25,8 +25,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Each may import what stands before it.
 ORDER = (
     "_validate", "datasets", "posteriors", "divergences", "sensitivity", "laws", "mechanisms",
-    "accuracy", "planning", "auditing", "releasing", "queries", "figures", "study", "press", "cli", "commands",
-    "__main__",
+    "accuracy", "planning", "auditing", "releasing", "queries", "figures", "study", "press", "cli",
+    "commands", "__main__",
 )  # fmt: skip
 PLOTTING = {"matplotlib", "seaborn", "mpl_toolkits"}
 RUN_TIME = {"numpy", "scipy", "matplotlib", "seaborn"}
