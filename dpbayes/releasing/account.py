@@ -1,0 +1,337 @@
+"""One account for one data set: what may be spent on it, and what has been.
+
+An account is an append-only SQLite file. Each entry carries a digest keyed with a secret that is
+kept elsewhere (`dpbayes.releasing.witness`) and chained to the entry before, and the last digest is
+kept beside the key. An entry that was edited, a file that was cut short, deleted, or replaced by an
+older copy is noticed. Opening an account never makes one. Spends are written durably before
+anything is drawn; the drawn result is written durably before it is shown.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+
+from dpbayes.releasing.account_file import (
+    SCHEMA,
+    Entry,
+    Receipt,
+    append_line,
+    connected,
+    read_entry,
+)
+from dpbayes.releasing.decimals import decimal_text, exact
+from dpbayes.releasing.witness import (
+    AccountError,
+    Witness,
+    all_witnesses,
+    dataset_name,
+    file_digest,
+    new_witness,
+    read_witness,
+    sync_folder,
+    write_witness,
+)
+
+FORMAT = 1
+NEIGHBOURS = ("replace-one", "add-or-remove")
+
+
+@dataclass
+class Account:
+    """An open account; make one with `create_account`, open one with `open_account`.
+
+    `dataset` its name, `bound` the largest epsilon of all spends together, `neighbours` the
+    relation that this epsilon is for.
+    """
+
+    path: Path
+    dataset: str
+    bound: Fraction
+    neighbours: str
+    receipts: str | None
+    _witness: Witness = field(repr=False)
+    _entries: list[Entry] = field(default_factory=list, repr=False)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All entries, after checking that none is missing or changed."""
+        with self._reading() as connection:
+            self._catch_up(connection)
+        return tuple(self._entries)
+
+    @property
+    def spent(self) -> Fraction:
+        """The sum of all spends, each an epsilon under the account's relation."""
+        return sum((entry.epsilon for entry in self.entries), Fraction(0))
+
+    @property
+    def balance(self) -> Fraction:
+        """What is left to spend."""
+        return self.bound - self.spent
+
+    @property
+    def receipt(self) -> Receipt:
+        """The receipt of the last entry."""
+        last = self.entries[-1]
+        return Receipt(self.dataset, last.sequence, last.digest)
+
+    def check_table(self, table: Path) -> None:
+        """Raise AccountError unless the account stands for this table."""
+        if self._witness.fingerprint(table) not in self._witness.tables:
+            raise AccountError(
+                f"table {table} is not one that account {self.path} stands for. If it is a newer "
+                f"version about the same people, say so first: dpbayes account accept {self.path} "
+                f"{table}"
+            )
+
+    def accept(self, table: Path) -> Receipt:
+        """Let the account stand for another version of its table too; costs nothing."""
+        fingerprint = self._witness.fingerprint(table)
+        with self._writing() as connection:
+            self._append(connection, "table", "", Fraction(0), fingerprint)
+            known = dict.fromkeys((*self._witness.tables, fingerprint))
+            self._witness = replace(self._witness, tables=tuple(known))
+        return self._settled()
+
+    def spend(self, request: str, epsilon: Fraction, statement: str) -> bool:
+        """Reserve `epsilon` for a request, durably; return False if that was done before.
+
+        `statement` says what is bought; a request that was made for something else is refused, and
+        so is one that the balance does not cover.
+        """
+        if epsilon <= 0:
+            raise ValueError(f"epsilon must be positive, got {epsilon}")
+        with self._writing() as connection:
+            before = self._of(request, "spend")
+            if before is not None:
+                if (before.body, before.epsilon) != (statement, epsilon):
+                    raise AccountError(
+                        f"request {request!r} was made for something else (entry "
+                        f"{before.sequence}); name the new one differently"
+                    )
+                return False
+            left = self.bound - sum((entry.epsilon for entry in self._entries), Fraction(0))
+            if epsilon > left:
+                raise AccountError(
+                    f"epsilon must be at most {decimal_text(left, 'down')}, what is left of "
+                    f"account {self.path}, got {decimal_text(epsilon, 'up')}"
+                )
+            self._append(connection, "spend", request, epsilon, statement)
+        self._settled()
+        return True
+
+    def keep(self, request: str, result: str) -> str:
+        """Write the result of a request durably and return it; the first one stays for ever."""
+        with self._writing() as connection:
+            if self._of(request, "spend") is None:
+                raise AccountError(f"request {request!r} has not been paid for")
+            before = self._of(request, "result")
+            if before is not None:
+                return before.body
+            self._append(connection, "result", request, Fraction(0), result)
+        self._settled()
+        return result
+
+    def result(self, request: str) -> str | None:
+        """Return the result kept for a request, if there is one."""
+        with self._reading() as connection:
+            self._catch_up(connection)
+        found = self._of(request, "result")
+        return None if found is None else found.body
+
+    def verify(self, receipts: list[Receipt]) -> None:
+        """Raise AccountError unless every receipt is an entry of this account."""
+        entries = {entry.sequence: entry.digest for entry in self.entries}
+        for receipt in receipts:
+            if receipt.dataset != self.dataset:
+                raise AccountError(f"receipt {receipt} is for another data set")
+            if entries.get(receipt.sequence) != receipt.digest:
+                raise AccountError(
+                    f"account {self.path} does not hold entry {receipt.sequence} as it was when "
+                    "its receipt was given: the account was rolled back or rewritten"
+                )
+
+    def _of(self, request: str, kind: str) -> Entry | None:
+        found = [e for e in self._entries if e.kind == kind and e.request == request]
+        return found[0] if found else None
+
+    def _append(
+        self, connection: sqlite3.Connection, kind: str, request: str, epsilon: Fraction, body: str
+    ) -> None:
+        moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        before = self._entries[-1] if self._entries else None
+        number = 0 if before is None else before.sequence + 1
+        entry = Entry(number, kind, request, epsilon, body, moment, "")
+        digest = self._witness.sign("" if before is None else before.digest, entry.content())
+        row = (number, kind, request, str(epsilon), body, moment, digest)
+        connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        self._entries.append(replace(entry, digest=digest))
+
+    def _settled(self) -> Receipt:
+        receipt = self.receipt
+        if self.receipts is not None:
+            append_line(Path(self.receipts), str(receipt))
+        return receipt
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with connected(self.path) as connection:
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Hold the file's write lock; commit durably, then move the witness, or change nothing."""
+        with connected(self.path) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            self._witness = read_witness(self.dataset)
+            self._catch_up(connection)
+            known = len(self._entries)
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                del self._entries[known:]
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            self._move_witness(connection)
+
+    def _move_witness(self, connection: sqlite3.Connection) -> None:
+        # Under the write lock again, so that two processes cannot move it backwards between them.
+        last = self._entries[-1]
+        connection.execute("BEGIN IMMEDIATE")
+        newest = read_witness(self.dataset)
+        if newest.sequence < last.sequence:
+            tables = dict.fromkeys((*newest.tables, *self._witness.tables))
+            moved = newest.seen(last.sequence, last.digest)
+            write_witness(replace(moved, tables=tuple(tables)))
+        connection.execute("COMMIT")
+
+    def _catch_up(self, connection: sqlite3.Connection) -> None:
+        """Take in new entries, checking each digest and that nothing seen before has gone."""
+        known = len(self._entries)
+        witness = read_witness(self.dataset)
+        rows = connection.execute(
+            "SELECT sequence, kind, request, epsilon, body, time, digest FROM entries "
+            "WHERE sequence >= ? ORDER BY sequence",
+            (known,),
+        ).fetchall()
+        fresh: list[Entry] = []
+        before = self._entries[-1].digest if self._entries else ""
+        for place, row in enumerate(rows, known):
+            entry = read_entry(self.path, row)
+            if entry.sequence != place or entry.digest != witness.sign(before, entry.content()):
+                raise AccountError(
+                    f"account {self.path} is damaged: entry {row[0]} does not match its digest"
+                )
+            fresh.append(entry)
+            before = entry.digest
+        total = [*self._entries, *fresh]
+        if len(total) <= witness.sequence or total[witness.sequence].digest != witness.digest:
+            raise AccountError(
+                f"account {self.path} was rolled back: entry {witness.sequence}, which its key "
+                "file remembers, is missing or another one"
+            )
+        self._entries = total
+
+
+def create_account(
+    path: str | Path,
+    dataset: str,
+    epsilon: str | int | float | Fraction,
+    table: str | Path,
+    neighbours: str = "replace-one",
+    receipts: str | Path | None = None,
+) -> Account:
+    """Make the account of a data set and return it; its key goes to the folder of keys.
+
+    `epsilon` > 0 bounds all spends together, `table` is the file the data set consists of,
+    `receipts` a second file to which a line is added for each entry. A data set or a table that has
+    an account already is refused, and so is a path that exists.
+    """
+    place, name = _file_path(path), dataset_name(dataset)
+    bound = exact("epsilon", epsilon)
+    if neighbours not in NEIGHBOURS:
+        raise ValueError(f"neighbours must be one of {', '.join(NEIGHBOURS)}, got {neighbours!r}")
+    if place.exists():
+        raise AccountError(f"account {place} exists already")
+    _refuse_second_account(Path(table))
+    witness = new_witness(name, place)
+    second = None if receipts is None else str(Path(receipts).absolute())
+    terms = {"format": FORMAT, "dataset": name, "bound": str(bound), "neighbours": neighbours}
+    account = Account(place, name, bound, neighbours, second, witness)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    part = place.with_name(f"{place.name}.{os.getpid()}.part")
+    fingerprint = witness.fingerprint(Path(table))
+    with connected(part, new=True) as connection:
+        connection.execute(SCHEMA)
+        body = json.dumps({**terms, "receipts": second}, sort_keys=True)
+        account._append(connection, "open", "", Fraction(0), body)
+        account._append(connection, "table", "", Fraction(0), fingerprint)
+    last = account._entries[-1]
+    write_witness(replace(witness.seen(last.sequence, last.digest), tables=(fingerprint,)))
+    try:
+        os.link(part, place)
+    except FileExistsError:
+        raise AccountError(f"account {place} exists already") from None
+    finally:
+        part.unlink()
+    sync_folder(place.parent)
+    account._settled()
+    return open_account(place)
+
+
+def open_account(path: str | Path) -> Account:
+    """Return the account at `path`; AccountError where there is none, or it is not whole."""
+    place = _file_path(path)
+    if not place.is_file():
+        raise AccountError(
+            f"no account at {place.absolute()}; make one with: dpbayes account create"
+        )
+    with connected(place) as connection:
+        row = connection.execute("SELECT body FROM entries WHERE sequence = 0").fetchone()
+    try:
+        terms = json.loads(row[0])
+        witness = read_witness(terms["dataset"])
+        account = Account(
+            place,
+            terms["dataset"],
+            Fraction(terms["bound"]),
+            terms["neighbours"],
+            terms["receipts"],
+            witness,
+        )
+    except (TypeError, KeyError, json.JSONDecodeError) as error:
+        raise AccountError(f"account {place} is damaged: its terms cannot be read") from error
+    if Path(witness.account).resolve() != place.resolve():
+        raise AccountError(
+            f"the account of data set {account.dataset!r} is {witness.account}; {place} is a copy "
+            f"of it. If it was moved on purpose, correct the path in the key file"
+        )
+    account.verify([])
+    return account
+
+
+def _refuse_second_account(table: Path) -> None:
+    file_digest(table)
+    for other in all_witnesses():
+        if other.fingerprint(table) in other.tables:
+            raise AccountError(
+                f"table {table} has an account already: {other.account} (data set "
+                f"{other.dataset!r})"
+            )
+
+
+def _file_path(path: str | Path) -> Path:
+    text = str(path)
+    if not text.strip() or text.startswith(":") or "\0" in text:
+        raise ValueError(f"account must be the path of a file, got {text!r}")
+    return Path(text)

@@ -1,0 +1,99 @@
+"""The file of an account: its entries, their receipts, and how the file is opened."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from dpbayes.releasing.witness import AccountError
+
+_PATIENCE = 60.0
+SCHEMA = (
+    "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, request TEXT NOT NULL,"
+    " epsilon TEXT NOT NULL, body TEXT NOT NULL, time TEXT NOT NULL, digest TEXT NOT NULL) STRICT"
+)
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """Proof of an entry: its number in the account and its digest; keep it, or print it."""
+
+    dataset: str
+    sequence: int
+    digest: str
+
+    def __str__(self) -> str:
+        return f"{self.dataset} {self.sequence} {self.digest}"
+
+    @classmethod
+    def parse(cls, text: str) -> Receipt:
+        """Return the receipt that a printed line stands for."""
+        words = text.split()
+        if len(words) != 3 or not words[1].isdigit() or len(words[2]) != 64:
+            raise ValueError(f"receipt must be 'dataset number digest', got {text!r}")
+        return cls(words[0], int(words[1]), words[2])
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of an account: kind "open", "table", "spend" or "result"."""
+
+    sequence: int
+    kind: str
+    request: str
+    epsilon: Fraction
+    body: str
+    time: str
+    digest: str
+
+    def content(self) -> str:
+        """Return what the digest is computed from."""
+        fields = [self.sequence, self.kind, self.request, str(self.epsilon), self.body, self.time]
+        return json.dumps(fields)
+
+
+def read_entry(path: Path, row: tuple[Any, ...]) -> Entry:
+    """Return the entry in a row of the file."""
+    try:
+        return Entry(int(row[0]), row[1], row[2], Fraction(row[3]), row[4], row[5], row[6])
+    except (ValueError, TypeError, ZeroDivisionError) as error:
+        raise AccountError(f"account {path} is damaged: entry {row[0]} cannot be read") from error
+
+
+@contextmanager
+def connected(path: Path, new: bool = False) -> Iterator[sqlite3.Connection]:
+    """Open the file of an account; SQLite's errors become sentences that name the file."""
+    mode = "rwc" if new else "rw"
+    try:
+        connection = sqlite3.connect(
+            f"file:{quote(str(path))}?mode={mode}",
+            uri=True,
+            timeout=_PATIENCE,
+            isolation_level=None,
+        )
+        try:
+            connection.execute("PRAGMA journal_mode = DELETE")
+            connection.execute("PRAGMA synchronous = EXTRA")
+            yield connection
+        finally:
+            connection.close()
+    except sqlite3.OperationalError as error:
+        raise AccountError(f"account {path} cannot be used: {error}") from error
+    except sqlite3.DatabaseError as error:
+        raise AccountError(f"account {path} is damaged: {error}") from error
+
+
+def append_line(path: Path, line: str) -> None:
+    """Add a line to a file durably."""
+    with path.open("a", encoding="utf-8") as stream:
+        stream.write(line + "\n")
+        stream.flush()
+        os.fsync(stream.fileno())

@@ -1,0 +1,282 @@
+"""An account: what it refuses, what it survives, and the ways to spend twice that it notices."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpbayes.releasing.account import Receipt, create_account, open_account
+from dpbayes.releasing.witness import AccountError, read_witness, witness_file
+
+ONE = Fraction(1)
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+    path = tmp_path / "people.csv"
+    path.write_text("id,health\n1,good\n2,poor\n")
+    return path
+
+
+@pytest.fixture
+def account(table, tmp_path):
+    return create_account(tmp_path / "clinic.account", "clinic", 3, table)
+
+
+def test_spends_add_up_and_the_balance_is_exact(account):
+    for place in range(10):
+        assert account.spend(f"request {place}", Fraction(1, 10), "a tenth")
+    assert account.balance == 2
+    assert open_account(account.path).spent == 1
+
+
+def test_the_same_request_is_paid_once_and_keeps_its_first_result(account):
+    assert account.spend("spring", ONE, "plan")
+    assert not account.spend("spring", ONE, "plan")
+    assert account.keep("spring", "first") == "first"
+    assert account.keep("spring", "second") == "first"
+    assert open_account(account.path).result("spring") == "first"
+    assert account.spent == 1
+
+
+def test_a_request_cannot_change_what_it_asks_for(account):
+    account.spend("spring", ONE, "plan")
+    for epsilon, statement in ((ONE, "other"), (2 * ONE, "plan")):
+        with pytest.raises(AccountError, match="request 'spring' was made for something else"):
+            account.spend("spring", epsilon, statement)
+
+
+def test_overspending_is_refused_and_names_what_is_left(account):
+    account.spend("one", Fraction(5, 2), "")
+    with pytest.raises(AccountError, match=r"epsilon must be at most 0\.5, .* got 0\.500001"):
+        account.spend("two", Fraction(1, 2) + Fraction(1, 10**9), "")
+    assert account.spend("two", Fraction(1, 2), "")
+    assert account.balance == 0
+
+
+def test_a_result_needs_a_spend(account):
+    with pytest.raises(AccountError, match="request 'x' has not been paid for"):
+        account.keep("x", "free")
+
+
+def test_the_key_is_private_and_not_in_the_account(account):
+    path = witness_file("clinic")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert read_witness("clinic").key.encode() not in account.path.read_bytes()
+
+
+def test_another_version_of_the_table_must_be_accepted(account, table):
+    account.check_table(table)
+    newer = table.with_name("newer.csv")
+    newer.write_text(table.read_text() + "3,good\n")
+    with pytest.raises(AccountError, match="is not one that account"):
+        account.check_table(newer)
+    account.accept(newer)
+    for path in (table, newer):
+        open_account(account.path).check_table(path)
+
+
+# Twelve ways to spend twice.
+
+
+def test_attack_a_second_account_for_the_same_table(account, table, tmp_path):
+    with pytest.raises(AccountError, match="has an account already"):
+        create_account(tmp_path / "second.account", "other-name", 3, table)
+    with pytest.raises(AccountError, match="data set 'clinic' has an account already"):
+        create_account(tmp_path / "second.account", "clinic", 3, other(table))
+
+
+def other(table: Path) -> Path:
+    path = table.with_name("other.csv")
+    path.write_text("something else\n")
+    return path
+
+
+def test_attack_the_account_is_deleted(account, table):
+    account.spend("one", ONE, "")
+    account.path.unlink()
+    with pytest.raises(AccountError, match="no account at"):
+        open_account(account.path)
+    with pytest.raises(AccountError, match="has an account already"):
+        create_account(account.path, "clinic", 3, table)
+
+
+def test_attack_an_older_copy_is_put_back(account, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copy(account.path, copy)
+    account.spend("one", ONE, "")
+    shutil.copy(copy, account.path)
+    with pytest.raises(AccountError, match="was rolled back: entry 2"):
+        open_account(account.path)
+
+
+def test_attack_a_copy_is_used_beside_the_account(account, tmp_path):
+    copy = tmp_path / "copy.account"
+    shutil.copy(account.path, copy)
+    with pytest.raises(AccountError, match="is a copy of it"):
+        open_account(copy)
+
+
+def edited(path: Path, *statements: str) -> None:
+    connection = sqlite3.connect(path)
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def test_attack_the_last_entries_are_cut_off(account):
+    account.spend("one", ONE, "")
+    edited(account.path, "DELETE FROM entries WHERE sequence = 2")
+    with pytest.raises(AccountError, match="rolled back"):
+        open_account(account.path)
+
+
+def test_attack_a_spend_is_rewritten(account):
+    account.spend("one", ONE, "")
+    edited(account.path, "UPDATE entries SET epsilon = '1/100' WHERE sequence = 2")
+    with pytest.raises(AccountError, match="entry 2 does not match its digest"):
+        open_account(account.path)
+
+
+def test_attack_both_places_are_rolled_back_and_a_receipt_tells(account, tmp_path):
+    key, copy, old_key = witness_file("clinic"), tmp_path / "copy", tmp_path / "old-key"
+    shutil.copy(account.path, copy)
+    shutil.copy(key, old_key)
+    account.spend("one", ONE, "")
+    receipt = Receipt.parse(str(account.receipt))
+    shutil.copy(copy, account.path)
+    shutil.copy(old_key, key)
+    rolled = open_account(account.path)
+    assert rolled.spent == 0
+    with pytest.raises(AccountError, match="does not hold entry 2 as it was"):
+        rolled.verify([receipt])
+
+
+@pytest.mark.parametrize("path", [":memory:", "", " ", "bad\0name"])
+def test_attack_an_account_in_memory(path, table):
+    with pytest.raises(ValueError, match="account must be the path of a file"):
+        create_account(path, "clinic", 3, table)
+
+
+def test_attack_a_mistyped_path(account):
+    wrong = account.path.with_name("clinik.account")
+    with pytest.raises(AccountError, match=r"no account at .*clinik\.account"):
+        open_account(wrong)
+    assert not wrong.exists()
+
+
+def test_attack_two_processes_at_once(account):
+    code = (
+        "import sys; from fractions import Fraction\n"
+        "from dpbayes.releasing.account import open_account\n"
+        "account, done = open_account(sys.argv[1]), 0\n"
+        "for place in range(20):\n"
+        "    try:\n"
+        "        done += account.spend(f'{sys.argv[2]} {place}', Fraction(1, 10), '')\n"
+        "    except ValueError:\n"
+        "        pass\n"
+        "print(done)\n"
+    )
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(account.path), name],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in ("a", "b")
+    ]
+    done = [int(process.communicate()[0]) for process in running]
+    assert sum(done) == 30
+    assert open_account(account.path).balance == 0
+    assert read_witness("clinic").sequence == len(account.entries) - 1
+
+
+@pytest.mark.parametrize("step", range(1, 9))
+def test_attack_killed_between_any_two_steps(account, step):
+    """A process killed at any step leaves a whole account, with the spend in it or not."""
+    code = (
+        "import os, signal, sys; from fractions import Fraction\n"
+        "from dpbayes.releasing import account as accounts, witness\n"
+        "account, left = accounts.open_account(sys.argv[1]), [int(sys.argv[2])]\n"
+        "def counted(function):\n"
+        "    def call(*given, **named):\n"
+        "        left[0] -= 1\n"
+        "        if left[0] == 0: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "        return function(*given, **named)\n"
+        "    return call\n"
+        "accounts.write_witness = counted(accounts.write_witness)\n"
+        "accounts.read_witness = counted(accounts.read_witness)\n"
+        "accounts.Account._append = counted(accounts.Account._append)\n"
+        "accounts.Account._move_witness = counted(accounts.Account._move_witness)\n"
+        "os.fsync = counted(os.fsync)\n"
+        "account.spend('killed', Fraction(1), 'plan')\n"
+        "account.keep('killed', 'draw')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(account.path), str(step)], check=False)
+    assert done.returncode in (-signal.SIGKILL, 0)
+    again = open_account(account.path)
+    assert again.spent in (0, 1)
+    again.spend("killed", ONE, "plan")
+    assert again.spent == 1
+    assert again.keep("killed", "draw") == "draw"
+
+
+def test_attack_the_clock_is_set_back(account, monkeypatch):
+    account.spend("one", ONE, "")
+    monkeypatch.setattr(time, "gmtime", lambda: time.struct_time((1999, 1, 1, 0, 0, 0, 4, 1, 0)))
+    account.spend("two", ONE, "")
+    again = open_account(account.path)
+    assert (again.spent, again.entries[-1].time[:4]) == (2, "1999")
+
+
+def test_a_second_place_gets_every_receipt(table, tmp_path):
+    place = tmp_path / "receipts.txt"
+    account = create_account(tmp_path / "a", "clinic", 1, table, receipts=place)
+    account.spend("one", ONE, "")
+    receipts = [Receipt.parse(line) for line in place.read_text().splitlines()]
+    assert [receipt.sequence for receipt in receipts] == [1, 2]
+    account.verify(receipts)
+
+
+def test_a_key_that_is_missing_or_damaged_is_named(account, monkeypatch, tmp_path):
+    witness_file("clinic").write_text("{")
+    with pytest.raises(AccountError, match=r"key file .* is damaged"):
+        open_account(account.path)
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "nowhere"))
+    with pytest.raises(AccountError, match="the key of data set 'clinic' is not at"):
+        open_account(account.path)
+
+
+def test_a_file_that_is_no_account_is_named(tmp_path, table):
+    for content in (b"", b"not a database" * 100):
+        path = tmp_path / "x"
+        path.write_bytes(content)
+        with pytest.raises(AccountError, match=r"x (is damaged|cannot be used)"):
+            open_account(path)
+
+
+@pytest.mark.parametrize("line", ["", "clinic 1", "clinic one " + "0" * 64, "clinic 1 abc"])
+def test_receipts_that_cannot_be_read(line):
+    with pytest.raises(ValueError, match="receipt must be"):
+        Receipt.parse(line)
+
+
+def test_bad_terms_are_refused_before_anything_is_made(table, tmp_path):
+    path = tmp_path / "new.account"
+    for changes in ({"dataset": "a/b"}, {"epsilon": 0}, {"neighbours": "none"}):
+        given = {"dataset": "clinic", "epsilon": 1, "table": table, **changes}
+        with pytest.raises(ValueError, match="must be"):
+            create_account(path, **given)
+    with pytest.raises(AccountError, match="cannot be read"):
+        create_account(path, "clinic", 1, tmp_path / "missing.csv")
+    assert list(tmp_path.glob("new*")) == []
