@@ -109,6 +109,34 @@ def test_a_decision_after_500_answers(benchmark, long_history, kind):
     benchmark.extra_info["refactoring, times slower"] = again / ours
 
 
+@pytest.mark.parametrize("cells", [64, 200, 1440])
+def test_a_stream_with_half_of_its_questions_asked_again(benchmark, cells):
+    shape = {64: (8, 8), 200: (10, 20), 1440: (36, 40)}[cells]
+    rng = np.random.default_rng(cells)
+    fresh = queries.random_ranges(shape, 2000, rng)
+    lengths = 10.0 ** rng.uniform(1.0, 4.0, 2000)
+
+    def times() -> list[float]:
+        state, asked, found = empty_state(cells, "add-remove"), 0, []
+        for _ in range(2000):
+            old = asked > 0 and rng.random() < 0.5
+            which = int(rng.integers(asked)) if old else asked
+            asked += not old
+            q = on_grid(fresh[which], cells)
+            start = time.process_time()
+            decision = decide(state, q, lengths[which], 0.05, 1e12, queries.Policy())
+            assert decision.law is not None
+            assert math.isfinite(decision.law.half_width(0.05))
+            if decision.outcome == "fresh":
+                state = state.after(q, decision.scale_units / 2.0**32, 0.0, "add-remove")
+            found.append(time.process_time() - start)
+        return found
+
+    found = benchmark.pedantic(times, rounds=1)
+    p99 = float(np.quantile(found, 0.99))
+    benchmark.extra_info.update({"p99, ms": 1e3 * p99, "share of target": p99 / 0.050})
+
+
 def test_ten_million_rows_of_parquet(benchmark, tmp_path):
     duckdb = pytest.importorskip("duckdb")
     path = tmp_path / "large.parquet"

@@ -5,104 +5,173 @@ P(Z > x) = (1/2 pi i) int exp(K(s) - sx) ds/s along any line that crosses the re
 and the first pole 1/max v. We bend the line into the hyperbola
 s(u) = c + 0.4 d (cosh u - 1) + i d sinh u through the saddle c, where the integrand falls off so
 fast that the trapezoid rule is exact to rounding. The density is the same integral without 1/s.
+All lengths are measured in the gap g = 1 - c to the pole, which may be as small as floats go.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+SMALLEST_RATIO = 1e-12
+"""Weights below this share of the largest must not reach the contour (see `NoiseLaw`)."""
+
 _STEP = 0.05
 _BEND = 0.4
 _REACH = 44.0
+_TOO_FAR = 50.0
+_DEEP = 3.0
 _GROWTH = 1.15
-_CANDIDATES = 1.2 * _GROWTH ** np.arange(8)
+_CANDIDATES: NDArray[np.float64] = 1.2 * np.power(_GROWTH, np.arange(40.0))
 _SADDLE_TOLERANCE = 1e-8
+_AT_ONCE = 1 << 20
 
 
-def saddle(v: NDArray[np.float64], x: float) -> float:
-    """Return the root c in (0, 1) of K'(s) = x + 1/s, for weights whose largest is 1 and x >= 0.
+def saddle(v: NDArray[np.float64], x: float) -> tuple[float, float]:
+    """Return the root c in (0, 1) of K'(s) = x + 1/s, and 1 - c; the largest of v is 1, x >= 0.
 
     K' - 1/s - x rises from minus to plus infinity, so Newton steps kept inside a bracket find it.
+    The unknown is s below one half and the gap 1 - s above, so that neither loses its digits.
     """
-    squares = v * v
-    spread = float(squares.sum())
-    low, high = 0.0, 1.0
-    s = min((x + math.sqrt(x * x + 8.0 * spread)) / (4.0 * spread), 1.0 - 0.5 / (x + 2.0))
+    spread = float(v @ v)
+    s = (x + math.sqrt(x * x + 8.0 * spread)) / (4.0 * spread) if x < 1e100 else 1.0
+    gap = max(1.0 - s, 0.5 / (x + 2.0))
+    s = s if s < 0.5 else 1.0 - gap
+    low, widest = 0.0, 1.0  # the root lies above low, and its gap is below widest
+    high, closest = 1.0, 0.0
     for _ in range(200):
-        inverse = 1.0 / ((1.0 - v * s) * (1.0 + v * s))
-        value = 2.0 * s * float(squares @ inverse) - x - 1.0 / s
-        slope = 2.0 * float(squares @ ((1.0 + squares * s * s) * inverse**2)) + 1.0 / s**2
+        # a = v g / (1 - v s) lies in (0, 1]; K' and K'' are taken times g and g^2.
+        a = v * gap / ((1.0 - v) + v * gap)
+        b = a / (1.0 + v * s)
+        value = 2.0 * s * float(v @ b) - gap * x - gap / s
+        slope = 2.0 * float((b * b) @ (1.0 + (v * s) ** 2)) + (gap / s) ** 2
         if value > 0.0:
-            high = s
+            high, closest = s, gap
         else:
-            low = s
-        step = value / slope
-        if abs(step) <= _SADDLE_TOLERANCE * min(s, 1.0 - s):
-            return s
-        s = s - step if low < s - step < high else 0.5 * (low + high)
-    return s
+            low, widest = s, gap
+        step = value / slope * gap
+        if abs(step) <= _SADDLE_TOLERANCE * min(s, gap):
+            return s, gap
+        if s < 0.5:
+            s = s - step if low < s - step < high else 0.5 * (low + high)
+            gap = 1.0 - s
+        else:
+            gap = gap + step if closest < gap + step < widest else 0.5 * (closest + widest)
+            s = 1.0 - gap
+    return s, gap
 
 
 def log_tail_and_hazard(v: NDArray[np.float64], x: float) -> tuple[float, float]:
-    """Return (ln P(Z > x), density(x) / P(Z > x)) for weights whose largest is 1 and x >= 0."""
-    c = saddle(v, x)
-    inverse = 1.0 / ((1.0 - v * c) * (1.0 + v * c))
+    """Return (ln P(Z > x), density(x) / P(Z > x)) for weights whose largest is 1 and x >= 0.
+
+    Weights lie in [`SMALLEST_RATIO`, 1]. Raises ArithmeticError rather than return NaN.
+    """
+    c, gap = saddle(v, x)
     # 1 - v^2 s^2 = (1 - v^2 c^2)(1 - r (s^2 - c^2)): nothing cancels, however close c is to a pole.
-    r = v * v * inverse
-    curvature = 2.0 * float((v * v) @ ((1.0 + v * v * c * c) * inverse**2)) + 1.0 / c**2
-    d = 1.0 / math.sqrt(curvature)
-    u = np.arange(0.0, _reach(r, x, c, d) + _STEP, _STEP)
+    a = v * gap / ((1.0 - v) + v * gap)
+    b = a / (1.0 + v * c)
+    r = v * b  # times the gap
+    d = 1.0 / math.sqrt(2.0 * float((b * b) @ (1.0 + (v * c) ** 2)) + (gap / c) ** 2)
+    u = np.arange(0.0, _reach(r, x, c, gap, d) + _STEP, _STEP)
     rise = _BEND * d * (np.cosh(u) - 1.0)
     across = d * np.sinh(u)
-    shift = rise + 1j * across
-    s = c + shift
-    growth = 1.0 + _product_minus_one(-r[:, None] * (shift * (s + c))[None, :])
+    shift = rise + 1j * across  # in gaps
+    s = c + gap * shift
     slope = _BEND * across + 1j * d * np.cosh(u)
-    terms = np.exp(-shift * x) / growth * slope
+    terms = _integrand(r, -shift * (s + c), shift * (gap * x)) * slope
     terms[0] *= 0.5
     tail = _STEP / math.pi * float(np.sum((terms / s).imag))
     density = _STEP / math.pi * float(np.sum(terms.imag))
-    log_scale = _cumulant(v, c) - c * x
-    return log_scale + math.log(tail), density / tail
+    if not (math.isfinite(tail) and math.isfinite(density) and tail > 0.0):
+        raise ArithmeticError(f"the tail at x = {x!r} came out as {tail!r}, not a probability")
+    log_scale = _cumulant(v, c, gap) - (c * x if c < 0.5 else x - gap * x)
+    return log_scale + math.log(gap) + math.log(tail), density / tail
 
 
-def _cumulant(v: NDArray[np.float64], c: float) -> float:
+def _cumulant(v: NDArray[np.float64], c: float, gap: float) -> float:
     """Return K(c) = -sum ln(1 - v^2 c^2), by whichever form rounds least for each weight."""
     z = v * c
     small = z < 0.5
-    near = np.log((1.0 - z[~small]) * (1.0 + z[~small]))
+    near = np.log(((1.0 - v[~small]) + v[~small] * gap) * (1.0 + z[~small]))
     return -math.fsum(np.log1p(-(z[small] ** 2))) - math.fsum(near)
 
 
-def _product_minus_one(f: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """Return prod(1 + f_i) - 1 over the first axis.
+def _integrand(
+    r: NDArray[np.float64], z: NDArray[np.complex128], fall: NDArray[np.complex128]
+) -> NDArray[np.complex128]:
+    """Return exp(-fall) / prod(1 + r_i z).
+
+    Deep in the tail of many equal weights both parts are huge and cancel: there logarithms are
+    summed; elsewhere the product keeps more digits.
+    """
+    if float(fall.real.max()) <= _DEEP:
+        return np.asarray(np.exp(-fall) / (1.0 + _product_minus_one(r, z)))
+    exponent = -fall
+    rows = max(_AT_ONCE // z.size, 1)
+    for start in range(0, r.size, rows):
+        f = r[start : start + rows, None] * z[None, :]
+        exponent.real -= 0.5 * np.log1p(f.real * (2.0 + f.real) + f.imag**2).sum(axis=0)
+        exponent.imag -= np.arctan2(f.imag, 1.0 + f.real).sum(axis=0)
+    return np.asarray(np.exp(exponent))
+
+
+def _product_minus_one(r: NDArray[np.float64], z: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Return prod(1 + r_i z) - 1 for each z, a bounded number of factors at a time.
 
     Pairs are joined as (1 + a)(1 + b) - 1 = a + b + ab, so that rounding is relative to the small
-    f and not to 1; a plain product of a thousand factors near 1 loses three digits.
+    factors and not to 1; a plain product of a thousand factors near 1 loses three digits.
     """
-    while f.shape[0] > 1:
-        even = f.shape[0] // 2 * 2
-        a, b = f[0:even:2], f[1:even:2]
-        f = np.concatenate([a + b + a * b, f[even:]])
-    return np.asarray(f[0])
+    rows = max(_AT_ONCE // z.size, 1)
+    result = np.zeros(z.size, dtype=np.complex128)
+    for start in range(0, r.size, rows):
+        f = r[start : start + rows, None] * z[None, :]
+        while f.shape[0] > 1:
+            even = f.shape[0] // 2 * 2
+            a, b = f[0:even:2], f[1:even:2]
+            f = np.concatenate([a + b + a * b, f[even:]])
+        result = result + f[0] + result * f[0]
+    return result
 
 
-def _reach(r: NDArray[np.float64], x: float, c: float, d: float) -> float:
-    """Return a parameter u beyond which the integrand is below e^-44 of its centre.
+def _reach(r: NDArray[np.float64], x: float, c: float, gap: float, d: float) -> float:
+    """Return a parameter u at which the integrand is between e^-44 and e^-50 of its centre.
 
-    Candidates grow slowly, eight at a time, so that the product of the factors up to the one
-    returned cannot overflow.
+    Growing candidates bracket it and halving finds it, so that no product of factors on the way
+    there can overflow. The factor of the largest weight alone makes the integrand fall like e^-u.
     """
-    u = _CANDIDATES
-    while True:
+
+    def fall(u: NDArray[np.float64]) -> NDArray[np.float64]:
         shift = _BEND * d * (np.cosh(u) - 1.0) + 1j * d * np.sinh(u)
-        z = shift * (2.0 * c + shift)
-        moduli = (1.0 - np.multiply.outer(r, z.real)) ** 2 + np.multiply.outer(r, z.imag) ** 2
-        fall = 0.5 * np.log(moduli).sum(axis=0) + shift.real * x - np.log(np.cosh(u))
-        far = np.flatnonzero(fall >= _REACH)
+        z = shift * (2.0 * c + gap * shift)
+        logs = np.zeros(u.size)
+        for start in range(0, r.size, _AT_ONCE // 8):
+            part = r[start : start + _AT_ONCE // 8, None]
+            logs += np.log((1.0 - part * z.real) ** 2 + (part * z.imag) ** 2).sum(axis=0)
+        return np.asarray(0.5 * logs + shift.real * (gap * x) - np.log(np.cosh(u)))
+
+    low = 0.0
+    for first in range(0, _CANDIDATES.size, 8):
+        u = _CANDIDATES[first : first + 8]
+        far = np.flatnonzero(fall(u) >= _REACH)
         if far.size:
-            return float(u[far[0]])
-        u = u * (u[-1] / u[0] * _GROWTH)
+            low = float(u[far[0] - 1]) if far[0] else low
+            return _halved(fall, low, float(u[far[0]]))
+        low = float(u[-1])
+    raise ArithmeticError(f"the integrand at x = {x!r} does not fall off")
+
+
+def _halved(
+    fall: Callable[[NDArray[np.float64]], NDArray[np.float64]], low: float, high: float
+) -> float:
+    for _ in range(60):
+        if float(fall(np.array([high]))[0]) <= _TOO_FAR:
+            break
+        middle = 0.5 * (low + high)
+        if float(fall(np.array([middle]))[0]) >= _REACH:
+            high = middle
+        else:
+            low = middle
+    return high

@@ -141,6 +141,83 @@ def test_weights_that_vanish_beside_others_are_harmless() -> None:
     assert NoiseLaw([1.0, 1e-300, 0.0]).tail(2.0) == pytest.approx(NoiseLaw([1.0]).tail(2.0))
 
 
+@pytest.mark.parametrize("dust", [1e-15, 1e-13, 1e-11, 1e-9])
+@pytest.mark.parametrize("count", [100, 1440])
+def test_one_weight_beside_dust_gives_the_half_width_of_one_weight(dust: float, count: int) -> None:
+    law = NoiseLaw([1.0] + [dust] * count)
+    assert law.half_width(0.05) == pytest.approx(math.log(20.0), rel=1e-13)
+    assert law.tail_error <= count * 1e-24
+
+
+@pytest.mark.parametrize("dust", [1e-3, 1e-2])
+def test_the_bound_for_dust_contains_the_change_of_the_tail(dust: float) -> None:
+    weights = np.array([1.0, dust, 1.3 * dust, 1.7 * dust])
+    upper = math.expm1(-math.fsum(np.log1p(-(weights[1:] ** 2))))
+    for x in (0.5, 3.0, 40.0):
+        change = NoiseLaw(weights).tail(x) / NoiseLaw([1.0]).tail(x) - 1
+        assert -np.sum(weights[1:] ** 2) <= change <= upper * (1 + 1e-9)
+        assert change > 0.9 * upper
+
+
+@pytest.mark.parametrize(("n", "x"), [(1000, 2e4), (1350, 36_000.0), (30, 1e6), (3, 1e15)])
+def test_deep_tails_of_many_equal_weights(n: int, x: float) -> None:
+    # A product of n factors loses everything here: it is e^-100 beside rounding of 1e-16.
+    reference = float(mp.log(equal_scale_tail(n, 1.0, x)))
+    assert NoiseLaw([1.0] * n).log_tail(x) == pytest.approx(reference, rel=4e-16)
+
+
+def test_tails_of_weights_over_twelve_decades() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(8):
+        w = np.append(1.0, 10.0 ** rng.uniform(-11.9, 0.0, int(rng.integers(1, 8))))
+        for x in (1e-9, 0.3, 40.0, 1e4):
+            reference = float(mp.log(partial_fractions_tail(w, x, 400)))
+            assert abs(NoiseLaw(w).log_tail(x) - reference) <= 2e-15 * max(1.0, abs(reference))
+
+
+def adversarial_weights(rng: np.random.Generator) -> np.ndarray:
+    """Weights meant to break the contour: dust, ties, extreme scales, one that dominates."""
+    m = int(rng.choice([1, 2, 3, 5, 10, 40, 200]))
+    if rng.random() < 0.02:
+        m = int(rng.integers(200, 1500))
+    kinds = (
+        lambda: 10.0 ** rng.uniform(-300, 300, m),
+        lambda: np.append(1.0, np.full(m, 10.0 ** rng.uniform(-20, 0))),
+        lambda: np.full(m, 10.0 ** rng.uniform(-300, 300)),
+        lambda: np.append(np.ones(rng.integers(1, 4)), 10.0 ** rng.uniform(-18, -6, m)),
+        lambda: 10.0 ** rng.uniform(-13, 0, m),
+        lambda: np.nextafter(np.ones(m), rng.choice([0.0, 2.0])) * rng.choice([1e-300, 1, 1e300]),
+        lambda: (
+            np.append(rng.laplace(size=m), 1e-3) * rng.choice([1e-305, 1e-160, 1, 1e160, 1e300])
+        ),
+        lambda: np.append(10.0 ** rng.uniform(-12.5, -10, m), [1.0, 1.0 - 1e-16]),
+    )
+    return np.asarray(kinds[rng.integers(len(kinds))]())
+
+
+def check_adversarial(seed: int, vectors: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(vectors):
+        law = NoiseLaw(adversarial_weights(rng))
+        delta = 10.0 ** rng.uniform(-300, -1e-9) if rng.random() < 0.3 else rng.random()
+        c = law.half_width(delta)
+        assert math.isfinite(c)
+        assert c >= 0.0
+        if law.weights.max() > 1e-290:
+            target = math.log(delta / 2.0)
+            assert abs(law.log_tail(c) - target) < 1e-10 * max(1.0, -target)
+        assert law.log_tail(10.0 ** rng.uniform(-300, 305)) <= 0.0
+
+
+def test_adversarial_weights_neither_hang_nor_give_nan() -> None:
+    check_adversarial(seed=20, vectors=2000)
+
+
+@pytest.mark.slow
+def test_many_adversarial_weights_neither_hang_nor_give_nan() -> None:
+    check_adversarial(seed=21, vectors=100_000)
+
+
 def test_samples_follow_the_law() -> None:
     law = NoiseLaw([1.0, 3.0, 0.2])
     draws = law.sample(np.random.default_rng(7), 60_000)

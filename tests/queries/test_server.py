@@ -214,3 +214,20 @@ def test_simulated_servers_keep_no_ledger_and_need_a_generator() -> None:
         queries.QueryServer.simulated([1, 2], 1.0, rng, ledger="spend.sqlite")
     with pytest.raises(TypeError, match="rng must be a numpy"):
         queries.QueryServer.simulated([1, 2], 1.0, 7)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("shape", "count"), [((8, 8), 60), ((10, 20), 60), ((36, 40), 24)])
+def test_questions_asked_again_are_derived(shape: tuple[int, int], count: int) -> None:
+    """An old answer alone carries the estimate; rounding leaves dust on all the other weights."""
+    rng = np.random.default_rng(count)
+    questions = queries.random_ranges(shape, count, rng)
+    cells = shape[0] * shape[1]
+    server = queries.QueryServer.simulated(np.zeros(cells, int), 1e9, rng)
+    lengths = 10.0 ** rng.uniform(1, 3, count)
+    for q, length in zip(questions, lengths, strict=True):
+        assert server.ask(q, float(length), 0.05).outcome in ("fresh", "derived")
+    for q, length in zip(questions, lengths, strict=True):
+        again = server.ask(q, float(length) * 1.001, 0.05)
+        assert again.outcome == "derived"
+        assert again.interval is not None
+        assert 0.0 < again.interval.length <= 1.001 * length
