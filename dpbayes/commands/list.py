@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from dpbayes.press.parameters import declared, load, source_of
+from dpbayes.press.parameters import declared, listing, load, source_of
 from dpbayes.press.places import all_notebooks, notebooks_folder
 
 
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
 def described(name: str, notebook: dict[str, Any]) -> str:
     """Return a notebook's name, its title and its parameters."""
     lines = [f"{name}  {title(notebook)}".rstrip()]
-    return "\n".join([*lines, *(f"    {one}" for one in declared(notebook).values())])
+    return "\n".join([*lines, *(f"    {one}" for one in listing(declared(notebook)))])
 
 
 def title(notebook: dict[str, Any]) -> str:

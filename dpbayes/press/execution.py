@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ import papermill
 from papermill.engines import NBClientEngine, papermill_engines
 from traitlets.config import Config
 
+from dpbayes.press.opening import ORDER
 from dpbayes.press.pages import notebook_bytes
 
 EXECUTED = "notebook.ipynb"  # the executed notebook in its stage
@@ -83,7 +85,7 @@ def execute(
     surroundings = {
         **ONE_THREAD,
         "DPBAYES_RESULTS": str(job.stage / RESULTS),
-        "DPBAYES_NOTEBOOK": job.name,
+        ORDER: str(write_order(job)),
     }
     with environment(surroundings):
         try:
@@ -103,6 +105,14 @@ def execute(
             raise NotebookFailure(failure_report(job, error)) from error
     check_records(job)
     (job.stage / EXECUTED).write_bytes(notebook_bytes(tidy(executed)))
+
+
+def write_order(job: Job) -> Path:
+    """Write what `dpbayes.press.open_record` is to know into the stage, and return the file."""
+    path = job.stage / "order.json"
+    order = {"notebook": job.name, "parameters": dict(job.values)}
+    path.write_text(json.dumps(order), encoding="utf-8")
+    return path
 
 
 @contextmanager

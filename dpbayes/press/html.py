@@ -16,7 +16,7 @@ from docutils.core import publish_string
 from docutils.parsers.rst import Directive, directives, roles
 from myst_nb.docutils_ import Parser
 
-from dpbayes.press.quotes import quoted, split_quote
+from dpbayes.press.quotes import own, quoted, sentence, split_finding, split_quote
 from dpbayes.press.tables import TableDirective
 
 TARGET = re.compile(r"^(?P<title>.*?)\s*<(?P<target>[^<>]+)>$", re.DOTALL)
@@ -48,7 +48,7 @@ PHONE = (
 
 def html_page(notebook: Path, results: Path) -> str:
     """Return an executed notebook as HTML; quoted numbers are looked up below ``results``."""
-    register(results)
+    register(results, notebook.relative_to(results).with_suffix("").as_posix())
     with tempfile.TemporaryDirectory() as images:
         page = publish_string(
             notebook.read_text(encoding="utf-8"),
@@ -60,15 +60,19 @@ def html_page(notebook: Path, results: Path) -> str:
     return str(page).replace("</head>", PHONE, 1)
 
 
-def register(results: Path) -> None:
-    """Tell docutils the book's roles and directives in their plain form."""
+def register(results: Path, own_name: str) -> None:
+    """Tell docutils the book's roles and directives in their plain form, for one notebook."""
     for name in PLAIN_ROLES:
         roles.register_local_role(name, plain_role)
     roles.register_local_role("download", link_role)
-    roles.register_local_role("result", quoting_role(results))
+    roles.register_local_role("result", quoting_role(results, own_name))
+    roles.register_local_role("finding", finding_role(results, own_name))
 
     class ResultTable(TableDirective):
         """A table from the results beside this page."""
+
+        def own_name(self) -> str:
+            return own_name
 
         def file(self, name: str, stem: str) -> Path:
             path = results / name / f"{stem}.csv"
@@ -123,16 +127,33 @@ def link_role(
     return [nodes.reference(rawtext, title, refuri=target)], []
 
 
-def quoting_role(results: Path) -> Any:
+def quoting_role(results: Path, own_name: str) -> Any:
     """Return the role that quotes a recorded number, where its result is at hand."""
 
     def role(
         name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any, **__: Any
     ) -> tuple[list[Any], list[Any]]:
         try:
-            notebook, key, form = split_quote(text)
+            notebook, key, form = split_quote(own(text, own_name))
             return [nodes.Text(quoted(results / notebook / "numbers.json", key, form))], []
         except (ValueError, OSError):
             return [nodes.literal(rawtext, text)], []
+
+    return role
+
+
+def finding_role(results: Path, own_name: str) -> Any:
+    """Return the role that quotes a finding, where its result is at hand."""
+
+    def role(
+        name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any, **__: Any
+    ) -> tuple[list[Any], list[Any]]:
+        try:
+            notebook, key = split_finding(own(text, own_name))
+            shown = sentence(results / notebook / "findings.json", key)
+        except (ValueError, OSError):
+            return [nodes.literal(rawtext, text)], []
+        children, messages = inliner.parse(shown, lineno, None, nodes.inline())
+        return list(children), list(messages)
 
     return role

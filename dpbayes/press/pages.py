@@ -19,6 +19,7 @@ KINDS = {
     ".svg": "figure",
     ".png": "figure as pixels",
     "numbers.json": "numbers quoted on the pages",
+    "findings.json": "what came out, in sentences",
     "provenance.json": "how it was made",
 }
 
@@ -33,10 +34,11 @@ def page(
     """Return the executed notebook with parameters box, alternative texts and download links."""
     cells: list[dict[str, Any]] = []
     for cell in executed["cells"]:
-        cells.append(with_alt_text(cell))
+        cells.append(without_findings(with_figure(cell)))
         if "injected-parameters" in cell["metadata"].get("tags", []):
             cells[-1] = with_tag(cells[-1], "remove-cell")
             cells.append(markdown("parameters-box", parameters_box(name, values, parameters)))
+        cells += finding_boxes(cell)
     cells.append(markdown("downloads", downloads(name, files)))
     return {**executed, "cells": cells}
 
@@ -47,15 +49,45 @@ def with_tag(cell: Mapping[str, Any], tag: str) -> dict[str, Any]:
     return {**cell, "metadata": {**cell["metadata"], "tags": tags}}
 
 
-def with_alt_text(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the cell with the alternative text that its figure was recorded with."""
-    for output in cell.get("outputs", []):
+def with_figure(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the cell with the alternative text, caption and label its figure was recorded with."""
+    mystnb = dict(cell["metadata"].get("mystnb", {}))
+    outputs = [one for one in cell.get("outputs", []) if "caption-of" not in told(one)]
+    for output in outputs:
         alt = output.get("metadata", {}).get("image/svg+xml", {}).get("alt")
         if alt:
-            mystnb = dict(cell["metadata"].get("mystnb", {}))
             mystnb["image"] = {**mystnb.get("image", {}), "alt": alt}
-            return {**cell, "metadata": {**cell["metadata"], "mystnb": mystnb}}
-    return dict(cell)
+        if "figure" in told(output):
+            figure = told(output)["figure"]
+            recorded = {"name": figure["label"], **mystnb.get("figure", {})}
+            mystnb["figure"] = {**recorded, "caption": figure["caption"]}
+    if not mystnb:
+        return dict(cell)
+    return {**cell, "outputs": outputs, "metadata": {**cell["metadata"], "mystnb": mystnb}}
+
+
+def told(output: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the record has written into an output for the press."""
+    return dict(output.get("metadata", {}).get("dpbayes", {}))
+
+
+def without_findings(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the cell without the outputs that stand as boxes below it."""
+    if not any("finding" in told(output) for output in cell.get("outputs", [])):
+        return dict(cell)
+    return {**cell, "outputs": [one for one in cell["outputs"] if "finding" not in told(one)]}
+
+
+def finding_boxes(cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the findings of a cell as Markdown cells, so that the page sets their mathematics."""
+    found = [told(one)["finding"] for one in cell.get("outputs", []) if "finding" in told(one)]
+    return [
+        markdown(
+            f"finding-{one['name']}",
+            f":::{{admonition}} Finding\n:class: finding\n{one['sentence']}\n:::",
+        )
+        for one in found
+    ]
 
 
 def markdown(identifier: str, text: str) -> dict[str, Any]:

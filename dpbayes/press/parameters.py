@@ -8,8 +8,12 @@ A notebook declares them in the cell tagged ``parameters``, one annotated line e
     sizes: list[int] = [10, 100]  # records on the axis, at least 1
 
 The annotation gives the type. ``at least``, ``at most``, ``>``, ``<`` or an interval in the comment
-gives the range, which for a list holds for every element. The comment has no equals sign: papermill
-would take the line for two assignments.
+gives the range, which for a list holds for every element; ``one of a, b, c`` (up to the end or a
+semicolon) gives the choices. The comment has no equals sign: papermill would take the line for two
+assignments. What parameters owe to each other stands on comment lines of its own, see
+`dpbayes.press.constraints`::
+
+    # together: len(sizes) == len(shares)  # one share for every size
 """
 
 from __future__ import annotations
@@ -21,14 +25,17 @@ import math
 import re
 import tokenize
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from dpbayes.press.constraints import Constraint, read_constraints
 
 NUMBER = r"[-+]?(?:inf|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
 COMPARISON = re.compile(rf"(at least|at most|>=|<=|≥|≤|>|<)\s*({NUMBER})")
 OPERATORS = {"at least": ">=", "at most": "<=", "≥": ">=", "≤": "<="}
 INTERVAL = re.compile(rf"\bin\s*([\[(])\s*({NUMBER})\s*,\s*({NUMBER})\s*([\])])")
+CHOICES = re.compile(r"\bone of ([^;]+)")
 SCALARS: dict[str, type] = {"int": int, "float": float, "bool": bool, "str": str}
 
 
@@ -61,10 +68,17 @@ class Parameter:
     default: Any
     meaning: str = ""
     bounds: tuple[Bound, ...] = ()
+    choices: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         note = f"  # {self.meaning}" if self.meaning else ""
         return f"{self.name}: {self.type} = {self.default!r}{note}"
+
+
+class Declarations(dict[str, Parameter]):
+    """The parameters of a notebook by name, and what they owe to each other."""
+
+    together: tuple[Constraint, ...] = ()
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -85,22 +99,31 @@ def source_of(cell: Mapping[str, Any]) -> str:
     return source if isinstance(source, str) else "".join(source)
 
 
-def declared(notebook: Mapping[str, Any]) -> dict[str, Parameter]:
+def declared(notebook: Mapping[str, Any]) -> Declarations:
     """Return the parameters of a notebook by name, in the order of its ``parameters`` cell."""
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code" and "parameters" in cell["metadata"].get("tags", []):
             return read_declarations(source_of(cell))
-    return {}
+    return Declarations()
 
 
-def read_declarations(source: str) -> dict[str, Parameter]:
-    """Return the parameters declared by the lines of a parameters cell."""
+def read_declarations(source: str) -> Declarations:
+    """Return the parameters declared by the lines of a parameters cell, their defaults checked."""
+    found = unchecked_declarations(source)
+    for name, parameter in found.items():
+        found[name] = replace(parameter, default=check(parameter, parameter.default))
+    check_together(found, {name: parameter.default for name, parameter in found.items()})
+    return found
+
+
+def unchecked_declarations(source: str) -> Declarations:
+    """Return what the lines of a parameters cell declare, or raise ValueError."""
     comments = {
         token.start[0]: token.string.lstrip("# ").strip()
         for token in tokenize.generate_tokens(io.StringIO(source).readline)
         if token.type == tokenize.COMMENT
     }
-    found: dict[str, Parameter] = {}
+    found = Declarations()
     for statement in ast.parse(source).body:
         if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
             line = ast.unparse(statement)
@@ -108,9 +131,22 @@ def read_declarations(source: str) -> dict[str, Parameter]:
         name, kind = statement.target.id, ast.unparse(statement.annotation)
         meaning = comments.get(statement.end_lineno or statement.lineno, "")
         default = ast.literal_eval(statement.value) if statement.value else None
-        parameter = Parameter(name, kind, default, meaning, read_bounds(meaning))
-        found[name] = Parameter(name, kind, check(parameter, default), meaning, parameter.bounds)
+        rules = (read_bounds(meaning), read_choices(meaning))
+        found[name] = Parameter(name, kind, default, meaning, *rules)
+    found.together = read_constraints(source)
     return found
+
+
+def read_choices(meaning: str) -> tuple[str, ...]:
+    """Return the choices that a comment lists; none where every value is allowed."""
+    listed = CHOICES.search(meaning)
+    return tuple(re.split(r"\s*,\s*(?:or\s+)?|\s+or\s+", listed[1].strip())) if listed else ()
+
+
+def check_together(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
+    """Raise ValueError when values do not fit each other."""
+    for constraint in getattr(parameters, "together", ()):
+        constraint.check(values)
 
 
 def read_bounds(meaning: str) -> tuple[Bound, ...]:
@@ -133,6 +169,9 @@ def check(parameter: Parameter, value: Any) -> Any:
             if isinstance(item, (int, float)) and not bound.holds(item):
                 allowed = " and ".join(map(str, parameter.bounds))
                 raise ValueError(f"{parameter.name} must be {allowed}, got {item!r}")
+        if parameter.choices and item is not None and str(item) not in parameter.choices:
+            choices = ", ".join(parameter.choices)
+            raise ValueError(f"{parameter.name} must be one of {choices}, got {item!r}")
     return converted
 
 
@@ -177,10 +216,12 @@ def chosen(
     if unknown:
         raise ValueError(f"{name} has no parameter {unknown[0]!r}; {allowed(parameters)}")
     try:
-        return {
+        values = {
             key: check(parameter, overrides[key]) if key in overrides else parameter.default
             for key, parameter in parameters.items()
         }
+        check_together(parameters, values)
+        return values
     except (ValueError, TypeError) as error:
         raise type(error)(f"{name}: {error}; {allowed(parameters)}") from error
 
@@ -203,9 +244,15 @@ def chosen_from_text(
     return chosen(name, parameters, overrides)
 
 
+def listing(parameters: Mapping[str, Parameter]) -> list[str]:
+    """Return a line for every parameter and for every condition on several of them."""
+    together = [f"# together: {one}" for one in getattr(parameters, "together", ())]
+    return [*map(str, parameters.values()), *together]
+
+
 def allowed(parameters: Mapping[str, Parameter]) -> str:
     """Return the list of what may be given, one parameter a line."""
     if not parameters:
         return "it has no parameters"
-    lines = "\n".join(f"  {parameter}" for parameter in parameters.values())
+    lines = "\n".join(f"  {line}" for line in listing(parameters))
     return f"its parameters and their defaults are\n{lines}"

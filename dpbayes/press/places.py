@@ -16,6 +16,17 @@ def notebooks_folder(start: Path) -> Path:
     raise ValueError(f"no folder 'notebooks' in {start} or above it; run this inside a checkout")
 
 
+def results_folder(start: Path) -> Path:
+    """Return where results go that nobody ordered: at the top of a checkout, where git ignores it.
+
+    Outside a checkout it is the folder ``results`` below ``start``.
+    """
+    for folder in (start, *start.parents):
+        if (folder / "notebooks").is_dir() and (folder / "_toc.yml").is_file():
+            return folder / "results"
+    return start / "results"
+
+
 def find_notebook(given: str, start: Path) -> tuple[str, Path]:
     """Return name and path of the notebook meant by a path, or a name such as ``tables/steps``."""
     path = start / given

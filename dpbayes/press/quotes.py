@@ -23,6 +23,30 @@ def split_quote(text: str) -> tuple[str, str, str]:
     return name, key, form
 
 
+def split_finding(text: str) -> tuple[str, str]:
+    """Return notebook and finding of ``notebook::finding``."""
+    name, _, key = text.partition("::")
+    if not (name and key) or ":" in key:
+        raise ValueError(f"write notebook::finding, such as a/b::c, got {text!r}")
+    return name, key
+
+
+def sentence(path: Path, key: str) -> str:
+    """Return the sentence of one finding of a ``findings.json``."""
+    findings = json.loads(path.read_text(encoding="utf-8"))
+    if key not in findings:
+        known = ", ".join(sorted(findings))
+        raise ValueError(f"{path.parent.name} has no finding {key!r}; it has {known}")
+    return str(findings[key]["sentence"])
+
+
+def own(text: str, name: str | None) -> str:
+    """Return a quote with the name of the page's own notebook where it leaves the name out."""
+    if text.startswith("::") and name is None:
+        raise ValueError(f"only a notebook's own page may leave out its name, got {text!r}")
+    return f"{name}{text}" if text.startswith("::") else text
+
+
 def quoted(path: Path, key: str, form: str) -> str:
     """Return one number of a ``numbers.json``, formatted."""
     numbers = json.loads(path.read_text(encoding="utf-8"))

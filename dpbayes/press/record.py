@@ -1,15 +1,21 @@
-"""Where numbers, tables and figures leave a notebook, with a record of how they came to be.
+"""Where numbers, tables, figures and findings leave a notebook, and how they came to be.
 
 ::
 
-    record = results.record("accuracy/growth", parameters={"n": n}, seed=seed)
-    record.number("crossover", 12.5)                 # numbers.json
+    from dpbayes.press import open_record
+
+    record = open_record()
+    record.numbers({"crossover": 12.5, "runs": 40})     # numbers.json
     record.table("means", {"n": sizes, "mean": means})  # means.csv, shown in the notebook
-    record.figure("means", figure, alt)              # means.svg and means.png, shown as SVG
+    record.figure("means", figure, alt, caption)        # means.svg and means.png, shown as SVG
+    record.finding(                                     # findings.json, shown as a sentence
+        "best", a < b, true="Smaller, by {by:.1%}.", false="Larger, by {by:.1%}.", by=abs(1 - a / b)
+    )
 
 The files go to the folder ``<name>`` below the folder named by the environment variable
-``DPBAYES_RESULTS``, else below ``results`` in the working directory. The same inputs give the same
-bytes; only ``provenance.json`` (commit, versions, duration) may differ between runs.
+``DPBAYES_RESULTS``, else below ``results`` at the top of the checkout, or below ``results`` in the
+working directory outside one. The same inputs give the same bytes; only ``provenance.json``
+(commit, versions, duration) may differ between runs.
 """
 
 from __future__ import annotations
@@ -17,7 +23,6 @@ from __future__ import annotations
 import csv
 import functools
 import hashlib
-import html
 import importlib.metadata
 import io
 import json
@@ -33,63 +38,77 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dpbayes.press.findings import Finding, decided
+from dpbayes.press.places import results_folder
+from dpbayes.press.shown import ShownFigure, ShownFinding, ShownTable
+
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 STACK = ("numpy", "scipy", "matplotlib", "seaborn")
-SHOWN_ROWS = 12
-
-
-@dataclass(frozen=True)
-class ShownTable:
-    """A table as a notebook shows it: the first rows, and how many there are."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    def __repr__(self) -> str:
-        return f"table of {len(self.rows)} rows: {', '.join(self.columns)}"
-
-    def _repr_html_(self) -> str:
-        head = _html_row("th", self.columns)
-        body = "".join(_html_row("td", map(_rounded, row)) for row in self.rows[:SHOWN_ROWS])
-        hidden = len(self.rows) - SHOWN_ROWS
-        more = f"<p>… and {hidden} more rows in the CSV file</p>" if hidden > 0 else ""
-        return f'<table class="dataframe"><thead>{head}</thead><tbody>{body}</tbody></table>{more}'
-
-
-@dataclass(frozen=True)
-class ShownFigure:
-    """A figure as a notebook shows it: its SVG, with the alternative text beside it."""
-
-    svg: str = field(repr=False)
-    alt: str
-
-    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-        bundle = {"image/svg+xml": self.svg, "text/plain": self.alt}
-        return bundle, {"image/svg+xml": {"alt": self.alt}}
 
 
 @dataclass
 class Record:
-    """The results of one notebook; make one with :func:`record`."""
+    """The results of one notebook; :func:`dpbayes.press.open_record` makes one."""
 
     name: str
     parameters: dict[str, Any]
     seed: int | None
     folder: Path
     started: float = field(default_factory=time.perf_counter, repr=False)
-    numbers: dict[str, int | float] = field(default_factory=dict)
+    kept: dict[str, int | float] = field(default_factory=dict)
+    findings: dict[str, Finding] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
 
     def number(self, name: str, value: float) -> None:
         """Keep one finite number for the pages to quote."""
-        _check_name("name", name, self.numbers)
-        if isinstance(value, bool) or not isinstance(value, numbers.Real):
-            raise TypeError(f"value must be a real number, got {value!r} for {name!r}")
-        if not math.isfinite(value):
-            raise ValueError(f"value must be finite, got {value!r} for {name!r}")
-        plain = int(value) if isinstance(value, numbers.Integral) else float(value)
-        self.numbers[name] = plain
-        self._write("numbers.json", _json(self.numbers))
+        self.numbers({name: value})
+
+    def numbers(self, values: Mapping[str, float]) -> None:
+        """Keep finite numbers for the pages to quote, by their names."""
+        for name, value in values.items():
+            _check_name("name", name, self.kept)
+            if isinstance(value, bool) or not isinstance(value, numbers.Real):
+                raise TypeError(f"value must be a real number, got {value!r} for {name!r}")
+            if not math.isfinite(value):
+                raise ValueError(f"value must be finite, got {value!r} for {name!r}")
+            self.kept[name] = int(value) if isinstance(value, numbers.Integral) else float(value)
+        self._write("numbers.json", _json(self.kept))
+
+    def finding(
+        self,
+        name: str,
+        holds: bool | None,
+        true: str,
+        false: str | None = None,
+        undecided: str | None = None,
+        by_theorem: str | None = None,
+        **values: Any,
+    ) -> None:
+        """Show and keep what came out: the sentence that belongs to the outcome, filled in.
+
+        ``holds`` is True, False, or None where these parameters do not decide it. The sentences are
+        format strings: ``{worst:.3f}`` is the keyword argument ``worst``, with a true minus sign
+        and powers of ten written out; a list is shown element by element; braces of mathematics
+        are doubled. What cannot come out false says by which theorem instead::
+
+            record.finding(
+                "rises", a < b, true="It rises, by {by:.2f}.", false="It does not rise.", by=b - a
+            )
+            record.finding(
+                "private", loss <= epsilon, by_theorem="thm-laplace-private",
+                true="The actual loss is {loss:.3f}, within the promise.", loss=loss,
+            )
+
+        Pages quote it with the role ``{finding}`` and ``notebook::name``. Raises TypeError for a
+        condition that is none of the three, ValueError for an outcome without a sentence, a value
+        that is missing or not a number, and a theorem that came out false.
+        """
+        _check_name("name", name, self.findings)
+        found = decided(name, holds, true, false, undecided, by_theorem, values)
+        self.findings[name] = found
+        kept = {key: one.plain() for key, one in self.findings.items()}
+        self._write("findings.json", _json(kept))
+        ShownFinding(name, found.sentence).show()
 
     def table(self, name: str, columns: Mapping[str, Sequence[Any]]) -> ShownTable:
         """Write columns of equal length as ``<name>.csv``, numbers with all their digits."""
@@ -105,9 +124,15 @@ class Record:
         self._write(f"{name}.csv", stream.getvalue().encode())
         return ShownTable(tuple(columns), rows)
 
-    def figure(self, name: str, figure: Any, alt: str) -> ShownFigure:
-        """Write a figure as ``<name>.svg`` and ``<name>.png``; ``alt`` says what it shows."""
-        _check_name("name", name, {Path(file).stem for file in self.files if file.endswith(".svg")})
+    def figure(self, name: str, figure: Any, alt: str, caption: str = "") -> ShownFigure:
+        """Write a figure as ``<name>.svg`` and ``<name>.png``; ``alt`` says what it shows.
+
+        ``caption`` stands below the figure in every viewer; make it in the cell, from the values
+        that were drawn. On the pages the first figure of ``part/stem`` has the label ``fig-stem``,
+        a further one ``fig-stem-name``, unless the cell's metadata names another.
+        """
+        drawn = {Path(file).stem for file in self.files if file.endswith(".svg")}
+        _check_name("name", name, drawn)
         if not hasattr(figure, "savefig"):
             raise TypeError(f"figure must be a matplotlib Figure, got {type(figure).__name__}")
         if not isinstance(alt, str) or not alt.strip():
@@ -117,7 +142,8 @@ class Record:
         svg = svg_bytes(figure, salt=f"{self.name}/{name}")
         self._write(f"{name}.svg", svg)
         self._write(f"{name}.png", png_bytes(figure))
-        return ShownFigure(svg.decode(), " ".join(alt.split()))
+        label = "fig-" + self.name.rsplit("/", 1)[-1] + (f"-{name}" if drawn else "")
+        return ShownFigure(svg.decode(), " ".join(alt.split()), " ".join(caption.split()), label)
 
     def _write(self, file: str, content: bytes) -> None:
         write_atomically(self.folder / file, content)
@@ -151,7 +177,8 @@ def record(name: str, parameters: Mapping[str, Any], seed: int | None = None) ->
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, numbers.Integral)):
         raise TypeError(f"seed must be an integer or None, got {seed!r}")
     plain = json.loads(json.dumps(dict(parameters), default=_plain))
-    root = Path(os.environ.get("DPBAYES_RESULTS", "results")).absolute()
+    told = os.environ.get("DPBAYES_RESULTS")
+    root = Path(told).absolute() if told else results_folder(Path.cwd())
     return Record(name, plain, None if seed is None else int(seed), root / name)
 
 
@@ -197,16 +224,5 @@ def _cell(value: Any) -> str:
     return repr(plain) if isinstance(plain, float) else str(plain)
 
 
-def _rounded(text: str) -> str:
-    try:
-        return f"{float(text):.6g}" if "." in text or "e" in text else text
-    except ValueError:
-        return text
-
-
 def _json(value: Any) -> bytes:
     return (json.dumps(value, indent=2, sort_keys=True) + "\n").encode()
-
-
-def _html_row(tag: str, cells: Any) -> str:
-    return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 
-from dpbayes.press.quotes import is_number, read_table
+from dpbayes.press.quotes import is_number, own, read_table
 
 Grid = tuple[list[str], list[list[str]]]
 
@@ -35,6 +35,10 @@ class TableDirective(Directive):
         """Return the path of a recorded table, or raise ValueError."""
         raise ValueError(f"no folder of results to look for {name}/{stem}.csv")
 
+    def own_name(self) -> str | None:
+        """Return the notebook whose page this is; None on any other page."""
+        return None
+
     def below(self, name: str, stem: str) -> list[nodes.Node]:
         """Return what follows the table."""
         return []
@@ -45,8 +49,8 @@ class TableDirective(Directive):
 
     def run(self) -> list[nodes.Node]:
         """Return the table with its caption and what follows it."""
-        name, _, stem = self.arguments[0].partition("::")
         try:
+            name, _, stem = own(self.arguments[0], self.own_name()).partition("::")
             if not name or not stem:
                 raise ValueError(f"write notebook::table, got {self.arguments[0]!r}")
             header, rows = read_table(

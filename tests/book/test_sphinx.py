@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.tiny_notebooks import write_tiny
+
 EXTENSION = Path(__file__).parents[2] / "book" / "_ext"
 
 
@@ -46,7 +48,34 @@ def test_pages_follow_the_results_they_quote(project: Path) -> None:
     assert "3.00" in page(project)
 
 
+STATING = """
+figure = __import__('matplotlib.figure').figure.Figure()
+record.figure('d', figure, 'a blank', f'Drawn for $n$ = {n}.')
+record.finding('even', n % 2 == 0, true='$n$ is even: {n}.', false='$n$ is odd: {n}.', n=n)
+"""
+
+
+def test_findings_and_captions_follow_the_parameters(project: Path) -> None:
+    write_tiny(project / "notebooks", "part/tiny", *STATING.strip().splitlines())
+    quoting = "# A book\n\nSo: {finding}`part/tiny::even` See {numref}`fig-tiny`.\n"
+    toctree = "```{toctree}\nresults/part/tiny\n```\n"
+    (project / "book/index.md").write_text(quoting + toctree)
+    for n, outcome in ((3, "odd"), (4, "even")):
+        (project / "parameters.yml").write_text(f"part/tiny: {{n: {n}}}\n")
+        done = sphinx(project)
+        assert done.returncode == 0, done.stderr
+        assert f"is {outcome}: {n}." in page(project)
+        assert 'title="fig-tiny"' in page(project) or "Fig. 1" in page(project)
+        tiny = page(project, "results/part/tiny")
+        assert f"is {outcome}: {n}." in tiny
+        assert f"= {n}." in tiny.partition("<figcaption>")[2]
+        assert 'alt="a blank"' in tiny
+
+
 WRONG = {
+    "{finding}`part/tiny::odd`": "no notebook has recorded part/tiny/findings.json",
+    "{finding}`::odd`": "only a notebook's own page may leave out its name",
+    "{finding}`part/tiny`": "write notebook::finding",
     "{result}`part/tiny::triple:d`": "records no number 'triple'; it records double",
     "{result}`part/nobody::double:d`": "no notebook has recorded part/nobody/numbers.json",
     "{result}`part/tiny::double`": "write notebook::number:format",

@@ -14,6 +14,7 @@ import pytest
 
 from dpbayes.figures.densities import densities
 from dpbayes.press import record as results
+from dpbayes.press.shown import SHOWN_ROWS
 
 
 @pytest.fixture
@@ -41,9 +42,9 @@ def test_a_table_keeps_all_digits_and_its_columns(record: results.Record) -> Non
 
 
 def test_a_shown_table_names_the_rows_it_hides(record: results.Record) -> None:
-    shown = record.table("long", {"<i>": list(range(results.SHOWN_ROWS + 5))})
+    shown = record.table("long", {"<i>": list(range(SHOWN_ROWS + 5))})
     page = shown._repr_html_()
-    assert page.count("<tr>") == results.SHOWN_ROWS + 1
+    assert page.count("<tr>") == SHOWN_ROWS + 1
     assert "5 more rows" in page
     assert "&lt;i&gt;" in page
     assert "17 rows" in repr(shown)
@@ -59,6 +60,7 @@ def test_a_figure_is_shown_with_its_alternative_text(record: results.Record) -> 
 
 MAKE = """
 from dpbayes.press import record as results
+from dpbayes.press.shown import SHOWN_ROWS
 from dpbayes.figures.densities import densities
 record = results.record("part/name", parameters={"n": 3}, seed=1)
 record.number("third", 1 / 3)

@@ -21,7 +21,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from dpbayes.press.tables import TableDirective
-from dpbook.quotes import result_file
+from dpbook.quotes import own_name, result_file
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +32,10 @@ class ResultTable(TableDirective, SphinxDirective):
     def file(self, name: str, stem: str) -> Path:
         """Return the recorded file, which the page then depends on."""
         return result_file(self.env, name, f"{stem}.csv")
+
+    def own_name(self) -> str | None:
+        """Return the notebook whose page this is, which may leave out its own name."""
+        return own_name(self.env)
 
     def complain(self, problem: str) -> list[nodes.Node]:
         """Warn, which stops a strict build."""

@@ -1,0 +1,113 @@
+"""A finding: what came out, as a sentence that was chosen and filled in by the computation."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import string
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dpbayes.press.quotes import formatted
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Whether something holds (None: not decided), and the sentence that says so.
+
+    ``by_theorem`` is the label of the theorem by which it cannot come out otherwise.
+    """
+
+    holds: bool | None
+    sentence: str
+    values: Mapping[str, Any]
+    by_theorem: str | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """Return the finding as it is kept in ``findings.json``."""
+        shown = {key: _kept(value) for key, value in self.values.items()}
+        kept = {"holds": self.holds, "sentence": self.sentence, "values": shown}
+        return {**kept, "by_theorem": self.by_theorem} if self.by_theorem else kept
+
+
+def decided(
+    name: str,
+    holds: Any,
+    true: str,
+    false: str | None,
+    undecided: str | None,
+    by_theorem: str | None,
+    values: Mapping[str, Any],
+) -> Finding:
+    """Return the finding whose sentence belongs to the outcome.
+
+    >>> shares = {"share": -0.25}
+    >>> decided("x", False, "It rises.", "It falls by {share:.0%}.", None, None, shares).sentence
+    'It falls by −25%.'
+    """
+    if (false is None) == (by_theorem is None):
+        raise TypeError(f"finding {name!r} needs either false=... or by_theorem='thm-...'")
+    if holds is not None and not isinstance(holds, (bool, *_numpy_bools())):
+        raise TypeError(f"holds must be True, False or None, got {holds!r} for {name!r}")
+    if by_theorem is not None and holds is not None and not holds:
+        raise ValueError(f"finding {name!r} holds by {by_theorem}, yet it came out false")
+    outcome = None if holds is None else bool(holds)
+    sentence = {True: true, False: false, None: undecided}[outcome]
+    if not isinstance(sentence, str) or not sentence.strip():
+        raise ValueError(f"finding {name!r} came out {outcome} and has no sentence for that")
+    return Finding(outcome, filled(sentence, values), values, by_theorem)
+
+
+def filled(sentence: str, values: Mapping[str, Any]) -> str:
+    """Return a sentence with its values filled in, each in the format after its colon.
+
+    Numbers are shown as the pages show them; a list is shown element by element.
+
+    >>> filled("{worst:.1e} at n = {sizes:,d}", {"worst": 2.5e-7, "sizes": [10, 2000]})
+    '2.5 × 10⁻⁷ at n = 10, 2,000'
+    """
+    return " ".join(_Sentence().vformat(sentence, (), values).split())
+
+
+class _Sentence(string.Formatter):
+    """Python's format strings, of plain names only."""
+
+    def get_field(self, field_name: str, args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, str]:
+        if field_name not in kwargs:
+            known = ", ".join(kwargs) or "none"
+            raise ValueError(f"no value {field_name!r} for the sentence; given are {known}")
+        return kwargs[field_name], field_name
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        plain = value.tolist() if hasattr(value, "tolist") else value
+        if isinstance(plain, (list, tuple)):
+            return ", ".join(self.format_field(item, format_spec) for item in plain)
+        if isinstance(plain, bool) or not isinstance(plain, numbers.Real):
+            return format(plain, format_spec)
+        if isinstance(plain, numbers.Integral):
+            return formatted(int(plain), format_spec or "d")
+        number = float(plain)
+        if math.isnan(number):
+            raise ValueError("a sentence cannot show a value that is not a number")
+        if math.isinf(number):
+            return "∞" if number > 0 else "−∞"
+        return formatted(number, format_spec or ".3g")
+
+
+def _kept(value: Any) -> Any:
+    """Return a value as JSON keeps it; infinity and what is no number as their text."""
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(plain, (list, tuple)):
+        return [_kept(item) for item in plain]
+    if plain is None or isinstance(plain, (bool, str, int)):
+        return plain
+    if isinstance(plain, numbers.Real) and math.isfinite(plain):
+        return float(plain)
+    return str(plain)
+
+
+def _numpy_bools() -> tuple[type, ...]:
+    numpy = sys.modules.get("numpy")
+    return (numpy.bool_,) if numpy is not None else ()
