@@ -16,6 +16,8 @@ COMMANDS = {
     "run": ("dpbayes.commands.run", "run one notebook with parameters of your own"),
     "sweep": ("dpbayes.commands.sweep", "run one notebook at every point of a grid"),
     "audit": ("dpbayes.commands.audit", "work out the actual privacy loss of a mechanism"),
+    "plan": ("dpbayes.commands.plan", "say what a planned release would cost and how good it is"),
+    "account": ("dpbayes.commands.account", "make, show or check the account of a data set"),
     "release": ("dpbayes.commands.release", "release a private posterior of real counts"),
     "cite": ("dpbayes.commands.cite", "print BibTeX for the methods used"),
     "ask": ("dpbayes.commands.ask", "ask a private table questions, within a bound"),

@@ -1,4 +1,8 @@
-"""``dpbayes release``: a private posterior of real counts, from system randomness."""
+"""``dpbayes release``: a private posterior of real counts, from system randomness.
+
+    dpbayes release people.csv --plan release.toml     a table of people, paid from an account
+    dpbayes release --counts 11019,7309 --epsilon 1    bare counts, no account
+"""
 
 from __future__ import annotations
 
@@ -16,14 +20,18 @@ LEVEL = 0.95
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    parser.add_argument("table", nargs="?", help="CSV or Parquet file, with --plan")
+    parser.add_argument("--plan", metavar="FILE", help="plan of the release (TOML)")
+    parser.add_argument("--output", metavar="FOLDER", help="where the report goes, with --plan")
     parser.add_argument(
-        "--counts", required=True, metavar="A,B,…", help="records in each category, two or more"
+        "--show-values", action="store_true", help="print a value that the plan does not list"
     )
+    parser.add_argument("--counts", metavar="A,B,…", help="records in each category, two or more")
     parser.add_argument("--prior", metavar="A,B,…", help="prior parameters (default: all 1)")
     parser.add_argument(
         "--mechanism", default="lattice", choices=sorted(REGISTRY), help="default: lattice"
     )
-    parser.add_argument("--epsilon", type=float, required=True, help="privacy parameter")
+    parser.add_argument("--epsilon", type=float, help="privacy parameter, with --counts")
     add_options(parser)
     parser.add_argument(
         "--without-guarantee",
@@ -35,6 +43,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw one release and print it; the true counts enter the draw and nothing else."""
+    if arguments.plan is not None or arguments.table is not None:
+        return of_table(arguments)
+    if arguments.counts is None or arguments.epsilon is None:
+        raise ValueError("either a table with --plan, or --counts with --epsilon, must be given")
+    return of_counts(arguments)
+
+
+def of_table(arguments: argparse.Namespace) -> int:
+    """Release a table as its plan says; print, and write the report."""
+    from dpbayes.commands.paid import publish
+
+    if arguments.plan is None or arguments.table is None:
+        raise ValueError("a table and --plan go together: dpbayes release TABLE --plan FILE")
+    if arguments.counts is not None or arguments.epsilon is not None:
+        raise ValueError("--counts and --epsilon do not go with --plan, which holds both")
+    try:
+        return publish(arguments)
+    except ImportError as error:
+        raise Refused(str(error)) from error
+
+
+def of_counts(arguments: argparse.Namespace) -> int:
+    """Release bare counts; no account is kept."""
     counts = whole_numbers(arguments.counts)
     prior = [1.0] * len(counts)
     if arguments.prior is not None:

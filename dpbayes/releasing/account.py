@@ -92,6 +92,10 @@ class Account:
                 f"{table}"
             )
 
+    def fingerprint(self, table: Path) -> str:
+        """Return the keyed fingerprint of a table, which tells nothing without the key."""
+        return self._witness.fingerprint(table)
+
     def accept(self, table: Path) -> Receipt:
         """Let the account stand for another version of its table too; costs nothing."""
         fingerprint = self._witness.fingerprint(table)

@@ -43,3 +43,13 @@ def decimal_text(value: Fraction, direction: str, digits: int = 6) -> str:
     scaled = value * 10**digits
     whole = math.ceil(scaled) if direction == "up" else math.floor(scaled)
     return format(Decimal(whole).scaleb(-digits).normalize(), "f")
+
+
+def float_below(value: Fraction) -> float:
+    """Return the largest float that is at most as large.
+
+    >>> Fraction(float_below(Fraction(1, 10))) <= Fraction(1, 10) < Fraction(0.1)
+    True
+    """
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)

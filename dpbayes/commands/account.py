@@ -1,0 +1,96 @@
+"""``dpbayes account``: the account of a data set, from which every release and answer is paid.
+
+    dpbayes account create clinic.account --dataset clinic --epsilon 3 --table people.csv
+    dpbayes account show clinic.account
+    dpbayes account verify clinic.account --receipt "clinic 4 1f0c…"
+    dpbayes account accept clinic.account people-2027.csv
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from dpbayes.releasing.account import NEIGHBOURS, Account, create_account, open_account
+from dpbayes.releasing.account_file import Receipt
+from dpbayes.releasing.decimals import decimal_text
+from dpbayes.releasing.witness import witness_file
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    create = actions.add_parser("create", help="make the account of a data set")
+    create.add_argument("account", help="file of the account, which must not exist")
+    create.add_argument("--dataset", required=True, help="name of the data set")
+    create.add_argument("--epsilon", required=True, help="bound of all spends together")
+    create.add_argument("--table", required=True, help="file the data set consists of")
+    create.add_argument("--neighbours", choices=NEIGHBOURS, default=NEIGHBOURS[0])
+    create.add_argument("--receipts", help="second file that gets a line for each entry")
+    show = actions.add_parser("show", help="list what was spent and what is left")
+    show.add_argument("account")
+    verify = actions.add_parser("verify", help="check the account against its key and receipts")
+    verify.add_argument("account")
+    verify.add_argument("--receipt", action="append", default=[], help="a printed receipt")
+    verify.add_argument("--receipts", help="a file of receipts, one a line")
+    accept = actions.add_parser("accept", help="let the account stand for a newer table, too")
+    accept.add_argument("account")
+    accept.add_argument("table")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carry out one action."""
+    if arguments.action == "create":
+        account = create_account(
+            arguments.account,
+            arguments.dataset,
+            arguments.epsilon,
+            arguments.table,
+            arguments.neighbours,
+            arguments.receipts,
+        )
+        print(f"{summary(account)}\nkey      {witness_file(account.dataset)}")
+        return 0
+    account = open_account(arguments.account)
+    if arguments.action == "accept":
+        account.accept(Path(arguments.table))
+    if arguments.action == "verify":
+        receipts = [Receipt.parse(text) for text in arguments.receipt]
+        if arguments.receipts is not None:
+            receipts += receipts_in(Path(arguments.receipts))
+        account.verify(receipts)
+        print(f"{len(account.entries)} entries and {len(receipts)} receipts agree")
+        return 0
+    if arguments.action == "show":
+        print(listing(account))
+    print(summary(account))
+    return 0
+
+
+def receipts_in(path: Path) -> list[Receipt]:
+    """Return the receipts in a file, or raise ValueError."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"--receipts must be a readable file, got {str(path)!r}: {error}") from None
+    return [Receipt.parse(line) for line in lines if line.strip()]
+
+
+def listing(account: Account) -> str:
+    """Return one line a spend."""
+    spends = [entry for entry in account.entries if entry.kind == "spend"]
+    return "\n".join(
+        f"{entry.sequence:>6}  {entry.time}  {decimal_text(entry.epsilon, 'up'):>10}  "
+        f"{entry.request}"
+        for entry in spends
+    )
+
+
+def summary(account: Account) -> str:
+    """Return name, balance and receipt of an account."""
+    left, bound = (decimal_text(value, "down") for value in (account.balance, account.bound))
+    return (
+        f"account  {account.path} of {account.dataset}, {account.neighbours}\n"
+        f"balance  {left} of {bound}\n"
+        f"receipt  {account.receipt}"
+    )

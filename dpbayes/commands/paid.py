@@ -1,0 +1,92 @@
+"""What ``dpbayes release TABLE --plan FILE`` does: pay, draw, write, print, and then analyse."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dpbayes.press.record import write_atomically
+from dpbayes.releasing.analysis import bounded_analysis
+from dpbayes.releasing.from_table import PaidRelease, release_table
+from dpbayes.releasing.plan import read_plan
+from dpbayes.releasing.report import csv_text, error_sentence, html_text, json_text, rows_of
+
+MOST_PANELS = 24
+
+
+def publish(arguments: argparse.Namespace) -> int:
+    """Make the release, write its files and print it; the analysis comes last and may be missing."""
+    plan = read_plan(arguments.plan)
+    paid = release_table(arguments.table, plan, arguments.show_values)
+    folder = Path(arguments.output or f"release-{paid.request}")
+    record = paid.record()
+    write_files(folder, record, "")
+    if not arguments.json:
+        print(core_text(paid, folder), flush=True)
+    record["analysis"] = bounded_analysis(record)
+    write_files(folder, record, figure_of(record))
+    print(json_text(record) if arguments.json else analysis_text(record))
+    return 0
+
+
+def write_files(folder: Path, record: Mapping[str, Any], figure: str) -> None:
+    """Write the three files of a release, each whole or not at all."""
+    write_atomically(folder / "release.json", json_text(record).encode())
+    write_atomically(folder / "release.csv", csv_text(record).encode())
+    write_atomically(folder / "report.html", html_text(record, figure).encode())
+
+
+def core_text(paid: PaidRelease, folder: Path) -> str:
+    """Return the released counts and what they cost, in lines for a reader."""
+    width = max(len(label) for label in paid.plan.labels)
+    lines = [
+        f"{label:{width}}  {count:>12,}"
+        for label, count in zip(paid.plan.labels, paid.private.counts.tolist(), strict=True)
+    ]
+    record = paid.record()
+    again = ": drawn and paid before, nothing new was spent" if paid.repeated else ""
+    lines += [
+        f"request    {paid.request}{again}",
+        f"guarantee  {paid.sentence}",
+        f"cost       {record['cost']} of {record['bound']}; {record['balance']} left",
+        f"receipt    {paid.receipt}",
+        f"files      {folder / 'report.html'}, release.json, release.csv",
+    ]
+    return "\n".join(lines)
+
+
+def analysis_text(record: Mapping[str, Any]) -> str:
+    """Return the expected error and the noise-aware intervals in lines for a reader."""
+    aware = record["analysis"]["noise_aware"]
+    if "missing" in aware:
+        return f"{error_sentence(record)}\nNoise-aware reading: {aware['missing']}."
+    width = max(len(label) for label in record["labels"])
+    lines = [
+        f"{row['label']:{width}}  {row['noise_aware_share']:.4f}  "
+        f"[{row['noise_aware_low']:.4f}, {row['noise_aware_high']:.4f}]"
+        for row in rows_of(record)
+    ]
+    return "\n".join([error_sentence(record), "Noise-aware shares and 95 % intervals:", *lines])
+
+
+def figure_of(record: Mapping[str, Any]) -> str:
+    """Return the intervals as SVG, or nothing where there are none or too many to draw."""
+    readings = {"noise-aware": "noise_aware", "plain": "plain"}
+    there = {
+        label: record["analysis"][part]["intervals"]
+        for label, part in readings.items()
+        if "missing" not in record["analysis"][part]
+    }
+    if not there or len(record["labels"]) > MOST_PANELS:
+        return ""
+    from dpbayes.figures.intervals import intervals
+    from dpbayes.figures.theme import svg_bytes
+
+    figure, alt = intervals(record["labels"], there, "share of the category")
+    svg = svg_bytes(figure, salt=record["request"]).decode()
+    start = svg.index("<svg")
+    label = json.dumps(alt, ensure_ascii=False)
+    return f'<svg role="img" aria-label={label}' + svg[start + len("<svg") :]

@@ -1,0 +1,101 @@
+"""What can be said about a release once it is safe: errors and intervals, in bounded time.
+
+Run as a program it reads the fields of a release from standard input and writes one JSON object a
+line as soon as a part is finished. `bounded_analysis` starts it with a limit on time and memory and
+takes what has arrived by then: a release never waits for its analysis, and never fails with it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+SECONDS = 60.0
+MEMORY = 4 << 30
+LEVEL = 0.95
+PARTS = ("expected_distance", "plain", "noise_aware")
+
+
+def bounded_analysis(record: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
+    """Return the parts of the analysis that were finished in time, and why others are missing.
+
+    `record` is what `PaidRelease.record` returns. Each part is a mapping, {"missing": reason} where
+    it was not computed.
+    """
+    command = [sys.executable, "-m", "dpbayes.releasing.analysis"]
+    worker = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    late = False
+    try:
+        answered, _ = worker.communicate(json.dumps(dict(record)), timeout=seconds)
+    except subprocess.TimeoutExpired:
+        worker.kill()
+        answered, _ = worker.communicate()
+        late = True
+    found: dict[str, Any] = {}
+    for line in answered.splitlines():
+        if line.endswith("}"):
+            found.update(json.loads(line))
+    reason = (
+        f"not finished within {seconds:g} seconds" if late else "needs more memory than allowed"
+    )
+    return {part: found.get(part, {"missing": reason}) for part in PARTS}
+
+
+def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]]]:
+    """Return the computation of each part of the analysis."""
+    import numpy as np
+    from scipy.stats import beta
+
+    import dpbayes as dp
+
+    described = record["mechanism"]
+    epsilon = float(record["epsilon"]) / record["records_of_a_person"]
+    chosen = dp.mechanism(described["name"], epsilon=epsilon, **described["options"])
+    counts, prior = np.array(record["counts"]), np.array(record["prior"], dtype=float)
+    private = dp.Release(chosen, prior, int(counts.sum()), np.array(record["noisy"]), counts)
+
+    def expected_distance() -> dict[str, Any]:
+        return {"value": private.expected_distance()}
+
+    def plain() -> dict[str, Any]:
+        a = private.posterior.concentration
+        low, high = (beta.ppf(q, a, a.sum() - a) for q in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+        ends = np.column_stack((low, high)).tolist()
+        return {"mean": private.posterior.mean.tolist(), "intervals": ends}
+
+    def noise_aware() -> dict[str, Any]:
+        aware = private.noise_aware()
+        ends = [aware.credible_interval(i, LEVEL) for i in range(aware.k)]
+        return {"mean": aware.mean.tolist(), "intervals": ends}
+
+    computations = (expected_distance, plain, noise_aware)
+    return dict(zip(PARTS, computations, strict=True))
+
+
+def limit_memory() -> None:
+    """Let allocations beyond `MEMORY` fail, where the system can."""
+    try:
+        import resource
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def main() -> None:
+    """Read a release, compute each part, write each result as it comes."""
+    limit_memory()
+    for name, compute in parts_of(json.load(sys.stdin)).items():
+        try:
+            result = compute()
+        except (ValueError, TypeError, ArithmeticError, MemoryError) as error:
+            result = {"missing": str(error) or type(error).__name__}
+        print(json.dumps({name: result}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

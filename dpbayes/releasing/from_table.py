@@ -1,0 +1,206 @@
+"""From a table of people to a release: count, pay, draw, keep, and only then look at it.
+
+The order is what makes it safe. The plan is checked before the table is opened, the table before
+the account is touched, the mechanism is rehearsed on made-up counts before anything is paid, the
+spend is durable before the draw, and the draw is durable before anybody sees it. Whatever happens
+in between, the same request returns the same draw and is paid once.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes.mechanisms import Mechanism, mechanism
+from dpbayes.releasing.account import Account, open_account
+from dpbayes.releasing.account_file import Receipt
+from dpbayes.releasing.decimals import decimal_text, float_below
+from dpbayes.releasing.guarantees import guarantee
+from dpbayes.releasing.plan import Plan, PlanError
+from dpbayes.releasing.record import Release, release
+from dpbayes.releasing.tables import count_table
+from dpbayes.releasing.witness import AccountError
+
+SCHEMA = "dpbayes.release/1"
+REPLACED = "replace-one"
+CHANGED = "add-or-remove"
+
+
+@dataclass(frozen=True)
+class PaidRelease:
+    """One paid release of a table, and everything that may be published about it.
+
+    `private` is the draw, `request` its name, `receipt` the account's last entry, `balance` what is
+    left; `repeated` says that the draw had been paid for and kept before.
+    """
+
+    plan: Plan
+    private: Release
+    request: str
+    receipt: Receipt
+    cost: Fraction
+    balance: Fraction
+    bound: Fraction
+    repeated: bool
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee for a person, with epsilon rounded up."""
+        return person_sentence(self.plan)
+
+    def record(self) -> dict[str, Any]:
+        """Return what `release.json` holds, less what is computed from the draw afterwards."""
+        plan, private = self.plan, self.private
+        return {
+            "schema": SCHEMA,
+            "dataset": plan.dataset,
+            "request": self.request,
+            "labels": list(plan.labels),
+            "columns": [column.name for column in plan.columns],
+            "by": plan.by,
+            "counts": private.counts.tolist(),
+            "noisy": private.noisy.tolist(),
+            "posterior": private.posterior.concentration.tolist(),
+            "prior": plan.prior.tolist(),
+            "records": private.n if plan.records == "public" else None,
+            "mechanism": {"name": plan.mechanism, "options": plan.options},
+            "epsilon": decimal_text(plan.epsilon, "up", 12),
+            "records_of_a_person": plan.keep,
+            "neighbours": relation(plan),
+            "guarantee": self.sentence,
+            "cost": decimal_text(self.cost, "up", 12),
+            "balance": decimal_text(self.balance, "down", 12),
+            "bound": decimal_text(self.bound, "down", 12),
+            "receipt": str(self.receipt),
+        }
+
+
+def relation(plan: Plan) -> str:
+    """Return the neighbour relation of a plan: replaced with public n, changed with secret n."""
+    return REPLACED if plan.records == "public" else CHANGED
+
+
+def person_sentence(plan: Plan) -> str:
+    """Return what the release promises, quantified, for all records of one person.
+
+    The epsilon printed is at least the one that holds.
+    """
+    epsilon = decimal_text(plan.epsilon, "up")
+    if plan.person is None:
+        who = "one record replaced" if plan.records == "public" else "one record more or less"
+    elif plan.keep == 1:
+        who = "one person replaced" if plan.records == "public" else "one person more or less"
+    else:
+        who = f"the at most {plan.keep} counted records of one person " + (
+            "replaced by as many others" if plan.records == "public" else "added or taken away"
+        )
+    return (
+        f"For all tables x, x' that differ by {who}, and every set S of outputs, "
+        f"P[M(x) in S] <= e^{epsilon} P[M(x') in S]."
+    )
+
+
+def planned_mechanism(plan: Plan) -> Mechanism:
+    """Return the mechanism of a plan, at the epsilon of one record; PlanError if it has none.
+
+    A mechanism without a proved guarantee is refused.
+    """
+    try:
+        chosen = mechanism(plan.mechanism, epsilon=float_below(plan.epsilon_of_a_record), **plan.options)
+        promised = guarantee(chosen, len(plan.labels))
+    except (ValueError, TypeError) as error:
+        raise PlanError(f"{plan.path}: mechanism: {error}") from error
+    if promised.epsilon is None:
+        raise PlanError(
+            f"{plan.path}: mechanism must have a proved guarantee, got {plan.mechanism!r}: "
+            f"{promised.basis}"
+        )
+    return chosen
+
+
+def cost(plan: Plan, account: Account) -> Fraction:
+    """Return what a release costs in the account's relation.
+
+    A replaced record is one taken away and one added: twice the epsilon. The other way round there
+    is no bound, and a plan that keeps n public does not fit an account for changing n.
+    """
+    if relation(plan) == account.neighbours:
+        return plan.epsilon
+    if account.neighbours == REPLACED:
+        return 2 * plan.epsilon
+    raise PlanError(
+        f'{plan.path}: records must be "secret" for account {account.path}, whose epsilon is for '
+        'one record more or less, got "public"'
+    )
+
+
+def rehearse(plan: Plan, records: int) -> None:
+    """Draw once from made-up, balanced counts, so that a refusal comes before anything is paid."""
+    k = len(plan.labels)
+    counts = np.full(k, records // k, dtype=np.int64)
+    counts[: records % k] += 1
+    if records == 0:
+        counts[0] = 1
+    release(planned_mechanism(plan), counts, plan.prior)
+
+
+def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> PaidRelease:
+    """Return the release of a table under a plan, paid from its account and kept there.
+
+    For all tables x, x' that are neighbours as `relation` says, and every set S of outputs,
+    P[M(x) in S] <= e^epsilon P[M(x') in S], with the plan's epsilon. The same request returns the
+    same draw and costs nothing more. `show_values` prints a value that the plan does not list.
+    """
+    place = Path(table)
+    account = open_account(plan.account)
+    if account.dataset != plan.dataset:
+        raise PlanError(
+            f"{plan.path}: dataset must be {account.dataset!r}, whose account {account.path} is, "
+            f"got {plan.dataset!r}"
+        )
+    account.check_table(place)
+    price = cost(plan, account)
+    request = plan.request_of(account.fingerprint(place))
+    kept = account.result(request)
+    if kept is None:
+        kept = _drawn(place, plan, account, request, price, show_values)
+        return _paid(plan, account, request, price, kept, False)
+    account.spend(request, price, plan.statement())
+    return _paid(plan, account, request, price, kept, True)
+
+
+def _drawn(
+    table: Path, plan: Plan, account: Account, request: str, price: Fraction, show_values: bool
+) -> str:
+    counts = count_table(table, plan, show_values)
+    n = int(counts.sum())
+    if n == 0 and plan.records == "public":
+        raise AccountError(f"table {table} holds no record that the plan counts")
+    rehearse(plan, n if plan.records == "public" else 1000)
+    account.spend(request, price, plan.statement())
+    private = release(planned_mechanism(plan), counts, plan.prior)
+    drawn = {
+        "n": private.n if plan.records == "public" else None,
+        "noisy": private.noisy.tolist(),
+        "counts": private.counts.tolist(),
+    }
+    return account.keep(request, json.dumps(drawn))
+
+
+def _paid(
+    plan: Plan, account: Account, request: str, price: Fraction, kept: str, repeated: bool
+) -> PaidRelease:
+    drawn = json.loads(kept)
+    counts: NDArray[np.int64] = np.array(drawn["counts"], dtype=np.int64)
+    n = int(counts.sum()) if drawn["n"] is None else int(drawn["n"])
+    noisy = np.array(drawn["noisy"], dtype=np.int64)
+    private = Release(planned_mechanism(plan), plan.prior, n, noisy, counts)
+    return PaidRelease(
+        plan, private, request, account.receipt, price, account.balance, account.bound, repeated
+    )

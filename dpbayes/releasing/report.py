@@ -1,0 +1,176 @@
+"""The files of a release: JSON with a versioned schema, CSV, and a page that needs nothing else."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dpbayes.releasing.analysis import LEVEL
+
+_STYLE = """
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; margin: 1rem 0; }
+th, td { border-bottom: 1px solid #8884; padding: .3rem .6rem; text-align: right; }
+th:first-child, td:first-child { text-align: left; }
+figure { margin: 1rem 0; background: white; padding: .5rem; }
+figure svg { width: 100%; height: auto; }
+.wide { overflow-x: auto; }
+.promise { border-left: 4px solid #0072B2; padding-left: 1rem; }
+@media print { body { margin: 0; max-width: none; } figure, table { break-inside: avoid; } }
+"""
+
+LARGEST_MEANING = 20.0
+
+Rows = list[dict[str, Any]]
+
+
+def rows_of(record: Mapping[str, Any]) -> Rows:
+    """Return one row a cell: label, released count, share and interval of either reading.
+
+    A reading that was not computed leaves its columns empty.
+    """
+    rows: Rows = []
+    for i, label in enumerate(record["labels"]):
+        row: dict[str, Any] = {"label": label, "released": record["counts"][i]}
+        for name in ("noise_aware", "plain"):
+            part = record.get("analysis", {}).get(name, {"missing": ""})
+            there = "missing" not in part
+            row[f"{name}_share"] = part["mean"][i] if there else None
+            row[f"{name}_low"] = part["intervals"][i][0] if there else None
+            row[f"{name}_high"] = part["intervals"][i][1] if there else None
+        rows.append(row)
+    return rows
+
+
+def json_text(record: Mapping[str, Any]) -> str:
+    """Return the record as JSON."""
+    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+
+
+def csv_text(record: Mapping[str, Any]) -> str:
+    """Return one line a cell."""
+    rows = rows_of(record)
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
+def html_text(record: Mapping[str, Any], figure: str = "") -> str:
+    """Return the report as one page without scripts; `figure` is an SVG to stand in it."""
+    title = f"Private release of {record['dataset']}"
+    parts = [
+        f"<h1>{html.escape(title)}</h1>",
+        f'<p class="promise">{html.escape(record["guarantee"] + " " + _meaning(record))}</p>',
+        "<h2>What was released</h2>",
+        f'<div class="wide">{_table(record)}</div>',
+        f"<p>{html.escape(_reading(record))}</p>",
+        f"<figure>{figure}</figure>" if figure else "",
+        "<h2>How good it is</h2>",
+        f"<p>{html.escape(error_sentence(record))}</p>",
+        "<h2>For a methods section</h2>",
+        f"<p>{html.escape(methods(record))}</p>",
+        "<h2>Particulars</h2>",
+        _particulars(record),
+    ]
+    body = "\n".join(part for part in parts if part)
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head>\n"
+        f"<body><main>\n{body}\n</main></body></html>\n"
+    )
+
+
+def methods(record: Mapping[str, Any]) -> str:
+    """Return a paragraph to paste into a methods section."""
+    described = record["mechanism"]
+    options = "".join(f", {name} {value}" for name, value in described["options"].items())
+    size = "kept secret" if record["records"] is None else f"{record['records']:,}, public"
+    prior = sorted(set(record["prior"]))
+    shown = f"all {prior[0]:g}" if len(prior) == 1 else ", ".join(f"{v:g}" for v in record["prior"])
+    return (
+        f"Counts of {len(record['labels'])} categories ({', '.join(record['columns'])}) were "
+        f"released once by the mechanism {described['name']}{options} at epsilon "
+        f"{record['epsilon']}, drawn in exact integer arithmetic from the operating system's "
+        f"randomness. {record['guarantee']} The number of records is {size}. Prior parameters: "
+        f"{shown}. Intervals are central {LEVEL:.0%} intervals; the noise-aware ones average over "
+        "the counts that may have been the true ones."
+    )
+
+
+def error_sentence(record: Mapping[str, Any]) -> str:
+    """Return the expected error in words, or why it is not there."""
+    part = record.get("analysis", {}).get("expected_distance", {"missing": "not asked for"})
+    if "missing" in part:
+        return f"The expected error was not computed: {part['missing']}."
+    return (
+        f"If the released counts were the true ones, the Hellinger distance between the released "
+        f"and the true posterior would be {part['value']:.3g} on average (0: the same, 1: nothing "
+        "in common)."
+    )
+
+
+def _meaning(record: Mapping[str, Any]) -> str:
+    epsilon = float(record["epsilon"])
+    if epsilon > LARGEST_MEANING:
+        return "At an epsilon this large the promise is of little worth to a person."
+    return (
+        "Somebody who knows everything about the others and would give even odds on one person's "
+        f"answer can come to odds of at most {math.exp(epsilon) + 0.005:.2f} to 1."
+    )
+
+
+def _reading(record: Mapping[str, Any]) -> str:
+    part = record.get("analysis", {}).get("noise_aware", {"missing": "not asked for"})
+    if "missing" not in part:
+        return (
+            "Read the noise-aware columns: they know how the noise was made. The plain ones take "
+            "the released counts for the true ones, and are too sure of themselves."
+        )
+    return f"A noise-aware reading was not computed: {part['missing']}."
+
+
+def _table(record: Mapping[str, Any]) -> str:
+    head = ["category", "released count", "noise-aware share", f"{LEVEL:.0%} interval"]
+    head += ["plain share", f"{LEVEL:.0%} interval"]
+    lines = ["<tr>" + "".join(f'<th scope="col">{name}</th>' for name in head) + "</tr>"]
+    for row in rows_of(record):
+        cells = [html.escape(row["label"]), f"{row['released']:,}"]
+        for name in ("noise_aware", "plain"):
+            cells += [_number(row[f"{name}_share"]), _interval(row, name)]
+        lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
+
+
+def _interval(row: Mapping[str, Any], name: str) -> str:
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return "" if low is None else f"{low:.4f} to {high:.4f}"
+
+
+def _particulars(record: Mapping[str, Any]) -> str:
+    size = "secret" if record["records"] is None else f"{record['records']:,}"
+    listed: Sequence[tuple[str, str]] = [
+        ("Request", record["request"]),
+        ("Mechanism", json.dumps(record["mechanism"])),
+        ("Prior", ", ".join(f"{value:g}" for value in record["prior"])),
+        ("Number of records", size),
+        ("Cost", f"{record['cost']} of {record['bound']}; {record['balance']} left"),
+        ("Receipt", record["receipt"]),
+        ("How to cite", "dpbayes cite " + record["mechanism"]["name"]),
+    ]
+    rows = "".join(
+        f"<tr><td>{name}</td><td>{html.escape(value)}</td></tr>" for name, value in listed
+    )
+    return f'<div class="wide"><table>{rows}</table></div>'
