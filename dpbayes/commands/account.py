@@ -1,9 +1,9 @@
 """``dpbayes account``: the account of a data set, from which every release and answer is paid.
 
-    dpbayes account create clinic.account --dataset clinic --epsilon 3 --table people.csv
-    dpbayes account show clinic.account
-    dpbayes account verify clinic.account --receipt "clinic 4 1f0c…"
-    dpbayes account accept clinic.account people-2027.csv
+dpbayes account create clinic.account --dataset clinic --epsilon 3 --table people.csv
+dpbayes account show clinic.account
+dpbayes account verify clinic.account --receipt "clinic 4 1f0c…"
+dpbayes account accept clinic.account people-2027.csv
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def receipts_in(path: Path) -> list[Receipt]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"--receipts must be a readable file, got {str(path)!r}: {error}") from None
+        raise ValueError(
+            f"--receipts must be a readable file, got {str(path)!r}: {error}"
+        ) from None
     return [Receipt.parse(line) for line in lines if line.strip()]
 
 

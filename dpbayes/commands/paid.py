@@ -18,7 +18,7 @@ MOST_PANELS = 24
 
 
 def publish(arguments: argparse.Namespace) -> int:
-    """Make the release, write its files and print it; the analysis comes last and may be missing."""
+    """Make the release, write its files, print it; the analysis comes last and may be missing."""
     plan = read_plan(arguments.plan)
     paid = release_table(arguments.table, plan, arguments.show_values)
     folder = Path(arguments.output or f"release-{paid.request}")

@@ -1,6 +1,6 @@
 """``dpbayes plan``: what a release would cost and how good it would be, without touching anything.
 
-    dpbayes plan release.toml --records 5000
+dpbayes plan release.toml --records 5000
 """
 
 from __future__ import annotations

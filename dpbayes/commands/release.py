@@ -1,7 +1,7 @@
 """``dpbayes release``: a private posterior of real counts, from system randomness.
 
-    dpbayes release people.csv --plan release.toml     a table of people, paid from an account
-    dpbayes release --counts 11019,7309 --epsilon 1    bare counts, no account
+dpbayes release people.csv --plan release.toml     a table of people, paid from an account
+dpbayes release --counts 11019,7309 --epsilon 1    bare counts, no account
 """
 
 from __future__ import annotations

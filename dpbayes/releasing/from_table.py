@@ -112,7 +112,9 @@ def planned_mechanism(plan: Plan) -> Mechanism:
     A mechanism without a proved guarantee is refused.
     """
     try:
-        chosen = mechanism(plan.mechanism, epsilon=float_below(plan.epsilon_of_a_record), **plan.options)
+        chosen = mechanism(
+            plan.mechanism, epsilon=float_below(plan.epsilon_of_a_record), **plan.options
+        )
         promised = guarantee(chosen, len(plan.labels))
     except (ValueError, TypeError) as error:
         raise PlanError(f"{plan.path}: mechanism: {error}") from error

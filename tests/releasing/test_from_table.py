@@ -1,0 +1,260 @@
+"""From a table to a release: paid once, drawn once, whatever fails in between."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.cli import main
+from dpbayes.releasing import from_table
+from dpbayes.releasing.account import create_account, open_account
+from dpbayes.releasing.analysis import PARTS, bounded_analysis
+from dpbayes.releasing.from_table import person_sentence, release_table
+from dpbayes.releasing.plan import PlanError, read_plan
+from dpbayes.releasing.report import csv_text, html_text, methods
+from dpbayes.releasing.tables import TableError
+from dpbayes.releasing.witness import AccountError
+
+pytest.importorskip("duckdb")
+COUNTS = {"good": 40, "fair": 25, "poor": 5}
+PLAN = """dataset = "clinic"
+account = "clinic.account"
+column = "health"
+categories = ["good", "fair", "poor"]
+epsilon = "0.5"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+    rows = [[label] for label, count in COUNTS.items() for _ in range(count)]
+    with (tmp_path / "people.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([["health"], *rows])
+    (tmp_path / "plan.toml").write_text(PLAN)
+    create_account(tmp_path / "clinic.account", "clinic", "1.2", tmp_path / "people.csv")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def released(folder, text=PLAN):
+    (folder / "plan.toml").write_text(text)
+    return release_table(folder / "people.csv", read_plan(folder / "plan.toml"))
+
+
+def test_a_release_is_paid_and_holds_nothing_but_the_draw(folder):
+    paid = released(folder)
+    assert (paid.cost, paid.balance, paid.repeated) == (Fraction(1, 2), Fraction(7, 10), False)
+    assert paid.private.n == int(paid.private.counts.sum()) == 70
+    assert open_account(folder / "clinic.account").spent == Fraction(1, 2)
+    assert paid.record()["records"] == 70
+
+
+def test_the_same_request_gives_the_same_draw_for_nothing(folder):
+    first, second = released(folder), released(folder)
+    assert second.repeated
+    assert second.private.noisy.tolist() == first.private.noisy.tolist()
+    assert second.balance == first.balance
+
+
+def test_another_request_is_another_draw_and_is_paid(folder):
+    first = released(folder)
+    second = released(folder, PLAN + 'request = "again"\n')
+    assert second.balance == first.balance - Fraction(1, 2)
+    assert first.request != second.request == "again"
+
+
+def test_a_named_request_cannot_be_reused_for_another_plan(folder):
+    released(folder, PLAN + 'request = "spring"\n')
+    with pytest.raises(AccountError, match="request 'spring' was made for something else"):
+        released(folder, PLAN + 'request = "spring"\nprior = 2\n')
+
+
+def test_what_cannot_be_paid_is_not_drawn(folder, monkeypatch):
+    released(folder)
+    released(folder, PLAN + 'request = "b"\n')
+    calls = []
+    monkeypatch.setattr(from_table, "rehearse", lambda *_: None)
+    monkeypatch.setattr(from_table, "release", lambda *_: calls.append(1))
+    with pytest.raises(AccountError, match=r"epsilon must be at most 0\.2"):
+        released(folder, PLAN + 'request = "c"\n')
+    assert calls == []
+
+
+REFUSED = [
+    ('mechanism = "expMech-local"', PlanError, "must have a proved guarantee"),
+    ('mechanism = "none"', PlanError, "mechanism: name must be one of"),
+    ("options = {gamma = 1}", PlanError, "lattice has no option 'gamma'"),
+    ('mechanism = "geometric"', (PlanError, ValueError), "2 categories"),
+    ('missing_values = ["good"]', TableError, "row 1 has no value in 'health'"),
+]
+
+
+@pytest.mark.parametrize(("line", "error", "message"), REFUSED)
+def test_mistakes_cost_nothing(folder, line, error, message):
+    with pytest.raises(error, match=message):
+        released(folder, PLAN + line + "\n")
+    assert open_account(folder / "clinic.account").spent == 0
+
+
+def test_a_table_the_account_does_not_stand_for_is_refused(folder):
+    (folder / "people.csv").write_text("health\ngood\n")
+    with pytest.raises(AccountError, match="is not one that account"):
+        released(folder)
+    with pytest.raises(PlanError, match="dataset must be 'clinic'"):
+        released(folder, PLAN.replace('"clinic"', '"other"'))
+
+
+def test_the_promise_names_the_person_and_rounds_up(folder):
+    (folder / "plan.toml").write_text(
+        PLAN.replace('"0.5"', '"0.12345678"') + 'person = "id"\nkeep = 3\n'
+    )
+    sentence = person_sentence(read_plan(folder / "plan.toml"))
+    assert "the at most 3 counted records of one person replaced by as many others" in sentence
+    assert "e^0.123457 " in sentence
+
+
+def test_the_records_of_a_person_share_the_budget(folder):
+    (folder / "plan.toml").write_text(PLAN + 'person = "health"\nkeep = 3\n')
+    chosen = from_table.planned_mechanism(read_plan(folder / "plan.toml"))
+    assert Fraction(chosen.epsilon) <= Fraction(1, 6)
+    assert chosen.epsilon == pytest.approx(1 / 6, rel=1e-15)
+    # Three replaced records: the exact audit of one, three times.
+    assert 3 * dp.audit(chosen, 6, [1, 1, 1]).epsilon <= 0.5 + 1e-12
+
+
+KILL = """
+import os, signal, sys
+from dpbayes.cli import main
+from dpbayes.commands import paid
+from dpbayes.releasing import account, from_table
+left = [int(sys.argv[1])]
+def counted(place, name):
+    function = getattr(place, name)
+    def call(*given, **named):
+        left[0] -= 1
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return function(*given, **named)
+    setattr(place, name, call)
+for place, name in [
+    (from_table, "count_table"), (from_table, "rehearse"), (account.Account, "spend"),
+    (account, "write_witness"), (account.Account, "_move_witness"), (from_table, "release"),
+    (account.Account, "keep"), (paid, "write_files"), (paid, "bounded_analysis"),
+]:
+    counted(place, name)
+sys.exit(main(["release", "people.csv", "--plan", "plan.toml", "--output", "out"]))
+"""
+
+
+@pytest.mark.parametrize("step", range(1, 15))
+def test_killed_at_any_step_the_draw_is_never_lost_nor_paid_twice(folder, step):
+    command = [sys.executable, "-c", KILL, str(step)]
+    killed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert killed.returncode in (-signal.SIGKILL, 0)
+    account = open_account(folder / "clinic.account")
+    seen = account.result(
+        read_plan(folder / "plan.toml").request_of(account.fingerprint(folder / "people.csv"))
+    )
+    paid = released(folder)
+    again = open_account(folder / "clinic.account")
+    assert again.spent == Fraction(1, 2)
+    assert [entry.kind for entry in again.entries].count("result") == 1
+    if seen is not None:
+        assert json.loads(seen)["noisy"] == paid.private.noisy.tolist()
+
+
+def test_the_report_stands_alone_and_says_what_a_reader_needs(folder, capsys):
+    assert main(["release", "people.csv", "--plan", "plan.toml", "--output", "out"]) == 0
+    printed = capsys.readouterr().out
+    record = json.loads((folder / "out" / "release.json").read_text())
+    page = (folder / "out" / "report.html").read_text()
+    assert record["schema"] == "dpbayes.release/1"
+    assert set(record["analysis"]) == set(PARTS)
+    for text in (
+        record["guarantee"].replace("<", "&lt;").replace("'", "&#x27;"),
+        "<svg",
+        "0.7 left",
+    ):
+        assert text in page
+    assert "http" not in page.replace("http://www.w3.org", "").replace(
+        "http://purl.org", ""
+    ).replace("http://creativecommons.org", "")
+    assert "<script" not in page
+    assert record["receipt"] in printed
+    lines = list(csv.DictReader((folder / "out" / "release.csv").read_text().splitlines()))
+    assert [line["label"] for line in lines] == list(COUNTS)
+    assert [int(line["released"]) for line in lines] == record["counts"]
+    assert float(lines[0]["noise_aware_low"]) < float(lines[0]["noise_aware_high"])
+
+
+def test_the_analysis_agrees_with_the_package(folder):
+    paid = released(folder)
+    found = bounded_analysis(paid.record())
+    private = paid.private
+    assert found["expected_distance"]["value"] == private.expected_distance()
+    assert found["plain"]["mean"] == private.posterior.mean.tolist()
+    aware = private.noise_aware()
+    assert np.allclose(found["noise_aware"]["mean"], aware.mean, rtol=0, atol=1e-15)
+    assert found["noise_aware"]["intervals"][1] == list(aware.credible_interval(1, 0.95))
+
+
+def test_an_analysis_that_takes_too_long_is_left_out(folder):
+    record = released(folder).record()
+    found = bounded_analysis(record, seconds=0.01)
+    assert {part: found[part] for part in PARTS} == {
+        part: {"missing": "not finished within 0.01 seconds"} for part in PARTS
+    }
+    record["analysis"] = found
+    assert "not finished within 0.01 seconds" in html_text(record)
+    assert csv_text(record).splitlines()[1].endswith(",,,,,,")
+
+
+def test_labels_cannot_break_out_of_the_page(folder):
+    rows = ["<script>alert(1)</script>", "a & b"]
+    with (folder / "people.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([["health"], *[[row] for row in rows * 5]])
+    open_account(folder / "clinic.account").accept(folder / "people.csv")
+    text = PLAN.replace('["good", "fair", "poor"]', json.dumps(rows))
+    page = html_text(released(folder, text).record())
+    assert "<script" not in page
+    assert "a &amp; b" in page
+
+
+def test_the_methods_paragraph_names_everything(folder):
+    text = methods(released(folder).record())
+    for word in ("lattice", "epsilon 0.5", "P[M(x) in S] <= e^0.5", "70, public", "all 1"):
+        assert word in text
+
+
+def test_the_plan_command_prices_without_touching_the_account(folder, capsys):
+    before = (folder / "clinic.account").read_bytes()
+    assert main(["plan", "plan.toml", "--records", "70"]) == 0
+    printed = capsys.readouterr().out
+    assert "0.5 of the 1.2 left" in printed
+    balanced = dp.mechanism("lattice", 0.5).law([24, 23, 23], [1, 1, 1]).mean_distance()
+    assert f"{balanced:.3g} mean Hellinger distance for balanced counts of 70" in printed
+    assert (folder / "clinic.account").read_bytes() == before
+
+
+def test_the_account_commands(folder, capsys):
+    released(folder)
+    assert main(["account", "show", "clinic.account"]) == 0
+    receipt = str(open_account(folder / "clinic.account").receipt)
+    printed = capsys.readouterr().out
+    assert "balance  0.7 of 1.2" in printed
+    assert receipt in printed
+    assert main(["account", "verify", "clinic.account", "--receipt", receipt]) == 0
+    assert main(["account", "show", "clinik.account"]) == 2
+    assert "no account at" in capsys.readouterr().err
+    assert main(["release", "people.csv"]) == 2
+    assert main(["release", "people.csv", "--plan", "plan.toml", "--epsilon", "1"]) == 2
+    assert main(["release"]) == 2
