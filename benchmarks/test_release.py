@@ -9,8 +9,9 @@ import pytest
 
 import dpbayes as dp
 from dpbayes import datasets
-from dpbayes.releasing import noise_aware, samplers
-from dpbayes.releasing.bits import SystemBits
+from dpbayes.releasing import noise_aware
+from dpbayes.samplers import whole_numbers as samplers
+from dpbayes.samplers.bits import SystemBits
 
 HEALTH = datasets.load("self-rated-health").counts
 ONES = np.ones(HEALTH.size)

@@ -6,6 +6,7 @@ posteriors    prior and counts give a posterior; the candidate set R
 divergences   Hellinger distance that keeps its digits, and the published variant
 sensitivity   local, global and smooth sensitivity, each with its witness
 laws          exact output distributions
+samplers      exact draws from fair bits
 mechanisms    the papers' mechanisms and the references beside them
 accuracy      step probabilities, exact mean distances, crossovers
 planning      how many records a wanted accuracy needs

@@ -15,12 +15,11 @@ from dpbayes.auditing.rows import (
     Rows,
     check_size,
     checked,
-    exponential_rates,
     exponential_rows,
     mechanism_rows,
     score_rows,
 )
-from dpbayes.mechanisms.exponential import DeltaCalibration, ExponentialMechanism
+from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.mechanisms.protocol import Mechanism
 
 _DOUBLINGS = 60
@@ -86,12 +85,10 @@ def _calibrate_exponential(
 ) -> ExponentialMechanism:
     # All exponents scale together, so the distances are computed once.
     scores = score_rows(mechanism.metric, n, prior).kept()
-    rates = exponential_rates(mechanism, n, prior)
+    rates = mechanism.rates(n, prior)
     start = target / mechanism.epsilon
     factor = _largest(lambda c: excess(exponential_rows(scores, c * rates)), start)
-    if isinstance(mechanism.calibration, DeltaCalibration):
-        return replace(mechanism, divisor=mechanism.factor / factor)
-    return replace(mechanism, epsilon=mechanism.epsilon * factor)
+    return mechanism.scaled(factor)
 
 
 def _largest(excess: Callable[[float], float], start: float) -> float:

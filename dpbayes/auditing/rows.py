@@ -12,16 +12,9 @@ from dpbayes import _validate
 from dpbayes.auditing.score_tables import two_categories
 from dpbayes.divergences import affinity_exponent, distance_from_log_affinity
 from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs
-from dpbayes.mechanisms.exponential import (
-    DeltaCalibration,
-    ExponentialMechanism,
-    GlobalCalibration,
-    LocalCalibration,
-    SmoothCalibration,
-)
+from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions, number_of_candidates
-from dpbayes.sensitivity import global_sensitivity, profile
 
 LARGEST_TABLE = 30_000_000
 """Most log-probabilities kept in memory at once (240 MB)."""
@@ -98,7 +91,7 @@ def check_size(n: int, k: int) -> None:
 def mechanism_rows(mechanism: Mechanism, n: int, prior: NDArray[np.float64]) -> Rows:
     """Return the laws of a mechanism for all data sets of n records; nothing large is held yet."""
     if isinstance(mechanism, ExponentialMechanism):
-        rates = exponential_rates(mechanism, n, prior)
+        rates = mechanism.rates(n, prior)
         return exponential_rows(score_rows(mechanism.metric, n, prior), rates)
     counts = compositions(n, prior.size)
     first = law_of(mechanism, counts[0], prior)
@@ -173,35 +166,6 @@ def exponential_rows(scores: Rows, rates: NDArray[np.float64]) -> Rows:
         return np.asarray(weights - np.log(np.exp(weights).sum()))
 
     return replace(scores, row=row)
-
-
-def exponential_rates(
-    mechanism: ExponentialMechanism, n: int, prior: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return lambda of an exponential mechanism for every data set of n records, shape (N,)."""
-    sensitivities = _profile(mechanism, n, prior) if prior.size == 2 else None
-    if sensitivities is None:
-        counts = compositions(n, prior.size)
-        return np.array([mechanism.rate(x, prior) for x in counts])
-    return np.asarray(mechanism.epsilon / (mechanism.factor * sensitivities))
-
-
-def _profile(
-    mechanism: ExponentialMechanism, n: int, prior: NDArray[np.float64]
-) -> NDArray[np.float64] | None:
-    # All sensitivities at once for the calibrations whose definition is known here.
-    calibration, metric = mechanism.calibration, mechanism.metric
-    if type(calibration) is GlobalCalibration:
-        return np.full(n + 1, global_sensitivity(n, prior, metric).value)
-    if type(calibration) is LocalCalibration:
-        return profile(n, prior, metric=metric)
-    if type(calibration) is SmoothCalibration:
-        options = (calibration.gamma, "reciprocal", calibration.distance, metric)
-        return profile(n, prior, True, *options)
-    if type(calibration) is DeltaCalibration:
-        gamma = calibration.gamma(n, mechanism.epsilon)
-        return profile(n, prior, True, gamma, "exponential", calibration.distance, metric)
-    return None
 
 
 def moves(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -12,7 +12,7 @@ from dpbayes.mechanisms import REGISTRY
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("mechanism", choices=sorted(REGISTRY), help="the mechanism's name")
-    parser.add_argument("--epsilon", type=float, required=True, help="nominal privacy parameter")
+    parser.add_argument("--epsilon", required=True, help="nominal privacy parameter")
     parser.add_argument("--n", type=int, required=True, help="records in the data set")
     parser.add_argument("--prior", default="1,1", metavar="A,B,…", help="default: 1,1")
     add_options(parser)
@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     mechanism = chosen_mechanism(arguments)
     audit = dp.audit(mechanism, arguments.n, prior)
     witness = audit.witness
-    print(f"nominal epsilon {arguments.epsilon:g}, actual epsilon {audit.epsilon:.9g}")
+    print(f"nominal epsilon {mechanism.epsilon:g}, actual epsilon {audit.epsilon:.9g}")
     print(
         f"attained by output {witness.output.tolist()} for counts {witness.counts.tolist()} "
         f"against {witness.neighbour.tolist()}"

@@ -7,27 +7,20 @@ import re
 from importlib import resources
 
 import dpbayes as dp
+from dpbayes.mechanisms import REGISTRY
 
 SOFTWARE = "dpbayes"
-LAPLACE = ("liu-tailoring", "dwork-calibrating")
-SCORES = ("liu-tailoring", "mcsherry-talwar")
-METHODS: dict[str, tuple[str, ...]] = {
-    "lapMech": LAPLACE,
-    "ilapMech": LAPLACE,
-    "draft-laplace": ("liu-draft", "dwork-calibrating"),
-    "parameter-laplace": ("zhang-bayesian", "dwork-calibrating"),
-    "geometric": ("ghosh-universally",),
-    "lattice": ("ghosh-universally", "canonne-discrete"),
-    "expMech": SCORES,
-    "expMech-local": SCORES,
-    "expMech-smooth": (*SCORES, "nissim-smooth"),
-    "expMech-delta": ("bun-abstract", "liu-draft", "liu-notes", "mcsherry-talwar", "nissim-smooth"),
-    "permute-and-flip": ("mckenna-sheldon",),
-    "optimal": ("ghosh-universally",),
+OTHERS: dict[str, tuple[str, ...]] = {
     "queries": ("xiao-xiong",),
     "release": ("canonne-discrete", "mironov-bits"),
     "noise-aware": ("bernstein-sheldon",),
 }
+
+
+def methods() -> dict[str, tuple[str, ...]]:
+    """Return what can be cited, with the keys of its sources: each mechanism states its own."""
+    stated = {name: make(1.0) for name, make in REGISTRY.items()}
+    return {name: getattr(one, "citations", ()) for name, one in stated.items()} | OTHERS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,17 +29,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "methods",
         nargs="*",
         metavar="METHOD",
-        help=f"what was used: {', '.join(METHODS)} (default: all of them)",
+        help=f"what was used: {', '.join([*REGISTRY, *OTHERS])} (default: all of them)",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the software's entry, then one entry for each source of the methods."""
-    chosen = arguments.methods or list(METHODS)
-    unknown = [method for method in chosen if method not in METHODS]
+    sources = methods()
+    chosen = arguments.methods or list(sources)
+    unknown = [method for method in chosen if method not in sources]
     if unknown:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {unknown[0]!r}")
-    keys = dict.fromkeys(key for method in chosen for key in METHODS[method])
+        raise ValueError(f"method must be one of {', '.join(sources)}, got {unknown[0]!r}")
+    keys = dict.fromkeys(key for method in chosen for key in sources[method])
     print("\n\n".join([software(), *(entries()[key] for key in keys)]))
     return 0
 

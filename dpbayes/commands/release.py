@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mechanism", default="lattice", choices=sorted(REGISTRY), help="default: lattice"
     )
-    parser.add_argument("--epsilon", type=float, help="privacy parameter, with --counts")
+    parser.add_argument("--epsilon", help="privacy parameter, used exactly as typed, with --counts")
     add_options(parser)
     parser.add_argument(
         "--without-guarantee",

@@ -6,8 +6,8 @@ candidate set R, and differ in the calibration: which sensitivity S and which fa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,133 +16,26 @@ from dpbayes import _validate
 from dpbayes.divergences import METRICS, affinity_exponent, distance_from_log_affinity
 from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs, normalised
 from dpbayes.laws.series.law import SeriesLaw
+from dpbayes.laws.steps import StepLaw
 from dpbayes.laws.two_categories import exponential_window
-from dpbayes.posteriors import compositions, number_of_candidates
-from dpbayes.sensitivity import (
-    DISTANCES,
-    Sensitivity,
-    global_sensitivity,
-    local_sensitivity,
-    smooth_sensitivity,
+from dpbayes.mechanisms.calibrations import (
+    Calibration,
+    DeltaCalibration,
+    GlobalCalibration,
+    LocalCalibration,
+    SmoothCalibration,
 )
-
-FAILURE_TERMS = ("2(n+1)", "2n")
+from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, own
+from dpbayes.mechanisms.protocol import Counts, Drawn
+from dpbayes.posteriors import compositions, number_of_candidates
+from dpbayes.samplers.bits import BitSource
+from dpbayes.samplers.candidates import draw_candidate
+from dpbayes.sensitivity import Sensitivity
 
 LARGEST_FINITE = 400_000
 """Up to this many candidates listing them all is faster than the series."""
 
-
-@dataclass(frozen=True)
-class GlobalCalibration:
-    """expMech (D, section 4.2.1; C, 2.1): S = GS, factor 2. Book: `def-expmech`.
-
-    Guarantee: for all count vectors x, x' of n records that differ by replacing one record, and
-    every set S of posteriors, P[M(x) in S] <= e^epsilon P[M(x') in S].
-    """
-
-    name: ClassVar[str] = "expMech"
-    factor: ClassVar[float] = 2.0
-
-    def sensitivity(
-        self, counts: ArrayLike, prior: ArrayLike, epsilon: float, metric: str
-    ) -> Sensitivity:
-        """Return the global sensitivity of the score for data sets of this size."""
-        x, alpha = _validate.counts_and_prior(counts, prior)
-        return global_sensitivity(int(x.sum()), alpha, metric)
-
-
-@dataclass(frozen=True)
-class LocalCalibration:
-    """expMech-local (D, section 4.2.2; C, 2.2): S = LS(x), factor 2. Book: `def-expmech-local`.
-
-    No guarantee: LS(x) depends on the data, and for small priors the actual privacy loss exceeds
-    epsilon (`dpbayes.audit` shows where).
-    """
-
-    name: ClassVar[str] = "expMech-local"
-    factor: ClassVar[float] = 2.0
-
-    def sensitivity(
-        self, counts: ArrayLike, prior: ArrayLike, epsilon: float, metric: str
-    ) -> Sensitivity:
-        """Return the local sensitivity at these counts."""
-        return local_sensitivity(counts, prior, metric)
-
-
-@dataclass(frozen=True)
-class SmoothCalibration:
-    """expMech-smooth (D, Definitions 3 and 4): reciprocal smooth S, factor 2 (1 + gamma).
-
-    The paper's gamma = 1 gives its factor 4. Measured in l1, one replaced record is a distance
-    of 2, so the factor is 2 (1 + 2 gamma). Book: `def-expmech-smooth`, `thm-smooth-private`.
-    Guarantee: for all count vectors x, x' of n records that differ by replacing one record, and
-    every set S of posteriors, P[M(x) in S] <= e^epsilon P[M(x') in S].
-    """
-
-    gamma: float = 1.0
-    distance: str = "hamming"
-
-    name: ClassVar[str] = "expMech-smooth"
-
-    def __post_init__(self) -> None:
-        _validate.positive("gamma", self.gamma)
-        _validate.choice("distance", self.distance, DISTANCES)
-
-    @property
-    def factor(self) -> float:
-        """2 (1 + the most that 1/S changes when one record is replaced)."""
-        change = self.gamma * (2.0 if self.distance == "l1" else 1.0)
-        return 2.0 * (1.0 + change)
-
-    def sensitivity(
-        self, counts: ArrayLike, prior: ArrayLike, epsilon: float, metric: str
-    ) -> Sensitivity:
-        """Return the reciprocal smooth sensitivity at these counts."""
-        return smooth_sensitivity(counts, prior, self.gamma, "reciprocal", self.distance, metric)
-
-
-@dataclass(frozen=True)
-class DeltaCalibration:
-    """expMech-delta (A, Theorem 4.1; B, 4; C, 2.3): exponential smooth S, factor 2.
-
-    gamma = ln(1 - epsilon / (2 ln(delta / 2(n+1)))). A measures d in l1, B and C in Hamming
-    distance; the authors' program used 2n for 2(n+1) (`failure_term`). Book: `def-expmech-delta`.
-    Claimed: (epsilon, delta)-DP for one replaced record; false for d = l1, for Hamming neither
-    proved nor refuted.
-    """
-
-    delta: float = 1e-8
-    distance: str = "hamming"
-    failure_term: str = "2(n+1)"
-
-    name: ClassVar[str] = "expMech-delta"
-    factor: ClassVar[float] = 2.0
-
-    def __post_init__(self) -> None:
-        _validate.open_unit("delta", self.delta)
-        _validate.choice("distance", self.distance, DISTANCES)
-        _validate.choice("failure_term", self.failure_term, FAILURE_TERMS)
-
-    def gamma(self, n: int, epsilon: float) -> float:
-        """Return the smoothing rate for data sets of n >= 1 records.
-
-        >>> round(DeltaCalibration(delta=1e-8).gamma(100, 0.8), 9)
-        0.016716544
-        """
-        size = _validate.integer("n", n, minimum=1)
-        term = 2.0 * size if self.failure_term == "2n" else 2.0 * (size + 1)
-        return float(np.log1p(-epsilon / (2.0 * np.log(self.delta / term))))
-
-    def sensitivity(
-        self, counts: ArrayLike, prior: ArrayLike, epsilon: float, metric: str
-    ) -> Sensitivity:
-        """Return the exponential smooth sensitivity at these counts."""
-        x, alpha = _validate.counts_and_prior(counts, prior)
-        gamma = self.gamma(max(int(x.sum()), 1), epsilon)
-        return smooth_sensitivity(x, alpha, gamma, "exponential", self.distance, metric)
-
-
-Calibration = GlobalCalibration | LocalCalibration | SmoothCalibration | DeltaCalibration
+_ROUNDING = Fraction(1, 10**12)  # relative error a sensitivity in floats stays well below
 
 
 @dataclass(frozen=True)
@@ -174,6 +67,16 @@ class ExponentialMechanism:
     def factor(self) -> float:
         """The factor in front of the sensitivity in the exponent."""
         return self.calibration.factor if self.divisor is None else float(self.divisor)
+
+    @property
+    def definition(self) -> str:
+        """Label of the definition in the book; empty for a calibration that has none."""
+        return str(getattr(self.calibration, "definition", ""))
+
+    @property
+    def citations(self) -> tuple[str, ...]:
+        """Keys of the sources."""
+        return tuple(getattr(self.calibration, "citations", ()))
 
     def sensitivity(self, counts: ArrayLike, prior: ArrayLike) -> Sensitivity:
         """Return the sensitivity that scales the score at these counts."""
@@ -214,6 +117,98 @@ class ExponentialMechanism:
         distances = distance_from_log_affinity(log_bc)
         scores = distances if exponent == 1.0 else distance_from_log_affinity(log_bc, exponent)
         return FiniteLaw(alpha, x, outputs, normalised(-rate * scores), 0.0, distances)
+
+    def rates(self, n: int, prior: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return lambda for every data set of n records, in lexicographic order, shape (N,)."""
+        profile = own(self.calibration, "profile") if prior.size == 2 else None
+        if profile is None:
+            return np.array([self.rate(x, prior) for x in compositions(n, prior.size)])
+        sensitivities = profile(n, prior, self.epsilon, self.metric)
+        return np.asarray(self.epsilon / (self.factor * sensitivities))
+
+    def scaled(self, share: float) -> ExponentialMechanism:
+        """Return the mechanism with every lambda `share` times as large.
+
+        Where S follows from epsilon (expMech-delta) that epsilon stays and `divisor` changes.
+        """
+        if getattr(self.calibration, "follows_epsilon", False):
+            return replace(self, divisor=self.factor / share)
+        return replace(self, epsilon=float(self.epsilon * share))
+
+    def guarantee(self, k: int) -> Guarantee:
+        """Return what is proved for the calibration and the factor in use."""
+        if self.metric != "hellinger":
+            return Guarantee(None, f"no proof covers the score {self.metric!r}")
+        promise = own(self.calibration, "promise")
+        if promise is None:
+            kind = type(self.calibration).__name__
+            return Guarantee(None, f"no proof is recorded for the calibration {kind}")
+        stated: Guarantee = promise(exact_epsilon(self.epsilon), self.factor)
+        return stated
+
+    def exact_rate(self, counts: Counts, prior: NDArray[np.float64]) -> Fraction:
+        """Return the rate lambda that is drawn with, lowered by what rounding in S could cost.
+
+        S is a float with relative error e below 1e-12. For two neighbours the exponents then differ
+        by at most (epsilon/2) (1 - s) + 2 e epsilon / S, since H <= 1; the slack s = 4 e / S keeps
+        that within epsilon/2.
+        """
+        sensitivity = Fraction(self.sensitivity(counts, prior).value)
+        slack = min(Fraction(1, 2), 4 * _ROUNDING / sensitivity)
+        return exact_epsilon(self.epsilon) * (1 - slack) / (Fraction(self.factor) * sensitivity)
+
+    def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
+        """Return a candidate twice: privacy is proved for it, and it is what is released."""
+        if self.metric != "hellinger":
+            raise ValueError(f"metric must be hellinger for a release, got {self.metric!r}")
+        chosen = draw_candidate(bits, counts, prior, self.exact_rate(counts, prior))
+        return chosen, chosen
+
+    def step_law(self, k: int = 2) -> StepLaw:
+        """Return the law of the step as the data grow, when S = LS shrinks with them."""
+        if not getattr(self.calibration, "shrinks", True):
+            raise ValueError(
+                f"{self.name} has no limiting step law: its sensitivity does not shrink with n"
+            )
+        return StepLaw(self.epsilon / self.factor, scored=True)
+
+
+def exp_mech(
+    epsilon: float, metric: str = "hellinger", divisor: float | None = None
+) -> ExponentialMechanism:
+    """Return expMech, with the global sensitivity."""
+    return ExponentialMechanism(epsilon, GlobalCalibration(), metric, divisor)
+
+
+def exp_mech_local(
+    epsilon: float, metric: str = "hellinger", divisor: float | None = None
+) -> ExponentialMechanism:
+    """Return expMech-local, with the local sensitivity."""
+    return ExponentialMechanism(epsilon, LocalCalibration(), metric, divisor)
+
+
+def exp_mech_smooth(
+    epsilon: float,
+    gamma: float = 1.0,
+    distance: str = "hamming",
+    metric: str = "hellinger",
+    divisor: float | None = None,
+) -> ExponentialMechanism:
+    """Return expMech-smooth, with the reciprocal smooth sensitivity."""
+    return ExponentialMechanism(epsilon, SmoothCalibration(gamma, distance), metric, divisor)
+
+
+def exp_mech_delta(
+    epsilon: float,
+    delta: float = 1e-8,
+    distance: str = "hamming",
+    failure_term: str = "2(n+1)",
+    metric: str = "hellinger",
+    divisor: float | None = None,
+) -> ExponentialMechanism:
+    """Return expMech-delta, with the exponential smooth sensitivity."""
+    calibration = DeltaCalibration(delta, distance, failure_term)
+    return ExponentialMechanism(epsilon, calibration, metric, divisor)
 
 
 def score_table(n: int, prior: ArrayLike, metric: str = "hellinger") -> NDArray[np.float64]:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.steps import StepLaw
+from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up
+from dpbayes.mechanisms.protocol import Counts, Drawn
+from dpbayes.samplers.bits import BitSource
+from dpbayes.samplers.whole_numbers import plain, two_sided_geometric
 
 LARGEST_FINITE = 400_000
 LARGEST_WINDOW = 5_000_000
@@ -27,7 +33,9 @@ class TruncatedGeometric:
 
     epsilon: float
 
-    name = "geometric"
+    name: ClassVar[str] = "geometric"
+    definition: ClassVar[str] = "def-geometric"
+    citations: ClassVar[tuple[str, ...]] = ("ghosh-universally",)
 
     def __post_init__(self) -> None:
         _validate.positive("epsilon", self.epsilon)
@@ -61,3 +69,34 @@ class TruncatedGeometric:
             logs = np.zeros(1)
         outside = 0.0 if released.size == n + 1 else float(np.exp(-_TAIL))
         return FiniteLaw(alpha, x, outputs, logs, outside)
+
+    def guarantee(self, k: int) -> Guarantee:
+        """Return what is proved: `thm-geometric-private`."""
+        if k != 2:
+            return Guarantee(None, f"geometric is defined for 2 categories, not {k}")
+        bound = exact_epsilon(self.epsilon)
+        return Guarantee(
+            bound,
+            "a replaced record changes the count by 1, the noise falls by "
+            f"e^-{rounded_up(bound)} a step, clamping is post-processing",
+            "thm-geometric-private",
+        )
+
+    def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
+        """Return the noisy count, and the histogram with it clamped."""
+        if counts.size != 2:
+            raise ValueError(f"counts must have 2 categories for geometric, got {counts.size}")
+        n, rate = int(counts.sum()), exact_epsilon(self.epsilon)
+        noisy = plain([int(counts[0]) + two_sided_geometric(bits, rate)])
+        first = np.clip(noisy, 0, n)
+        return noisy, np.append(first, n - first)
+
+    def log_likelihoods(self, noisy: Counts, n: int, k: int) -> list[NDArray[np.float64]]:
+        """Return ln P(noisy | count) for counts 0 … n, up to a constant; one factor a category."""
+        return [-self.epsilon * np.abs(int(noisy[0]) - np.arange(n + 1)), np.zeros(n + 1)]
+
+    def step_law(self, k: int = 2) -> StepLaw:
+        """Return the law of the step as the data grow."""
+        if k != 2:
+            raise ValueError(f"no large-n law for k = {k} is known for 'geometric'")
+        return StepLaw(self.epsilon)

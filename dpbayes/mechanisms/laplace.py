@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.product.law import ROUNDING, Marginal, ProductLaw, product_grid
+from dpbayes.laws.steps import StepLaw
+from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up
+from dpbayes.mechanisms.protocol import Counts, Drawn
+from dpbayes.samplers.bits import BitSource
+from dpbayes.samplers.whole_numbers import floored_laplace, plain, rounded_laplace
 
 ROUNDINGS = ("floor", "nearest")
 SIDES = ("two", "one")
@@ -25,6 +31,7 @@ LARGEST_WINDOW = 20_000_000
 """Noise that reaches further than this either side is refused beyond `LARGEST_FINITE` outputs."""
 
 _TAIL = 46.0
+_LAP = (2.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ class LaplaceMechanism:
 
     epsilon: float
     name: str = "lapMech"
-    by_dimension: tuple[float, float] = (2.0, 0.0)
+    by_dimension: tuple[float, float] = _LAP
     sensitivity: float | None = None
     rounding: str = "floor"
     sides: str = "two"
@@ -163,6 +170,88 @@ class LaplaceMechanism:
         if outputs <= (LARGEST_GRID if inexact else LARGEST_FINITE):
             return product_grid(alpha, x, windows)
         return law
+
+    @property
+    def definition(self) -> str:
+        """Label of the definition in the book."""
+        if self.sides == "one":
+            return "def-draft-laplace"
+        return "def-lapmech" if self.by_dimension == _LAP else "def-ilapmech"
+
+    @property
+    def citations(self) -> tuple[str, ...]:
+        """Keys of the sources."""
+        return ("liu-draft" if self.sides == "one" else "liu-tailoring", "dwork-calibrating")
+
+    def exact_rate(self, k: int) -> Fraction:
+        """Return 1/scale of the noise for k categories as the exact fraction that is drawn with."""
+        chosen = self.by_dimension[0 if k == 2 else 1]
+        default = chosen if chosen > 0 else float(k)
+        sensitivity = default if self.sensitivity is None else self.sensitivity
+        return exact_epsilon(self.epsilon) / Fraction(sensitivity)
+
+    def guarantee(self, k: int) -> Guarantee:
+        """Return what is proved for k categories from the scale of the noise."""
+        if self.sides == "one":
+            return Guarantee(
+                None,
+                "one-sided noise never lowers a count, so an output below a count rules that "
+                "count out",
+            )
+        moved, rate = 1 if k == 2 else 2, self.exact_rate(k)
+        change = "one count by 1" if k == 2 else f"the first {k - 1} counts by at most 2 in l1"
+        return Guarantee(
+            moved * rate,
+            f"a replaced record changes {change}, the noise is Laplace of rate {rounded_up(rate)} "
+            "rounded to whole numbers, the rest is post-processing",
+            "thm-laplace-private",
+        )
+
+    def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
+        """Return the k - 1 noisy counts, and the histogram with the rest in its last category."""
+        n, rate = int(counts.sum()), self.exact_rate(counts.size)
+        step = rounded_laplace if self.rounding == "nearest" else floored_laplace
+        noise = [step(bits, rate) for _ in counts[:-1]]
+        if self.sides == "one":
+            noise = [abs(z) for z in noise]
+        noisy = plain(int(x) + z for x, z in zip(counts, noise, strict=False))
+        clamped = np.clip(noisy, 0, n)
+        return noisy, np.append(clamped, np.clip(n - clamped.sum(), 0, n))
+
+    def log_likelihoods(self, noisy: Counts, n: int, k: int) -> list[NDArray[np.float64]]:
+        """Return ln P(noisy | count) for counts 0 … n, one factor a category."""
+        if self.sides == "one":
+            raise ValueError("mechanism must have two-sided noise for a noise-aware posterior")
+        steps = [int(y) - np.arange(n + 1) for y in noisy]
+        return [*(self.log_step_probabilities(k, step) for step in steps), np.zeros(n + 1)]
+
+    def step_law(self, k: int = 2) -> StepLaw:
+        """Return the law of the step of one count as the data grow, for noise rounded down."""
+        if self.sides != "two" or self.rounding != "floor":
+            raise ValueError(
+                "the large-n law is for two-sided noise rounded down, got "
+                f"sides={self.sides!r}, rounding={self.rounding!r}"
+            )
+        return StepLaw(1.0 / self.scale(k), floored=True)
+
+
+def lap_mech(
+    epsilon: float, sensitivity: float | None = None, rounding: str = "floor"
+) -> LaplaceMechanism:
+    """Return lapMech: the noise of D, section 4.1."""
+    return LaplaceMechanism(epsilon, "lapMech", _LAP, sensitivity, rounding)
+
+
+def ilap_mech(
+    epsilon: float, sensitivity: float | None = None, rounding: str = "floor"
+) -> LaplaceMechanism:
+    """Return ilapMech: no more noise than one replaced record needs."""
+    return LaplaceMechanism(epsilon, "ilapMech", (1.0, 2.0), sensitivity, rounding)
+
+
+def draft_laplace(epsilon: float, sensitivity: float | None = None) -> LaplaceMechanism:
+    """Return the one-sided noise of B, section 3."""
+    return LaplaceMechanism(epsilon, "draft-laplace", (2.0, 2.0), sensitivity, "floor", "one")
 
 
 def _log_laplace_below(z: float) -> float:

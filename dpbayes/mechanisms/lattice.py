@@ -12,8 +12,12 @@ from dpbayes import _validate
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import noise as lattice_noise
 from dpbayes.laws.lattice.law import LatticeLaw, listed_law
-from dpbayes.laws.lattice.projection import PROJECTIONS
+from dpbayes.laws.lattice.projection import PROJECTIONS, project
 from dpbayes.mechanisms.geometric import TruncatedGeometric
+from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up
+from dpbayes.mechanisms.protocol import Counts, Drawn
+from dpbayes.samplers import whole_numbers
+from dpbayes.samplers.bits import BitSource
 
 _LISTED_IN_FULL = 50_000
 
@@ -34,6 +38,8 @@ class SumZeroLattice:
     projection: str = "l2"
 
     name: ClassVar[str] = "lattice"
+    definition: ClassVar[str] = "def-lattice"
+    citations: ClassVar[tuple[str, ...]] = ("ghosh-universally", "canonne-discrete")
 
     def __post_init__(self) -> None:
         _validate.positive("epsilon", self.epsilon)
@@ -62,3 +68,24 @@ class SumZeroLattice:
         if listed is not None:
             return listed
         return LatticeLaw(alpha, x, float(self.epsilon), self.projection)
+
+    def guarantee(self, k: int) -> Guarantee:
+        """Return what is proved: `thm-lattice-private`."""
+        bound = exact_epsilon(self.epsilon)
+        return Guarantee(
+            bound,
+            "a replaced record changes the counts by 2 in l1, the noise falls by "
+            f"e^-{rounded_up(bound / 2)} for each unit of l1, the projection is post-processing",
+            "thm-lattice-private",
+        )
+
+    def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
+        """Return the noisy counts, which sum to n, and their projection."""
+        step = whole_numbers.lattice(bits, counts.size, exact_epsilon(self.epsilon))
+        noisy = whole_numbers.plain([int(x) + z for x, z in zip(counts, step, strict=True)])
+        return noisy, project(noisy[None, :], self.projection)[0]
+
+    def log_likelihoods(self, noisy: Counts, n: int, k: int) -> list[NDArray[np.float64]]:
+        """Return ln P(noisy | count) for counts 0 … n, up to a constant; one factor a category."""
+        values = np.arange(n + 1)
+        return [-0.5 * self.epsilon * np.abs(int(y) - values) for y in noisy]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,8 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.divergences import distance_from_log_affinity
 from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs
-from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, guarantee
+from dpbayes.mechanisms.protocol import Counts, Drawn, Mechanism
 from dpbayes.posteriors import compositions, number_of_candidates
+from dpbayes.samplers.bits import BitSource
+from dpbayes.samplers.whole_numbers import weighted
 
 OBJECTIVES = ("mean", "worst")
 
@@ -40,7 +44,9 @@ class OptimalMechanism:
     epsilon: float
     objective: str = "mean"
 
-    name = "optimal"
+    name: ClassVar[str] = "optimal"
+    definition: ClassVar[str] = "def-optimum"
+    citations: ClassVar[tuple[str, ...]] = ("ghosh-universally",)
 
     def __post_init__(self) -> None:
         _validate.positive("epsilon", self.epsilon)
@@ -65,6 +71,24 @@ class OptimalMechanism:
         outputs = compositions(int(x.sum()), x.size)
         row = int(np.flatnonzero(np.all(outputs == x, axis=1))[0])
         return FiniteLaw(alpha, x, outputs, np.log(table[row]))
+
+    def guarantee(self, k: int) -> Guarantee:
+        """Return what holds of every matrix that was computed: it was compared row by row."""
+        return Guarantee(
+            exact_epsilon(self.epsilon),
+            "the matrix of probabilities solves a linear program with these inequalities as "
+            "constraints; a computed matrix is refused unless every two of its rows keep them with "
+            f"a margin of up to {0.5 * _RESERVE:g} that no rounding reaches",
+            "def-optimum",
+        )
+
+    def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
+        """Return an output twice, drawn in proportion to the floats of the matrix as they are."""
+        n = int(counts.sum())
+        outputs = compositions(n, counts.size)
+        row = self.table(n, prior)[int(np.flatnonzero(np.all(outputs == counts, axis=1))[0])]
+        chosen = outputs[weighted(bits, [Fraction(weight) for weight in row.tolist()])]
+        return chosen, chosen
 
 
 @dataclass(frozen=True)
@@ -92,6 +116,11 @@ class Remapped:
     def epsilon(self) -> float:
         """The nominal epsilon of the base."""
         return self.base.epsilon
+
+    def guarantee(self, k: int) -> Guarantee:
+        """Return the guarantee of the base: a remap is post-processing."""
+        base = guarantee(self.base, k)
+        return replace(base, basis=f"{base.basis}, and the remap is post-processing")
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
         """Return the exact law of the remapped release."""
@@ -148,7 +177,8 @@ def _solved(
     epsilon: float, objective: str, n: int, prior: tuple[float, ...]
 ) -> NDArray[np.float64]:
     apart = record_distances(n, len(prior))
-    inner = epsilon - min(_RESERVE, 0.5 * epsilon)
+    reserve = min(_RESERVE, 0.5 * epsilon)
+    inner = epsilon - reserve
     raw = _program(distance_table(n, prior), apart, inner, objective)
     # Rounding of the solver: raise what is too small to the ratio that is allowed, then rescale.
     floor = np.exp(-inner * apart)
@@ -156,8 +186,8 @@ def _solved(
     table /= table.sum(axis=1, keepdims=True)
     logs = np.log(table)
     ratios = np.array([np.max(np.abs(logs - row), axis=1) for row in logs])
-    # A logarithm rounds in its last digit: allow for that, and for nothing else.
-    if np.any(ratios > epsilon * apart + 1e-12):
+    # Half of what was kept back must be left, so that no rounding of a logarithm matters.
+    if np.any(ratios > (epsilon - 0.5 * reserve) * apart):
         raise ArithmeticError("the linear program's rounding exceeds the reserve kept for it")
     return np.asarray(_validate.frozen(table))
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from dpbayes import _validate
 from dpbayes.laws.continuous import ContinuousLaw
+from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class ParameterLaplace:
     epsilon: float
 
     name: ClassVar[str] = "parameter-laplace"
+    definition: ClassVar[str] = "def-parameter-laplace"
+    citations: ClassVar[tuple[str, ...]] = ("zhang-bayesian", "dwork-calibrating")
 
     def __post_init__(self) -> None:
         _validate.positive("epsilon", self.epsilon)
@@ -43,3 +46,13 @@ class ParameterLaplace:
         if int(x.sum()) < 1:
             raise ValueError("counts must hold at least one record for parameter-laplace, got none")
         return ContinuousLaw(alpha, x, 2.0 / float(self.epsilon))
+
+    def guarantee(self, k: int) -> Guarantee:
+        """Return what is proved of the continuous noise: `thm-laplace-private`."""
+        bound = exact_epsilon(self.epsilon)
+        return Guarantee(
+            bound,
+            "a replaced record changes the parameters by 2 in l1, the noise is continuous Laplace "
+            f"of scale 2/{rounded_up(bound)}, cutting to the range is post-processing",
+            "thm-laplace-private",
+        )

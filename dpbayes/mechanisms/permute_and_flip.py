@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,12 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.divergences import METRICS, affinity_exponent, distance_from_log_affinity
 from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs
-from dpbayes.mechanisms.exponential import (
-    ExponentialMechanism,
-    GlobalCalibration,
-    SmoothCalibration,
-)
+from dpbayes.mechanisms.calibrations import GlobalCalibration, SmoothCalibration
+from dpbayes.mechanisms.exponential import ExponentialMechanism
+from dpbayes.mechanisms.guarantees import Guarantee
+from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.posteriors import compositions, number_of_candidates
+from dpbayes.samplers.bits import BitSource
+from dpbayes.samplers.flips import draw_flip
 
 SENSITIVITIES = ("global", "smooth")
 
@@ -41,7 +43,9 @@ class PermuteAndFlip:
     gamma: float = 1.0
     metric: str = "hellinger"
 
-    name = "permute-and-flip"
+    name: ClassVar[str] = "permute-and-flip"
+    definition: ClassVar[str] = "def-permute-and-flip"
+    citations: ClassVar[tuple[str, ...]] = ("mckenna-sheldon",)
 
     def __post_init__(self) -> None:
         _validate.positive("epsilon", self.epsilon)
@@ -84,7 +88,22 @@ class PermuteAndFlip:
         rate = self.scores_like.rate(x, alpha)
         return rate * scores, distance_from_log_affinity(log_bc)
 
-    def draw(
+    def guarantee(self, k: int) -> Guarantee:
+        """Return what is proved: `thm-permute-and-flip`, with the bound of the weights."""
+        alike = self.scores_like.guarantee(k)
+        if alike.bound is None:
+            return alike
+        basis = f"permute-and-flip keeps the bound of its weights: {alike.basis}"
+        return Guarantee(alike.bound, basis, "thm-permute-and-flip")
+
+    def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
+        """Return a candidate twice: privacy is proved for it, and it is what is released."""
+        if self.metric != "hellinger":
+            raise ValueError(f"metric must be hellinger for a release, got {self.metric!r}")
+        chosen = draw_flip(bits, counts, prior, self.scores_like.exact_rate(counts, prior))
+        return chosen, chosen
+
+    def sample(
         self, counts: ArrayLike, prior: ArrayLike, rng: np.random.Generator, size: int
     ) -> NDArray[np.int64]:
         """Return `size` releases, shape (size, k), drawn without the law, for experiments.

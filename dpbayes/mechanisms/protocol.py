@@ -1,4 +1,14 @@
-"""What a mechanism and a law must offer; the only interfaces in the package."""
+"""What a mechanism and a law must offer, and what a mechanism may add.
+
+A mechanism needs `name`, `epsilon` and `law`. Everything else that is known about it stands in its
+file too, and is read by `dpbayes.mechanisms.guarantees.own` from its exact type only:
+
+guarantee(k)              what is proved, with the theorem's label, or why nothing is
+draw(counts, prior, bits) one exact draw from fair bits: the noisy value, the released counts
+log_likelihoods(noisy, n, k)  ln P(noisy | count = 0 … n), one factor a category
+step_law(k)               the law of the step as the data grow
+definition, citations     the label of its definition, the keys of its sources
+"""
 
 from __future__ import annotations
 
@@ -8,6 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.divergences import Metric, hellinger
+
+Counts = NDArray[np.int64]
+Drawn = tuple[Counts, Counts]
+"""The noisy value that privacy is proved for, and the released counts made from it."""
 
 
 class Law(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpbayes.releasing.guarantees import Guarantee, guarantee
+from dpbayes.mechanisms.guarantees import Guarantee, guarantee
 from dpbayes.releasing.noise_aware import NoiseAwarePosterior, noise_aware
 from dpbayes.releasing.record import Release, release
 

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.mechanisms import Mechanism, mechanism
+from dpbayes.mechanisms.guarantees import guarantee
 from dpbayes.releasing.account import Account, open_account
 from dpbayes.releasing.account_file import Receipt
 from dpbayes.releasing.decimals import decimal_text, float_below
-from dpbayes.releasing.guarantees import guarantee
 from dpbayes.releasing.plan import Plan, PlanError
 from dpbayes.releasing.record import Release, release
 from dpbayes.releasing.tables import count_table

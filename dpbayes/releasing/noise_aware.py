@@ -7,16 +7,13 @@ distributions over the count vectors that may have been the true ones.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import singledispatch
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaln
 
 from dpbayes import _validate
-from dpbayes.mechanisms.geometric import TruncatedGeometric
-from dpbayes.mechanisms.laplace import LaplaceMechanism
-from dpbayes.mechanisms.lattice import SumZeroLattice
+from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.releasing.count_posteriors import (
@@ -92,7 +89,6 @@ class NoiseAwarePosterior:
         return np.asarray(gammas / gammas.sum(axis=1, keepdims=True))
 
 
-@singledispatch
 def noise_aware(
     mechanism: Mechanism, noisy: NDArray[np.int64], n: int, prior: NDArray[np.float64]
 ) -> NoiseAwarePosterior:
@@ -102,6 +98,9 @@ def noise_aware(
     one for geometric, k for lattice; for the others the released histogram. These others are
     searched one law at a time, so their candidate sets may hold at most `LARGEST_LISTED`.
     """
+    likelihoods = own(mechanism, "log_likelihoods")
+    if likelihoods is not None:
+        return _product(prior, n, likelihoods(noisy, n, int(prior.size)))
     size = number_of_candidates(n, prior.size)
     if size > LARGEST_LISTED:
         raise ValueError(
@@ -113,34 +112,6 @@ def noise_aware(
     with np.errstate(divide="ignore"):
         logs = np.log(likelihood)
     return NoiseAwarePosterior(prior, n, ListedCounts.from_logs(prior, histograms, logs))
-
-
-@noise_aware.register
-def _(
-    mechanism: TruncatedGeometric, noisy: NDArray[np.int64], n: int, prior: NDArray[np.float64]
-) -> NoiseAwarePosterior:
-    values = np.arange(n + 1)
-    likelihood = [-mechanism.epsilon * np.abs(int(noisy[0]) - values), np.zeros(n + 1)]
-    return _product(prior, n, likelihood)
-
-
-@noise_aware.register
-def _(
-    mechanism: SumZeroLattice, noisy: NDArray[np.int64], n: int, prior: NDArray[np.float64]
-) -> NoiseAwarePosterior:
-    values = np.arange(n + 1)
-    return _product(prior, n, [-0.5 * mechanism.epsilon * np.abs(int(y) - values) for y in noisy])
-
-
-@noise_aware.register
-def _(
-    mechanism: LaplaceMechanism, noisy: NDArray[np.int64], n: int, prior: NDArray[np.float64]
-) -> NoiseAwarePosterior:
-    if mechanism.sides == "one":
-        raise ValueError("mechanism must have two-sided noise for a noise-aware posterior")
-    steps = [int(y) - np.arange(n + 1) for y in noisy]
-    likelihood = [mechanism.log_step_probabilities(prior.size, step) for step in steps]
-    return _product(prior, n, [*likelihood, np.zeros(n + 1)])
 
 
 def _product(

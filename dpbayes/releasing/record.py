@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes.mechanisms.guarantees import Guarantee, guarantee
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import Posterior
-from dpbayes.releasing.bits import SystemBits
 from dpbayes.releasing.draws import draw
-from dpbayes.releasing.guarantees import Guarantee, guarantee
 from dpbayes.releasing.noise_aware import NoiseAwarePosterior, noise_aware
+from dpbayes.samplers.bits import SystemBits
 
 SMALLEST_EPSILON = 1e-6
 

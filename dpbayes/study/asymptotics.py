@@ -9,7 +9,6 @@ the mean distance is that law's mean step times c. Answers question 1 of A's fut
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,68 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.accuracy import split
 from dpbayes.laws.finite import normalised
+from dpbayes.laws.steps import TAIL, StepLaw
 from dpbayes.mechanisms.exponential import ExponentialMechanism
-from dpbayes.mechanisms.geometric import TruncatedGeometric
-from dpbayes.mechanisms.laplace import LaplaceMechanism
+from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 
-_TAIL = 45.0  # steps with relative weight below e^-45 are left out of a sum
 _LARGEST_WINDOW = 3000
 
 
-@dataclass(frozen=True)
-class StepLaw:
-    """The limiting law of the step T of one count, k = 2; book: `thm-large-n`.
-
-    P(T = t) is proportional to e^(-decay |t|), or, when `floored`, the law of floor(Y) for
-    Y ~ Laplace(0, 1/decay). `decay` is positive.
-
-    >>> round(StepLaw(0.25).at_zero, 9), round(StepLaw(0.25).mean_step, 9)
-    (0.124353002, 3.958635163)
-    """
-
-    decay: float
-    floored: bool = False
-
-    def __post_init__(self) -> None:
-        _validate.positive("decay", self.decay)
-
-    @property
-    def at_zero(self) -> float:
-        """P(T = 0): tanh(decay/2), or (1 - e^-decay)/2 when floored."""
-        if self.floored:
-            return float(-0.5 * np.expm1(-self.decay))
-        return float(np.tanh(0.5 * self.decay))
-
-    @property
-    def mean_step(self) -> float:
-        """E|T|: 1/sinh(decay), or coth(decay/2)/2 when floored."""
-        if self.floored:
-            return float(0.5 / np.tanh(0.5 * self.decay))
-        return float(1.0 / np.sinh(self.decay))
-
-    @cached_property
-    def steps(self) -> NDArray[np.int64]:
-        """The steps that carry all but e^-45 of the law."""
-        reach = int(np.ceil(_TAIL / self.decay)) + 1
-        return np.arange(-reach, reach + 1)
-
-    @cached_property
-    def probabilities(self) -> NDArray[np.float64]:
-        """P(T = t) of each of `steps`."""
-        t = self.steps
-        if not self.floored:
-            return self.at_zero * np.exp(-self.decay * np.abs(t))
-        return self.at_zero * np.exp(-self.decay * np.where(t >= 0, t, -t - 1))
-
-    def moment(self, order: int) -> float:
-        """Return E|T|^order for a whole `order` of at least 0."""
-        power = _validate.integer("order", order, minimum=0)
-        return float(np.dot(self.probabilities, np.abs(self.steps).astype(np.float64) ** power))
-
-
-def step_law(mechanism: Mechanism) -> StepLaw:
-    """Return the large-n step law of a mechanism for k = 2.
+def step_law(mechanism: Mechanism, k: int = 2) -> StepLaw:
+    """Return the large-n step law of a mechanism, as its exact type states it.
 
     decay = epsilon/factor for the exponential family with S = LS (epsilon/2 for expMech-local and
     expMech-delta, epsilon/4 for expMech-smooth), 1/scale and floored for lapMech and ilapMech,
@@ -89,28 +36,11 @@ def step_law(mechanism: Mechanism) -> StepLaw:
     >>> step_law(mechanism("expMech-smooth", 1.0))
     StepLaw(decay=0.25, floored=False)
     """
-    if isinstance(mechanism, TruncatedGeometric):
-        return StepLaw(mechanism.epsilon)
-    if isinstance(mechanism, ExponentialMechanism):
-        return StepLaw(_exponential_decay(mechanism))
-    if isinstance(mechanism, LaplaceMechanism):
-        _check_floored(mechanism)
-        return StepLaw(1.0 / mechanism.scale(2), floored=True)
-    raise ValueError(f"no large-n law is known for {mechanism.name!r}")
-
-
-def _exponential_decay(mechanism: ExponentialMechanism) -> float:
-    if mechanism.name == "expMech":
-        raise ValueError("expMech has no limiting step law: its sensitivity does not shrink with n")
-    return mechanism.epsilon / mechanism.factor
-
-
-def _check_floored(mechanism: LaplaceMechanism) -> None:
-    if mechanism.sides != "two" or mechanism.rounding != "floor":
-        raise ValueError(
-            "the large-n law is for two-sided noise rounded down, got "
-            f"sides={mechanism.sides!r}, rounding={mechanism.rounding!r}"
-        )
+    stated = own(mechanism, "step_law")
+    if stated is None:
+        raise ValueError(f"no large-n law is known for {mechanism.name!r}")
+    law: StepLaw = stated(k)
+    return law
 
 
 def unit_distance(concentration: ArrayLike) -> float:
@@ -159,13 +89,13 @@ def predict(mechanism: Mechanism, counts: ArrayLike, prior: ArrayLike) -> Predic
     if a.size == 2:
         law = step_law(mechanism)
         leading = unit_distance(a) * law.mean_step
-        return Prediction(law.at_zero, leading, _correction(mechanism, law, a))
+        return Prediction(law.at_zero, leading, _correction(law, a))
     if a.size == 3:
-        return _predict_three(mechanism, a)
+        return _predict_three(step_law(mechanism, 3), a)
     raise ValueError(f"counts must have 2 or 3 categories for a prediction, got {a.size}")
 
 
-def _correction(mechanism: Mechanism, law: StepLaw, a: NDArray[np.float64]) -> float:
+def _correction(law: StepLaw, a: NDArray[np.float64]) -> float:
     # H(t) = c|t| (1 + shift - tilt t - c^2 t^2/4) up to O(1/n^2) relative; see thm-large-n-error.
     inverse = 1.0 / a
     shift = 0.25 * (inverse**2).sum() / inverse.sum()
@@ -173,30 +103,26 @@ def _correction(mechanism: Mechanism, law: StepLaw, a: NDArray[np.float64]) -> f
     c2 = inverse.sum() / 8.0
     signed = float(np.dot(law.probabilities, law.steps * np.abs(law.steps)))
     total = shift * law.mean_step - tilt * signed - 0.25 * c2 * law.moment(3)
-    if isinstance(mechanism, ExponentialMechanism):
+    if law.scored:
         spread = law.moment(2) - law.mean_step**2
         cubic = law.moment(4) - law.mean_step * law.moment(3) - spread
         total += law.decay * (abs(tilt) * spread + 0.25 * c2 * cubic)
     return float(total / law.mean_step)
 
 
-def _predict_three(mechanism: Mechanism, a: NDArray[np.float64]) -> Prediction:
-    if isinstance(mechanism, ExponentialMechanism):
-        return _exponential_three(_exponential_decay(mechanism), a)
-    if isinstance(mechanism, LaplaceMechanism):
-        _check_floored(mechanism)
-        law = StepLaw(1.0 / mechanism.scale(3), floored=True)
-        first, second = np.meshgrid(law.steps, law.steps, indexing="ij")
-        weights = law.probabilities[:, None] * law.probabilities[None, :]
-        distances = _tangent_distances(first, second, a)
-        return Prediction(law.at_zero**2, float((weights * distances).sum()), None)
-    raise ValueError(f"no large-n law for k = 3 is known for {mechanism.name!r}")
+def _predict_three(law: StepLaw, a: NDArray[np.float64]) -> Prediction:
+    if law.scored:
+        return _exponential_three(law.decay, a)
+    first, second = np.meshgrid(law.steps, law.steps, indexing="ij")
+    weights = law.probabilities[:, None] * law.probabilities[None, :]
+    distances = _tangent_distances(first, second, a)
+    return Prediction(law.at_zero**2, float((weights * distances).sum()), None)
 
 
 def _exponential_three(decay: float, a: NDArray[np.float64]) -> Prediction:
     unit = unit_distance(a)
     # |t_i| <= sqrt(8 a_i) H, so steps beyond this window weigh less than e^-45.
-    window = np.ceil(_TAIL / decay * unit * np.sqrt(8.0 * a[:2])).astype(np.int64)
+    window = np.ceil(TAIL / decay * unit * np.sqrt(8.0 * a[:2])).astype(np.int64)
     if window.max() > _LARGEST_WINDOW:
         raise ValueError(
             f"the lattice sum for decay {decay:g} needs {window.max()} steps to each side; at "

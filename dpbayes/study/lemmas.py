@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.mechanisms.exponential import DeltaCalibration, ExponentialMechanism
+from dpbayes.mechanisms.calibrations import DeltaCalibration
+from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.posteriors import number_of_candidates
 
 READINGS = ("formula", "attained", "printed")

@@ -207,7 +207,7 @@ LAW = dp.mechanism("geometric", epsilon=1.0).law([3, 3], [1, 1])
         (lambda: dp.mechanism("lapMech", epsilon=np.nan), ValueError, "epsilon must be finite"),
         (lambda: dp.mechanism("lapMech", epsilon=np.inf), ValueError, "epsilon must be finite"),
         (lambda: dp.mechanism("lapMech", epsilon=True), TypeError, "epsilon must be a real number"),
-        (lambda: dp.mechanism("lapMech", epsilon="1"), TypeError, "epsilon must be a real number"),
+        (lambda: dp.mechanism("lapMech", epsilon="one"), ValueError, "must be a positive number"),
         (
             lambda: dp.mechanism("lapMech", epsilon=1, gamma=2),
             TypeError,

@@ -65,7 +65,7 @@ def test_the_rule_still_sums_to_one_with_many_candidates(n):
 def test_draws_follow_the_law_and_not_one_a_tenth_away():
     mechanism = PermuteAndFlip(3.0)
     counts, prior, size = [3, 5], [1, 1], 60_000
-    draws = mechanism.draw(counts, prior, np.random.default_rng(5), size)
+    draws = mechanism.sample(counts, prior, np.random.default_rng(5), size)
     seen = np.bincount(draws[:, 0], minlength=9)
 
     def statistic(law):
@@ -83,6 +83,6 @@ def test_bad_input():
     with pytest.raises(ValueError, match=r"takes 5000: n up to 98 at this k"):
         PermuteAndFlip(1.0).law([100, 100, 100], [1, 1, 1])
     with pytest.raises(ValueError, match="at most 50000000 are drawn"):
-        PermuteAndFlip(1.0).draw([500, 500], [1, 1], np.random.default_rng(0), 10**6)
+        PermuteAndFlip(1.0).sample([500, 500], [1, 1], np.random.default_rng(0), 10**6)
     with pytest.raises(TypeError, match=r"numpy\.random\.Generator"):
-        PermuteAndFlip(1.0).draw([5, 5], [1, 1], 3, 10)
+        PermuteAndFlip(1.0).sample([5, 5], [1, 1], 3, 10)

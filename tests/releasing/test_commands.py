@@ -99,8 +99,8 @@ def test_a_mechanism_without_proof_on_request(capsys):
 
 
 def test_every_mechanism_can_be_cited(capsys):
-    assert set(REGISTRY) <= set(cite.METHODS)
-    assert {key for keys in cite.METHODS.values() for key in keys} == set(cite.entries())
+    assert set(REGISTRY) <= set(cite.methods())
+    assert {key for keys in cite.methods().values() for key in keys} == set(cite.entries())
     assert main(["cite", "lattice", "geometric"]) == 0
     shown = capsys.readouterr().out
     assert re.findall(r"^@\w+\{([\w-]+),", shown, re.MULTILINE) == [

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.posteriors import compositions
-from dpbayes.releasing import candidates
-from dpbayes.releasing.bits import BitSource, below
+from dpbayes.samplers import candidates
+from dpbayes.samplers.bits import BitSource, below
 
 
 def draw_flip(

@@ -11,9 +11,9 @@ import pytest
 
 from dpbayes.accuracy import laplace_step_probability
 from dpbayes.laws.lattice import noise as lattice_noise
-from dpbayes.releasing import samplers
-from dpbayes.releasing.bits import SystemBits, below
-from tests.releasing.sources import SeededBits, law_of_bits
+from dpbayes.samplers import whole_numbers as samplers
+from dpbayes.samplers.bits import SystemBits, below
+from tests.samplers.sources import SeededBits, law_of_bits
 
 
 def check_law(sampler, depth, probability, largest_left):
@@ -176,3 +176,14 @@ def test_mironov_attack_separates_floats_but_not_these():
         outputs = [answer + samplers.floored_laplace(source, Fraction(1)) for _ in range(2000)]
         assert all(isinstance(value, int) for value in outputs)
         assert {-1, 0, 1, 2} <= set(outputs)
+
+
+def test_weighted_choice_has_its_weights_exactly():
+    weights = [Fraction(1, 4), Fraction(0), Fraction(5, 8), Fraction(1, 8)]
+    law, left = law_of_bits(lambda source: samplers.weighted(source, weights), 6)
+    assert left == 0
+    assert law == {0: Fraction(1, 4), 2: Fraction(5, 8), 3: Fraction(1, 8)}
+
+
+def test_plain_numbers_are_cut_where_arrays_end():
+    assert samplers.plain([-(2**70), -3, 2**70]).tolist() == [-(2**62), -3, 2**62]

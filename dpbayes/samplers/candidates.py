@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.posteriors import compositions, number_of_candidates
-from dpbayes.releasing.bits import BitSource
+from dpbayes.samplers.bits import BitSource
 
 LARGEST = 200_000
 """Candidate sets above this are refused: a draw would take more than some seconds."""

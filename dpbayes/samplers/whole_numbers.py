@@ -6,9 +6,16 @@ fraction it stands for, so nothing is rounded. Book: `thm-exact-samplers`.
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import accumulate
 
-from dpbayes.releasing.bits import BitSource, below
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes.samplers.bits import BitSource, below
 
 _HALF = Fraction(1, 2)
 
@@ -92,3 +99,18 @@ def lattice(source: BitSource, k: int, epsilon: Fraction) -> list[int]:
         free = [two_sided_geometric(source, rate) for _ in range(k - 1)]
         if _coin(source, rate.numerator * abs(sum(free)), rate.denominator):
             return [*free, -sum(free)]
+
+
+def weighted(source: BitSource, weights: Sequence[Fraction]) -> int:
+    """Return i with probability exactly weights[i] / their sum, for fractions of at least 0."""
+    unit = math.lcm(*(weight.denominator for weight in weights))
+    shares = [weight.numerator * (unit // weight.denominator) for weight in weights]
+    return bisect_right(list(accumulate(shares)), below(source, sum(shares)))
+
+
+def plain(values: Iterable[int]) -> NDArray[np.int64]:
+    """Return whole numbers as an array, cut at 2^62.
+
+    Noise has no largest value; the cut is post-processing and keeps the arrays plain.
+    """
+    return np.array([max(-(2**62), min(2**62, int(value))) for value in values], dtype=np.int64)

@@ -1,0 +1,239 @@
+"""Calibrations of the exponential mechanisms: which sensitivity S, which factor, what is proved.
+
+A calibration says all that distinguishes one exponential mechanism from another; the mechanism
+itself is in `exponential`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes import _validate
+from dpbayes.mechanisms.guarantees import Guarantee, rounded_up
+from dpbayes.sensitivity import (
+    DISTANCES,
+    Sensitivity,
+    global_sensitivity,
+    local_sensitivity,
+    profile,
+    smooth_sensitivity,
+)
+
+FAILURE_TERMS = ("2(n+1)", "2n")
+
+_SCORES = ("liu-tailoring", "mcsherry-talwar")
+_ROUNDING = Fraction(1, 2**50)  # of a factor in floats; the draw keeps a wider margin
+
+
+class Calibration(Protocol):
+    """What an exponential mechanism needs to know; a class may add what is proved.
+
+    `promise(epsilon, factor)` is the guarantee of weights exp(-epsilon H / (factor S)), `profile`
+    gives S for all data sets of two categories at once. Both count for the exact type only.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name the mechanism is registered under."""
+        ...
+
+    @property
+    def factor(self) -> float:
+        """The factor in front of S in the exponent."""
+        ...
+
+    def sensitivity(
+        self, counts: ArrayLike, prior: ArrayLike, epsilon: float, metric: str
+    ) -> Sensitivity:
+        """Return S at these counts."""
+        ...
+
+
+def _scored(epsilon: Fraction, factor: float, proved: Fraction, which: str, by: str) -> Guarantee:
+    # A larger factor in the exponent means less privacy loss, in proportion.
+    used = Fraction(factor)
+    bound = epsilon if abs(used - proved) <= _ROUNDING * proved else epsilon * proved / used
+    return Guarantee(
+        bound,
+        f"candidates are weighted by exp(-{rounded_up(epsilon)} H / (f S)) with S the {which} "
+        f"sensitivity and f = {factor:.6g}, where f = {float(proved):.6g} gives "
+        f"{rounded_up(epsilon)}",
+        by,
+    )
+
+
+@dataclass(frozen=True)
+class GlobalCalibration:
+    """expMech (D, section 4.2.1; C, 2.1): S = GS, factor 2. Book: `def-expmech`.
+
+    Guarantee: for all count vectors x, x' of n records that differ by replacing one record, and
+    every set S of posteriors, P[M(x) in S] <= e^epsilon P[M(x') in S].
+    """
+
+    name: ClassVar[str] = "expMech"
+    definition: ClassVar[str] = "def-expmech"
+    citations: ClassVar[tuple[str, ...]] = _SCORES
+    factor: ClassVar[float] = 2.0
+    shrinks: ClassVar[bool] = False
+
+    def sensitivity(
+        self, counts: ArrayLike, prior: ArrayLike, epsilon: float, metric: str
+    ) -> Sensitivity:
+        """Return the global sensitivity of the score for data sets of this size."""
+        x, alpha = _validate.counts_and_prior(counts, prior)
+        return global_sensitivity(int(x.sum()), alpha, metric)
+
+    def profile(
+        self, n: int, prior: NDArray[np.float64], epsilon: float, metric: str
+    ) -> NDArray[np.float64]:
+        """Return S of (x, n - x) for x = 0 … n."""
+        return np.full(n + 1, global_sensitivity(n, prior, metric).value)
+
+    def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
+        """Return what is proved: `thm-exponential-private`."""
+        return _scored(epsilon, factor, Fraction(2), "global", "thm-exponential-private")
+
+
+@dataclass(frozen=True)
+class LocalCalibration:
+    """expMech-local (D, section 4.2.2; C, 2.2): S = LS(x), factor 2. Book: `def-expmech-local`.
+
+    No guarantee: LS(x) depends on the data, and for small priors the actual privacy loss exceeds
+    epsilon (`dpbayes.audit` shows where).
+    """
+
+    name: ClassVar[str] = "expMech-local"
+    definition: ClassVar[str] = "def-expmech-local"
+    citations: ClassVar[tuple[str, ...]] = _SCORES
+    factor: ClassVar[float] = 2.0
+
+    def sensitivity(
+        self, counts: ArrayLike, prior: ArrayLike, epsilon: float, metric: str
+    ) -> Sensitivity:
+        """Return the local sensitivity at these counts."""
+        return local_sensitivity(counts, prior, metric)
+
+    def profile(
+        self, n: int, prior: NDArray[np.float64], epsilon: float, metric: str
+    ) -> NDArray[np.float64]:
+        """Return S of (x, n - x) for x = 0 … n."""
+        return profile(n, prior, metric=metric)
+
+    def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
+        """Say why nothing is promised."""
+        return Guarantee(
+            None,
+            "the local sensitivity changes with the data, and for small priors the actual loss "
+            "exceeds epsilon",
+        )
+
+
+@dataclass(frozen=True)
+class SmoothCalibration:
+    """expMech-smooth (D, Definitions 3 and 4): reciprocal smooth S, factor 2 (1 + gamma).
+
+    The paper's gamma = 1 gives its factor 4. Measured in l1, one replaced record is a distance
+    of 2, so the factor is 2 (1 + 2 gamma). Book: `def-expmech-smooth`, `thm-smooth-private`.
+    Guarantee: for all count vectors x, x' of n records that differ by replacing one record, and
+    every set S of posteriors, P[M(x) in S] <= e^epsilon P[M(x') in S].
+    """
+
+    gamma: float = 1.0
+    distance: str = "hamming"
+
+    name: ClassVar[str] = "expMech-smooth"
+    definition: ClassVar[str] = "def-expmech-smooth"
+    citations: ClassVar[tuple[str, ...]] = (*_SCORES, "nissim-smooth")
+
+    def __post_init__(self) -> None:
+        _validate.positive("gamma", self.gamma)
+        _validate.choice("distance", self.distance, DISTANCES)
+
+    @property
+    def factor(self) -> float:
+        """2 (1 + the most that 1/S changes when one record is replaced)."""
+        change = self.gamma * (2.0 if self.distance == "l1" else 1.0)
+        return 2.0 * (1.0 + change)
+
+    def sensitivity(
+        self, counts: ArrayLike, prior: ArrayLike, epsilon: float, metric: str
+    ) -> Sensitivity:
+        """Return the reciprocal smooth sensitivity at these counts."""
+        return smooth_sensitivity(counts, prior, self.gamma, "reciprocal", self.distance, metric)
+
+    def profile(
+        self, n: int, prior: NDArray[np.float64], epsilon: float, metric: str
+    ) -> NDArray[np.float64]:
+        """Return S of (x, n - x) for x = 0 … n."""
+        return profile(n, prior, True, self.gamma, "reciprocal", self.distance, metric)
+
+    def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
+        """Return what is proved: `thm-smooth-private`."""
+        change = Fraction(self.gamma) * (2 if self.distance == "l1" else 1)
+        return _scored(epsilon, factor, 2 * (1 + change), "smooth", "thm-smooth-private")
+
+
+@dataclass(frozen=True)
+class DeltaCalibration:
+    """expMech-delta (A, Theorem 4.1; B, 4; C, 2.3): exponential smooth S, factor 2.
+
+    gamma = ln(1 - epsilon / (2 ln(delta / 2(n+1)))). A measures d in l1, B and C in Hamming
+    distance; the authors' program used 2n for 2(n+1) (`failure_term`). Book: `def-expmech-delta`.
+    Claimed: (epsilon, delta)-DP for one replaced record; false for d = l1, for Hamming neither
+    proved nor refuted.
+    """
+
+    delta: float = 1e-8
+    distance: str = "hamming"
+    failure_term: str = "2(n+1)"
+
+    name: ClassVar[str] = "expMech-delta"
+    definition: ClassVar[str] = "def-expmech-delta"
+    citations: ClassVar[tuple[str, ...]] = (
+        "bun-abstract", "liu-draft", "liu-notes", "mcsherry-talwar", "nissim-smooth",
+    )  # fmt: skip
+    factor: ClassVar[float] = 2.0
+    follows_epsilon: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _validate.open_unit("delta", self.delta)
+        _validate.choice("distance", self.distance, DISTANCES)
+        _validate.choice("failure_term", self.failure_term, FAILURE_TERMS)
+
+    def gamma(self, n: int, epsilon: float) -> float:
+        """Return the smoothing rate for data sets of n >= 1 records.
+
+        >>> round(DeltaCalibration(delta=1e-8).gamma(100, 0.8), 9)
+        0.016716544
+        """
+        size = _validate.integer("n", n, minimum=1)
+        term = 2.0 * size if self.failure_term == "2n" else 2.0 * (size + 1)
+        return float(np.log1p(-epsilon / (2.0 * np.log(self.delta / term))))
+
+    def sensitivity(
+        self, counts: ArrayLike, prior: ArrayLike, epsilon: float, metric: str
+    ) -> Sensitivity:
+        """Return the exponential smooth sensitivity at these counts."""
+        x, alpha = _validate.counts_and_prior(counts, prior)
+        gamma = self.gamma(max(int(x.sum()), 1), epsilon)
+        return smooth_sensitivity(x, alpha, gamma, "exponential", self.distance, metric)
+
+    def profile(
+        self, n: int, prior: NDArray[np.float64], epsilon: float, metric: str
+    ) -> NDArray[np.float64]:
+        """Return S of (x, n - x) for x = 0 … n."""
+        gamma = self.gamma(n, epsilon)
+        return profile(n, prior, True, gamma, "exponential", self.distance, metric)
+
+    def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
+        """Say why nothing is promised."""
+        return Guarantee(
+            None,
+            "the printed proof of (epsilon, delta)-privacy does not hold; with l1 distances the "
+            "claim is false, with Hamming distances it is open",
+        )

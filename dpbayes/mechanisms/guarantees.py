@@ -1,0 +1,168 @@
+"""What is promised about a mechanism, in exact numbers, and the one sentence that says so."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, is_dataclass
+from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from dpbayes import _validate
+
+Epsilon = float | str | Fraction | Decimal
+"""A privacy parameter: a number, or its exact value as text, fraction or decimal."""
+
+_DIGITS = 12
+_LARGEST_POWER = 300  # powers of ten beyond this are refused
+
+
+class ExactEpsilon(float):
+    """A float that remembers the exact number it was made from."""
+
+    exact: Fraction
+
+    def __new__(cls, exact: Fraction) -> ExactEpsilon:
+        value = super().__new__(cls, float(exact))
+        value.exact = exact
+        return value
+
+    def __getnewargs__(self) -> tuple[Any]:
+        return (self.exact,)
+
+
+def given_epsilon(value: Epsilon) -> float:
+    """Return a privacy parameter as a float; text, fractions and decimals keep their exact value.
+
+    >>> given_epsilon("0.1").exact
+    Fraction(1, 10)
+    """
+    if not isinstance(value, (str, Fraction, Decimal)):
+        _validate.positive("epsilon", value)
+        return value
+    exact = _fraction(value)
+    if exact <= 0 or not 1e-300 < exact < 1e300:
+        raise ValueError(f"epsilon must be positive and finite, got {value!r}")
+    return ExactEpsilon(exact)
+
+
+def _fraction(value: str | Fraction | Decimal) -> Fraction:
+    if isinstance(value, Fraction):
+        return value
+    parts = value.split("/") if isinstance(value, str) else [value]
+    try:
+        numbers = [Decimal(part) for part in parts]
+    except InvalidOperation:
+        numbers = []
+    if not numbers or len(numbers) > 2 or not all(map(_moderate, numbers)) or not numbers[-1]:
+        raise ValueError(f"epsilon must be a positive number, got {value!r}")
+    return Fraction(numbers[0]) / (Fraction(numbers[1]) if len(numbers) == 2 else 1)
+
+
+def _moderate(number: Decimal) -> bool:
+    return number.is_finite() and abs(number.adjusted()) <= _LARGEST_POWER
+
+
+def exact_epsilon(epsilon: float) -> Fraction:
+    """Return the fraction a privacy parameter stands for.
+
+    Given as text, fraction or decimal it is that number. A float counts as its binary value or as
+    the decimal it prints as, whichever is smaller, so that a promise holds in either reading.
+
+    >>> exact_epsilon(0.1)
+    Fraction(1, 10)
+    """
+    if isinstance(epsilon, ExactEpsilon):
+        return epsilon.exact
+    return min(Fraction(epsilon), Fraction(repr(float(epsilon))))
+
+
+def upper_float(value: Fraction) -> float:
+    """Return the smallest float that is at least this fraction."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def rounded_up(value: Fraction) -> str:
+    """Return a decimal of at most 12 digits that is at least this positive number.
+
+    >>> rounded_up(Fraction(1, 3)), rounded_up(Fraction("1.0000004"))
+    ('0.333333333334', '1.0000004')
+    """
+    context = Context(prec=_DIGITS, rounding=ROUND_CEILING)
+    decimal = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    plain = decimal.normalize(context)
+    return f"{plain:f}" if -6 <= plain.adjusted() < _DIGITS else f"{plain:e}"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A proved bound on the privacy loss when one record is replaced; `basis` says why it holds.
+
+    `bound` is its exact epsilon, None where nothing is proved; `basis` then says what is missing.
+    `theorem` is the label of the proof in the book, `failure` the delta of a guarantee that holds
+    but for events of that probability.
+    """
+
+    bound: Fraction | None
+    basis: str
+    theorem: str | None = None
+    failure: Fraction = Fraction(0)
+
+    @property
+    def epsilon(self) -> float | None:
+        """The bound as the smallest float that is no less, or None."""
+        return None if self.bound is None else upper_float(self.bound)
+
+    @property
+    def delta(self) -> float:
+        """The delta as the smallest float that is no less; 0 for pure differential privacy."""
+        return upper_float(self.failure)
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee as a quantified sentence that names the neighbour relation."""
+        if self.bound is None:
+            return f"No guarantee: {self.basis}."
+        slack = f" + {rounded_up(self.failure)}" if self.failure else ""
+        return (
+            "For all count vectors x, x' of n records that differ by replacing one record, and "
+            f"every set S of outputs, P[M(x) in S] <= e^{rounded_up(self.bound)} P[M(x') in S]"
+            f"{slack}; n itself is public. Why: {self.basis}."
+        )
+
+
+def own(thing: object, name: str) -> Any:
+    """Return a method that the exact type of `thing` states itself, None where it does not.
+
+    What was proved, or written, for a class is not handed down: a subclass may change the noise and
+    keep the promise. Nor does an object have it whose methods were replaced.
+    """
+    kind = type(thing)
+    return getattr(thing, name) if name in vars(kind) and not _altered(thing) else None
+
+
+def _altered(thing: object) -> bool:
+    known = {entry.name for entry in fields(thing)} if is_dataclass(thing) else set()
+    extra = getattr(thing, "__dict__", {}).keys() - known
+    return any(not isinstance(vars(type(thing)).get(name), cached_property) for name in extra)
+
+
+def guarantee(mechanism: object, k: int) -> Guarantee:
+    """Return what a mechanism promises for k categories, as its exact type states it.
+
+    A mechanism without a statement of its own promises nothing, and the answer says so.
+    """
+    stated = own(mechanism, "guarantee")
+    if stated is not None:
+        promised: Guarantee = stated(_validate.integer("k", k, minimum=2))
+        return promised
+    name = getattr(mechanism, "name", type(mechanism).__name__)
+    if hasattr(mechanism, "guarantee"):
+        return Guarantee(
+            None,
+            f"{name} changes a mechanism that has a proof, which does not cover the change: "
+            f"{type(mechanism).__name__} states no guarantee of its own",
+        )
+    return Guarantee(None, f"no proof is recorded for the mechanism {name}")
