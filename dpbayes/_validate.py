@@ -1,31 +1,64 @@
-"""Argument checks shared by all modules: each names argument, value and what is allowed."""
+"""Argument checks shared by all modules.
+
+Every refusal has one form: "<argument> must be <what is allowed>, got <value>".
+"""
 
 from __future__ import annotations
 
 import math
+import reprlib
+import warnings
 from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+LARGEST = 2**62
+"""Counts, their totals and all whole-number arguments are at most this."""
+
 _LARGEST_EXACT_FLOAT = 2.0**53
+_MOST_ENTRIES = 100_000_000
+_BYTES = (bytes, bytearray, memoryview)
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = 8
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 100
 
 
-def real(name: str, value: Any) -> float:
+def shown(value: Any) -> str:
+    """Return a value as a message shows it: `repr`, cut where it is long, whatever it is."""
+    if isinstance(value, int) and abs(value) >= 10**100:
+        return f"a whole number of {value.bit_length()} bits"
+    if isinstance(value, np.ndarray) and value.size > 20:
+        return f"an array of shape {value.shape}"
+    try:
+        text = " ".join(_SHORT.repr(value).split())
+    except Exception:
+        return f"an object of type {type(value).__name__}"
+    return text if len(text) <= 300 else f"{text[:297]}..."
+
+
+def real(name: str, value: Any, allowed: str = "a real number") -> float:
     """Return `value` as a finite float, refusing booleans, text and arrays."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
-        raise TypeError(f"{name} must be a real number, got {value!r}")
-    if isinstance(value, np.complexfloating) or not math.isfinite(value):
-        raise ValueError(f"{name} must be finite, got {value!r}")
-    return float(value)
+        raise TypeError(f"{name} must be {allowed}, got {shown(value)}")
+    if isinstance(value, np.complexfloating):
+        raise TypeError(f"{name} must be {allowed}, got {shown(value)}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite, got {shown(value)}")
+    return number
 
 
 def positive(name: str, value: Any) -> float:
     """Return `value` as a float greater than zero."""
     number = real(name, value)
     if number <= 0.0:
-        raise ValueError(f"{name} must be positive and finite, got {value!r}")
+        raise ValueError(f"{name} must be positive and finite, got {shown(value)}")
     return number
 
 
@@ -33,7 +66,7 @@ def non_negative(name: str, value: Any) -> float:
     """Return `value` as a float that is at least zero."""
     number = real(name, value)
     if number < 0.0:
-        raise ValueError(f"{name} must be at least 0, got {value!r}")
+        raise ValueError(f"{name} must be at least 0, got {shown(value)}")
     return number
 
 
@@ -41,7 +74,7 @@ def open_unit(name: str, value: Any) -> float:
     """Return `value` as a float strictly between zero and one."""
     number = real(name, value)
     if not 0.0 < number < 1.0:
-        raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}")
+        raise ValueError(f"{name} must lie strictly between 0 and 1, got {shown(value)}")
     return number
 
 
@@ -49,32 +82,73 @@ def closed_unit(name: str, value: Any) -> float:
     """Return `value` as a float between zero and one, ends included."""
     number = real(name, value)
     if not 0.0 <= number <= 1.0:
-        raise ValueError(f"{name} must lie between 0 and 1, got {value!r}")
+        raise ValueError(f"{name} must lie between 0 and 1, got {shown(value)}")
     return number
 
 
-def integer(name: str, value: Any, minimum: int | None = None) -> int:
-    """Return `value` as an int, at least `minimum` when that is given."""
+def integer(name: str, value: Any, minimum: int | None = None, maximum: int = LARGEST) -> int:
+    """Return `value` as an int, at least `minimum` when that is given and at most `maximum`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
+        raise TypeError(f"{name} must be an integer, got {shown(value)}")
     if minimum is not None and value < minimum:
-        raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}")
+        raise ValueError(f"{name} must be an integer of at least {minimum}, got {shown(value)}")
+    if abs(int(value)) > maximum:
+        limit = "2^62" if maximum == LARGEST else str(maximum)
+        raise ValueError(f"{name} must be an integer of at most {limit}, got {shown(value)}")
     return int(value)
 
 
 def choice(name: str, value: Any, allowed: Collection[str]) -> str:
     """Return `value` when it is one of the allowed words."""
     if not isinstance(value, str):
-        raise TypeError(f"{name} must be a string, got {value!r}")
+        raise TypeError(f"{name} must be a string, got {shown(value)}")
     if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(sorted(allowed))}, got {value!r}")
+        listed = ", ".join(sorted(allowed))
+        raise ValueError(f"{name} must be one of {listed}, got {shown(value)}")
+    return str(value)
+
+
+def text(name: str, value: Any) -> str:
+    """Return `value` when it is text with at least one character."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be text, got {shown(value)}")
+    if not value:
+        raise ValueError(f"{name} must be text of at least 1 character, got {value!r}")
     return value
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return `value` when it is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
 
 
 def generator(name: str, value: Any) -> np.random.Generator:
     """Return `value` when it is a numpy random generator."""
     if not isinstance(value, np.random.Generator):
-        raise TypeError(f"{name} must be a numpy.random.Generator, got {value!r}")
+        raise TypeError(f"{name} must be a numpy.random.Generator, got {shown(value)}")
+    return value
+
+
+def offering(name: str, value: Any, *methods: str) -> Any:
+    """Return `value` when it is an object (not a class) with these methods."""
+    missing = [word for word in methods if not callable(getattr(value, word, None))]
+    if missing or isinstance(value, type):
+        needed = " and ".join(f".{word}(…)" for word in methods)
+        raise TypeError(f"{name} must be an object with {needed}, got {shown(value)}")
+    return value
+
+
+def mechanism(name: str, value: Any) -> Any:
+    """Return `value` when it is a mechanism: it offers `.law(counts, prior)`."""
+    return offering(name, value, "law")
+
+
+def metric(name: str, value: Any) -> Any:
+    """Return `value` when it is a function of two arrays of parameters."""
+    if not callable(value) or isinstance(value, type):
+        raise TypeError(f"{name} must be a function such as dpbayes.hellinger, got {shown(value)}")
     return value
 
 
@@ -85,42 +159,123 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
+def numbers(name: str, value: Any, allowed: str) -> NDArray[Any]:
+    """Return `value` as an array of whole or floating-point numbers, before any other check.
+
+    Refused are text and bytes, ragged lists, masked entries, booleans and complex numbers.
+    """
+    array = _array(name, value, allowed)
+    kind = array.dtype.kind
+    if kind == "O" and array.size and all(type(entry) is int for entry in array.flat):
+        largest = max(array.flat, key=abs)
+        raise ValueError(f"{name} must be {allowed} of at most 2^62, got {shown(largest)}")
+    if kind not in "iuf":
+        raise TypeError(f"{name} must be {allowed}, got {shown(value)}")
+    return array
+
+
+def _array(name: str, value: Any, allowed: str) -> NDArray[Any]:
+    refused = isinstance(value, _BYTES) or np.ma.is_masked(value)
+    if not refused and not isinstance(value, np.ndarray):
+        refused = _length(value) > _MOST_ENTRIES or any(
+            np.ma.is_masked(entry) or isinstance(entry, (bool, np.bool_, *_BYTES))
+            for entry in (value if isinstance(value, (list, tuple)) else ())
+        )
+    if refused:
+        raise TypeError(f"{name} must be {allowed}, got {shown(value)}")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return np.asarray(value)
+    except Exception:
+        # A ragged list, or an object that fails when it is turned into an array.
+        raise ValueError(f"{name} must be {allowed}, got {shown(value)}") from None
+
+
+def _length(value: Any) -> int:
+    try:
+        return len(value)
+    except TypeError:
+        return 0
+    except Exception:
+        return _MOST_ENTRIES + 1
+
+
 def counts(name: str, value: ArrayLike) -> NDArray[np.int64]:
     """Return a read-only (k,) array of whole, non-negative counts with k at least 2."""
-    array = np.asarray(value)
+    allowed = "a vector of at least 2 counts"
+    array = numbers(name, value, f"{allowed}, whole numbers")
     if array.ndim != 1 or array.size < 2:
-        raise ValueError(f"{name} must be a vector of at least 2 counts, got shape {array.shape}")
+        raise ValueError(f"{name} must be {allowed}, got shape {array.shape}")
     return _whole(name, array)
 
 
 def count_table(name: str, value: ArrayLike) -> NDArray[np.int64]:
     """Return a read-only (..., k) array of whole, non-negative counts with k at least 2."""
-    array = np.asarray(value)
+    allowed = "rows of at least 2 counts"
+    array = numbers(name, value, f"{allowed}, whole numbers")
     if array.ndim < 1 or array.shape[-1] < 2:
-        raise ValueError(f"{name} must hold at least 2 counts in a row, got shape {array.shape}")
+        raise ValueError(f"{name} must be {allowed}, got shape {array.shape}")
     return _whole(name, array)
 
 
+def count_array(name: str, value: ArrayLike) -> NDArray[np.int64]:
+    """Return a read-only array of whole, non-negative numbers of any shape."""
+    return _whole(name, np.atleast_1d(numbers(name, value, "whole numbers")))
+
+
 def _whole(name: str, array: NDArray[Any]) -> NDArray[np.int64]:
-    if array.dtype == np.bool_ or not np.issubdtype(array.dtype, np.number):
-        raise TypeError(f"{name} must be whole numbers, got dtype {array.dtype}")
-    if not np.issubdtype(array.dtype, np.integer):
-        if np.issubdtype(array.dtype, np.complexfloating) or not np.all(np.isfinite(array)):
-            raise ValueError(f"{name} must be finite whole numbers, got {_first_bad(array)!r}")
+    if array.dtype.kind == "f":
+        if not np.all(np.isfinite(array)):
+            bad = array[~np.isfinite(array)].item(0)
+            raise ValueError(f"{name} must be finite whole numbers, got {bad!r}")
         broken = (array != np.floor(array)) | (np.abs(array) > _LARGEST_EXACT_FLOAT)
         if np.any(broken):
             raise ValueError(f"{name} must be whole numbers, got {array[broken].item(0)!r}")
     if np.any(array < 0):
         raise ValueError(f"{name} must be at least 0, got {array[array < 0].item(0)!r}")
-    if np.any(array > 2**62):
-        raise ValueError(f"{name} must be at most 2^62, got {array.max()!r}")
+    # Sums of floats are right to a part in 10^15, where sums of int64 would wrap around.
+    totals = array.astype(np.float64).sum(axis=-1)
+    if np.any(totals > LARGEST):
+        raise ValueError(f"{name} must have a sum of at most 2^62, got {float(totals.max())!r}")
     return frozen(array.astype(np.int64))
 
 
-def _first_bad(array: NDArray[Any]) -> Any:
-    if np.issubdtype(array.dtype, np.complexfloating):
-        return array.item(0)
-    return array[~np.isfinite(array)].item(0)
+def whole_numbers(name: str, value: ArrayLike) -> NDArray[np.int64]:
+    """Return a read-only array of whole numbers of any shape, given as integers."""
+    array = numbers(name, value, "whole numbers")
+    if array.dtype.kind == "f" and array.size:
+        raise TypeError(f"{name} must be whole numbers, got {shown(value)}")
+    if np.any(array > LARGEST) or np.any(array < -LARGEST):
+        raise ValueError(f"{name} must be whole numbers of at most 2^62, got {shown(value)}")
+    return frozen(array.astype(np.int64))
+
+
+def sizes(name: str, value: ArrayLike) -> list[int]:
+    """Return a list of data sizes, whole numbers of at least 1."""
+    array = whole_numbers(name, value)
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"{name} must be a list of at least one data size, got {shown(value)}")
+    return [integer(name, int(n), minimum=1) for n in array]
+
+
+def real_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return a read-only float64 array of finite numbers of any shape."""
+    array = numbers(name, value, "real numbers")
+    if not np.all(np.isfinite(array)):
+        bad = array[~np.isfinite(array)].item(0)
+        raise ValueError(f"{name} must be finite, got {bad!r}")
+    return frozen(array.astype(np.float64))
+
+
+def real_vector(name: str, value: ArrayLike, minimum: int = 1) -> NDArray[np.float64]:
+    """Return a read-only vector of at least `minimum` finite numbers."""
+    array = real_array(name, value)
+    if array.ndim != 1 or array.size < minimum:
+        raise ValueError(
+            f"{name} must be a vector of at least {minimum} numbers, got shape {array.shape}"
+        )
+    return array
 
 
 def positive_vector(name: str, value: ArrayLike, size: int | None = None) -> NDArray[np.float64]:
@@ -130,19 +285,19 @@ def positive_vector(name: str, value: ArrayLike, size: int | None = None) -> NDA
         raise ValueError(f"{name} must be a vector of at least 2 numbers, got shape {array.shape}")
     if size is not None and array.size != size:
         raise ValueError(f"{name} must have {size} entries, one a category, got {array.size}")
+    with np.errstate(over="ignore"):
+        total = float(array.sum())
+    if not math.isfinite(total):
+        raise ValueError(f"{name} must have a finite sum, got {shown(array)}")
     return array
 
 
 def positive_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return a read-only array of positive, finite numbers of any shape."""
-    array = np.asarray(value)
-    if array.dtype == np.bool_ or not np.issubdtype(array.dtype, np.number):
-        raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
-    if np.issubdtype(array.dtype, np.complexfloating) or not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} must be finite, got {_first_bad(array)!r}")
+    array = real_array(name, value)
     if np.any(array <= 0):
         raise ValueError(f"{name} must be positive and finite, got {array[array <= 0].item(0)!r}")
-    return frozen(array.astype(np.float64))
+    return array
 
 
 def prior(name: str, value: ArrayLike, size: int | None = None) -> NDArray[np.float64]:
@@ -156,3 +311,22 @@ def counts_and_prior(
     """Return counts and prior, checked one by one and against each other."""
     whole = counts("counts", counts_value)
     return whole, prior("prior", prior_value, whole.size)
+
+
+def pair_of_counts(
+    counts_value: ArrayLike, neighbour_value: ArrayLike, prior_value: ArrayLike
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return counts, another histogram over the same categories, and the prior, all checked."""
+    whole, parameters = counts_and_prior(counts_value, prior_value)
+    other = counts("neighbour", neighbour_value)
+    if other.size != whole.size:
+        raise ValueError(f"neighbour must have {whole.size} entries, got {shown(neighbour_value)}")
+    return whole, other, parameters
+
+
+def proportions(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return a read-only vector of at least 2 shares, each at least 0, that sum to 1."""
+    shares = real_vector(name, value, minimum=2)
+    if np.any(shares < 0.0) or abs(float(shares.sum()) - 1.0) > 1e-9:
+        raise ValueError(f"{name} must be at least 0 and sum to 1, got {shown(value)}")
+    return shares

@@ -27,9 +27,7 @@ def laplace_step_probability(
     array([0.19673467, 0.11932561, 0.07237464])
     """
     b = _validate.positive("sensitivity", sensitivity) / _validate.positive("epsilon", epsilon)
-    t = np.asarray(step)
-    if t.dtype == np.bool_ or not np.issubdtype(t.dtype, np.integer):
-        raise TypeError(f"step must be whole numbers, got dtype {t.dtype}")
+    t = _validate.whole_numbers("step", step)
     one_side = 0.5 * -np.expm1(-1.0 / b)
     whole_steps_from_zero = np.where(t >= 0, t, -(t + 1))
     return np.asarray(one_side * np.exp(-whole_steps_from_zero / b))
@@ -45,11 +43,7 @@ def split(n: int, proportions: ArrayLike) -> NDArray[np.int64]:
     array([33, 33, 34])
     """
     size = _validate.integer("n", n, minimum=0)
-    shares = np.asarray(proportions, dtype=np.float64)
-    if shares.ndim != 1 or shares.size < 2 or not np.all(np.isfinite(shares)):
-        raise ValueError(f"proportions must be a vector of at least 2 numbers, got {proportions!r}")
-    if np.any(shares < 0) or abs(shares.sum() - 1.0) > 1e-9:
-        raise ValueError(f"proportions must be at least 0 and sum to 1, got {proportions!r}")
+    shares = _validate.proportions("proportions", proportions)
     # A share such as 0.29 * 100 must not lose a record to binary rounding.
     exact = np.round(size * shares, 9)
     whole = np.floor(exact).astype(np.int64)
@@ -69,19 +63,10 @@ def mean_distances(
 
     Source: D, Figures 5 and 6, which estimate it from 1000 runs; book: `fig-growth-balanced`.
     """
-    return np.array(
-        [
-            mechanism.law(split(int(n), proportions), prior).mean_distance(metric)
-            for n in _sizes(sizes)
-        ]
-    )
-
-
-def _sizes(sizes: Sequence[int] | NDArray[np.int64]) -> list[int]:
-    checked = [_validate.integer("sizes", n, minimum=1) for n in sizes]
-    if not checked:
-        raise ValueError("sizes must hold at least one data size, got none")
-    return checked
+    _validate.mechanism("mechanism", mechanism)
+    _validate.metric("metric", metric)
+    splits = [split(n, proportions) for n in _validate.sizes("sizes", sizes)]
+    return np.array([mechanism.law(counts, prior).mean_distance(metric) for counts in splits])
 
 
 @dataclass(frozen=True)
@@ -113,6 +98,8 @@ def simulate(
 
     It is only ever drawn beside the exact mean, to show what sampling adds.
     """
+    _validate.offering("law", law, "sample")
+    _validate.metric("metric", metric)
     x, alpha = _validate.counts_and_prior(counts, prior)
     draws = law.sample(rng, _validate.integer("runs", runs, minimum=2))
     different, inverse = np.unique(draws, axis=0, return_inverse=True)
@@ -156,9 +143,11 @@ def crossover(
     >>> crossover(smooth, laplace, [0.5, 0.5], [1, 1], range(2, 41, 2)).changes
     ((8, 'lapMech'),)
     """
-    grid = _sizes(sizes)
+    _validate.mechanism("mechanism_a", mechanism_a)
+    _validate.mechanism("mechanism_b", mechanism_b)
+    grid = _validate.sizes("sizes", sizes)
     if any(later <= earlier for earlier, later in pairwise(grid)):
-        raise ValueError("sizes must be strictly increasing")
+        raise ValueError(f"sizes must be strictly increasing, got {_validate.shown(sizes)}")
 
     def a_wins(n: int) -> bool:
         means = [

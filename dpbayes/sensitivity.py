@@ -40,8 +40,8 @@ class Sensitivity:
     records_away: int = 0
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.value <= 1.0:
-            raise ValueError(f"a sensitivity lies in (0, 1], got {self.value!r}")
+        if not 0.0 < _validate.real("value", self.value) <= 1.0:
+            raise ValueError(f"value must lie in (0, 1], got {self.value!r}")
 
 
 def _checked(
@@ -50,7 +50,9 @@ def _checked(
     x, alpha = _validate.counts_and_prior(counts, prior)
     _validate.choice("metric", metric, METRICS)
     if x.sum() < 1:
-        raise ValueError("counts must hold at least 1 record: an empty data set has no neighbour")
+        raise ValueError(
+            f"counts must hold at least 1 record to have a neighbour, got {x.tolist()}"
+        )
     return x, alpha, affinity_exponent(metric, float(alpha.sum() + x.sum()))
 
 

@@ -66,9 +66,9 @@ def test_enumeration_too_large_says_how_large():
     [
         ([-1, 3], [1, 1], ValueError, "counts must be at least 0, got -1"),
         ([1.5, 3], [1, 1], ValueError, "counts must be whole numbers, got 1.5"),
-        ([True, False], [1, 1], TypeError, "counts must be whole numbers, got dtype bool"),
+        ([True, False], [1, 1], TypeError, r"counts must be .* whole numbers, got \[True, False\]"),
         ([1, np.nan], [1, 1], ValueError, "counts must be finite whole numbers"),
-        ([1, 2**63 - 1], [1, 1], ValueError, r"counts must be at most 2\^62"),
+        ([1, 2**63 - 1], [1, 1], ValueError, r"counts must have a sum of at most 2\^62"),
         ([1e300, 1], [1, 1], ValueError, "counts must be whole numbers"),
         ([5], [1], ValueError, "vector of at least 2 counts"),
         ([[1, 2]], [1, 1], ValueError, "vector of at least 2 counts"),
@@ -76,7 +76,7 @@ def test_enumeration_too_large_says_how_large():
         ([1, 2], [0, 1], ValueError, "prior must be positive and finite, got 0"),
         ([1, 2], [np.inf, 1], ValueError, "prior must be finite"),
         ([1, 2], ["a", "b"], TypeError, "prior must be real numbers"),
-        ("ab", [1, 1], ValueError, "vector of at least 2 counts"),
+        ("ab", [1, 1], TypeError, "vector of at least 2 counts"),
     ],
 )
 def test_bad_input_is_named(counts, prior, error, words):

@@ -136,7 +136,10 @@ def test_witness_is_read_only():
         (lambda: dp.smooth_sensitivity([1, 2], [1, 1], distance="l2"), "distance must be one of"),
         (lambda: profile(5, [1, 1, 1]), "prior must have 2 entries"),
         (lambda: profile(0, [1, 1]), "n must be an integer of at least 1"),
-        (lambda: dp.Sensitivity(0.0, (np.ones(2), np.ones(2))), r"lies in \(0, 1\]"),
+        (
+            lambda: dp.Sensitivity(0.0, (np.ones(2), np.ones(2))),
+            r"value must lie in \(0, 1\], got 0.0",
+        ),
     ],
 )
 def test_bad_input_is_named(call, words):

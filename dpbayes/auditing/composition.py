@@ -90,6 +90,13 @@ def dominating_pair(result: Audit, points: int = 200) -> LossPair:
     return LossPair(log_p - np.log(np.exp(log_p).sum()), log_q)
 
 
+def _releases(value: ArrayLike) -> NDArray[np.int64]:
+    numbers = _validate.count_array("releases", value)
+    if np.any(numbers < 1):
+        raise ValueError(f"releases must be at least 1, got {int(numbers.min())}")
+    return numbers
+
+
 def composed_epsilon(
     pair: LossPair, releases: ArrayLike, delta: float, grid: float = 1e-4
 ) -> NDArray[np.float64]:
@@ -101,7 +108,7 @@ def composed_epsilon(
     """
     failure = _validate.open_unit("delta", delta)
     step = _validate.positive("grid", grid)
-    numbers = [_validate.integer("releases", int(r), minimum=1) for r in np.asarray(releases)]
+    numbers = _releases(releases).tolist()
     directions = [pair, LossPair(pair.log_q, pair.log_p)]
     distributions = [_distribution(one, step) for one in directions]
     return np.array(
@@ -127,7 +134,7 @@ def _epsilon_of(distribution: Any, releases: int, delta: float) -> float:
 
 def basic_composition(epsilon: float, releases: ArrayLike) -> NDArray[np.float64]:
     """Return releases times epsilon. Book: `thm-composition`."""
-    return _validate.positive("epsilon", epsilon) * np.asarray(releases, dtype=np.float64)
+    return _validate.positive("epsilon", epsilon) * _releases(releases).astype(np.float64)
 
 
 def advanced_composition(epsilon: float, releases: ArrayLike, delta: float) -> NDArray[np.float64]:
@@ -140,5 +147,5 @@ def advanced_composition(epsilon: float, releases: ArrayLike, delta: float) -> N
     """
     each = _validate.positive("epsilon", epsilon)
     failure = _validate.open_unit("delta", delta)
-    m = np.asarray(releases, dtype=np.float64)
+    m = _releases(releases).astype(np.float64)
     return np.asarray(each * np.sqrt(2.0 * m * -np.log(failure)) + m * each * np.expm1(each))

@@ -64,10 +64,7 @@ class Audit:
 
     def curve(self, epsilons: ArrayLike) -> DeltaCurve:
         """Return delta(epsilon) at these values, shape (m,), with directions and witnesses."""
-        values = np.asarray(epsilons, dtype=np.float64)
-        if values.ndim != 1 or values.size == 0 or not np.all(np.isfinite(values)):
-            raise ValueError(f"epsilons must be a vector of finite numbers, got {epsilons!r}")
-        return _curve(self._rows, values)
+        return _curve(self._rows, _validate.real_vector("epsilons", epsilons))
 
     def pair(self) -> PairAudit:
         """Return the two laws between which `epsilon` is attained."""

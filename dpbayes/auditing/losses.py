@@ -114,8 +114,7 @@ def audit_pair(
     >>> round(audit_pair(mechanism("geometric", 1.0), [50, 50], [51, 49], [1, 1]).epsilon, 9)
     1.0
     """
-    x, alpha = _validate.counts_and_prior(counts, prior)
-    other, _ = _validate.counts_and_prior(neighbour, prior)
+    x, other, alpha = _validate.pair_of_counts(counts, neighbour, prior)
     checked(mechanism, int(x.sum()), alpha)
     if not np.any(np.all(neighbours(x) == other, axis=1)):
         raise ValueError(

@@ -188,6 +188,5 @@ def moves(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 def checked(mechanism: Mechanism, n: int, prior: ArrayLike) -> tuple[int, NDArray[np.float64]]:
     """Return n and prior of an audit, checked."""
-    if not callable(getattr(mechanism, "law", None)):
-        raise TypeError(f"mechanism must offer .law(counts, prior), got {mechanism!r}")
+    _validate.mechanism("mechanism", mechanism)
     return _validate.integer("n", n, minimum=1), _validate.prior("prior", prior)

@@ -62,8 +62,7 @@ def audit_by_sampling(
     had no say in it, certifies ln(p_low / q_high) with one Clopper-Pearson bound for each, at level
     1 - (1 - confidence)/2. It uses only samples, never the law. Book: `sampled-audit`.
     """
-    x, alpha = _validate.counts_and_prior(counts, prior)
-    other, _ = _validate.counts_and_prior(neighbour, prior)
+    x, other, alpha = _validate.pair_of_counts(counts, neighbour, prior)
     half = _validate.integer("runs", runs, minimum=4) // 2
     level = 1.0 - 0.5 * (1.0 - _validate.open_unit("confidence", confidence))
     generator = _validate.generator("rng", rng)

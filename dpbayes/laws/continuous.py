@@ -37,6 +37,12 @@ class ContinuousLaw:
     counts: NDArray[np.int64]
     scale: float
 
+    def __post_init__(self) -> None:
+        x, alpha = _validate.counts_and_prior(self.counts, self.prior)
+        object.__setattr__(self, "counts", x)
+        object.__setattr__(self, "prior", alpha)
+        _validate.positive("scale", self.scale)
+
     @property
     def n(self) -> int:
         """Number of records."""

@@ -60,6 +60,11 @@ class LaplaceMechanism:
         _validate.positive("epsilon", self.epsilon)
         if self.sensitivity is not None:
             _validate.positive("sensitivity", self.sensitivity)
+        low, high = _validate.real_vector("by_dimension", self.by_dimension, minimum=2)[:2]
+        if len(self.by_dimension) != 2 or low <= 0 or high < 0:
+            raise ValueError(
+                f"by_dimension must be 2 numbers, positive and at least 0, got {self.by_dimension}"
+            )
         _validate.choice("rounding", self.rounding, ROUNDINGS)
         _validate.choice("sides", self.sides, SIDES)
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpbayes import _validate
 from dpbayes._validate import choice, frozen
 
 Neighbours = Literal["add-remove", "replace-one"]
@@ -19,20 +20,8 @@ def neighbour_relation(value: Any) -> str:
 
 
 def real_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Return a float64 copy of an array of finite real numbers."""
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise ValueError(f"{name} must be a rectangular array of numbers ({error})") from None
-    if array.dtype == np.bool_ or not np.issubdtype(array.dtype, np.number):
-        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
-    if np.issubdtype(array.dtype, np.complexfloating):
-        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
-    result = np.array(array, dtype=np.float64)
-    if not np.all(np.isfinite(result)):
-        bad = result[~np.isfinite(result)].flat[0]
-        raise ValueError(f"{name} must be finite, got {bad!r}")
-    return result
+    """Return a read-only float64 array of finite real numbers."""
+    return _validate.real_array(name, value)
 
 
 def vector(name: str, value: ArrayLike, size: int | None = None) -> NDArray[np.float64]:

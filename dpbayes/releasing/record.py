@@ -84,11 +84,12 @@ def release(
     >>> private.guarantee.epsilon, int(private.counts.sum())
     (1.0, 20190)
     """
+    if not hasattr(mechanism, "epsilon") or isinstance(mechanism, type):
+        raise TypeError(f"mechanism must be a mechanism, got {_validate.shown(mechanism)}")
     x, alpha = _validate.counts_and_prior(counts, prior)
     if x.sum() < 1:
         raise ValueError(f"counts must hold at least one record, got {x.tolist()}")
-    if not isinstance(without_guarantee, bool):
-        raise TypeError(f"without_guarantee must be True or False, got {without_guarantee!r}")
+    _validate.flag("without_guarantee", without_guarantee)
     if mechanism.epsilon < SMALLEST_EPSILON:
         raise ValueError(
             f"epsilon must be at least {SMALLEST_EPSILON} for a release, got {mechanism.epsilon!r}"

@@ -109,7 +109,7 @@ def test_bad_input():
     pair = LossPair(np.log([0.5, 0.5]), np.log([0.4, 0.6]))
     with pytest.raises(ValueError, match="delta must lie strictly"):
         composed_epsilon(pair, [1], 0.0)
-    with pytest.raises(ValueError, match="releases must be an integer of at least 1"):
+    with pytest.raises(ValueError, match="releases must be at least 1, got 0"):
         composed_epsilon(pair, [0], 1e-6)
 
 

@@ -251,7 +251,7 @@ def test_bad_input_is_refused_with_the_size_that_fits():
         assert ok == (n == 103)
     with pytest.raises(ValueError, match="outputs of probability up to 1e-09"):
         dp.audit(Windowed(), 3, [1, 1])
-    with pytest.raises(TypeError, match="mechanism must offer"):
+    with pytest.raises(TypeError, match=r"mechanism must be an object with \.law"):
         dp.audit("geometric", 3, [1, 1])
     with pytest.raises(ValueError, match="n must be an integer of at least 1"):
         dp.audit(mechanism, 0, [1, 1])

@@ -130,7 +130,7 @@ def test_chebyshev_holds_and_is_the_bound_of_theorem_3_2() -> None:
         ([[1.0, 1.0]], [1.0, 2.0], [1.0, 1.0], "scales must have 1 entries, got 2"),
         ([[1.0, 1.0]], [0.0], [1.0, 1.0], "scales must be positive"),
         ([[1.0, 1.0]], [1.0], [1.0, 1.0, 1.0], "Q must have shape"),
-        ([[1.0, 1.0], [1.0]], [1.0], [1.0, 1.0], "rectangular"),
+        ([[1.0, 1.0], [1.0]], [1.0], [1.0, 1.0], "real numbers"),
     ],
 )
 def test_bad_input(H: object, scales: object, Q: object, message: str) -> None:
@@ -139,9 +139,9 @@ def test_bad_input(H: object, scales: object, Q: object, message: str) -> None:
 
 
 def test_booleans_and_text_are_not_coefficients() -> None:
-    with pytest.raises(TypeError, match="H must hold real numbers"):
+    with pytest.raises(TypeError, match="H must be real numbers, got "):
         queries.blue([[True, False]], [1.0], [1.0, 0.0])
-    with pytest.raises(TypeError, match="Q must hold real numbers"):
+    with pytest.raises(TypeError, match="Q must be real numbers, got "):
         queries.blue([[1.0, 0.0]], [1.0], ["a", "b"])  # type: ignore[list-item]
 
 
