@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import Metric, hellinger
-from dpbayes.mechanisms.protocol import Law, Mechanism
+from dpbayes.laws.law import Law
+from dpbayes.mechanisms.protocol import Mechanism
 
 
 def laplace_step_probability(

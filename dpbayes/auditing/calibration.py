@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.auditing.exact import audit_rows, largest_loss
+from dpbayes.auditing.exact import audit, audit_rows, largest_loss
 from dpbayes.auditing.rows import (
     Rows,
     check_size,
@@ -19,7 +19,7 @@ from dpbayes.auditing.rows import (
     mechanism_rows,
     score_rows,
 )
-from dpbayes.mechanisms.exponential import ExponentialMechanism
+from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 
 _DOUBLINGS = 60
@@ -63,27 +63,42 @@ def calibrate(
             return float(np.log(largest_loss(rows) / target))
         return audit_rows("", size, alpha, rows).delta(target) - failure
 
-    if isinstance(mechanism, ExponentialMechanism):
-        return _calibrate_exponential(mechanism, size, alpha, target, excess)
+    if own(mechanism, "rates") and own(mechanism, "scaled"):
+        scored: Any = mechanism
+        found = _calibrate_scored(scored, size, alpha, target, excess)
+    else:
 
-    def at(nominal: float) -> float:
-        return excess(mechanism_rows(_renamed(mechanism, nominal), size, alpha))
+        def at(nominal: float) -> float:
+            return excess(mechanism_rows(_renamed(mechanism, nominal), size, alpha))
 
-    return _renamed(mechanism, _largest(at, target))
+        found = _renamed(mechanism, _largest(at, target))
+    _confirm(found, size, alpha, target, failure)
+    return found
+
+
+def _confirm(found: Any, n: int, prior: NDArray[np.float64], target: float, failure: float) -> None:
+    # Once more from the mechanism that is handed out, its laws certified.
+    result = audit(found, n, prior)
+    value, allowed = (result.epsilon, target) if failure == 0.0 else (result.delta(target), failure)
+    if not value <= allowed * (1.0 + 1e-9):
+        raise ArithmeticError(
+            f"the calibrated {found.name} audits at {value!r}, more than the {allowed!r} asked for"
+        )
 
 
 def _renamed(mechanism: Any, nominal: float) -> Any:
     return replace(mechanism, epsilon=nominal)
 
 
-def _calibrate_exponential(
-    mechanism: ExponentialMechanism,
+def _calibrate_scored(
+    mechanism: Any,
     n: int,
     prior: NDArray[np.float64],
     target: float,
     excess: Callable[[Rows], float],
-) -> ExponentialMechanism:
+) -> Any:
     # All exponents scale together, so the distances are computed once.
+    mechanism_rows(mechanism, n, prior)  # its certificate
     scores = score_rows(mechanism.metric, n, prior).kept()
     rates = mechanism.rates(n, prior)
     start = target / mechanism.epsilon

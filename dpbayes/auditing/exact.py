@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,9 +12,12 @@ from dpbayes import _validate
 from dpbayes.auditing.losses import DeltaWitness, PairAudit, Witness, hockey_stick, loss
 from dpbayes.auditing.rows import (
     LARGEST_TABLE,
+    Certificate,
     Rows,
+    aligned,
     check_size,
     checked,
+    law_of,
     mechanism_rows,
     moves,
 )
@@ -49,6 +52,7 @@ class Audit:
 
     `epsilon` is the least epsilon for which the mechanism is epsilon-DP at this n and prior (inf
     when some output is possible for one data set and not for a neighbour), `witness` where.
+    `certificate` says how far this was compared with what the mechanism's `.law` returns.
     """
 
     name: str
@@ -56,6 +60,7 @@ class Audit:
     prior: NDArray[np.float64]
     epsilon: float
     witness: Witness
+    certificate: Certificate
     _rows: Rows = field(repr=False, compare=False)
 
     def delta(self, epsilon: float) -> float:
@@ -81,9 +86,12 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
     epsilon = max |ln P[M(x) = r] - ln P[M(x') = r]| over all count vectors x, x' of n records that
     differ by replacing one record and all outputs r. Complete, not sampled: book,
     `thm-audit-complete`; source: D, section 7.4 and Figure 7, where eight pairs are tried.
-    `mechanism` must list its outputs; k = 2 takes n in the tens of thousands (one pass of (n+1)^2
-    probabilities, two rows in memory at a time), k = 3 about a hundred, k = 4 about thirty. Raises
-    ValueError, naming the size that fits, beyond that.
+
+    What is computed is what the mechanism's `.law` returns: the result carries a certificate of it,
+    and ArithmeticError is raised where the two differ. The law must list its outputs; k = 2 takes n
+    in the tens of thousands (one pass of (n+1)^2 probabilities, two rows in memory at a time),
+    k = 3 about a hundred, k = 4 about thirty. Raises ValueError, naming the size that fits, beyond
+    that, and for a law that is not one.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> round(audit(mechanism("expMech-smooth", 1.0), 10, [1, 1]).epsilon, 3)
@@ -91,7 +99,23 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
     """
     size, alpha = checked(mechanism, n, prior)
     check_size(size, alpha.size)
-    return audit_rows(mechanism.name, size, alpha, mechanism_rows(mechanism, size, alpha).kept())
+    result = audit_rows(mechanism.name, size, alpha, mechanism_rows(mechanism, size, alpha).kept())
+    return replace(result, certificate=_convicted(mechanism, alpha, result))
+
+
+def _convicted(mechanism: Mechanism, prior: NDArray[np.float64], result: Audit) -> Certificate:
+    # The loss of the witness once more, from the two laws that the mechanism returns for it.
+    pair = result.pair()
+    laws = [law_of(mechanism, counts, prior) for counts in (pair.counts, pair.neighbour)]
+    first, second = (aligned(law, pair.outputs) for law in laws)
+    found = float(np.max(np.abs(loss(first, second))))
+    gap = 0.0 if found == result.epsilon else abs(found - result.epsilon)
+    if not gap <= 1e-8 * (1.0 + abs(result.epsilon)):
+        raise ArithmeticError(
+            f"the audit of {result.name} found a loss of {result.epsilon!r} where its .law has "
+            f"{found!r}: counts {pair.counts.tolist()} against {pair.neighbour.tolist()}"
+        )
+    return result.certificate.with_pair(gap)
 
 
 def audit_rows(name: str, n: int, prior: NDArray[np.float64], rows: Rows) -> Audit:
@@ -105,7 +129,7 @@ def audit_rows(name: str, n: int, prior: NDArray[np.float64], rows: Rows) -> Aud
                 best = (float(value), first, second, at)
     epsilon, first, second, at = best
     witness = Witness(rows.counts[first], rows.counts[second], rows.outputs[at], epsilon)
-    return Audit(name, n, prior, epsilon, witness, rows)
+    return Audit(name, n, prior, epsilon, witness, rows.certificate, rows)
 
 
 def audit_corners(mechanism: Mechanism, n: int, prior: ArrayLike, reach: int = 4) -> Witness:

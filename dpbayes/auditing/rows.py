@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.auditing.score_tables import two_categories
 from dpbayes.divergences import affinity_exponent, distance_from_log_affinity
-from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs
-from dpbayes.mechanisms.exponential import ExponentialMechanism
+from dpbayes.laws.finite import log_affinity_of_outputs
+from dpbayes.laws.law import Listed, listed
+from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions, number_of_candidates
 
@@ -22,11 +24,34 @@ LARGEST_TABLE = 30_000_000
 LARGEST_STREAM = 1_000_000_000
 """Most log-probabilities computed in one pass over the data sets (a few minutes)."""
 
+_NORMALISED = 1e-9
+
 # A law may leave out this share of its least likely output: no loss changes by more.
 _NEGLIGIBLE = 1e-12
 
+# A certificate compares all data sets up to the first number, and about the second beyond it, to
+# this share of the largest logarithm: sums and tables round, another law differs by far more.
+_ALL_COMPARED = 100
+_COMPARED = 20
+_SAME_LAW = 1e-8
+
 KEPT_TABLE = 4_000_000
 """Tables up to this many entries are kept between passes."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How many data sets were compared with `.law`, and the largest difference of ln P found.
+
+    `rows` 0 says that everything was computed from `.law` and there was nothing to compare.
+    """
+
+    rows: int = 0
+    difference: float = 0.0
+
+    def with_pair(self, difference: float) -> Certificate:
+        """Return the certificate with the two laws of the witness compared as well."""
+        return Certificate(self.rows + 2, max(self.difference, difference))
 
 
 @dataclass(frozen=True)
@@ -40,6 +65,7 @@ class Rows:
     counts: NDArray[np.int64]
     outputs: NDArray[np.int64]
     row: Callable[[int], NDArray[np.float64]]
+    certificate: Certificate = Certificate()
 
     @property
     def entries(self) -> int:
@@ -57,20 +83,36 @@ class Rows:
         return replace(self, row=table.__getitem__)
 
 
-def law_of(mechanism: Mechanism, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
-    """Return the law of a mechanism at these counts, refusing one that is not a complete list."""
-    law = mechanism.law(counts, prior)
-    if not isinstance(law, FiniteLaw):
-        raise TypeError(
-            f"an exact audit needs every output listed; the law of {mechanism.name} at these "
-            f"counts is a {type(law).__name__}"
-        )
-    if law.mass_outside > _NEGLIGIBLE * np.exp(np.min(law.log_probabilities)):
+def law_of(mechanism: Mechanism, counts: ArrayLike, prior: ArrayLike) -> Listed:
+    """Return the law of a mechanism at these counts, refusing one that is not a law.
+
+    It must list its outputs completely, with log-probabilities that are finite or -inf and sum to
+    one; anything else could be audited and would mean nothing.
+    """
+    law = listed(mechanism.law(counts, prior), f"an exact audit of {mechanism.name}")
+    logs, outputs = np.asarray(law.log_probabilities), np.asarray(law.outputs)
+    at = f"the law of {mechanism.name} at counts {np.asarray(counts).tolist()}"
+    if logs.ndim != 1 or outputs.shape != (logs.size, np.size(counts)):
         raise ValueError(
-            f"an exact audit needs every output listed; the law of {mechanism.name} leaves out "
-            f"outputs of probability up to {law.mass_outside:.3g}: use fewer records"
+            f"{at} must list outputs (N, {np.size(counts)}) and log-probabilities (N,), got "
+            f"{outputs.shape} and {logs.shape}"
         )
+    if np.any(np.isnan(logs)) or np.any(logs == np.inf):
+        raise ValueError(f"{at} must have log-probabilities below +inf, got {_worst(logs)}")
+    outside = float(getattr(law, "mass_outside", 0.0))
+    if not outside <= _NEGLIGIBLE * np.exp(np.min(logs)):
+        raise ValueError(
+            f"an exact audit needs every output listed; {at} leaves out outputs of probability up "
+            f"to {outside:.3g}: use fewer records"
+        )
+    total = float(np.exp(logs).sum())
+    if not abs(total - 1.0) <= _NORMALISED:
+        raise ValueError(f"{at} must have probabilities that sum to 1, got {total!r}")
     return law
+
+
+def _worst(logs: NDArray[np.float64]) -> float:
+    return float(logs[np.isnan(logs) | (logs == np.inf)][0])
 
 
 def check_size(n: int, k: int) -> None:
@@ -89,10 +131,16 @@ def check_size(n: int, k: int) -> None:
 
 
 def mechanism_rows(mechanism: Mechanism, n: int, prior: NDArray[np.float64]) -> Rows:
-    """Return the laws of a mechanism for all data sets of n records; nothing large is held yet."""
-    if isinstance(mechanism, ExponentialMechanism):
-        rates = mechanism.rates(n, prior)
-        return exponential_rows(score_rows(mechanism.metric, n, prior), rates)
+    """Return the laws of a mechanism for all data sets of n records; nothing large is held yet.
+
+    A mechanism whose exact type states its `rates` is computed from tables that all data sets
+    share; a sample of these rows is compared with what `.law` returns (`certify`).
+    """
+    rates = own(mechanism, "rates")
+    if rates is not None:
+        scored: Any = mechanism
+        rows = exponential_rows(score_rows(scored.metric, n, prior), rates(n, prior))
+        return replace(rows, certificate=certify(mechanism, prior, rows, sampled(len(rows.counts))))
     counts = compositions(n, prior.size)
     first = law_of(mechanism, counts[0], prior)
     _check_entries(mechanism, len(first.outputs), counts)
@@ -109,6 +157,42 @@ def mechanism_rows(mechanism: Mechanism, n: int, prior: NDArray[np.float64]) -> 
         return law.log_probabilities
 
     return Rows(counts, first.outputs, row)
+
+
+def sampled(number: int) -> NDArray[np.int64]:
+    """Return the row numbers a certificate compares: all of a hundred, else those spread evenly."""
+    if number <= _ALL_COMPARED:
+        return np.arange(number)
+    spread = np.linspace(2, number - 3, _COMPARED).astype(np.int64)
+    return np.unique(np.concatenate(([0, 1, number - 2, number - 1], spread)))
+
+
+def certify(
+    mechanism: Mechanism, prior: NDArray[np.float64], rows: Rows, chosen: NDArray[np.int64]
+) -> Certificate:
+    """Return by how much these rows differ from `.law`; ArithmeticError where they do.
+
+    Without it a fast road could audit something else than what is released.
+    """
+    largest = 0.0
+    for i in chosen:
+        counts = rows.counts[int(i)]
+        theirs = aligned(law_of(mechanism, counts, prior), rows.outputs)
+        gaps = np.abs(_gaps(rows.row(int(i)), theirs))
+        reach = 1.0 + float(np.max(np.abs(theirs[np.isfinite(theirs)])))
+        if not gaps.max() <= _SAME_LAW * reach:
+            raise ArithmeticError(
+                f"the audit of {mechanism.name} computed another law at counts {counts.tolist()} "
+                f"than its .law returns: log-probabilities differ by up to {gaps.max():.3g}"
+            )
+        largest = max(largest, float(gaps.max()))
+    return Certificate(len(chosen), largest)
+
+
+def _gaps(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(invalid="ignore"):
+        gaps = ours - theirs
+    return np.where(ours == theirs, 0.0, gaps)
 
 
 def _check_entries(mechanism: Mechanism, outputs: int, counts: NDArray[np.int64]) -> None:
@@ -131,14 +215,18 @@ def _united_rows(
     return Rows(counts, outputs, table.__getitem__)
 
 
-def aligned(law: FiniteLaw, outputs: NDArray[np.int64]) -> NDArray[np.float64]:
+def aligned(law: Listed, outputs: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the log-probabilities of a law at these outputs, -inf where it has none.
 
     `outputs` must be sorted, distinct and contain every output of the law; outputs listed twice in
     the law are added up.
     """
+    if np.array_equal(outputs, law.outputs):
+        return law.log_probabilities
     stacked = np.concatenate((outputs, law.outputs))
-    _, place = np.unique(stacked, axis=0, return_inverse=True)
+    distinct, place = np.unique(stacked, axis=0, return_inverse=True)
+    if len(distinct) != len(outputs):
+        raise ArithmeticError("a law lists outputs that another one of the same mechanism does not")
     result = np.full(len(outputs), -np.inf)
     np.logaddexp.at(result, place.ravel()[len(outputs) :], law.log_probabilities)
     return result

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dpbayes import _validate
+from dpbayes.laws.law import Law
 from dpbayes.mechanisms.exponential import (
     exp_mech,
     exp_mech_delta,
@@ -20,7 +21,7 @@ from dpbayes.mechanisms.lattice import SumZeroLattice
 from dpbayes.mechanisms.optimum import OptimalMechanism
 from dpbayes.mechanisms.parameter_laplace import ParameterLaplace
 from dpbayes.mechanisms.permute_and_flip import PermuteAndFlip
-from dpbayes.mechanisms.protocol import Law, Mechanism
+from dpbayes.mechanisms.protocol import Mechanism
 
 REGISTRY: Mapping[str, Callable[..., Mechanism]] = {
     "lapMech": lap_mech,

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.auditing.rows import law_of
 from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.law import Listed
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions
@@ -94,7 +95,7 @@ class ChosenAfterwards:
         choices = [self.choice(x, prior) for x in compositions(n, 2)]
         return int(np.count_nonzero(np.diff(choices)))
 
-    def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
+    def law(self, counts: ArrayLike, prior: ArrayLike) -> Listed:
         """Return the law of the candidate chosen for these counts, the choice kept secret."""
         return law_of(self.candidates[self.choice(counts, prior)], counts, prior)
 
@@ -113,7 +114,8 @@ class BestDraw:
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
         """Return the exact law; of equally near draws the earlier candidate's is released."""
-        laws = [law_of(mechanism, counts, prior) for mechanism in self.candidates]
+        x, alpha = _validate.counts_and_prior(counts, prior)
+        laws = [law_of(mechanism, x, alpha) for mechanism in self.candidates]
         first = laws[0]
         total = np.zeros(len(first.outputs))
         for j, law in enumerate(laws):
@@ -124,10 +126,10 @@ class BestDraw:
             total += law.probabilities * others
         with np.errstate(divide="ignore"):
             logs = np.log(total)
-        return FiniteLaw(first.prior, first.counts, first.outputs, logs)
+        return FiniteLaw(alpha, x, first.outputs, logs)
 
 
-def _farther(law: FiniteLaw, or_equal: bool) -> NDArray[np.float64]:
+def _farther(law: Listed, or_equal: bool) -> NDArray[np.float64]:
     # P[distance of a draw > distance of r], or >=, for every listed output r.
     order = np.argsort(law.distances, kind="stable")
     ranked = law.distances[order]
