@@ -1,4 +1,4 @@
-"""An audit is about what `.law` returns, or it is refused: laws that are none, roads that differ."""
+"""An audit is about what `.law` returns, or it is refused: no laws, roads that differ."""
 
 from __future__ import annotations
 
