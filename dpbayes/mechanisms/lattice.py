@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.laws.finite import FiniteLaw
+from dpbayes.divergences import distance_from_log_affinity
+from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs
 from dpbayes.laws.lattice import noise as lattice_noise
 from dpbayes.laws.lattice.law import LatticeLaw, listed_law
 from dpbayes.laws.lattice.projection import PROJECTIONS, project
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up
 from dpbayes.mechanisms.protocol import Counts, Drawn
+from dpbayes.mechanisms.remap import best_answers, best_candidates
+from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.samplers import whole_numbers
 from dpbayes.samplers.bits import BitSource
 
 _LISTED_IN_FULL = 50_000
+
+LARGEST_REMAP = 1_000
+"""Most candidates that a remap for k >= 3 compares; their square is the work."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +35,10 @@ class SumZeroLattice:
 
     Z runs over the whole vectors that sum to 0, so the number of records stays right; noisy
     counts below 0 are repaired by `project` (`projection` "l2" or "l1"). At k = 2 this is the
-    truncated geometric mechanism. Book: `def-lattice`, `thm-lattice-private`.
+    truncated geometric mechanism. With `remap` the projected counts are replaced by the candidate
+    with the least expected Hellinger distance when all data sets are equally likely; for k >= 3
+    this takes at most `LARGEST_REMAP` candidates. Book: `def-lattice`, `def-remap`,
+    `thm-lattice-private`.
 
     Guarantee: for all count vectors x, x' of n records that differ by replacing one record, and
     every set S of posteriors, P[M(x) in S] <= e^epsilon P[M(x') in S].
@@ -36,6 +46,7 @@ class SumZeroLattice:
 
     epsilon: float
     projection: str = "l2"
+    remap: bool = False
 
     name: ClassVar[str] = "lattice"
     definition: ClassVar[str] = "def-lattice"
@@ -44,6 +55,7 @@ class SumZeroLattice:
     def __post_init__(self) -> None:
         _validate.positive("epsilon", self.epsilon)
         _validate.choice("projection", self.projection, PROJECTIONS)
+        _validate.flag("remap", self.remap)
 
     def noise(self, rng: np.random.Generator, k: int, size: int) -> NDArray[np.int64]:
         """Return `size` independent draws of Z for k categories, shape (size, k)."""
@@ -63,11 +75,22 @@ class SumZeroLattice:
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
         if x.size == 2 and x.sum() <= _LISTED_IN_FULL:
-            return TruncatedGeometric(self.epsilon).law(x, alpha)
+            return TruncatedGeometric(self.epsilon, self.remap).law(x, alpha)
+        if self.remap:
+            return self._remapped(alpha, x)
         listed = listed_law(alpha, x, float(self.epsilon), self.projection)
         if listed is not None:
             return listed
         return LatticeLaw(alpha, x, float(self.epsilon), self.projection)
+
+    def _remapped(self, prior: NDArray[np.float64], x: NDArray[np.int64]) -> FiniteLaw:
+        n, k = int(x.sum()), x.size
+        table, answers = _remap(tuple(prior.tolist()), n, float(self.epsilon), self.projection)
+        outputs = compositions(n, k)
+        row = table[int(np.flatnonzero(np.all(outputs == x, axis=1))[0])]
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.bincount(answers, row, len(outputs)))
+        return FiniteLaw(prior, x, outputs, logs)
 
     def guarantee(self, k: int) -> Guarantee:
         """Return what is proved: `thm-lattice-private`."""
@@ -83,9 +106,43 @@ class SumZeroLattice:
         """Return the noisy counts, which sum to n, and their projection."""
         step = whole_numbers.lattice(bits, counts.size, exact_epsilon(self.epsilon))
         noisy = whole_numbers.plain([int(x) + z for x, z in zip(counts, step, strict=True)])
-        return noisy, project(noisy[None, :], self.projection)[0]
+        released = project(noisy[None, :], self.projection)[0]
+        return noisy, self._answer(released, prior) if self.remap else released
+
+    def _answer(self, released: Counts, prior: NDArray[np.float64]) -> Counts:
+        n, k = int(released.sum()), released.size
+        if k == 2:
+            pair, count = (float(prior[0]), float(prior[1])), int(released[0])
+            first = best_answers(pair, n, float(self.epsilon), count, count)[0]
+            return np.append(first, n - first)
+        answers = _remap(tuple(prior.tolist()), n, float(self.epsilon), self.projection)[1]
+        outputs = compositions(n, k)
+        place = int(np.flatnonzero(np.all(outputs == released, axis=1))[0])
+        return np.asarray(outputs[answers[place]])
 
     def log_likelihoods(self, noisy: Counts, n: int, k: int) -> list[NDArray[np.float64]]:
         """Return ln P(noisy | count) for counts 0 … n, up to a constant; one factor a category."""
         values = np.arange(n + 1)
         return [-0.5 * self.epsilon * np.abs(int(y) - values) for y in noisy]
+
+
+@lru_cache(maxsize=8)
+def _remap(
+    prior: tuple[float, ...], n: int, epsilon: float, projection: str
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    # P[r | x] of all histograms and the answer to each; both lexicographic.
+    k = len(prior)
+    candidates = number_of_candidates(n, k)
+    if candidates > LARGEST_REMAP:
+        raise ValueError(
+            f"n = {n} records over k = {k} categories have {candidates} candidates; a remap of "
+            f"lattice noise compares at most {LARGEST_REMAP}"
+        )
+    alpha, outputs = np.array(prior), compositions(n, k)
+    laws = [SumZeroLattice(epsilon, projection).law(x, alpha) for x in outputs]
+    rows = [np.exp(law.log_probabilities) for law in laws if isinstance(law, FiniteLaw)]
+    if len(rows) < candidates:
+        raise ValueError(f"epsilon = {epsilon!r} spreads the noise too far for a remap at k = {k}")
+    table = np.array(rows)
+    affinities = np.array([log_affinity_of_outputs(alpha, x, outputs) for x in outputs])
+    return table, best_candidates(table, distance_from_log_affinity(affinities))

@@ -62,6 +62,31 @@ def best_answers(
     return _validate.frozen(answer), _validate.frozen(best / weights)
 
 
+def answered(
+    answers: NDArray[np.int64], n: int, log_probabilities: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return outputs (s, n - s) and their log-probabilities; `answers` (m,) never fall.
+
+    Where every count 0 … n is noisy, every count is listed as an output, those that are no answer
+    with probability 0.
+    """
+    listed = np.arange(n + 1) if answers.size == n + 1 else np.unique(answers)
+    logs = np.full(listed.size, -np.inf)
+    np.logaddexp.at(logs, np.searchsorted(listed, answers), log_probabilities)
+    return np.column_stack((listed, n - listed)), logs
+
+
+def best_candidates(table: NDArray[np.float64], losses: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return for each output r the candidate s with the least sum over x of P[r | x] H(x, s).
+
+    `table` P[r | x] and `losses` H(x, s) have shape (N, N); of equally good candidates the closest
+    to r is taken, then the first.
+    """
+    expected = table.T @ losses
+    tied = expected <= expected.min(axis=1, keepdims=True) * (1.0 + _TIE)
+    return np.asarray(np.argmin(np.where(tied, losses, np.inf), axis=1))
+
+
 def smoothed(values: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
     """Return sum over x of e^(-epsilon |x - r|) values[x] for all r, along the first axis."""
     q = np.exp(-epsilon)

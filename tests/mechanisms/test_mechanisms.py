@@ -216,7 +216,7 @@ LAW = dp.mechanism("geometric", epsilon=1.0).law([3, 3], [1, 1])
         (
             lambda: dp.mechanism("geometric", epsilon=1, delta=0.1),
             TypeError,
-            "its options are: none",
+            "its options are: remap",
         ),
         (
             lambda: dp.mechanism("lapMech", epsilon=1, rounding="up"),

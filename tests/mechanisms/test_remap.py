@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 
 import dpbayes as dp
 from dpbayes.mechanisms import remap
-from dpbayes.mechanisms.optimum import OptimalMechanism, distance_table
+from dpbayes.mechanisms.guarantees import own
+from dpbayes.mechanisms.optimum import OptimalMechanism, Remapped, distance_table
 from dpbayes.mechanisms.remap import best_answers
+from tests.samplers.sources import SeededBits
 
 
 def geometric_table(n: int, epsilon: float) -> NDArray[np.float64]:
@@ -68,3 +70,55 @@ def test_blocks_of_columns_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_too_many_counts_are_refused() -> None:
     with pytest.raises(ValueError, match=r"epsilon = 0.001 .* compares at most 6000"):
         best_answers((1.0, 1.0), 10**6, 0.001, 0, 10**6)
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "k"), [("geometric", 12, 2), ("lattice", 12, 2), ("lattice", 5, 3)]
+)
+def test_the_option_answers_as_the_general_remap_does(name: str, n: int, k: int) -> None:
+    prior = [1.0] * k
+    general = Remapped(dp.mechanism(name, 0.4))
+    option = dp.mechanism(name, 0.4, remap=True)
+    for x in dp.compositions(n, k):
+        expected = general.law(x, prior).mean_distance()
+        assert option.law(x, prior).mean_distance() == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(("name", "n", "k"), [("geometric", 9, 2), ("lattice", 4, 3)])
+def test_the_remap_keeps_the_promise(name: str, n: int, k: int) -> None:
+    option = dp.mechanism(name, 0.7, remap=True)
+    audited = dp.audit(option, n, [1.0] * k).epsilon
+    assert audited <= 0.7 + 1e-9
+    assert audited > 0.3
+
+
+@pytest.mark.parametrize(("counts", "epsilon"), [([3, 9], 0.2), ([1, 2, 4], 0.8)])
+def test_draws_have_the_law(counts: list[int], epsilon: float) -> None:
+    name = "geometric" if len(counts) == 2 else "lattice"
+    prior = np.ones(len(counts))
+    option = dp.mechanism(name, epsilon, remap=True)
+    law = option.law(counts, prior)
+    bits = SeededBits(7)
+    drawn = [own(option, "draw")(np.array(counts), prior, bits)[1] for _ in range(4000)]
+    found = np.array([np.all(law.outputs == r, axis=1).argmax() for r in drawn])
+    share = np.bincount(found, minlength=len(law.outputs)) / len(drawn)
+    error = np.sqrt(law.probabilities * (1 - law.probabilities) / len(drawn))
+    assert np.all(np.abs(share - law.probabilities) <= 6 * error + 1e-9)
+
+
+def test_a_large_data_set_is_remapped_near_its_edge_only() -> None:
+    plain, option = (dp.mechanism("geometric", 0.5, remap=remap) for remap in (False, True))
+    inside = [50_000, 50_000]
+    assert option.law(inside, [1, 1]).mean_distance() == pytest.approx(
+        plain.law(inside, [1, 1]).mean_distance(), rel=1e-12
+    )
+    edge = [3, 99_997]
+    assert option.law(edge, [1, 1]).mean_distance() < 0.9 * plain.law(edge, [1, 1]).mean_distance()
+
+
+def test_options_are_checked() -> None:
+    for name in ("geometric", "lattice"):
+        with pytest.raises(TypeError, match="remap must be"):
+            dp.mechanism(name, 1.0, remap=1)
+    with pytest.raises(ValueError, match="5151 candidates; a remap of lattice noise"):
+        dp.mechanism("lattice", 1.0, remap=True).law([30, 30, 40], [1, 1, 1])
