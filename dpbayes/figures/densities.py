@@ -2,31 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from dpbayes.figures.theme import line_style, new_axes
+from dpbayes.figures.theme import HEIGHT, WIDTH, line_style, new_axes, new_panels
+
+_EVEN = 401  # points from 0 to 1
+_NARROW = 0.05  # a curve that lives on less of the axis than this is drawn once more, by itself
+
+
+def proportions_for(concentrations: Iterable[ArrayLike]) -> NDArray[np.float64]:
+    """Return points in [0, 1] that show every Beta(a, b) of `concentrations`, increasing.
+
+    They are even, with more of them around the mean of each law that is too narrow for even points.
+
+    >>> proportions_for([[8, 4]]).size, proportions_for([[8, 4], [1000001, 13]]).size
+    (401, 530)
+    """
+    points = [np.linspace(0.0, 1.0, _EVEN)]
+    for concentration in concentrations:
+        a, b = np.asarray(concentration, dtype=np.float64)
+        mean = a / (a + b)
+        deviation = np.sqrt(mean * (1.0 - mean) / (a + b + 1.0))
+        if deviation * _EVEN < 4.0:
+            points.append(np.clip(mean + deviation * np.linspace(-6.0, 6.0, 161), 0.0, 1.0))
+    return np.unique(np.concatenate(points))
 
 
 def densities(proportions: ArrayLike, curves: Mapping[str, ArrayLike]) -> tuple[Figure, str]:
-    """Draw the densities of one proportion, each labelled at its peak.
+    """Draw the densities of one proportion, and a narrow last one again on an axis of its own.
 
     ``proportions`` are the points (m,) in [0, 1]; ``curves`` maps a label to density values (m,).
     Returns the figure and its alternative text.
     """
     points = np.asarray(proportions, dtype=np.float64)
-    figure, axes = new_axes("proportion", "density")
-    sentences = []
-    for index, (label, values) in enumerate(curves.items()):
-        heights = np.asarray(values, dtype=np.float64)
-        axes.plot(points, heights, label=label, **line_style(index))
-        sentences.append(_describe(label, points, heights))
-    axes.set(xlim=(0.0, 1.0), ylim=(0.0, None))
+    heights = {label: np.asarray(values, dtype=np.float64) for label, values in curves.items()}
+    low, high = _home(points, list(heights.values())[-1])
+    axes: Axes
+    if high - low >= _NARROW:
+        figure, axes = new_axes("proportion", "density")
+        _draw(axes, points, heights, (0.0, 1.0))
+        near = ""
+    else:
+        figure, ((axes,), (below,)) = new_panels(2, 1, WIDTH, 1.5 * HEIGHT)
+        _draw(axes, points, heights, (0.0, 1.0))
+        _draw(below, points, heights, (low, high))
+        axes.set(ylabel="density")
+        below.set(xlabel="proportion", ylabel="density")
+        near = f" Below, the same between {low:.7g} and {high:.7g}."
+    sentences = [_describe(label, points, values) for label, values in heights.items()]
+    return figure, f"Density curves over a proportion from 0 to 1. {' '.join(sentences)}{near}"
+
+
+def _home(points: NDArray[np.float64], heights: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the stretch on which a density is not negligible beside its peak."""
+    finite = np.where(np.isfinite(heights), heights, 0.0)
+    at = np.flatnonzero(finite > 1e-3 * finite.max())
+    first, last = max(0, int(at[0]) - 1), min(points.size - 1, int(at[-1]) + 1)
+    return float(points[first]), float(points[last])
+
+
+def _draw(
+    axes: Axes,
+    points: NDArray[np.float64],
+    curves: Mapping[str, NDArray[np.float64]],
+    shown: tuple[float, float],
+) -> None:
+    for index, (label, heights) in enumerate(curves.items()):
+        look: dict[str, Any] = line_style(index)
+        axes.plot(points, heights, label=label, **look)
+    axes.set(xlim=shown, ylim=(0.0, None))
     axes.legend(loc="best", frameon=False)
-    return figure, "Density curves over a proportion from 0 to 1. " + " ".join(sentences)
 
 
 def _describe(label: str, points: NDArray[np.float64], heights: NDArray[np.float64]) -> str:
@@ -34,4 +85,9 @@ def _describe(label: str, points: NDArray[np.float64], heights: NDArray[np.float
     if np.ptp(heights[np.isfinite(heights)]) < 1e-9:
         return f"{label}: flat at {heights[0]:.2f}."
     peak = int(np.argmax(finite))
-    return f"{label}: highest at {points[peak]:.2f} with density {finite[peak]:.2f}."
+    return f"{label}: highest at {_short(points[peak])} with density {finite[peak]:.6g}."
+
+
+def _short(value: float) -> str:
+    """Return a proportion with two digits, or with as many as tell it from 0 and 1."""
+    return f"{value:.2f}" if 0.005 <= value <= 0.995 else f"{value:.7g}"

@@ -23,6 +23,38 @@ from dpbayes.sensitivity import smooth_sensitivity
 RIVALS: Mapping[str, float] = {"lapMech": 2.0, "ilapMech": 1.0}
 """The Laplace mechanisms of the tables and the sensitivities that scale their noise at k = 2."""
 
+PRINTED: Mapping[int, Mapping[str, tuple[float, float, float]]] = {
+    1: {
+        "lapMech": (0.19673467014, 0.11932560927, 0.07237464051),
+        "ilapMech": (0.31606027941, 0.11627207896, 0.04277410743),
+    },
+    2: {
+        "lapMech": (0.19673467014, 0.31606027941, 0.19170024978),
+        "ilapMech": (0.31606027941, 0.43233235838, 0.15904618640),
+    },
+}
+"""The Laplace rows of D, Tables 1 and 2, steps 0, 1 and 2 at epsilon 1, as they are printed."""
+
+
+def misprints(table: int, epsilon: float, probabilities: Mapping[str, ArrayLike]) -> int | None:
+    """Return how many of the six printed entries of D, Table 1 or 2, are not cut-off digits of ours.
+
+    `probabilities` maps each rival to its values at t = 0, 1, 2 and perhaps beyond. None at any
+    other epsilon than the tables' own, 1.
+
+    >>> misprints(1, 1.0, {m: laplace_step_probability([0, 1, 2], 1.0, d) for m, d in RIVALS.items()})
+    0
+    >>> misprints(1, 2.0, {}) is None
+    True
+    """
+    if table not in PRINTED:
+        raise ValueError(f"table must be 1 or 2, got {table!r}")
+    if epsilon != 1.0:
+        return None
+    printed = PRINTED[table]
+    ours = np.array([np.asarray(probabilities[rival])[:3] for rival in printed])
+    return int((np.abs(ours - np.array(list(printed.values()))) >= 1e-11).sum())
+
 
 def _arguments(alpha: float, beta: float, step: int) -> tuple[float, float, int]:
     a, b = _validate.positive("alpha", alpha), _validate.positive("beta", beta)

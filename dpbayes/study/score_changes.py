@@ -80,6 +80,29 @@ def _along_counts(inverse: NDArray[np.float64], n: int) -> Steepest:
     return Steepest(float(abs(changes[at])), (high, low) if changes[at] > 0 else (low, high))
 
 
+def prior_splits(
+    counts: ArrayLike, prior: ArrayLike
+) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """Return the pairs of counts and even prior that share a posterior, the given pair among them.
+
+    The prior's total, rounded down to an even number, is split over the categories in positive even
+    numbers; a split counts when it leaves whole counts of at least 0 in every category. Source: D,
+    Figure 2, which states the posterior and not the prior.
+
+    >>> [prior.tolist() for _, prior in prior_splits([3, 3, 3], [2, 2, 4])]
+    [[2.0, 2.0, 4.0], [2.0, 4.0, 2.0], [4.0, 2.0, 2.0]]
+    """
+    x, alpha = _validate.counts_and_prior(counts, prior)
+    posterior = x + alpha
+    splits = 2.0 * compositions(int(alpha.sum()) // 2, x.size)
+    left = posterior - splits
+    whole = np.all((splits > 0) & (left >= 0) & (left == np.floor(left)), axis=1)
+    pairs = [(posterior - s, s) for s in splits[whole]]
+    if not any(np.array_equal(s, alpha) for _, s in pairs):
+        pairs = [(x.astype(float), alpha), *pairs]
+    return [(rest.astype(np.int64), s) for rest, s in pairs]
+
+
 def _plain(counts: NDArray[np.int64]) -> tuple[int, ...]:
     return tuple(int(c) for c in counts)
 
