@@ -31,7 +31,7 @@ def comb(total: int, chosen: int) -> float:
     """Return the number of choices, infinite where it would be too long to write down."""
     if min(chosen, total - chosen) > 1000 or total > LARGEST_CHOICE:
         return math.inf
-    return math.comb(total, chosen)
+    return math.comb(int(total), int(chosen))
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

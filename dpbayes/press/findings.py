@@ -8,6 +8,7 @@ import string
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from dpbayes.press.quotes import formatted
@@ -40,8 +41,11 @@ def decided(
     undecided: str | None,
     by_theorem: str | None,
     values: Mapping[str, Any],
+    known: Mapping[str, Any] = MappingProxyType({}),
 ) -> Finding:
     """Return the finding whose sentence belongs to the outcome.
+
+    What the sentence names and ``values`` lack is taken from ``known``, and kept with the values.
 
     >>> shares = {"share": -0.25}
     >>> decided("x", False, "It rises.", "It falls by {share:.0%}.", None, None, shares).sentence
@@ -57,16 +61,24 @@ def decided(
     sentence = {True: true, False: false, None: undecided}[outcome]
     if not isinstance(sentence, str) or not sentence.strip():
         raise ValueError(f"finding {name!r} came out {outcome} and has no sentence for that")
-    return Finding(outcome, filled(sentence, values), values, by_theorem)
+    spoken = {key: known[key] for key in _names(sentence) if key in known} | dict(values)
+    return Finding(outcome, filled(sentence, spoken), spoken, by_theorem)
+
+
+def _names(sentence: str) -> list[str]:
+    return [name for _, name, _, _ in _Sentence().parse(sentence) if name is not None]
 
 
 def filled(sentence: str, values: Mapping[str, Any]) -> str:
     """Return a sentence with its values filled in, each in the format after its colon.
 
-    Numbers are shown as the pages show them; a list is shown element by element.
+    Numbers are shown as the pages show them; a list is shown element by element, a mapping as names
+    with their values.
 
     >>> filled("{worst:.1e} at n = {sizes:,d}", {"worst": 2.5e-7, "sizes": [10, 2000]})
     '2.5 × 10⁻⁷ at n = 10, 2,000'
+    >>> filled("{errors:.2f}", {"errors": {"geometric": 0.125, "lapMech": 0.5}})
+    'geometric 0.12, lapMech 0.50'
     """
     return " ".join(_Sentence().vformat(sentence, (), values).split())
 
@@ -82,6 +94,8 @@ class _Sentence(string.Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         plain = value.tolist() if hasattr(value, "tolist") else value
+        if isinstance(plain, Mapping):
+            return ", ".join(f"{k} {self.format_field(v, format_spec)}" for k, v in plain.items())
         if isinstance(plain, (list, tuple)):
             return ", ".join(self.format_field(item, format_spec) for item in plain)
         if isinstance(plain, bool) or not isinstance(plain, numbers.Real):
@@ -99,6 +113,8 @@ class _Sentence(string.Formatter):
 def _kept(value: Any) -> Any:
     """Return a value as JSON keeps it; infinity and what is no number as their text."""
     plain = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(plain, Mapping):
+        return {str(key): _kept(item) for key, item in plain.items()}
     if isinstance(plain, (list, tuple)):
         return [_kept(item) for item in plain]
     if plain is None or isinstance(plain, (bool, str, int)):

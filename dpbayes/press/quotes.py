@@ -61,12 +61,12 @@ def formatted(value: float, form: str) -> str:
 
     An integer format also takes a float that is whole.
 
-    >>> formatted(-0.000012, ".1e"), formatted(11019.0, ",d")
-    ('−1.2 × 10⁻⁵', '11,019')
+    >>> formatted(-0.000012, ".1e"), formatted(0.0, ".1e"), formatted(11019.0, ",d")
+    ('−1.2 × 10⁻⁵', '0', '11,019')
     """
     if form[-1:] == "d" and isinstance(value, float) and value.is_integer():
         value = int(value)
-    text = format(value, form)
+    text = format(value, form) if value or form[-1:] != "e" else "0"
     if not set(text) & set("123456789"):
         text = text.lstrip("-")  # what is shown as zero has no sign
     if "e" in text:

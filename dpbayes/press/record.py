@@ -87,9 +87,10 @@ class Record:
         """Show and keep what came out: the sentence that belongs to the outcome, filled in.
 
         ``holds`` is True, False, or None where these parameters do not decide it. The sentences are
-        format strings: ``{worst:.3f}`` is the keyword argument ``worst``, with a true minus sign
-        and powers of ten written out; a list is shown element by element; braces of mathematics
-        are doubled. What cannot come out false says by which theorem instead::
+        format strings: ``{worst:.3f}`` is the keyword argument ``worst``, or else the recorded
+        number or the parameter of that name, with a true minus sign and powers of ten written out;
+        a list is shown element by element; braces of mathematics are doubled. What cannot come out
+        false says by which theorem instead::
 
             record.finding(
                 "rises", a < b, true="It rises, by {by:.2f}.", false="It does not rise.", by=b - a
@@ -104,7 +105,8 @@ class Record:
         that is missing or not a number, and a theorem that came out false.
         """
         _check_name("name", name, self.findings)
-        found = decided(name, holds, true, false, undecided, by_theorem, values)
+        known = {**self.parameters, **self.kept}
+        found = decided(name, holds, true, false, undecided, by_theorem, values, known)
         self.findings[name] = found
         kept = {key: one.plain() for key, one in self.findings.items()}
         self._write("findings.json", _json(kept))

@@ -37,13 +37,14 @@ PRINTED: Mapping[int, Mapping[str, tuple[float, float, float]]] = {
 
 
 def misprints(table: int, epsilon: float, probabilities: Mapping[str, ArrayLike]) -> int | None:
-    """Return how many of the six printed entries of D, Table 1 or 2, are not cut-off digits of ours.
+    """Return how many printed entries of D, Table 1 or 2, are not our digits, cut off.
 
     `probabilities` maps each rival to its values at t = 0, 1, 2 and perhaps beyond. None at any
     other epsilon than the tables' own, 1.
 
-    >>> misprints(1, 1.0, {m: laplace_step_probability([0, 1, 2], 1.0, d) for m, d in RIVALS.items()})
-    0
+    >>> steps = {m: laplace_step_probability([0, 1, 2], 1.0, d) for m, d in RIVALS.items()}
+    >>> misprints(1, 1.0, steps), misprints(2, 1.0, steps)
+    (0, 4)
     >>> misprints(1, 2.0, {}) is None
     True
     """

@@ -42,6 +42,17 @@ def test_the_sentence_follows_the_outcome(kept: Record, holds: Any, sentence: st
     assert findings(kept) == {"x": {"holds": plain, "sentence": sentence, "values": {"x": -0.5}}}
 
 
+def test_a_sentence_knows_the_recorded_numbers_and_the_parameters(kept: Record) -> None:
+    kept.parameters["epsilon"] = 1.0
+    kept.numbers({"at-one": 0.25, "other": 3})
+    kept.finding("x", True, true="{at-one:.1%} at ε = {epsilon:g}, {own}.", false="No.", own=2)
+    assert findings(kept)["x"] == {
+        "holds": True,
+        "sentence": "25.0% at ε = 1, 2.",
+        "values": {"at-one": 0.25, "epsilon": 1.0, "own": 2},
+    }
+
+
 def test_a_theorem_stands_for_the_false_sentence(kept: Record) -> None:
     kept.finding("x", True, true="Yes.", by_theorem="thm-a")
     assert findings(kept)["x"]["by_theorem"] == "thm-a"

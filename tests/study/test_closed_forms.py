@@ -138,3 +138,14 @@ def test_the_first_display_has_the_wrong_sign():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("table", [1, 2])
+def test_the_printed_tables_are_our_digits_cut_off_and_a_changed_entry_is_seen(table: int) -> None:
+    ours = {m: np.array(values) + 4e-12 for m, values in cf.PRINTED[table].items()}
+    assert cf.misprints(table, 1.0, ours) == 0
+    ours["lapMech"] = ours["lapMech"] + [0.0, 1e-10, 0.0]
+    assert cf.misprints(table, 1.0, ours) == 1
+    assert cf.misprints(table, 0.5, ours) is None
+    with pytest.raises(ValueError, match="table must be 1 or 2, got 3"):
+        cf.misprints(3, 1.0, ours)

@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given, settings
 
 import dpbayes as dp
-from dpbayes.study.score_changes import score_changes, shortcut_excess, steepest_smooth_change
+from dpbayes.study.score_changes import (
+    prior_splits,
+    score_changes,
+    shortcut_excess,
+    steepest_smooth_change,
+)
 from tests.strategies import small_cases
 
 
@@ -63,3 +68,14 @@ def test_a_wider_bound_would_be_noticed():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_splits_of_a_prior_share_its_posterior_and_hold_the_given_one() -> None:
+    counts, prior = np.array([3, 4, 0]), np.array([0.5, 1.0, 1.0])
+    assert [(x.tolist(), a.tolist()) for x, a in prior_splits(counts, prior)] == [
+        ([3, 4, 0], [0.5, 1.0, 1.0])
+    ]
+    for x, a in prior_splits([6, 3, 2], [4, 4, 2]):
+        assert (x + a).tolist() == [10, 7, 4]
+        assert x.min() >= 0
+    assert len(prior_splits([30, 10, 10], [8, 4, 4])) == 21
