@@ -1,6 +1,12 @@
 """``dpbayes ask``: questions about a cube of real data, answered within a privacy bound.
 
+    dpbayes ask "income >= 10" --cube people.toml --account clinic.account --length 20
     dpbayes ask "income >= 10" --cube people.toml --ledger spend.sqlite --length 20 --confidence .95
+
+With ``--account`` every fresh answer is paid from the account of the data set, beside its releases.
+With ``--ledger`` alone the cube has a budget of its own; a ledger that is not there is only made
+when ``--create-ledger`` says so. ``--price`` says what an answer would cost; ``--by sex`` asks once
+for each value of an attribute; ``--json`` prints one object a line.
 
 Without a question it reads one from each line of standard input; a line may end in ``--length`` and
 ``--confidence`` of its own. The cube file is TOML::
@@ -26,11 +32,15 @@ Without a question it reads one from each line of standard input; a line may end
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 import sys
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from dpbayes.releasing.account import open_account
 
 if TYPE_CHECKING:
     from dpbayes.queries import Answer, Cube, QueryServer
@@ -42,7 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.add_argument("question", nargs="?", help='such as "income >= 10 and age < 35"')
     parser.add_argument("--cube", required=True, help="cube file (TOML), or rand-hie")
-    parser.add_argument("--ledger", required=True, help="SQLite file that records every spend")
+    paid = parser.add_mutually_exclusive_group(required=True)
+    paid.add_argument("--account", help="account of the data set, from which answers are paid")
+    paid.add_argument("--ledger", help="SQLite file with a budget of its own")
+    parser.add_argument("--create-ledger", action="store_true", help="make the ledger if need be")
+    parser.add_argument("--by", metavar="ATTRIBUTE", help="ask once for each of its values")
+    parser.add_argument("--price", action="store_true", help="say the cost, draw nothing")
+    parser.add_argument("--json", action="store_true", help="print one JSON object a line")
     parser.add_argument("--length", type=float, help="longest interval that will do")
     parser.add_argument("--confidence", type=float, default=0.95, help="of the interval (.95)")
     parser.add_argument("--explain", action="store_true", help="list the answers combined")
@@ -50,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Answer one question, or one a line of standard input; 0 unless every one was refused."""
-    server = _server(arguments.cube, arguments.ledger)
+    server = _server(arguments)
     try:
         if arguments.question is not None:
             return _one(server, arguments.question, arguments)
@@ -66,12 +82,71 @@ def _one(server: QueryServer, question: str, arguments: argparse.Namespace) -> i
         raise ValueError(
             f"--confidence must lie strictly between 0 and 1, got {arguments.confidence!r}"
         )
-    answer = server.ask(question, arguments.length, 1.0 - arguments.confidence)
-    print(_described(answer, arguments.confidence))
-    if arguments.explain:
-        print(_explained(answer))
+    questions = by_value(server.cube, question, arguments.by)
+    outcomes = [_single(server, text, arguments) for text in questions]
+    return 1 if "rejected" in outcomes else 0
+
+
+def by_value(cube: Cube, question: str, attribute: str | None) -> list[str]:
+    """Return the question once for each value of an attribute, or as it is."""
+    if attribute is None:
+        return [question]
+    found = [a for a in cube.attributes if a.name == attribute]
+    if not found:
+        known = ", ".join(a.name for a in cube.attributes)
+        raise ValueError(f"--by must be an attribute of the cube ({known}), got {attribute!r}")
+    parts = (part for part in conditions(found[0]))
+    return [f"({question}) and {part}" for part in parts]
+
+
+def conditions(attribute: Any) -> list[str]:
+    """Return one condition for each value or bin of an attribute."""
+    edges = getattr(attribute, "edges", None)
+    if edges is not None:
+        return [f"{attribute.name} between {a!r} and {b!r}" for a, b in pairwise(edges)]
+    texts = [f"'{v}'" if isinstance(v, str) else repr(v) for v in attribute.values]
+    return [f"{attribute.name} = {text}" for text in texts]
+
+
+def _single(server: QueryServer, question: str, arguments: argparse.Namespace) -> str:
+    ask = server.price if arguments.price else server.ask
+    answer = ask(question, arguments.length, 1.0 - arguments.confidence)
+    if arguments.json:
+        print(json.dumps(as_fields(answer, arguments.confidence)))
+    else:
+        print(_priced(answer) if arguments.price else _described(answer, arguments.confidence))
+        if arguments.explain:
+            print(_explained(answer))
     sys.stdout.flush()
-    return 1 if answer.outcome == "rejected" else 0
+    return answer.outcome
+
+
+def as_fields(answer: Answer, confidence: float) -> dict[str, Any]:
+    """Return an answer as plain fields, for JSON."""
+    interval = answer.interval
+    return {
+        "question": answer.label,
+        "outcome": answer.outcome,
+        "estimate": answer.estimate,
+        "interval": None if interval is None else [interval.low, interval.high],
+        "confidence": confidence,
+        "cost": answer.cost,
+        "spent": answer.spent,
+        "left": answer.remaining,
+        "affordable_length": answer.affordable,
+    }
+
+
+def _priced(answer: Answer) -> str:
+    if answer.outcome == "rejected":
+        return f"{answer.label}\n  would be rejected{_shortest(answer)}"
+    return f"{answer.label}\n  would be {answer.outcome} at cost {answer.cost:.6g}"
+
+
+def _shortest(answer: Answer) -> str:
+    if answer.affordable is None:
+        return "; no length is affordable"
+    return f"; the shortest interval that is affordable is {answer.affordable:.6g} long"
 
 
 def _session(server: QueryServer, arguments: argparse.Namespace) -> int:
@@ -80,6 +155,8 @@ def _session(server: QueryServer, arguments: argparse.Namespace) -> int:
     line_parser.add_argument("--length", type=float, default=arguments.length)
     line_parser.add_argument("--confidence", type=float, default=arguments.confidence)
     line_parser.add_argument("--explain", action="store_true", default=arguments.explain)
+    line_parser.add_argument("--by", default=arguments.by)
+    line_parser.set_defaults(price=arguments.price, json=arguments.json)
     outcomes = [
         _line(server, line.strip(), line_parser)
         for line in sys.stdin
@@ -102,7 +179,7 @@ def _line(server: QueryServer, line: str, parser: argparse.ArgumentParser) -> in
 def _described(answer: Answer, confidence: float) -> str:
     left = f"spent {answer.spent:.6g}, left {answer.remaining:.6g}"
     if answer.interval is None or answer.estimate is None:
-        return f"{answer.label}\n  rejected: the bound does not allow it; {left}"
+        return f"{answer.label}\n  rejected: the bound does not allow it; {left}{_shortest(answer)}"
     interval = answer.interval
     return (
         f"{answer.label}\n"
@@ -124,29 +201,47 @@ def _explained(answer: Answer) -> str:
     return "\n".join(lines) if lines else "  no earlier answer was used"
 
 
-def _server(cube_name: str, ledger: str) -> QueryServer:
+def _server(arguments: argparse.Namespace) -> QueryServer:
     from dpbayes.queries import QueryServer, rand_hie_cube
+    from dpbayes.queries.rand_hie import rand_hie_cells
 
-    if cube_name == "rand-hie":
-        return QueryServer(rand_hie_cube(), 1.0, ledger=ledger)
-    cube, settings = _declared(Path(cube_name))
+    source = Path(arguments.cube)
+    settings: dict[str, Any]
+    if arguments.cube == "rand-hie":
+        cube, settings, table = rand_hie_cube(), {"bound": 1.0}, Path(rand_hie_cells())
+    else:
+        cube, settings, table = _declared(source)
     neighbours = settings.get("neighbours", "add-remove")
-    return QueryServer(cube, settings["bound"], ledger=ledger, neighbours=neighbours)
+    if arguments.account is not None:
+        account = open_account(arguments.account)
+        account.check_table(table)
+        folder = account.path.with_name(f"{account.path.name}.answers")
+        folder.mkdir(mode=0o700, exist_ok=True)
+        ledger = folder / f"{account.mark(cube.content())}.sqlite"
+        return QueryServer(
+            cube, settings["bound"], ledger=ledger, account=account, neighbours=neighbours
+        )
+    if not Path(arguments.ledger).exists() and not arguments.create_ledger:
+        raise ValueError(
+            f"--ledger must be a ledger that exists, got {str(Path(arguments.ledger).absolute())!r}"
+            "; --create-ledger makes a new one, with a full budget"
+        )
+    return QueryServer(cube, settings["bound"], ledger=arguments.ledger, neighbours=neighbours)
 
 
-def _declared(path: Path) -> tuple[Cube, dict[str, Any]]:
+def _declared(path: Path) -> tuple[Cube, dict[str, Any], Path]:
     from dpbayes.queries import build_cube
 
     settings = _read(path)
     attributes = [_attribute(entry) for entry in settings["attribute"]]
-    source = Path(settings["source"])
+    source = path.parent / settings["source"]
     cube = build_cube(
-        source if source.is_absolute() else path.parent / source,
+        source,
         attributes,
         outside=settings.get("outside", "refuse"),
         count=settings.get("count"),
     )
-    return cube, settings
+    return cube, settings, source
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -21,6 +21,8 @@ from dpbayes.queries.grid import as_float, scale_in_units
 from dpbayes.queries.noise import NoiseLaw
 from dpbayes.queries.workload import sensitivity
 
+_DOUBLINGS = 20
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -118,7 +120,7 @@ def decide(
         return Decision("derived", frozen(w0), 0, 0.0, NoiseLaw(w0), 0.0)
     units = scale_in_units(S, bought.alpha)
     scale = as_float(units)
-    if _spent_after(state, query, scale, S, policy) > bound:
+    if spent_after(state, query, scale, S, policy) > bound:
         return Decision("rejected", frozen(np.zeros(0)), 0, 0.0, None, 0.0)
     share = bought.fresh_share
     weights = np.zeros(state.factor.answers) if w0 is None else bought.history_share * w0
@@ -143,10 +145,39 @@ def _bought(
     return replace(alone, history_share=1.0 - kappa, fresh_share=kappa, noise_weights=joined)
 
 
-def _spent_after(
+def spent_after(
     state: State, query: NDArray[np.float64], scale: float, S: float, policy: Policy
 ) -> float:
+    """Return the overall cost once a query of sensitivity S was answered at this scale."""
     if policy.accounting == "cells":
         return state.costs.after(query, scale).total
     spent = math.nextafter(S / scale, math.inf)
     return math.nextafter(state.in_sequence + spent, math.inf)
+
+
+def shortest_affordable(
+    state: State, query: NDArray[np.float64], L: float, delta: float, bound: float, policy: Policy
+) -> float | None:
+    """Return about the shortest length above L at which the bound allows an answer, if any does.
+
+    Found by doubling and bisection to three digits; it follows from the history and the bound, so
+    it tells nothing about the data.
+    """
+
+    def allowed(length: float) -> bool:
+        try:
+            return decide(state, query, length, delta, bound, policy).outcome != "rejected"
+        except ValueError:
+            return False
+
+    low, high = L, 2.0 * L
+    for _ in range(_DOUBLINGS):
+        if allowed(high):
+            break
+        low, high = high, 2.0 * high
+    else:
+        return None
+    while high - low > 1e-3 * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if allowed(middle) else (middle, high)
+    return high

@@ -2,6 +2,7 @@
 
     income >= 10 and (age < 35 or health in (good, fair))
     2 * (income >= 10) - 1 * not physical_limitation = 1
+    age between 18 and 40                     # 18 <= age < 40, the ends of bins
 
 A condition must not cut through a bin: the cube holds one count a bin, and the answer for half of
 it is not there. Nothing is evaluated as code.
@@ -21,7 +22,7 @@ _TOKEN = re.compile(
     r"|(?P<quoted>'[^']*'|\"[^\"]*\")|(?P<sign><=|>=|!=|==|[-<>=(),*+]))"
 )
 _COMPARISONS = ("<", "<=", ">", ">=", "=", "!=")
-_RESERVED = ("and", "or", "not", "in", "all")
+_RESERVED = ("and", "or", "not", "in", "all", "between")
 
 
 class Selectable(Protocol):
@@ -114,7 +115,8 @@ class _Parser:
         if axis is None:
             known = ", ".join(a.name for a in self._attributes)
             raise self._error(f"no attribute {name!r}; the cube has {known}")
-        chosen = self._values_in(axis) if self._peek() == "in" else self._compared(axis)
+        kinds = {"in": self._values_in, "between": self._between}
+        chosen = kinds.get(self._peek() or "", self._compared)(axis)
         shape = [1] * len(self._shape)
         shape[axis] = self._shape[axis]
         return chosen.reshape(shape)
@@ -125,6 +127,16 @@ class _Parser:
         if sign not in _COMPARISONS:
             raise self._error(f"a comparison must be one of {_COMPARISONS} or 'in', got {sign!r}")
         return self._attributes[axis].select(sign, self._literal())
+
+    def _between(self, axis: int) -> NDArray[np.bool_]:
+        self._next()
+        low = self._literal()
+        self._expect("and")
+        high = self._literal()
+        attribute = self._attributes[axis]
+        if isinstance(low, str) or isinstance(high, str) or not low < high:
+            raise self._error(f"between takes two numbers that increase, got {low!r} and {high!r}")
+        return attribute.select(">=", low) & attribute.select("<", high)
 
     def _values_in(self, axis: int) -> NDArray[np.bool_]:
         self._next()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import secrets
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +15,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes._validate import generator, open_unit, positive
 from dpbayes.queries.cube import Cube, as_cube
-from dpbayes.queries.decision import Decision, Policy, State, decide, empty_state
+from dpbayes.queries.decision import (
+    Decision,
+    Policy,
+    State,
+    decide,
+    empty_state,
+    shortest_affordable,
+    spent_after,
+)
 from dpbayes.queries.grid import as_float, on_grid, system_noise, true_answer
 from dpbayes.queries.intervals import Interval, interval
 from dpbayes.queries.ledger import Entry, open_ledger
+from dpbayes.queries.workload import sensitivity
+from dpbayes.releasing.account import Account
+from dpbayes.releasing.decimals import float_below
 
 Noise = Callable[[int], int]
 
@@ -37,7 +51,8 @@ class Answer:
     `outcome` "derived", "fresh" or "rejected"; `estimate` and `interval`, None when rejected;
     `cost` budget of the fresh answer alone; `spent` overall cost after it; `remaining` what is left
     of the bound; `sources` the earlier answers it was combined from; `number` of the fresh answer
-    in the ledger.
+    in the ledger. `affordable` is the shortest interval that the bound still allows, told when a
+    question is rejected, None where there is none.
     """
 
     outcome: str
@@ -49,6 +64,7 @@ class Answer:
     remaining: float
     sources: tuple[Source, ...]
     number: int | None
+    affordable: float | None = None
 
 
 class QueryServer:
@@ -60,8 +76,9 @@ class QueryServer:
     operating system's random bits (see `dpbayes.queries.grid`); there is no seed.
 
     Parameters: `cube` a `Cube` or a vector of counts; `bound` > 0; `ledger` a file that outlives
-    the process and may be shared by several, None for memory; `neighbours`, `accounting`,
-    `spending`, `inference` as in `Policy`. Spends are rounded upward in the last digit, so
+    the process and may be shared by several, None for memory; `account` of the data set, from which
+    every fresh answer is paid before it is drawn; `neighbours`, `accounting`, `spending`,
+    `inference` as in `Policy`. Spends are rounded upward in the last digit, so
     that ten answers of a tenth can need a bound slightly above one.
 
     Source: E, section 5 and Figure 4; durability and the grid are ours. In the book:
@@ -83,6 +100,7 @@ class QueryServer:
         bound: float,
         *,
         ledger: str | Path | None = None,
+        account: Account | None = None,
         neighbours: str = "add-remove",
         accounting: str = "cells",
         spending: str = "smallest",
@@ -91,6 +109,8 @@ class QueryServer:
         self.cube = as_cube(cube)
         self.bound = positive("bound", bound)
         self.policy = Policy(neighbours, accounting, spending, inference)
+        self._account = account
+        self._price = 1 if account is None else _price_factor(account, neighbours)
         self._noise: Noise = system_noise
         self._lock = threading.RLock()
         self._state = empty_state(self.cube.counts.size, neighbours)
@@ -150,15 +170,59 @@ class QueryServer:
         length, share = positive("L", L), open_unit("delta", delta)
         with self._lock:
             self._catch_up()
-            decision = decide(self._state, query, length, share, self.bound, self.policy)
-            if decision.outcome != "fresh":
-                return self._answer(decision, label, share, None)
-            with self._ledger.writing():
-                # Another process may have answered since: decide again under the write lock.
-                if self._catch_up():
-                    decision = decide(self._state, query, length, share, self.bound, self.policy)
-                entry = self._draw(decision, label, query)
-            return self._answer(decision, label, share, entry)
+            decision = decide(self._state, query, length, share, self._limit(), self.policy)
+            if decision.outcome == "fresh":
+                with self._ledger.writing():
+                    # Another process may have answered since: decide again under the write lock.
+                    if self._catch_up():
+                        limit = self._limit()
+                        decision = decide(self._state, query, length, share, limit, self.policy)
+                    entry = self._draw(decision, label, query)
+                return self._answer(decision, label, share, entry)
+            answer = self._answer(decision, label, share, None)
+            if answer.outcome != "rejected":
+                return answer
+            limit = self._limit()
+            shortest = shortest_affordable(self._state, query, length, share, limit, self.policy)
+            return replace(answer, affordable=shortest)
+
+    def price(self, q: str | ArrayLike, L: float, delta: float) -> Answer:
+        """Return what `ask` would do and cost, without an answer and without spending anything."""
+        label = q if isinstance(q, str) else "coefficients"
+        query = on_grid(self.cube.query(q) if isinstance(q, str) else q, self.cube.counts.size)
+        length, share = positive("L", L), open_unit("delta", delta)
+        with self._lock:
+            self._catch_up()
+            state, limit = self._state, self._limit()
+            decision = decide(state, query, length, share, limit, self.policy)
+            spent, shortest = state.spent(self.policy.accounting), None
+            if decision.outcome == "rejected":
+                shortest = shortest_affordable(state, query, length, share, limit, self.policy)
+            left = self.bound - spent
+            cost = decision.cost
+            return Answer(
+                decision.outcome, label, None, None, cost, spent, left, (), None, shortest
+            )
+
+    def _limit(self) -> float:
+        """The overall cost this cube may come to: its bound, and what its account still holds."""
+        if self._account is None:
+            return self.bound
+        left = float_below(self._account.balance / self._price)
+        total = self._state.spent(self.policy.accounting) + left
+        return min(self.bound, math.nextafter(total, 0.0))
+
+    def _pay(self, decision: Decision, label: str, query: NDArray[np.float64]) -> None:
+        """Take the rise of the overall cost from the account, durably, before anything is drawn."""
+        if self._account is None:
+            return
+        scale = as_float(decision.scale_units)
+        S = float(sensitivity(query[None, :], self.policy.neighbours)[0])
+        after = spent_after(self._state, query, scale, S, self.policy)
+        rise = Fraction(after) - Fraction(self._state.spent(self.policy.accounting))
+        if rise > 0:
+            request = f"answer-{secrets.token_hex(8)}"
+            self._account.spend(request, rise * self._price, label)
 
     def close(self) -> None:
         """Close the ledger."""
@@ -167,6 +231,7 @@ class QueryServer:
     def _draw(self, decision: Decision, label: str, query: NDArray[np.float64]) -> Entry | None:
         if decision.outcome != "fresh":
             return None
+        self._pay(decision, label, query)
         noisy = true_answer(query, self.cube.counts) + self._noise(decision.scale_units)
         return self._ledger.append(label, query, decision.scale_units, noisy)
 
@@ -224,3 +289,16 @@ class QueryServer:
         scale, y = as_float(entry.scale), as_float(entry.answer)
         self._state = self._state.after(entry.query, scale, y, self.policy.neighbours)
         self._entries.append(entry)
+
+
+def _price_factor(account: Account, neighbours: str) -> int:
+    """Return how much of the account's epsilon one unit of the cube's costs."""
+    if account.neighbours == "replace-one":
+        # A replaced record is one taken away and one added.
+        return 2 if neighbours == "add-remove" else 1
+    if neighbours == "add-remove":
+        return 1
+    raise ValueError(
+        f"neighbours must be 'add-remove' for account {account.path}, whose epsilon is for one "
+        f"record more or less, got {neighbours!r}"
+    )

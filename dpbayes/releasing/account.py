@@ -96,6 +96,10 @@ class Account:
         """Return the keyed fingerprint of a table, which tells nothing without the key."""
         return self._witness.fingerprint(table)
 
+    def mark(self, content: bytes) -> str:
+        """Return a keyed mark of some bytes, by which only the holder of the key can know them."""
+        return self._witness.sign("mark", content.hex())[:24]
+
     def accept(self, table: Path) -> Receipt:
         """Let the account stand for another version of its table too; costs nothing."""
         fingerprint = self._witness.fingerprint(table)
