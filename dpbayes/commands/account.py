@@ -11,7 +11,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dpbayes.releasing.account import NEIGHBOURS, Account, create_account, open_account
+from dpbayes.mechanisms.guarantees import NEIGHBOURS
+from dpbayes.releasing.account import Account, create_account, open_account
 from dpbayes.releasing.account_file import Receipt
 from dpbayes.releasing.decimals import decimal_text
 from dpbayes.releasing.witness import witness_file
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     create.add_argument("--dataset", required=True, help="name of the data set")
     create.add_argument("--epsilon", required=True, help="bound of all spends together")
     create.add_argument("--table", required=True, help="file the data set consists of")
-    create.add_argument("--neighbours", choices=NEIGHBOURS, default=NEIGHBOURS[0])
+    create.add_argument("--neighbours", choices=list(NEIGHBOURS), default="replace-one")
     create.add_argument("--receipts", help="second file that gets a line for each entry")
     show = actions.add_parser("show", help="list what was spent and what is left")
     show.add_argument("account")

@@ -14,6 +14,15 @@ from dpbayes import _validate
 Epsilon = float | str | Fraction | Decimal
 """A privacy parameter: a number, or its exact value as text, fraction or decimal."""
 
+NEIGHBOURS = {
+    "replace-one": (
+        "count vectors x, x' of n records that differ by replacing one record",
+        "; n itself is public",
+    ),
+    "add-or-remove": ("count vectors x, x' that differ by one record more or less", ""),
+}
+"""The relations a promise can be for, and what is said beside it."""
+
 _DIGITS = 12
 _LARGEST_POWER = 300  # powers of ten beyond this are refused
 
@@ -98,17 +107,19 @@ def rounded_up(value: Fraction) -> str:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A proved bound on the privacy loss when one record is replaced; `basis` says why it holds.
+    """A proved bound on the privacy loss when one record changes; `basis` says why it holds.
 
     `bound` is its exact epsilon, None where nothing is proved; `basis` then says what is missing.
     `theorem` is the label of the proof in the book, `failure` the delta of a guarantee that holds
-    but for events of that probability.
+    but for events of that probability. `neighbours` is the relation: "replace-one" with n public,
+    or "add-or-remove" with n secret.
     """
 
     bound: Fraction | None
     basis: str
     theorem: str | None = None
     failure: Fraction = Fraction(0)
+    neighbours: str = "replace-one"
 
     @property
     def epsilon(self) -> float | None:
@@ -125,12 +136,21 @@ class Guarantee:
         """The guarantee as a quantified sentence that names the neighbour relation."""
         if self.bound is None:
             return f"No guarantee: {self.basis}."
-        slack = f" + {rounded_up(self.failure)}" if self.failure else ""
-        return (
-            "For all count vectors x, x' of n records that differ by replacing one record, and "
-            f"every set S of outputs, P[M(x) in S] <= e^{rounded_up(self.bound)} P[M(x') in S]"
-            f"{slack}; n itself is public. Why: {self.basis}."
-        )
+        differ, public = NEIGHBOURS[self.neighbours]
+        return f"{quantified(differ, self.bound, self.failure)}{public}. Why: {self.basis}."
+
+
+def quantified(differ: str, bound: Fraction, failure: Fraction = Fraction(0)) -> str:
+    """Return the promise for all pairs that `differ`, with its numbers rounded up; no full stop.
+
+    >>> quantified("tables x, x' that differ by one row", Fraction(1, 3))[-46:]
+    "P[M(x) in S] <= e^0.333333333334 P[M(x') in S]"
+    """
+    slack = f" + {rounded_up(failure)}" if failure else ""
+    return (
+        f"For all {differ}, and every set S of outputs, "
+        f"P[M(x) in S] <= e^{rounded_up(bound)} P[M(x') in S]{slack}"
+    )
 
 
 def own(thing: object, name: str) -> Any:

@@ -19,6 +19,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
+from dpbayes.mechanisms.guarantees import (
+    NEIGHBOURS,
+    Epsilon,
+    exact_epsilon,
+    given_epsilon,
+)
 from dpbayes.releasing.account_file import (
     SCHEMA,
     Entry,
@@ -27,7 +33,7 @@ from dpbayes.releasing.account_file import (
     connected,
     read_entry,
 )
-from dpbayes.releasing.decimals import decimal_text, exact
+from dpbayes.releasing.decimals import decimal_text
 from dpbayes.releasing.witness import (
     AccountError,
     Witness,
@@ -41,7 +47,6 @@ from dpbayes.releasing.witness import (
 )
 
 FORMAT = 1
-NEIGHBOURS = ("replace-one", "add-or-remove")
 
 
 @dataclass
@@ -254,7 +259,7 @@ class Account:
 def create_account(
     path: str | Path,
     dataset: str,
-    epsilon: str | int | float | Fraction,
+    epsilon: Epsilon,
     table: str | Path,
     neighbours: str = "replace-one",
     receipts: str | Path | None = None,
@@ -266,7 +271,7 @@ def create_account(
     an account already is refused, and so is a path that exists.
     """
     place, name = _file_path(path), dataset_name(dataset)
-    bound = exact("epsilon", epsilon)
+    bound = exact_epsilon(given_epsilon(epsilon))
     if neighbours not in NEIGHBOURS:
         raise ValueError(f"neighbours must be one of {', '.join(NEIGHBOURS)}, got {neighbours!r}")
     if place.exists():

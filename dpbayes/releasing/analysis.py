@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 SECONDS = 60.0
@@ -52,10 +53,11 @@ def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]
     from scipy.stats import beta
 
     import dpbayes as dp
+    from dpbayes.releasing.from_table import chosen_mechanism
 
     described = record["mechanism"]
-    epsilon = float(record["epsilon"]) / record["records_of_a_person"]
-    chosen = dp.mechanism(described["name"], epsilon=epsilon, **described["options"])
+    epsilon = Fraction(record["epsilon"]) / record["records_of_a_person"]
+    chosen = chosen_mechanism(described["name"], epsilon, described["options"])
     counts, prior = np.array(record["counts"]), np.array(record["prior"], dtype=float)
     private = dp.Release(chosen, prior, int(counts.sum()), np.array(record["noisy"]), counts)
 
@@ -69,6 +71,8 @@ def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]
         return {"mean": private.posterior.mean.tolist(), "intervals": ends}
 
     def noise_aware() -> dict[str, Any]:
+        if record["records"] is None:
+            raise ValueError("it needs a public number of records")
         aware = private.noise_aware()
         ends = [aware.credible_interval(i, LEVEL) for i in range(aware.k)]
         return {"mean": aware.mean.tolist(), "intervals": ends}

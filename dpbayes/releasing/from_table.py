@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.mechanisms import Mechanism, mechanism
-from dpbayes.mechanisms.guarantees import guarantee
+from dpbayes.mechanisms.guarantees import given_epsilon, guarantee, quantified
+from dpbayes.mechanisms.independent import IndependentNoise
 from dpbayes.releasing.account import Account, open_account
 from dpbayes.releasing.account_file import Receipt
-from dpbayes.releasing.decimals import decimal_text, float_below
+from dpbayes.releasing.decimals import decimal_text
 from dpbayes.releasing.plan import Plan, PlanError
 from dpbayes.releasing.record import Release, release
 from dpbayes.releasing.tables import count_table
@@ -91,7 +92,6 @@ def person_sentence(plan: Plan) -> str:
 
     The epsilon printed is at least the one that holds.
     """
-    epsilon = decimal_text(plan.epsilon, "up")
     if plan.person is None:
         who = "one record replaced" if plan.records == "public" else "one record more or less"
     elif plan.keep == 1:
@@ -100,28 +100,37 @@ def person_sentence(plan: Plan) -> str:
         who = f"the at most {plan.keep} counted records of one person " + (
             "replaced by as many others" if plan.records == "public" else "added or taken away"
         )
-    return (
-        f"For all tables x, x' that differ by {who}, and every set S of outputs, "
-        f"P[M(x) in S] <= e^{epsilon} P[M(x') in S]."
-    )
+    return quantified(f"tables x, x' that differ by {who}", plan.epsilon) + "."
+
+
+def chosen_mechanism(name: str, epsilon: Fraction, options: dict[str, Any]) -> Mechanism:
+    """Return the mechanism of this name, the one for a secret number of records included."""
+    if name == IndependentNoise.name:
+        if options:
+            raise TypeError(f"{name} has no options, got {options}")
+        return IndependentNoise(given_epsilon(epsilon))
+    return mechanism(name, epsilon=epsilon, **options)
 
 
 def planned_mechanism(plan: Plan) -> Mechanism:
     """Return the mechanism of a plan, at the epsilon of one record; PlanError if it has none.
 
-    A mechanism without a proved guarantee is refused.
+    A mechanism without a proved guarantee for the plan's relation is refused.
     """
     try:
-        chosen = mechanism(
-            plan.mechanism, epsilon=float_below(plan.epsilon_of_a_record), **plan.options
-        )
+        chosen = chosen_mechanism(plan.mechanism, plan.epsilon_of_a_record, plan.options)
         promised = guarantee(chosen, len(plan.labels))
     except (ValueError, TypeError) as error:
         raise PlanError(f"{plan.path}: mechanism: {error}") from error
-    if promised.epsilon is None:
+    if promised.bound is None or promised.failure:
         raise PlanError(
-            f"{plan.path}: mechanism must have a proved guarantee, got {plan.mechanism!r}: "
-            f"{promised.basis}"
+            f"{plan.path}: mechanism must have a proved guarantee with delta 0, got "
+            f"{plan.mechanism!r}: {promised.basis}"
+        )
+    if promised.neighbours != relation(plan):
+        raise PlanError(
+            f"{plan.path}: mechanism must be one for {relation(plan)} (records = "
+            f"{plan.records!r}), got {plan.mechanism!r}, which is for {promised.neighbours}"
         )
     return chosen
 

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes.releasing.decimals import exact
+from dpbayes.mechanisms.guarantees import exact_epsilon, given_epsilon
 from dpbayes.releasing.witness import NAME, dataset_name
 
 MISSING_VALUES = ("", "NA")
@@ -180,7 +180,9 @@ class _Reader:
             self.settings.get("mechanism", "lattice" if records == "public" else "independent"),
             dict(self.settings.get("options", {})),
             self.checked(
-                "epsilon", lambda value: exact("epsilon", value), self.settings["epsilon"]
+                "epsilon",
+                lambda value: exact_epsilon(given_epsilon(value)),
+                self.settings["epsilon"],
             ),
             self.prior(math.prod(column.size for column in columns)),
         )

@@ -91,6 +91,7 @@ def test_what_cannot_be_paid_is_not_drawn(folder, monkeypatch):
 
 REFUSED = [
     ('mechanism = "expMech-local"', PlanError, "must have a proved guarantee"),
+    ('records = "secret"\nmechanism = "lattice"', PlanError, "which is for replace-one"),
     ('mechanism = "none"', PlanError, "mechanism: name must be one of"),
     ("options = {gamma = 1}", PlanError, "lattice has no option 'gamma'"),
     ('mechanism = "geometric"', (PlanError, ValueError), "2 categories"),
@@ -115,11 +116,11 @@ def test_a_table_the_account_does_not_stand_for_is_refused(folder):
 
 def test_the_promise_names_the_person_and_rounds_up(folder):
     (folder / "plan.toml").write_text(
-        PLAN.replace('"0.5"', '"0.12345678"') + 'person = "id"\nkeep = 3\n'
+        PLAN.replace('"0.5"', '"0.1234567890123456"') + 'person = "id"\nkeep = 3\n'
     )
     sentence = person_sentence(read_plan(folder / "plan.toml"))
     assert "the at most 3 counted records of one person replaced by as many others" in sentence
-    assert "e^0.123457 " in sentence
+    assert "e^0.123456789013 " in sentence
 
 
 def test_the_records_of_a_person_share_the_budget(folder):
@@ -129,6 +130,32 @@ def test_the_records_of_a_person_share_the_budget(folder):
     assert chosen.epsilon == pytest.approx(1 / 6, rel=1e-15)
     # Three replaced records: the exact audit of one, three times.
     assert 3 * dp.audit(chosen, 6, [1, 1, 1]).epsilon <= 0.5 + 1e-12
+
+
+def test_a_secret_number_of_records_stays_secret(folder):
+    paid = released(folder, PLAN + 'records = "secret"\n')
+    record = paid.record()
+    assert (record["records"], record["neighbours"]) == (None, "add-or-remove")
+    assert "one record more or less" in record["guarantee"]
+    # The account is for replaced records: one taken away and one added.
+    assert (paid.cost, paid.balance) == (1, Fraction(1, 5))
+    assert "70" not in json.dumps({**record, "counts": [], "noisy": [], "posterior": []})
+    assert bounded_analysis(record)["noise_aware"] == {
+        "missing": "it needs a public number of records"
+    }
+
+
+def test_an_account_for_changing_sizes_takes_no_plan_with_a_public_size(folder):
+    (folder / "other.csv").write_text("health\ngood\npoor\n")
+    text = PLAN.replace('"clinic', '"second')
+    second = folder / "second.account"
+    create_account(second, "second", 1, folder / "other.csv", "add-or-remove")
+    (folder / "plan.toml").write_text(text)
+    with pytest.raises(PlanError, match='records must be "secret" for account'):
+        release_table(folder / "other.csv", read_plan(folder / "plan.toml"))
+    (folder / "plan.toml").write_text(text + 'records = "secret"\n')
+    paid = release_table(folder / "other.csv", read_plan(folder / "plan.toml"))
+    assert paid.cost == Fraction(1, 2)
 
 
 KILL = """

@@ -64,9 +64,9 @@ def test_requests_follow_plan_and_table_unless_they_are_named(tmp_path):
 
 
 MISTAKES = [
-    ("epsilon", 'epsilon = "-1"', r"line 5: epsilon must be positive, got '-1'"),
+    ("epsilon", 'epsilon = "-1"', r"line 5: epsilon must be positive and finite, got '-1'"),
     ("epsilon", "epsilon = true", r"line 5: epsilon must be text or a whole number or a number"),
-    ("epsilon", 'epsilon = "one"', r"line 5: epsilon must be a finite decimal number"),
+    ("epsilon", 'epsilon = "one"', r"line 5: epsilon must be a positive number, got 'one'"),
     ("dataset", 'dataset = "a b"', r"line 5: dataset must be 1 to 64 letters"),
     ("categories", "categories = []", r"line 5: categories must be at least one, all different"),
     ("categories", 'categories = ["a", "a"]', r"line 5: categories must be at least one"),

@@ -1,0 +1,71 @@
+"""Independent noise on every count: for data whose number of records is secret, too."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes import _validate
+from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.independent import IndependentLaw, count_window, listed_law
+from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, rounded_up
+from dpbayes.mechanisms.protocol import Counts, Drawn
+from dpbayes.samplers.bits import BitSource
+from dpbayes.samplers.whole_numbers import plain, two_sided_geometric
+
+LARGEST_LISTED = 400_000
+
+
+@dataclass(frozen=True)
+class IndependentNoise:
+    """Release max(x_i + Z_i, 0) for each i, with P(Z_i = z) proportional to e^(-epsilon |z|).
+
+    The released counts need not sum to the number of records, which stays secret. Book:
+    `def-independent`. Guarantee: for all count vectors x, x' that differ by one record more or
+    less, and every set S of outputs, P[M(x) in S] <= e^epsilon P[M(x') in S].
+    """
+
+    epsilon: float
+
+    name: ClassVar[str] = "independent"
+    definition: ClassVar[str] = "def-independent"
+    citations: ClassVar[tuple[str, ...]] = ("ghosh-universally", "canonne-discrete")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
+
+    def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | IndependentLaw:
+        """Return the law of the released counts; distances use their own total.
+
+        Listed, less tails of probability e^-46 a count, up to `LARGEST_LISTED` outputs; beyond, the
+        mean distance is an average over draws with a stated error.
+
+        >>> round(IndependentNoise(1.0).law([50, 50], [1, 1]).mean_distance(), 4)
+        0.0485
+        """
+        x, alpha = _validate.counts_and_prior(counts, prior)
+        windows = [count_window(int(count), float(self.epsilon)) for count in x]
+        if math.prod(window.log_probabilities.size for window in windows) <= LARGEST_LISTED:
+            return listed_law(alpha, x, windows)
+        return IndependentLaw(alpha, x, float(self.epsilon))
+
+    def guarantee(self, k: int) -> Guarantee:
+        """Return what is proved: `thm-independent-private`."""
+        bound = exact_epsilon(self.epsilon)
+        return Guarantee(
+            bound,
+            "a record more or less changes one count by 1, its noise falls by "
+            f"e^-{rounded_up(bound)} a step, clamping at 0 is post-processing",
+            "thm-independent-private",
+            neighbours="add-or-remove",
+        )
+
+    def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
+        """Return the noisy counts, and the same with those below 0 set to 0."""
+        rate = exact_epsilon(self.epsilon)
+        noisy = plain([int(count) + two_sided_geometric(bits, rate) for count in counts])
+        return noisy, np.maximum(noisy, 0)
