@@ -19,24 +19,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from dpbayes import _validate
+from dpbayes.log_gamma import SERIES_FROM, stirling_series
 
 Metric = Callable[[ArrayLike, ArrayLike], NDArray[np.float64]]
 """A yardstick: two arrays of Dirichlet parameters of shape (..., k) to distances of shape (...)."""
 
 METRICS = ("hellinger", "published")
 
-_SERIES_FROM = 16
-# Coefficients of z^-1, z^-3, ... in Stirling's series of lnGamma.
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
-
-
-def _stirling_rest(z: NDArray[np.float64]) -> NDArray[np.float64]:
-    inverse = 1.0 / z
-    square = inverse * inverse
-    total = np.full_like(z, _STIRLING[-1])
-    for coefficient in _STIRLING[-2::-1]:
-        total = total * square + coefficient
-    return total * inverse
+_SMALLEST = 1e-290
+_SQUARE_UNDERFLOWS = 1e-150
 
 
 def _psi_large(
@@ -54,8 +45,11 @@ def _psi_large(
         high = m[far] + d[far]
         log_ratio[far] = np.log(low[far] / m[far]) + np.log(high / m[far])
         half_log[far] = 0.5 * np.log(high / low[far])
+    tiny = (u < _SQUARE_UNDERFLOWS) & (u > 0.0)
     main = -0.5 * ((m - 0.5) * log_ratio + 2.0 * d * half_log)
-    rest = _stirling_rest(m) - 0.5 * (_stirling_rest(low) + _stirling_rest(m + d))
+    if np.any(tiny):
+        main[tiny] = -0.5 * d[tiny] * u[tiny]
+    rest = stirling_series(m) - 0.5 * (stirling_series(low) + stirling_series(m + d))
     return np.asarray(main + rest)
 
 
@@ -65,13 +59,17 @@ def _psi_small(
     # Gamma(z + 1) = z Gamma(z) gives psi(a, b) = psi(a+1, b+1) + ln(ab/m^2)/2: all terms are
     # negative, so walking up to Stirling's range cancels nothing. The smaller parameter enters as
     # it is: m - d would have lost the digits of a tiny one.
-    total = _psi_large(m + _SERIES_FROM, d, low + _SERIES_FROM)
-    for i in range(_SERIES_FROM):
+    total = _psi_large(m + SERIES_FROM, d, low + SERIES_FROM)
+    for i in range(SERIES_FROM):
         u = d / (m + i)
         near = u < 0.7
         safe = np.where(near, u, 0.0)
         share = np.where(near, 1.0, (low + i) / (m + i))
-        total += 0.5 * np.where(near, np.log1p(-safe * safe), np.log(share) + np.log1p(u))
+        log_share = np.log(np.maximum(share, _SMALLEST))
+        lost = share < _SMALLEST
+        if np.any(lost):  # the quotient has lost digits, or is 0
+            log_share[lost] = np.log(low[lost] + i) - np.log(m[lost] + i)
+        total += 0.5 * np.where(near, np.log1p(-safe * safe), log_share + np.log1p(u))
     return total
 
 
@@ -85,12 +83,36 @@ def affinity_by_step(a: ArrayLike, step: ArrayLike) -> NDArray[np.float64]:
     start, move = np.broadcast_arrays(
         np.asarray(a, dtype=np.float64), np.asarray(step, dtype=np.float64)
     )
+    return _affinity(start, move, np.minimum(start, start + move))
+
+
+def affinity_of_counts(
+    prior: ArrayLike, counts: ArrayLike, released: ArrayLike
+) -> NDArray[np.float64]:
+    """Return psi(prior + counts, prior + released) elementwise, for one category.
+
+    A tiny prior beside a count would vanish in their sum, and with it what an empty category
+    adds: prior and counts are passed apart, and added only after the smaller count is taken.
+    Book: `thm-stable`. Not checked: `prior` > 0 and counts of at least 0 are the caller's promise.
+
+    >>> affinity_of_counts(1e-300, 997, 0).round(6)
+    array(-346.045107)
+    """
+    alpha, held, other = np.broadcast_arrays(
+        *(np.asarray(part, dtype=np.float64) for part in (prior, counts, released))
+    )
+    return _affinity(alpha + held, other - held, alpha + np.minimum(held, other))
+
+
+def _affinity(
+    start: NDArray[np.float64], move: NDArray[np.float64], low: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    # `low` is the smaller of start and start + move, which only the caller may know to full digits.
     shape = start.shape
-    start, move = np.atleast_1d(start), np.atleast_1d(move)
+    start, move, low = np.atleast_1d(start), np.atleast_1d(move), np.atleast_1d(low)
     d = np.abs(move) * 0.5
     m = start + move * 0.5
-    low = np.minimum(start, start + move)
-    small = low < _SERIES_FROM
+    small = low < SERIES_FROM
     if not small.any():
         return _psi_large(m, d, low).reshape(shape)
     if small.all():
@@ -132,11 +154,21 @@ def log_affinity(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     -0.058891517828
     """
     first, second = _parameters(a, b)
+    by_category, by_total = _affinities(first, second)
+    return np.asarray(np.minimum(by_category - by_total, 0.0))
+
+
+def _affinities(
+    first: NDArray[np.float64], second: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    # The sum of psi over the categories, and psi of the totals.
+    first, second = np.broadcast_arrays(first, second)
     step = second - first
-    by_category = affinity_by_step(first, step).sum(axis=-1)
-    total_step = step.sum(axis=-1)
-    totals = np.broadcast_to(first.sum(axis=-1), total_step.shape)
-    return np.asarray(np.minimum(by_category - affinity_by_step(totals, total_step), 0.0))
+    by_category = _affinity(first, step, np.minimum(first, second)).sum(axis=-1)
+    totals, change, others = first.sum(axis=-1), step.sum(axis=-1), second.sum(axis=-1)
+    # Sums that agree but for rounding are compared through their difference alone.
+    low = np.where(2.0 * others < totals, others, np.minimum(totals, totals + change))
+    return by_category, _affinity(totals, change, low)
 
 
 def distance_from_log_affinity(log_bc: ArrayLike, exponent: float = 1.0) -> NDArray[np.float64]:
@@ -187,7 +219,7 @@ def hellinger_published(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     totals = np.broadcast_to(first.sum(axis=-1), step.shape[:-1])
     if np.any(totals <= 1.0) or np.any(totals + step.sum(axis=-1) <= 1.0):
         raise ValueError("the published metric needs a parameter total above 1")
-    log_bc = affinity_by_step(first, step).sum(axis=-1) / np.log(totals)
+    log_bc = _affinities(first, second)[0] / np.log(totals)
     unequal = np.abs(step.sum(axis=-1)) > 1e-9 * totals
     if np.any(unequal):
         a_rows, b_rows = np.broadcast_arrays(first, second)

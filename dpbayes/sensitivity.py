@@ -76,7 +76,7 @@ def _move_affinities(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> NDArra
     # Entry (i, j): ln BC between x and x with one record moved from i to j; +inf if impossible.
     a = alpha + x
     leaving = np.full(a.shape, np.inf)
-    leaving[x > 0] = one_step_affinity(a[x > 0] - 1.0)
+    leaving[x > 0] = one_step_affinity(alpha[x > 0] + (x[x > 0] - 1))
     table = leaving[:, None] + one_step_affinity(a)[None, :]
     np.fill_diagonal(table, np.inf)
     return np.asarray(table)
@@ -208,7 +208,7 @@ def profile(
 def _local_profile(n: int, alpha: NDArray[np.float64], exponent: float) -> NDArray[np.float64]:
     # step[x]: ln BC between (x, n - x) and (x + 1, n - x - 1).
     x = np.arange(n, dtype=np.float64)
-    step = one_step_affinity(alpha[0] + x) + one_step_affinity(alpha[1] + n - 1 - x)
+    step = one_step_affinity(alpha[0] + x) + one_step_affinity(alpha[1] + (n - 1 - x))
     padded = np.concatenate(([0.0], step, [0.0]))
     return distance_from_log_affinity(np.minimum(padded[:-1], padded[1:]), exponent)
 

@@ -5,7 +5,7 @@ import json
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import betaln
 
@@ -13,6 +13,7 @@ import dpbayes as dp
 from dpbayes.divergences import (
     affinity_by_step,
     affinity_exponent,
+    affinity_of_counts,
     log_affinity,
     one_step_affinity,
 )
@@ -128,3 +129,41 @@ def test_metric_names_are_checked():
         affinity_exponent("published", 1.0)
     with pytest.raises(ValueError, match="total above 1"):
         dp.hellinger_published([0.2, 0.3], [0.3, 0.2])
+
+
+def exact_psi(prior, count, released):
+    # lnGamma of a large parameter has as many digits before the point as cancel, twice over.
+    with mp.workdps(60 + 3 * max(0, int(np.log10(prior)))):
+        a = mp.mpf(float(prior))
+        middle = mp.loggamma(a + mp.mpf(count + released) / 2)
+        return middle - (mp.loggamma(a + count) + mp.loggamma(a + released)) / 2
+
+
+def test_a_tiny_prior_beside_a_count_keeps_what_an_empty_category_adds():
+    assert 1e-16 + 997.0 == 997.0  # taking the sum first would lose the prior
+    got = float(affinity_of_counts(1e-16, 997, 0))
+    assert got == pytest.approx(float(exact_psi(1e-16, 997, 0)), rel=1e-14)
+
+
+@settings(deadline=None)
+@given(st.floats(-300, 18), st.integers(0, 40), st.integers(0, 40))
+def test_affinity_of_counts_keeps_fourteen_digits_for_every_prior(power, count, released):
+    prior = 10.0**power
+    got = float(affinity_of_counts(prior, count, released))
+    assert got == pytest.approx(float(exact_psi(prior, count, released)), rel=1e-14, abs=0)
+
+
+@pytest.mark.parametrize("prior", [1e-300, 1e-30, 1e-16, 1e16, 1e100, 1e200, 1e300])
+def test_one_step_keeps_its_digits_at_both_ends(prior):
+    got = float(one_step_affinity(prior))
+    assert got == pytest.approx(float(exact_psi(prior, 0, 1)), rel=1e-14, abs=0)
+
+
+@pytest.mark.parametrize("tiny", [1e-300, 1e-20, 1e-9])
+def test_log_affinity_keeps_a_tiny_parameter_beside_a_large_one(tiny):
+    a, b = [tiny, 997.0], [997.0, tiny]
+    got = float(log_affinity(a, b))
+    with mp.workdps(60):
+        t, m = mp.mpf(tiny), mp.mpf(997.0)
+        exact = 2 * (mp.loggamma((t + m) / 2) - (mp.loggamma(t) + mp.loggamma(m)) / 2)
+    assert got == pytest.approx(float(exact), rel=1e-14)

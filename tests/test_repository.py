@@ -24,9 +24,9 @@ PACKAGE = ROOT / "dpbayes"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Each may import what stands before it.
 ORDER = (
-    "_validate", "datasets", "posteriors", "divergences", "sensitivity", "laws", "samplers",
-    "mechanisms", "accuracy", "planning", "auditing", "releasing", "queries", "figures", "study",
-    "press", "cli", "commands", "__main__",
+    "_validate", "datasets", "posteriors", "log_gamma", "divergences", "sensitivity", "laws",
+    "samplers", "mechanisms", "accuracy", "planning", "auditing", "releasing", "queries", "figures",
+    "study", "press", "cli", "commands", "__main__",
 )  # fmt: skip
 PLOTTING = {"matplotlib", "seaborn", "mpl_toolkits"}
 RUN_TIME = {"numpy", "scipy", "matplotlib", "seaborn"}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -145,3 +146,34 @@ def test_witness_is_read_only():
 def test_bad_input_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def exact_local(counts, prior):
+    with mp.workdps(60):
+        a = [mp.mpf(float(p)) for p in prior]
+
+        def phi(alpha, count):
+            start = alpha + count
+            return mp.loggamma(start + 0.5) - (mp.loggamma(start) + mp.loggamma(start + 1)) / 2
+
+        moves = [
+            phi(a[i], counts[i] - 1) + phi(a[j], counts[j])
+            for i in range(len(a))
+            for j in range(len(a))
+            if i != j and counts[i]
+        ]
+        return mp.sqrt(-mp.expm1(min(moves)))
+
+
+@pytest.mark.parametrize("tiny", [1e-300, 1e-30, 1e-16, 1e-13, 1e-10, 1e-7])
+def test_tiny_priors_keep_thirteen_digits(tiny):
+    for counts, prior in (
+        ([1, 11], [tiny, 4.0]),
+        ([3, 0, 9], [1.0, tiny, tiny]),
+        ([1, 1, 0, 5], [tiny, 1e18, 30.0, tiny]),
+    ):
+        got = dp.local_sensitivity(counts, prior).value
+        assert got == pytest.approx(float(exact_local(counts, prior)), rel=1e-13, abs=0)
+        if len(counts) == 2:
+            there = profile(sum(counts), prior)[counts[0]]
+            assert there == pytest.approx(got, rel=1e-14, abs=0)

@@ -12,30 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-# (z + 1/2) log1p(1/z) - 1 is summed from z up to here, Stirling's series starts here.
-_SERIES_FROM = 16
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
+from dpbayes.log_gamma import stirling_remainder
+
 # Below this ratio d/m logarithms of m +- d would cancel; above it they keep all but two digits.
 _CLOSE = 0.25
-
-
-def stirling_remainder(z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return lnGamma(z) - (z - 1/2) ln z + z - ln(2 pi)/2 for z > 0.
-
-    Below 16 the recurrence s(z) = s(z + 1) + (z + 1/2) log1p(1/z) - 1 leads up to the series; every
-    term added is positive.
-    """
-    shift = np.where(z < _SERIES_FROM, np.ceil(_SERIES_FROM - z), 0.0)
-    inverse = 1.0 / (z + shift)
-    square = inverse * inverse
-    total = np.full_like(z, _STIRLING[-1])
-    for coefficient in _STIRLING[-2::-1]:
-        total = total * square + coefficient
-    total = total * inverse
-    for step in range(_SERIES_FROM):
-        low = z[shift > step] + step
-        total[shift > step] += (low + 0.5) * np.log1p(1.0 / low) - 1.0
-    return np.asarray(total)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import Metric, affinity_by_step, distance_from_log_affinity, hellinger
+from dpbayes.divergences import Metric, affinity_of_counts, distance_from_log_affinity, hellinger
 from dpbayes.laws.estimate import Estimate, drawn_mean, drawn_quantile
 
 _TAIL = 45.0  # noise beyond 45 scales has probability e^-45
@@ -90,14 +90,14 @@ class ContinuousLaw:
             axes = np.meshgrid(*[rule.points for rule in rules], indexing="ij")
             released = np.stack(axes, axis=-1) + self.prior
             return float((weights * metric(self.prior + self.counts, released)).sum())
-        start = self.prior + self.counts
         log_bc = np.zeros(())
-        excess = np.zeros(())
+        total = np.zeros(())
         for i, rule in enumerate(rules):
-            steps = rule.points - float(self.counts[i])
-            log_bc = log_bc[..., None] + affinity_by_step(float(start[i]), steps)
-            excess = excess[..., None] + steps
-        log_bc = np.minimum(log_bc - affinity_by_step(float(start.sum()), excess), 0.0)
+            one = affinity_of_counts(self.prior[i], self.counts[i], rule.points)
+            log_bc = log_bc[..., None] + one
+            total = total[..., None] + rule.points
+        log_bc = log_bc - affinity_of_counts(self.prior.sum(), self.n, total)
+        log_bc = np.minimum(log_bc, 0.0)
         return float((weights * distance_from_log_affinity(log_bc)).sum())
 
     def _rule(self, i: int, order: int) -> _Rule:

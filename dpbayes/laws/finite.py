@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from dpbayes import _validate
 from dpbayes.divergences import (
     Metric,
-    affinity_by_step,
+    affinity_of_counts,
     distance_from_log_affinity,
     hellinger,
 )
@@ -133,24 +133,24 @@ def log_affinity_of_outputs(
     Works from whole steps, so nothing is lost however large the counts are. Outputs whose total
     differs from that of the counts are compared with their own total.
     """
-    start = prior + counts
-    columns = (_by_value(float(start[i]), outputs[:, i] - counts[i]) for i in range(counts.size))
+    parts = zip(prior, counts, outputs.T, strict=True)
+    columns = (_by_value(float(alpha), int(count), released) for alpha, count, released in parts)
     result = np.zeros(len(outputs))
     for column in columns:
         result += column
-    excess = outputs.sum(axis=1) - counts.sum()
-    if np.any(excess):
-        result -= _by_value(float(start.sum()), excess)
+    n, totals = int(counts.sum()), outputs.sum(axis=1)
+    if np.any(totals != n):
+        result -= _by_value(float(prior.sum()), n, totals)
     return np.minimum(result, 0.0)
 
 
-def _by_value(start: float, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+def _by_value(prior: float, count: int, released: NDArray[np.int64]) -> NDArray[np.float64]:
     # Columns of an enumeration repeat few values: evaluate psi once for each.
-    low, high = int(steps.min()), int(steps.max())
-    if high - low < steps.size:
-        table = affinity_by_step(start, np.arange(low, high + 1))
-        return np.asarray(table[steps - low])
-    return affinity_by_step(start, steps)
+    low, high = int(released.min()), int(released.max())
+    if high - low < released.size:
+        table = affinity_of_counts(prior, count, np.arange(low, high + 1))
+        return np.asarray(table[released - low])
+    return affinity_of_counts(prior, count, released)
 
 
 def normalised(log_weights: NDArray[Any]) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from dpbayes.laws.gauss_sums import block_rule
+from dpbayes.log_gamma import stirling_series
 
 _SINGLE_TERMS = 32
 _NODES = 16
@@ -60,10 +61,5 @@ def _log_gamma_ratio(j: NDArray[np.float64], a: float, b: float) -> NDArray[np.f
     if j[0] < _SINGLE_TERMS - 1:
         return np.asarray(gammaln(j + a) - gammaln(j + b))
     bends = (j + a - 0.5) * np.log1p(a / j) - (j + b - 0.5) * np.log1p(b / j)
-    series = _stirling(j + a) - _stirling(j + b)
+    series = stirling_series(j + a) - stirling_series(j + b)
     return np.asarray((a - b) * (np.log(j) - 1.0) + bends + series)
-
-
-def _stirling(z: NDArray[np.float64]) -> NDArray[np.float64]:
-    square = 1.0 / (z * z)
-    return np.asarray((1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / z)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import affinity_by_step, distance_from_log_affinity
+from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity
 from dpbayes.laws.finite import FiniteLaw, normalised
 
 LARGEST_WINDOW = 300_000
@@ -29,10 +29,11 @@ def exponential_window(
     """
     lam = _validate.positive("rate", rate)
     n, first = int(counts.sum()), int(counts[0])
-    start = prior + counts
+    second = int(counts[1])
 
     def scores(steps: NDArray[np.float64]) -> NDArray[np.float64]:
-        log_bc = affinity_by_step(start[0], steps) + affinity_by_step(start[1], -steps)
+        log_bc = affinity_of_counts(prior[0], first, first + steps)
+        log_bc = log_bc + affinity_of_counts(prior[1], second, second - steps)
         return lam * distance_from_log_affinity(np.minimum(log_bc, 0.0), exponent)
 
     depth = _DEPTH + float(np.log1p(n))

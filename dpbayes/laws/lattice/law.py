@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.divergences import (
     Metric,
-    affinity_by_step,
     affinity_exponent,
+    affinity_of_counts,
     hellinger,
     hellinger_published,
 )
@@ -168,8 +168,8 @@ class LatticeLaw:
     def _affinities(self, i: int, steps: NDArray[np.int64]) -> NDArray[np.float64]:
         logs = np.full(steps.size, -np.inf)
         allowed = steps >= -self.counts[i]
-        start = float(self.prior[i] + self.counts[i])
-        logs[allowed] = affinity_by_step(start, steps[allowed])
+        count = int(self.counts[i])
+        logs[allowed] = affinity_of_counts(self.prior[i], count, count + steps[allowed])
         return logs
 
     def _means(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import Metric, affinity_by_step, hellinger
+from dpbayes.divergences import Metric, affinity_of_counts, hellinger
 from dpbayes.laws.estimate import CONFIDENCE, Estimate, drawn_distances
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.metrics import reported_exponent
@@ -97,7 +97,7 @@ class ProductLaw:
                 factors[key] = factors[key].again()
                 continue
             steps = np.arange(marginal.start, marginal.stop) - int(count)
-            log_affinity = affinity_by_step(float(alpha + count), steps)
+            log_affinity = affinity_of_counts(alpha, count, count + steps)
             factors[key] = Factor(int(steps[0]), marginal.probabilities, log_affinity)
         return list(factors.values())
 
@@ -110,7 +110,8 @@ class ProductLaw:
         # Steps of the sum that leave the total at n, and psi of the last category at each.
         down, up = self._reach
         steps = np.arange(-down, min(up, int(self.counts[-1])) + 1)
-        return steps, affinity_by_step(float(self.prior[-1] + self.counts[-1]), -steps)
+        last = int(self.counts[-1])
+        return steps, affinity_of_counts(self.prior[-1], last, last - steps)
 
     def affinity_moments(self, powers: ArrayLike) -> NDArray[np.float64]:
         """Return E[BC^j; sum at most n] for each power j >= 0, shape (m,)."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes.divergences import affinity_by_step
+from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.series.category_windows import Windows, build_windows
 
 _TAIL = 46.0
@@ -236,8 +236,7 @@ def nearest_gap(prior: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
 
     Such an r has a category with more records and one with fewer, and psi falls on either side.
     """
-    start = prior + counts
-    more = float(affinity_by_step(start, 1.0).max())
+    more = float(affinity_of_counts(prior, counts, counts + 1).max())
     held = counts > 0
-    fewer = float(affinity_by_step(start[held], -1.0).max())
+    fewer = float(affinity_of_counts(prior[held], counts[held], counts[held] - 1).max())
     return -(more + fewer)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import affinity_by_step
+from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.two_categories import last_below
 
 NEVER = -1e30
@@ -70,11 +70,12 @@ def build_windows(
     n = int(counts.sum())
     pairs = np.column_stack((prior, counts.astype(np.float64)))
     different, rows, copies = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
-    starts = different.sum(axis=1)
-    held = different[:, 1].astype(np.int64)
+    starts, held = different[:, 0], different[:, 1].astype(np.int64)
     limit = depth / exponent
-    lows = np.array([_reach(a, -1, int(x), limit) for a, x in zip(starts, held, strict=True)])
-    highs = np.array([_reach(a, 1, n - int(x), limit) for a, x in zip(starts, held, strict=True)])
+    lows = np.array([_reach(a, x, -1, int(x), limit) for a, x in zip(starts, held, strict=True)])
+    highs = np.array(
+        [_reach(a, x, 1, n - int(x), limit) for a, x in zip(starts, held, strict=True)]
+    )
     down, up = int(lows.max()), int(highs.max())
     if starts.size * (down + up + 1) > LARGEST_TABLE:
         raise ValueError(
@@ -85,13 +86,16 @@ def build_windows(
     for row in range(starts.size):
         steps = np.arange(-lows[row], highs[row] + 1)
         inside = slice(down - lows[row], down + highs[row] + 1)
-        table[row, inside] = affinity_by_step(float(starts[row]), steps)
+        table[row, inside] = affinity_of_counts(starts[row], held[row], held[row] + steps)
     frozen = _validate.frozen(table)
     cut_low, cut_high = lows < held, highs < n - held
     return Windows(frozen, down, up, copies, rows.ravel(), lows, highs, cut_low, cut_high)
 
 
-def _reach(start: float, sign: int, most: int, limit: float) -> int:
+def _reach(prior: float, count: int, sign: int, most: int, limit: float) -> int:
     # One step past the last with psi >= -limit, so that the end bounds all that is left out.
-    last = last_below(lambda d: -float(affinity_by_step(start, float(sign * d))), most, limit)
+    def depth(d: int) -> float:
+        return -float(affinity_of_counts(prior, count, count + sign * d))
+
+    last = last_below(depth, most, limit)
     return min(last + 1, most)

@@ -16,10 +16,10 @@ from numpy.polynomial import polynomial
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes.log_gamma import stirling_series
 
 _DEBYE_TERMS = 14
 _RECURRENCE_TO = 64
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
 
 
 def log_coefficients(
@@ -90,14 +90,6 @@ def _by_debye(
     logs = np.log(rate) - 1.5 * np.log(nu) - 0.5 * np.log(q) + np.log(sums) - np.log(2.0)
     logs += nu * (np.log1p(0.5 * q_less_one) - q_less_one) - 0.5 * np.log(np.pi)
     # Stirling's (j + 1/2) ln j - j + rest of ln j!, written around nu.
-    logs += 0.5 - (nu + 1.0) * np.log1p(0.5 / nu) - _stirling_rest(j)
+    logs += 0.5 - (nu + 1.0) * np.log1p(0.5 / nu) - stirling_series(j)
     slopes = nu * q_less_one + nu * q * (differences / sums) - 1.0
     return logs, slopes
-
-
-def _stirling_rest(z: NDArray[np.float64]) -> NDArray[np.float64]:
-    square = 1.0 / (z * z)
-    total = np.zeros_like(z)
-    for coefficient in _STIRLING[::-1]:
-        total = total * square + coefficient
-    return np.asarray(total / z)
