@@ -12,14 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import papermill
 from papermill.engines import NBClientEngine, papermill_engines
 from traitlets.config import Config
 
 from dpbayes.press.opening import ORDER
 from dpbayes.press.pages import notebook_bytes
+from dpbayes.press.record import described, json_bytes, write_atomically
+from dpbayes.press.traces import START
 
 EXECUTED = "notebook.ipynb"  # the executed notebook in its stage
+TRACES = "traces.json"  # what the run used, see `dpbayes.press.traces`
 RESULTS = "results"  # the folder in the stage where results.record() writes
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
@@ -58,11 +62,22 @@ class CountingEngine(NBClientEngine):
         start = manager.cell_start
 
         def cell_start(cell: Any, cell_index: int = 0, **rest: Any) -> None:
-            on_cell(cell_index, len(manager.nb.cells))
+            on_cell(cell_index, len(manager.nb.cells) - 1)
             start(cell, cell_index, **rest)
 
         manager.cell_start = cell_start
-        super().execute_managed_notebook(manager, kernel_name, **options)
+        manager.nb.cells.append(last_cell(options.pop("traces")))
+        try:
+            super().execute_managed_notebook(manager, kernel_name, **options)
+        finally:
+            manager.nb.cells.pop()
+
+
+def last_cell(traces: Path) -> Any:
+    """Return the cell that writes what the notebook has used; it is no part of the result."""
+    source = f"from dpbayes.press import traces as _traces\n_traces.write({str(traces)!r})"
+    cell: Any = nbformat.v4.new_code_cell  # it has no types
+    return cell(source, metadata={"papermill": {}, "tags": []})
 
 
 papermill_engines.register("counting", CountingEngine)
@@ -96,14 +111,16 @@ def execute(
                 engine_name="counting",
                 kernel_name=kernel,
                 on_cell=on_cell,
+                traces=job.stage / TRACES,
                 progress_bar=False,
                 config=LOCAL_SOCKETS,
-                extra_arguments=["--log-level=CRITICAL"],
+                extra_arguments=["--log-level=CRITICAL", f"--IPKernelApp.exec_lines={START}"],
                 cwd=str(job.stage),
             )
         except papermill.PapermillExecutionError as error:
             raise NotebookFailure(failure_report(job, error)) from error
     check_records(job)
+    complete_provenance(job)
     (job.stage / EXECUTED).write_bytes(notebook_bytes(tidy(executed)))
 
 
@@ -148,6 +165,15 @@ def check_records(job: Job) -> None:
             raise NotebookFailure(
                 f"{job.name}: results must be recorded under {job.name!r}, got {other!r}"
             )
+
+
+def complete_provenance(job: Job) -> None:
+    """Add to the provenance what the run imported and read, which is known at its end."""
+    path = job.stage / RESULTS / job.name / "provenance.json"
+    if path.is_file():
+        used = json.loads((job.stage / TRACES).read_text(encoding="utf-8"))
+        provenance = json.loads(path.read_text(encoding="utf-8"))
+        write_atomically(path, json_bytes(provenance | described(used)))
 
 
 def tidy(notebook: Any) -> Any:

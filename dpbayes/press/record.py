@@ -41,9 +41,9 @@ from typing import Any
 from dpbayes.press.findings import Finding, decided
 from dpbayes.press.places import results_folder
 from dpbayes.press.shown import ShownFigure, ShownFinding, ShownTable
+from dpbayes.press.traces import PACKAGE, used, versions
 
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-STACK = ("numpy", "scipy", "matplotlib", "seaborn")
 
 
 @dataclass
@@ -72,7 +72,7 @@ class Record:
             if not math.isfinite(value):
                 raise ValueError(f"value must be finite, got {value!r} for {name!r}")
             self.kept[name] = int(value) if isinstance(value, numbers.Integral) else float(value)
-        self._write("numbers.json", _json(self.kept))
+        self._write("numbers.json", json_bytes(self.kept))
 
     def finding(
         self,
@@ -109,7 +109,7 @@ class Record:
         found = decided(name, holds, true, false, undecided, by_theorem, values, known)
         self.findings[name] = found
         kept = {key: one.plain() for key, one in self.findings.items()}
-        self._write("findings.json", _json(kept))
+        self._write("findings.json", json_bytes(kept))
         ShownFinding(name, found.sentence).show()
 
     def table(self, name: str, columns: Mapping[str, Sequence[Any]]) -> ShownTable:
@@ -148,9 +148,9 @@ class Record:
         return ShownFigure(svg.decode(), " ".join(alt.split()), " ".join(caption.split()), label)
 
     def _write(self, file: str, content: bytes) -> None:
-        write_atomically(self.folder / file, content)
+        write_atomically(self.folder / file, content, durable=False)
         self.files[file] = hashlib.sha256(content).hexdigest()
-        write_atomically(self.folder / "provenance.json", _json(self._provenance()))
+        write_atomically(self.folder / "provenance.json", json_bytes(self._provenance()), False)
 
     def _provenance(self) -> dict[str, Any]:
         return {
@@ -158,11 +158,29 @@ class Record:
             "parameters": self.parameters,
             "seed": self.seed,
             "commit": commit(),
-            "python": platform.python_version(),
-            "versions": {name: importlib.metadata.version(name) for name in ("dpbayes", *STACK)},
+            **described(used()),
             "seconds": round(time.perf_counter() - self.started, 3),
             "sha256": self.files,
         }
+
+
+def described(used: Mapping[str, list[str]]) -> dict[str, Any]:
+    """Return what a run used as provenance lists it: Python, packages, modules, data files."""
+    own = [Path(file).name for file in used["read"] if not Path(file).is_relative_to(PACKAGE)]
+    data = [
+        Path(file).relative_to(PACKAGE).as_posix()
+        for file in used["read"]
+        if Path(file).is_relative_to(PACKAGE)
+    ]
+    return {
+        "python": platform.python_version(),
+        "versions": {
+            "dpbayes": importlib.metadata.version("dpbayes"),
+            **versions(used["packages"]),
+        },
+        "modules": used["modules"],
+        "data": sorted([*data, *own]),
+    }
 
 
 def record(name: str, parameters: Mapping[str, Any], seed: int | None = None) -> Record:
@@ -184,12 +202,26 @@ def record(name: str, parameters: Mapping[str, Any], seed: int | None = None) ->
     return Record(name, plain, None if seed is None else int(seed), root / name)
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees the old bytes or the new ones, nothing between."""
+def write_atomically(path: Path, content: bytes, durable: bool = True) -> None:
+    """Write a file so that a reader sees the old bytes or the new ones, nothing between.
+
+    ``durable`` waits until the bytes are on the disk, so that this holds after a power cut too.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     part.write_bytes(content)
+    if durable:
+        synced(part)
     part.replace(path)
+
+
+def synced(path: Path) -> None:
+    """Wait until a file, or what a folder lists, is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @functools.cache
@@ -226,5 +258,6 @@ def _cell(value: Any) -> str:
     return repr(plain) if isinstance(plain, float) else str(plain)
 
 
-def _json(value: Any) -> bytes:
+def json_bytes(value: Any) -> bytes:
+    """Return a value as the one JSON text it is written as."""
     return (json.dumps(value, indent=2, sort_keys=True) + "\n").encode()

@@ -9,7 +9,7 @@ from typing import IO
 
 import pytest
 
-from dpbook import build, crew
+from dpbayes.press import keys, workers
 from tests.tiny_notebooks import write_tiny
 
 QUICK_WORKER = Path(__file__).with_name("quick_worker.py")
@@ -54,13 +54,22 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def still_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take the package as unchanged while the test runs, whoever edits it meanwhile."""
-    monkeypatch.setattr(build, "package_files", lambda: {"posteriors.py": "a"})
+def hashes(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Return the hashes of files, which stay what they are whoever edits the package meanwhile."""
+    known: dict[str, str] = {}
+    look = keys.Surroundings.file
+
+    def file(self: keys.Surroundings, name: str) -> str:
+        return (
+            look(self, name) if name.startswith("/") else known.setdefault(name, look(self, name))
+        )
+
+    monkeypatch.setattr(keys.Surroundings, "file", file)
+    return known
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch, still_package: None) -> None:
+def quick(monkeypatch: pytest.MonkeyPatch, hashes: dict[str, str]) -> None:
     """Run the notebooks without kernels."""
 
     def start(complaints: IO[str]) -> subprocess.Popen[str]:
@@ -72,4 +81,4 @@ def quick(monkeypatch: pytest.MonkeyPatch, still_package: None) -> None:
             text=True,
         )
 
-    monkeypatch.setattr(crew, "start_worker", start)
+    monkeypatch.setattr(workers, "start_worker", start)

@@ -11,6 +11,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from dpbayes.press import traces
+
 
 def run(order: dict[str, object]) -> None:
     stage = Path(str(order["stage"]))
@@ -24,6 +26,7 @@ def run(order: dict[str, object]) -> None:
             exec(cell["source"], names)
             if "parameters" in cell["metadata"].get("tags", []):
                 names.update(order["values"])  # type: ignore[call-overload]
+    traces.write(str(stage / "traces.json"))
     (stage / "notebook.ipynb").write_text(json.dumps(made))
 
 

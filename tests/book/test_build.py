@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,8 @@ from typing import IO
 
 import pytest
 
-from dpbook import build, crew
+from dpbayes.press import keys, workers
+from dpbook import build
 from dpbook.build import NotebookError, build_results
 from tests.tiny_notebooks import write_tiny
 
@@ -33,7 +36,7 @@ def number(project: Path) -> int:
     return int(json.loads(path.read_text())["double"])
 
 
-@pytest.mark.usefixtures("still_package")
+@pytest.mark.usefixtures("hashes")
 def test_a_second_build_runs_nothing_and_writes_nothing(project: Path) -> None:
     assert run(project) == {"part/tiny": "it has not been run yet"}
     results = project / "book/results"
@@ -60,23 +63,79 @@ def test_a_changed_notebook_and_a_changed_version_are_named(
 ) -> None:
     run(project)
     write_tiny(project / "notebooks", "part/tiny", "1 + 1")
-    monkeypatch.setattr(build, "stack_versions", lambda: {"numpy": "0.1"})
+    monkeypatch.setattr(keys, "version_of", lambda name: "0.1")
     (why,) = run(project).values()
     assert why.startswith("the notebook changed; ")
     assert "version of python: " in why
-    assert "dpbayes changed" not in why
-    assert "-> none" in why
-    assert "version of numpy: " in why
+    assert "version of papermill: " in why
     assert "-> 0.1" in why
+    assert "dpbayes changed" not in why
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_change_of_the_package_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = {"posteriors.py": "a", "laws/finite.py": "b"}
-    monkeypatch.setattr(build, "package_files", lambda: files)
+def test_only_what_was_imported_counts(project: Path, hashes: dict[str, str]) -> None:
     run(project)
-    monkeypatch.setattr(build, "package_files", lambda: {**files, "laws/finite.py": "c"})
-    assert run(project) == {"part/tiny": "dpbayes changed (laws/finite.py)"}
+    hashes["laws/finite.py"] = "edited"
+    hashes["study/new.py"] = "added"
+    assert run(project) == {}
+    hashes["press/record.py"] = "edited"
+    assert run(project) == {"part/tiny": "dpbayes changed (press/record.py)"}
+
+
+READ = """
+from dpbayes import datasets
+counts = datasets.load(datasets.names()[0])
+text = open({path!r}).read()
+try:
+    import brand_new_package
+except ImportError:
+    pass
+"""
+
+
+@pytest.mark.usefixtures("hashes")
+def test_modules_packages_and_data_of_a_run_are_known(project: Path) -> None:
+    data = project / "data.txt"
+    data.write_text("abc")
+    os.utime(data, (1, 1))
+    write_tiny(project / "notebooks", "part/tiny", READ.format(path=str(data)))
+    run(project)
+    made_from = json.loads((entry(project) / "entry.json").read_text())["key"]
+    assert {"datasets.py", "data/counts.csv", "press/record.py"} <= made_from["files"].keys()
+    assert "auditing/exact.py" not in made_from["files"]
+    assert "brand_new_package" in made_from["absent"]
+    provenance = json.loads((project / "book/results/part/tiny/provenance.json").read_text())
+    assert "datasets.py" in provenance["modules"]
+    assert provenance["data"] == ["data.txt", "data/counts.csv"]
+    assert {"dpbayes", "ipykernel"} <= provenance["versions"].keys()
+    assert run(project) == {}
+    data.write_text("abcd")
+    assert run(project) == {"part/tiny": f"data changed ({data})"}
+
+
+def entry(project: Path) -> Path:
+    return project / "book/_build/.jupyter_cache/notebooks/part/tiny"
+
+
+DAMAGES = {
+    "results/part/tiny/numbers.json": lambda path: path.write_text('{"double": 7}'),
+    "results/part/tiny/squares.csv": lambda path: path.unlink(),
+    "notebook.ipynb": lambda path: path.write_text(path.read_text()[:50]),
+    "results/part/tiny/added.csv": lambda path: path.write_text("x\n1\n"),
+    "entry.json": lambda path: path.write_text("{"),
+}
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("file", DAMAGES)
+def test_a_damaged_entry_is_named_and_run_again(project: Path, file: str) -> None:
+    run(project)
+    before = files_of(project / "book/results")
+    DAMAGES[file](entry(project) / file)
+    assert run(project) == {"part/tiny": f"its kept result is damaged ({file})"}
+    assert files_of(project / "book/results").keys() == before.keys()
+    assert number(project) == 6
+    assert run(project) == {}
 
 
 @pytest.mark.usefixtures("quick")
@@ -88,7 +147,7 @@ def test_deleted_results_come_back_without_running(project: Path) -> None:
     assert files_of(project / "book/results") == before
 
 
-@pytest.mark.usefixtures("still_package")
+@pytest.mark.usefixtures("hashes")
 def test_same_inputs_same_bytes(project: Path) -> None:
     run(project)
     before = files_of(project / "book/results")
@@ -101,7 +160,7 @@ def test_same_inputs_same_bytes(project: Path) -> None:
     assert different <= {"part/tiny/provenance.json"}
 
 
-@pytest.mark.usefixtures("still_package")
+@pytest.mark.usefixtures("hashes")
 def test_a_failure_names_the_cell_and_leaves_the_result_whole(project: Path) -> None:
     run(project)
     before = files_of(project / "book/results")
@@ -148,14 +207,14 @@ def test_an_interrupted_build_keeps_what_was_finished(
     assert finished
 
 
-@pytest.mark.usefixtures("still_package")
+@pytest.mark.usefixtures("hashes")
 def test_a_process_that_dies_is_reported(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def start(complaints: IO[str]) -> subprocess.Popen[str]:
         script = "import sys; sys.stdin.readline(); sys.exit('out of memory')"
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": complaints}
         return subprocess.Popen([sys.executable, "-c", script], text=True, **pipes)
 
-    monkeypatch.setattr(crew, "start_worker", start)
+    monkeypatch.setattr(workers, "start_worker", start)
     with pytest.raises(NotebookError, match=r"(?s)part/tiny: the process died.*out of memory"):
         run(project)
 
@@ -176,11 +235,12 @@ def test_results_of_a_removed_notebook_go(project: Path) -> None:
 def test_stages_of_dead_builds_are_swept(project: Path) -> None:
     run(project)
     cache = project / "book/_build/.jupyter_cache/notebooks/part"
-    (cache / "tiny.999999999.part").mkdir()
-    (cache / "tiny.1.part").mkdir()
+    here = socket.gethostname()
+    stages = [cache / f"tiny.{end}.part" for end in (f"{here}.999999999", f"{here}.1", "there.9")]
+    for stage in stages:
+        stage.mkdir()
     run(project)
-    assert not (cache / "tiny.999999999.part").exists()
-    assert (cache / "tiny.1.part").exists()
+    assert [stage.exists() for stage in stages] == [False, True, True]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +260,7 @@ def test_bad_overrides_are_refused_before_anything_runs(
     project: Path, monkeypatch: pytest.MonkeyPatch, overrides: str, problem: str
 ) -> None:
     (project / "parameters.yml").write_text(overrides)
-    monkeypatch.setattr(crew, "start_worker", pytest.fail)
+    monkeypatch.setattr(workers, "start_worker", pytest.fail)
     with pytest.raises((ValueError, TypeError)) as refusal:
         run(project)
     assert problem in str(refusal.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import time
@@ -13,16 +14,10 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
+from dpbayes.press.cache import Cache
+from dpbayes.press.keys import Surroundings, key, reason, sha256, surroundings
 from dpbayes.press.pages import publish
-from dpbook.cache import Cache
-from dpbook.crew import run_all
-from dpbook.fingerprint import (
-    Fingerprint,
-    fingerprint,
-    package_files,
-    reason,
-    stack_versions,
-)
+from dpbayes.press.workers import Order, run_all
 from dpbook.plan import Planned, plan
 from dpbook.progress import Progress
 
@@ -37,23 +32,46 @@ class NotebookError(ExtensionError):
 
 @dataclass
 class Build:
-    """One build: what each notebook's result is made from, and where it goes."""
+    """One build: its notebooks and their hashes, the state of everything else, and where to go."""
 
     cache: Cache
     results: Path
     planned: dict[str, Planned]
-    made_from: dict[str, Fingerprint]
+    hashes: dict[str, str]
+    now: Surroundings
     progress: Progress
+    started: float
 
-    def cell(self, name: str, index: int, total: int) -> None:
+    def reason(self, name: str) -> str | None:
+        """Say why a notebook must be run; None when its kept run is whole and up to date."""
+        damaged = self.cache.damage(name)
+        if damaged:
+            return f"its kept result is damaged ({damaged})"
+        kept = self.cache.kept(name)
+        values = self.planned[name].values
+        return reason(kept.key if kept else None, self.hashes[name], values, self.now)
+
+    def order(self, name: str) -> Order:
+        """Return the order to run a notebook."""
+        notebook = self.planned[name]
+        return Order(name, name, notebook.path, notebook.values, self.cache.stage(name))
+
+    def cell(self, label: str, index: int, total: int) -> None:
         """Pass on that a cell starts."""
-        self.progress.cell(name, index, total)
+        self.progress.cell(label, index, total)
 
-    def done(self, name: str, seconds: float) -> None:
+    def done(self, label: str, seconds: float) -> None:
         """Keep and publish a finished notebook at once, so that an interrupted build keeps it."""
-        self.cache.keep(name, self.made_from[name], seconds)
-        self.publish(name)
-        self.progress.done(name, seconds)
+        used = json.loads((self.cache.stage(label) / "traces.json").read_text(encoding="utf-8"))
+        values = self.planned[label].values
+        made_from = key(self.hashes[label], values, used, self.now, self.started)
+        self.cache.keep(label, made_from, seconds)
+        self.publish(label)
+        self.progress.done(label, seconds)
+
+    def failed(self, label: str, problem: str) -> bool:
+        """Begin nothing new after a failure."""
+        return False
 
     def publish(self, name: str) -> None:
         """Bring a kept run to the folder where Sphinx reads it."""
@@ -72,15 +90,16 @@ def run_notebooks(app: Sphinx, config: Any) -> None:
 
 def build_results(root: Path, book: Path) -> dict[str, str]:
     """Bring ``book/results`` up to date, and return what was run with the reason why."""
-    started = time.perf_counter()
+    started, clock = time.perf_counter(), time.time()
     planned = {one.name: one for one in plan(root / "notebooks", root / "parameters.yml")}
-    package, stack = package_files(), stack_versions()
-    made_from = {name: fingerprint(one, package, stack) for name, one in planned.items()}
+    hashes = {name: sha256(one.path) for name, one in planned.items()}
     cache = Cache(book / "_build" / ".jupyter_cache" / "notebooks")
-    cache.sweep()
-    reasons = {name: reason(cache.known(name), new) for name, new in made_from.items()}
+    cache.clear()
+    progress = Progress(sys.stderr, 0)
+    build = Build(cache, book / "results", planned, hashes, surroundings(), progress, clock)
+    reasons = {name: build.reason(name) for name in planned}
     to_run = {name: why for name, why in reasons.items() if why}
-    build = Build(cache, book / "results", planned, made_from, Progress(sys.stderr, len(to_run)))
+    progress.total = len(to_run)
     forget_others(build.results, planned)
     for name in planned.keys() - to_run.keys():
         build.publish(name)
@@ -98,8 +117,10 @@ def run_stale(build: Build, to_run: dict[str, str]) -> None:
     """Run the notebooks whose results are missing or stale, the longest first."""
     for name, why in to_run.items():
         logger.info("run %s: %s", name, why)
-    order = sorted(to_run, key=lambda name: (-build.cache.seconds(name), name))
-    failures = run_all([build.planned[name] for name in order], build.cache.stage, build)
+    kept = {name: build.cache.kept(name) for name in to_run}
+    times = {name: one.seconds if one else float("inf") for name, one in kept.items()}
+    order = sorted(to_run, key=lambda name: (-times[name], name))
+    failures = run_all([build.order(name) for name in order], build)
     build.progress.end()
     if failures:
         raise NotebookError("\n\n".join(failures))

@@ -16,18 +16,13 @@ import socket
 import sys
 from typing import Any, NoReturn
 
+# Nothing of the mathematics of dpbayes: which of its modules a notebook imports is to be seen.
 HEAVY = (
-    "ipykernel.kernelapp",
-    "IPython.core.completer",
-    "numpy",
-    "scipy.special",
-    "matplotlib.backends.backend_agg",
-    "matplotlib.backends.backend_svg",
-    "dpbayes.accuracy",
-    "dpbayes.auditing",
-    "dpbayes.figures.lines",
-    "dpbayes.press.record",
-)
+    "ipykernel.kernelapp", "IPython.core.completer", "numpy", "scipy.special", "scipy.stats",
+    "scipy.optimize", "scipy.signal", "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg", "matplotlib.figure", "seaborn", "dpbayes.press.record",
+    "dpbayes.press.traces",
+)  # fmt: skip
 
 
 def main(address: str) -> None:
