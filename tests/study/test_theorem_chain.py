@@ -1,0 +1,184 @@
+"""The chain that breaks Theorem 4.1: 60 digits, every candidate listed, plain audits, and why."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import comb
+
+import mpmath
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.study.theorem_chain import (
+    Chain,
+    distance_table,
+    enumerated_pair,
+    kink,
+    linear_excess,
+    quick_distance_table,
+)
+
+# k, n, epsilon, delta, b, candidates in gamma, and delta(epsilon) as B grows, to its digits.
+LIMITS = [
+    (4, 178, "0.784", "1e-6", "0.02", "n+1", "1.21693813140291593e-4"),
+    (4, 110, "0.858", "1e-4", "0.05", "n+1", "2.17502670691386e-4"),
+    (4, 240, "0.7473", "1e-8", "0.03", "n+1", "4.76044954576823e-5"),
+    (5, 130, "1", "1e-6", "0.03", "n+1", "2.0817256357362115525895567e-4"),
+    (4, 400, "0.624", "1e-6", "1e-6", "all", "6.16246437568161e-5"),
+    (4, 300, "0.716", "1e-5", "0.001", "all", "5.34340192425553e-5"),
+    (5, 250, "0.981", "1e-6", "0.03", "all", "1.77308110081398e-4"),
+]
+
+
+def sixty_digits(k: int, n: int, epsilon: str, delta: str, b: str, candidates: str) -> mpmath.mpf:
+    """Return delta(epsilon) of x_1 = n against n - 1 as B grows, written as plainly as can be."""
+    with mpmath.workdps(60):
+        e, prior = mpmath.mpf(epsilon), mpmath.mpf(b)
+        number = n + 1 if candidates == "n+1" else mpmath.binomial(n + k - 1, k - 1)
+        gamma = mpmath.log(1 - e / (2 * mpmath.log(mpmath.mpf(delta) / (2 * number))))
+
+        def distance(x: int, y: int) -> mpmath.mpf:
+            ends = mpmath.loggamma(prior + x) + mpmath.loggamma(prior + y)
+            middle = mpmath.loggamma(prior + mpmath.mpf(x + y) / 2)
+            return mpmath.sqrt(-mpmath.expm1(middle - ends / 2))
+
+        local = [max(distance(x, y) for y in (x - 1, x + 1) if 0 <= y <= n) for x in range(n + 1)]
+
+        def law(x: int) -> list[mpmath.mpf]:
+            smooth = max(local[y] * mpmath.exp(-gamma * abs(x - y)) for y in range(n + 1))
+            weights = [
+                mpmath.binomial(n - r + k - 2, k - 2)
+                * mpmath.exp(-e * distance(x, r) / (2 * smooth))
+                for r in range(n + 1)
+            ]
+            return [weight / mpmath.fsum(weights) for weight in weights]
+
+        pairs = zip(law(n), law(n - 1), strict=True)
+        return mpmath.fsum(max(p - mpmath.exp(e) * q, mpmath.mpf(0)) for p, q in pairs)
+
+
+@pytest.mark.parametrize("case", LIMITS, ids=[f"k{c[0]}-n{c[1]}" for c in LIMITS])
+def test_the_limit_breaks_the_promise_to_all_digits(case: tuple[object, ...]) -> None:
+    k, n, epsilon, delta, b, candidates, digits = case
+    exact = sixty_digits(k, n, epsilon, delta, b, candidates)
+    assert mpmath.nstr(exact, 15) == mpmath.nstr(mpmath.mpf(digits), 15)
+    if len(digits) > 22:
+        assert abs(exact / mpmath.mpf(digits) - 1) < 1e-17
+    found = Chain(k, n, float(epsilon), float(delta), float(b), candidates).audit()
+    assert found.delta == pytest.approx(float(exact), rel=1e-9)
+    assert found.pair == (n, n - 1)
+    assert found.ratio > 2.0
+
+
+# k, n, epsilon, delta, b, B, candidates in gamma, delta(epsilon) over delta.
+FINITE = [
+    (4, 178, 0.784, 1e-6, 0.02, 1e8, "n+1", 120.66),
+    (4, 178, 0.784, 1e-6, 0.02, 1e6, "n+1", 109.27),
+    (4, 178, 0.784, 1e-6, 0.02, 1e5, "n+1", 24.37),
+    (4, 178, 0.784, 1e-6, 0.02, 1e4, "n+1", 0.0),
+    (4, 110, 0.858, 1e-4, 0.05, 1e8, "n+1", 2.1626),
+]
+
+
+def listed_ratio(case: tuple[object, ...]) -> float:
+    k, n, epsilon, delta, b, large, candidates, _ = case
+    # ln(2 |R| / delta) = ln(2 (n + 1) / delta') for delta' = delta (n + 1) / |R|.
+    share = 1.0 if candidates == "n+1" else (n + 1) / dp.number_of_candidates(n, k)
+    mechanism = dp.mechanism("expMech-delta", epsilon, delta=delta * share)
+    counts, neighbour = [n] + [0] * (k - 1), [n - 1, 1] + [0] * (k - 2)
+    pair = enumerated_pair(mechanism, counts, neighbour, [b] + [large] * (k - 1))
+    assert len(pair.outputs) == dp.number_of_candidates(n, k)
+    assert abs(np.exp(pair.log_p).sum() - 1.0) < 1e-9
+    return pair.delta(epsilon) / delta
+
+
+@pytest.mark.parametrize("case", FINITE, ids=[f"k{c[0]}-n{c[1]}-B{c[5]:g}" for c in FINITE])
+def test_every_candidate_listed_at_a_finite_prior(case: tuple[object, ...]) -> None:
+    assert listed_ratio(case) == pytest.approx(case[-1], rel=2e-4, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_the_true_number_of_candidates_does_not_repair_it() -> None:
+    case = (4, 300, 0.716, 1e-5, 0.001, 1e8, "all", 5.2595)
+    assert listed_ratio(case) == pytest.approx(case[-1], rel=2e-4)
+
+
+def test_the_violating_output_is_the_data_set_itself() -> None:
+    mechanism = dp.mechanism("expMech-delta", 0.784, delta=1e-6)
+    counts, neighbour = [178, 0, 0, 0], [177, 1, 0, 0]
+    pair = enumerated_pair(mechanism, counts, neighbour, [0.02, 1e8, 1e8, 1e8])
+    assert len(pair.outputs) == 971_970
+    assert pair.witness.output.tolist() == counts
+    assert pair.epsilon == pytest.approx(0.78768, abs=5e-6)
+
+
+def test_listed_pairs_are_those_of_the_package() -> None:
+    mechanism, prior = dp.mechanism("expMech-delta", 0.8), [0.5, 2.0, 3.0]
+    ours = enumerated_pair(mechanism, [3, 4, 5], [2, 5, 5], prior)
+    theirs = dp.audit_pair(mechanism, [3, 4, 5], [2, 5, 5], prior)
+    assert np.array_equal(ours.log_p, theirs.log_p)
+    assert np.array_equal(ours.log_q, theirs.log_q)
+
+
+@pytest.mark.parametrize("distance", ["hamming", "l1"])
+def test_two_categories_are_audited_as_by_the_package(distance: str) -> None:
+    for n, prior, epsilon in product((2, 3, 40), ((1e-6, 1e-6), (0.3, 50.0)), (0.7, 20.0)):
+        mechanism = dp.mechanism("expMech-delta", epsilon, delta=1e-8, distance=distance)
+        audit = dp.audit(mechanism, n, prior)
+        chain = Chain(2, n, epsilon, 1e-8, prior, distance=distance).audit()
+        assert chain.epsilon == pytest.approx(audit.epsilon, rel=1e-9)
+        assert chain.delta == pytest.approx(audit.delta(epsilon), rel=1e-7, abs=1e-18)
+
+
+def test_three_categories_tend_to_the_chain() -> None:
+    n, epsilon, prior = 12, 2.0, 0.01
+    audit = dp.audit(dp.mechanism("expMech-delta", epsilon, delta=0.3), n, [prior, 1e12, 1e12])
+    chain = Chain(3, n, epsilon, 0.3, prior).audit()
+    assert chain.epsilon == pytest.approx(audit.epsilon, rel=1e-5)
+
+
+@pytest.mark.parametrize("prior", [(1e-9,), (0.02,), (3.0, 0.1)])
+def test_quick_distances_keep_nine_digits(prior: tuple[float, ...]) -> None:
+    exact, quick = distance_table(150, prior), quick_distance_table(150, prior)
+    assert np.abs(quick - exact).max() < 1e-9
+    assert np.all(np.diag(quick) == 0.0)
+    chain = Chain(2, 150, 0.9, 1e-6, prior if len(prior) == 2 else prior[0])
+    assert chain.audit(quick=True).epsilon == pytest.approx(chain.audit().epsilon, rel=1e-6)
+
+
+def test_at_the_kink_both_ways_to_the_sensitivity_meet() -> None:
+    for distance in ("hamming", "l1"):
+        plan = Chain(4, 60, 1.0, 1e-6, 0.1, distance=distance)
+        chain = Chain(4, 60, kink(plan), 1e-6, 0.1, distance=distance)
+        smooth, local = chain.smooth(), chain.local()
+        assert smooth[-1] == pytest.approx(local[-1], rel=1e-12)
+        unit = 2.0 if distance == "l1" else 1.0
+        assert np.log(smooth[-2] / smooth[-1]) == pytest.approx(unit * chain.gamma, rel=1e-9)
+
+
+def test_linear_chain_says_when_the_loss_exceeds_epsilon() -> None:
+    # Enumerated on a long linear chain: H = j d at j records from the corner.
+    for k, epsilon, t in product((2, 3, 4, 5), (0.3, 1.0), (0.01, 0.05)):
+        h, j = 0.5 * epsilon, np.arange(4000)
+        ways = np.array([float(comb(i + k - 2, k - 2)) for i in j.tolist()])
+        here = ways * np.exp(-h * j)
+        there = ways * np.exp(-h * np.exp(-t) * np.abs(j - 1))
+        loss = np.log(here[0] / here.sum()) - np.log(there[0] / there.sum())
+        assert linear_excess(k, epsilon, t) == pytest.approx(loss - epsilon, abs=1e-9)
+    assert linear_excess(4, 0.784, 0.0167) > 0.0 > linear_excess(2, 0.784, 0.0167)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"k": 1}, "k must"), ({"n": 1}, "n must"), ({"epsilon": 0.0}, "epsilon must"),
+        ({"delta": 1.0}, "delta must"), ({"prior": 0.0}, "prior must"),
+        ({"prior": (1.0, 1.0)}, "prior must be one number for k = 4"),
+        ({"candidates": "R"}, "candidates must"), ({"distance": "far"}, "distance must"),
+    ],
+)  # fmt: skip
+def test_bad_input(change: dict[str, object], message: str) -> None:
+    plan = {"k": 4, "n": 10, "epsilon": 1.0, "delta": 1e-6, "prior": 0.1}
+    with pytest.raises(ValueError, match=message):
+        Chain(**(plan | change))
