@@ -12,7 +12,7 @@ data set of n records over k categories, so its audit costs (n + 1)^2 numbers, w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -116,7 +116,8 @@ class Chain:
         at = int(np.argmax(np.maximum(down, up)))
         pair = (at + 1, at) if down[at] >= up[at] else (at, at + 1)
         delta = float(max(down[at], up[at]))
-        return ChainAudit(float(np.abs(losses).max()), delta, pair, delta / self.delta)
+        epsilon = float(np.abs(losses).max())
+        return ChainAudit(epsilon, epsilon / self.epsilon, delta, delta / self.delta, pair)
 
 
 @lru_cache(maxsize=64)
@@ -134,14 +135,15 @@ def _local(n: int, prior: tuple[float, ...]) -> NDArray[np.float64]:
 class ChainAudit:
     """The privacy loss of a chain: `delta` at the nominal epsilon, attained at `pair` (x_1, x_1').
 
-    `epsilon` is the largest loss, `ratio` delta over the promised one: above 1 the promise is
-    broken.
+    `epsilon` is the largest loss, `epsilon_ratio` that over the nominal epsilon, `ratio` delta over
+    the promised one: above 1 the promise is broken.
     """
 
     epsilon: float
+    epsilon_ratio: float
     delta: float
-    pair: tuple[int, int]
     ratio: float
+    pair: tuple[int, int]
 
 
 def distance_table(n: int, prior: tuple[float, ...]) -> NDArray[np.float64]:
@@ -222,6 +224,17 @@ def linear_excess(k: int, epsilon: float, change: float) -> float:
     gap, lower_gap = -np.expm1(-h), -np.expm1(-lower)
     shift = np.log1p(np.expm1(-2.0 * lower) * lower_gap ** (k - 1))
     return float(2.0 * (lower - h) + (k - 1) * np.log(gap / lower_gap) + shift)
+
+
+def at_kink(k: int, n: int, delta: float, prior: float, factor: float = 1.0) -> Chain:
+    """Return the chain whose epsilon is `factor` times the one at its kink."""
+    plan = Chain(k, n, 1.0, delta, prior)
+    return replace(plan, epsilon=kink(plan) * _validate.positive("factor", factor))
+
+
+def corner_pair(n: int, k: int) -> tuple[list[int], list[int]]:
+    """Return the data sets (n, 0, ..., 0) and (n - 1, 1, 0, ..., 0) of k categories."""
+    return [n] + [0] * (k - 1), [n - 1, 1] + [0] * (k - 2)
 
 
 def enumerated_pair(

@@ -182,3 +182,71 @@ def test_bad_input(change: dict[str, object], message: str) -> None:
     plan = {"k": 4, "n": 10, "epsilon": 1.0, "delta": 1e-6, "prior": 0.1}
     with pytest.raises(ValueError, match=message):
         Chain(**(plan | change))
+
+
+# Chains of both kinds at two categories and in the limit at more, near the kink and away from it.
+SETTINGS = [
+    Chain(k, n, epsilon, delta, prior)
+    for k, prior in ((2, 0.02), (2, (0.5, 2.0)), (2, (1e-6, 1e-6)), (3, 0.1), (4, 0.02), (6, 1.0))
+    for n in (2, 9, 60)
+    for epsilon in (0.05, 0.784, 3.0, 12.0)
+    for delta in (1e-9, 1e-3, 0.3)
+]
+
+
+def losses_by_direction(chain: Chain) -> list[tuple[int, int, float, np.ndarray, np.ndarray]]:
+    """Return x, x', ln S(x') - ln S(x), the losses, and ln P at x, of all neighbours."""
+    log_p, smooth = chain.log_probabilities(), np.log(chain.smooth())
+    down = [(x + 1, x) for x in range(chain.n)]
+    return [
+        (x, y, smooth[y] - smooth[x], log_p[x] - log_p[y], log_p[x])
+        for x, y in down + [(y, x) for x, y in down]
+    ]
+
+
+def test_what_a_changing_sensitivity_costs() -> None:
+    for chain in SETTINGS:
+        candidates = dp.number_of_candidates(chain.n, chain.k)
+        table = distance_table(chain.n, chain._parameters)
+        for x, _, t, losses, log_p in losses_by_direction(chain):
+            if t >= 0.0:
+                assert losses.max() <= chain.epsilon + t * np.log(candidates) + 1e-9
+                continue
+            scores = chain.epsilon / (2.0 * chain.smooth()[x]) * table[x]
+            assert np.all(losses <= chain.epsilon + np.expm1(-t) * scores + 1e-9)
+            for tau in (1.0, 5.0, 20.0):
+                assert np.exp(log_p[scores > tau]).sum() <= candidates * np.exp(-tau)
+
+
+def test_larger_sensitivity_at_the_neighbour_costs_nothing_where_the_theorem_says_so() -> None:
+    covered = 0
+    for chain in SETTINGS:
+        ell, others = chain.logarithm, dp.number_of_candidates(chain.n, chain.k) - 1
+        left = chain.epsilon * others / (2.0 * np.e * ell)
+        if left * np.exp(-chain.epsilon * np.exp(-chain.gamma)) > -np.expm1(-chain.epsilon):
+            assert not (chain.k == 2 and chain.n <= 2 * np.e * ell and chain.epsilon <= 2 * ell)
+            continue
+        covered += 1
+        for _, _, t, losses, _ in losses_by_direction(chain):
+            assert t < 0.0 or losses.max() <= chain.epsilon * (1.0 + 1e-12)
+    assert covered >= 60
+
+
+def test_two_categories_with_one_large_prior_parameter() -> None:
+    for n, b, epsilon, delta in product(
+        (2, 20, 150), (1e-9, 0.02, 3.0), (1.0, 1.5, 6.0), (1e-9, 0.05)
+    ):
+        assert 2.0 * np.sinh(0.5 * epsilon) >= 1.0 + 0.5 * delta
+        chain = Chain(2, n, epsilon, delta, b)
+        for _, _, t, losses, _ in losses_by_direction(chain):
+            assert t < 0.0 or losses.max() <= epsilon * (1.0 + 1e-12)
+
+
+def test_outputs_on_the_neighbours_side_are_paid_by_half_of_delta() -> None:
+    for chain in SETTINGS:
+        if chain.k != 2:
+            continue
+        table = distance_table(chain.n, chain._parameters)
+        for x, y, t, losses, log_p in losses_by_direction(chain):
+            over = (losses > chain.epsilon * (1 + 1e-12)) & (table[y] <= table[x])
+            assert t > 0.0 or np.exp(log_p[over]).sum() <= 0.5 * chain.delta

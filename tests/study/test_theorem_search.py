@@ -39,7 +39,7 @@ def test_negative_control_with_l1_the_search_finds_what_is_false() -> None:
 
 
 def test_positive_control_at_four_categories_the_search_finds_what_is_false() -> None:
-    trials = search(np.random.default_rng(1), starts=16, steps=120, most=150, k=4)
+    trials = search(np.random.default_rng(1), starts=10, steps=100, most=150, k=4)
     assert violations(trials) > 0
     assert worst(trials).chain.audit().ratio > 1.0
 
