@@ -20,6 +20,7 @@ COMMANDS = {
     "account": ("dpbayes.commands.account", "make, show or check the account of a data set"),
     "release": ("dpbayes.commands.release", "release a private posterior of real counts"),
     "cite": ("dpbayes.commands.cite", "print BibTeX for the methods used"),
+    "serve": ("dpbayes.commands.serve", "answer analysts' questions about a private table"),
     "ask": ("dpbayes.commands.ask", "ask a private table questions, within a bound"),
 }
 

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 import sys
 import tomllib
@@ -40,19 +41,21 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpbayes.releasing.account import open_account
+from dpbayes.releasing.account import Account, open_account
 
 if TYPE_CHECKING:
     from dpbayes.queries import Answer, Cube, QueryServer
 
+TOKEN = "DPBAYES_TOKEN"
 _KEYS = {"source", "bound", "neighbours", "outside", "count", "attribute"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.add_argument("question", nargs="?", help='such as "income >= 10 and age < 35"')
-    parser.add_argument("--cube", required=True, help="cube file (TOML), or rand-hie")
+    parser.add_argument("--cube", help="cube file (TOML), or rand-hie; not with --server")
     paid = parser.add_mutually_exclusive_group(required=True)
+    paid.add_argument("--server", metavar="ADDRESS", help="ask a curator: http://127.0.0.1:PORT")
     paid.add_argument("--account", help="account of the data set, from which answers are paid")
     paid.add_argument("--ledger", help="SQLite file with a budget of its own")
     parser.add_argument("--create-ledger", action="store_true", help="make the ledger if need be")
@@ -66,6 +69,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Answer one question, or one a line of standard input; 0 unless every one was refused."""
+    if arguments.server is not None:
+        return _over_the_wire(arguments)
+    if arguments.cube is None:
+        raise ValueError("--cube must be given with --account and with --ledger")
     server = _server(arguments)
     try:
         if arguments.question is not None:
@@ -85,6 +92,32 @@ def _one(server: QueryServer, question: str, arguments: argparse.Namespace) -> i
     questions = by_value(server.cube, question, arguments.by)
     outcomes = [_single(server, text, arguments) for text in questions]
     return 1 if "rejected" in outcomes else 0
+
+
+def _over_the_wire(arguments: argparse.Namespace) -> int:
+    """Send one question to a curator's service; the token comes from the environment."""
+    from dpbayes.queries.client import request
+
+    token = os.environ.get(TOKEN, "")
+    if not token or arguments.question is None or arguments.length is None or arguments.by:
+        raise ValueError(
+            f"--server takes one question, --length, and a token in the variable {TOKEN}"
+        )
+    path = "/price" if arguments.price else "/ask"
+    fields = {"question": arguments.question, "length": arguments.length}
+    reply = request(arguments.server, token, path, {**fields, "confidence": arguments.confidence})
+    print(json.dumps(reply) if arguments.json else _wired(reply))
+    return 1 if reply["outcome"] == "rejected" else 0
+
+
+def _wired(reply: dict[str, Any]) -> str:
+    lines = [f"{reply['question']}", f"  {reply['outcome']}, cost {reply['cost']:.6g}"]
+    if reply["interval"] is not None:
+        low, high = reply["interval"]
+        lines.append(f"  estimate {reply['estimate']:.2f}, interval {low:.2f} to {high:.2f}")
+    if reply["affordable_length"] is not None:
+        lines.append(f"  the shortest interval you can afford is {reply['affordable_length']:.6g}")
+    return "\n".join([*lines, f"  left {reply['left']}"])
 
 
 def by_value(cube: Cube, question: str, attribute: str | None) -> list[str]:
@@ -112,6 +145,8 @@ def _single(server: QueryServer, question: str, arguments: argparse.Namespace) -
     ask = server.price if arguments.price else server.ask
     answer = ask(question, arguments.length, 1.0 - arguments.confidence)
     if arguments.json:
+        from dpbayes.queries.service import as_fields
+
         print(json.dumps(as_fields(answer, arguments.confidence)))
     else:
         print(_priced(answer) if arguments.price else _described(answer, arguments.confidence))
@@ -119,22 +154,6 @@ def _single(server: QueryServer, question: str, arguments: argparse.Namespace) -
             print(_explained(answer))
     sys.stdout.flush()
     return answer.outcome
-
-
-def as_fields(answer: Answer, confidence: float) -> dict[str, Any]:
-    """Return an answer as plain fields, for JSON."""
-    interval = answer.interval
-    return {
-        "question": answer.label,
-        "outcome": answer.outcome,
-        "estimate": answer.estimate,
-        "interval": None if interval is None else [interval.low, interval.high],
-        "confidence": confidence,
-        "cost": answer.cost,
-        "spent": answer.spent,
-        "left": answer.remaining,
-        "affordable_length": answer.affordable,
-    }
 
 
 def _priced(answer: Answer) -> str:
@@ -202,31 +221,44 @@ def _explained(answer: Answer) -> str:
 
 
 def _server(arguments: argparse.Namespace) -> QueryServer:
-    from dpbayes.queries import QueryServer, rand_hie_cube
-    from dpbayes.queries.rand_hie import rand_hie_cells
+    from dpbayes.queries import QueryServer
 
-    source = Path(arguments.cube)
-    settings: dict[str, Any]
-    if arguments.cube == "rand-hie":
-        cube, settings, table = rand_hie_cube(), {"bound": 1.0}, Path(rand_hie_cells())
-    else:
-        cube, settings, table = _declared(source)
-    neighbours = settings.get("neighbours", "add-remove")
     if arguments.account is not None:
-        account = open_account(arguments.account)
-        account.check_table(table)
-        folder = account.path.with_name(f"{account.path.name}.answers")
-        folder.mkdir(mode=0o700, exist_ok=True)
-        ledger = folder / f"{account.mark(cube.content())}.sqlite"
-        return QueryServer(
-            cube, settings["bound"], ledger=ledger, account=account, neighbours=neighbours
-        )
+        return paid_server(arguments.cube, open_account(arguments.account))
     if not Path(arguments.ledger).exists() and not arguments.create_ledger:
         raise ValueError(
             f"--ledger must be a ledger that exists, got {str(Path(arguments.ledger).absolute())!r}"
             "; --create-ledger makes a new one, with a full budget"
         )
+    cube, settings, _ = _cube(arguments.cube)
+    neighbours = settings.get("neighbours", "add-remove")
     return QueryServer(cube, settings["bound"], ledger=arguments.ledger, neighbours=neighbours)
+
+
+def paid_server(cube_name: str, account: Account) -> QueryServer:
+    """Return the server of a cube whose answers are paid from an account.
+
+    Its history lies beside the account, under a keyed mark of the cube.
+    """
+    from dpbayes.queries import QueryServer
+
+    cube, settings, table = _cube(cube_name)
+    account.check_table(table)
+    folder = account.path.with_name(f"{account.path.name}.answers")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    ledger = folder / f"{account.mark(cube.content())}.sqlite"
+    neighbours = settings.get("neighbours", "add-remove")
+    bound = settings["bound"]
+    return QueryServer(cube, bound, ledger=ledger, account=account, neighbours=neighbours)
+
+
+def _cube(name: str) -> tuple[Cube, dict[str, Any], Path]:
+    from dpbayes.queries import rand_hie_cube
+    from dpbayes.queries.rand_hie import rand_hie_cells
+
+    if name == "rand-hie":
+        return rand_hie_cube(), {"bound": 1.0}, Path(rand_hie_cells())
+    return _declared(Path(name))
 
 
 def _declared(path: Path) -> tuple[Cube, dict[str, Any], Path]:

@@ -157,62 +157,84 @@ class QueryServer:
             self._catch_up()
             return tuple(self._entries)
 
-    def ask(self, q: str | ArrayLike, L: float, delta: float) -> Answer:
+    def ask(
+        self,
+        q: str | ArrayLike,
+        L: float,
+        delta: float,
+        *,
+        most: Fraction | None = None,
+        payer: str = "",
+    ) -> Answer:
         """Return an answer whose credible interval at confidence 1 - delta is at most L long.
 
         `q` is a coefficient vector (cells,) or a predicate over the cube's attributes such as
         "income >= 10 and age < 35". Nothing is spent and nothing changes when it is rejected or
-        when an argument is refused.
+        when an argument is refused. `most` caps what the answer may cost in the unit of the account
+        (of the bound, where there is none); `payer` is noted in the account beside the spend.
         """
+        query, length, share = self._checked(q, L, delta)
         label = q if isinstance(q, str) else "coefficients"
-        coefficients = self.cube.query(q) if isinstance(q, str) else q
-        query = on_grid(coefficients, self.cube.counts.size)
-        length, share = positive("L", L), open_unit("delta", delta)
         with self._lock:
             self._catch_up()
-            decision = decide(self._state, query, length, share, self._limit(), self.policy)
+            decision = self._decided(query, length, share, most)
             if decision.outcome == "fresh":
                 with self._ledger.writing():
                     # Another process may have answered since: decide again under the write lock.
                     if self._catch_up():
-                        limit = self._limit()
-                        decision = decide(self._state, query, length, share, limit, self.policy)
-                    entry = self._draw(decision, label, query)
+                        decision = self._decided(query, length, share, most)
+                    entry = self._draw(decision, label, query, payer)
                 return self._answer(decision, label, share, entry)
             answer = self._answer(decision, label, share, None)
-            if answer.outcome != "rejected":
-                return answer
-            limit = self._limit()
-            shortest = shortest_affordable(self._state, query, length, share, limit, self.policy)
-            return replace(answer, affordable=shortest)
+            if answer.outcome == "rejected":
+                return replace(answer, affordable=self._affordable(query, length, share, most))
+            return answer
 
-    def price(self, q: str | ArrayLike, L: float, delta: float) -> Answer:
+    def price(
+        self, q: str | ArrayLike, L: float, delta: float, *, most: Fraction | None = None
+    ) -> Answer:
         """Return what `ask` would do and cost, without an answer and without spending anything."""
+        query, length, share = self._checked(q, L, delta)
         label = q if isinstance(q, str) else "coefficients"
-        query = on_grid(self.cube.query(q) if isinstance(q, str) else q, self.cube.counts.size)
-        length, share = positive("L", L), open_unit("delta", delta)
         with self._lock:
             self._catch_up()
-            state, limit = self._state, self._limit()
-            decision = decide(state, query, length, share, limit, self.policy)
-            spent, shortest = state.spent(self.policy.accounting), None
-            if decision.outcome == "rejected":
-                shortest = shortest_affordable(state, query, length, share, limit, self.policy)
+            decision = self._decided(query, length, share, most)
+            rejected = decision.outcome == "rejected"
+            shortest = self._affordable(query, length, share, most) if rejected else None
+            spent = self._state.spent(self.policy.accounting)
             left = self.bound - spent
-            cost = decision.cost
-            return Answer(
-                decision.outcome, label, None, None, cost, spent, left, (), None, shortest
-            )
+            cost, outcome = decision.cost, decision.outcome
+            return Answer(outcome, label, None, None, cost, spent, left, (), None, shortest)
 
-    def _limit(self) -> float:
-        """The overall cost this cube may come to: its bound, and what its account still holds."""
-        if self._account is None:
+    def _checked(
+        self, q: str | ArrayLike, L: float, delta: float
+    ) -> tuple[NDArray[np.float64], float, float]:
+        coefficients = self.cube.query(q) if isinstance(q, str) else q
+        query = on_grid(coefficients, self.cube.counts.size)
+        return query, positive("L", L), open_unit("delta", delta)
+
+    def _decided(
+        self, query: NDArray[np.float64], L: float, delta: float, most: Fraction | None
+    ) -> Decision:
+        return decide(self._state, query, L, delta, self._limit(most), self.policy)
+
+    def _affordable(
+        self, query: NDArray[np.float64], L: float, delta: float, most: Fraction | None
+    ) -> float | None:
+        limit = self._limit(most)
+        return shortest_affordable(self._state, query, L, delta, limit, self.policy)
+
+    def _limit(self, most: Fraction | None) -> float:
+        """The overall cost this cube may come to: its bound, and what payer and account hold."""
+        left = [] if most is None else [most]
+        if self._account is not None:
+            left.append(self._account.balance)
+        if not left:
             return self.bound
-        left = float_below(self._account.balance / self._price)
-        total = self._state.spent(self.policy.accounting) + left
+        total = self._state.spent(self.policy.accounting) + float_below(min(left) / self._price)
         return min(self.bound, math.nextafter(total, 0.0))
 
-    def _pay(self, decision: Decision, label: str, query: NDArray[np.float64]) -> None:
+    def _pay(self, decision: Decision, label: str, query: NDArray[np.float64], payer: str) -> None:
         """Take the rise of the overall cost from the account, durably, before anything is drawn."""
         if self._account is None:
             return
@@ -221,17 +243,19 @@ class QueryServer:
         after = spent_after(self._state, query, scale, S, self.policy)
         rise = Fraction(after) - Fraction(self._state.spent(self.policy.accounting))
         if rise > 0:
-            request = f"answer-{secrets.token_hex(8)}"
+            request = f"answer-{payer}-{secrets.token_hex(8)}"
             self._account.spend(request, rise * self._price, label)
 
     def close(self) -> None:
         """Close the ledger."""
         self._ledger.close()
 
-    def _draw(self, decision: Decision, label: str, query: NDArray[np.float64]) -> Entry | None:
+    def _draw(
+        self, decision: Decision, label: str, query: NDArray[np.float64], payer: str
+    ) -> Entry | None:
         if decision.outcome != "fresh":
             return None
-        self._pay(decision, label, query)
+        self._pay(decision, label, query, payer)
         noisy = true_answer(query, self.cube.counts) + self._noise(decision.scale_units)
         return self._ledger.append(label, query, decision.scale_units, noisy)
 

@@ -1,0 +1,258 @@
+"""One curator process holds table and account; analysts ask it over a socket, with a token each.
+
+Plain HTTP and JSON on the loopback interface or a Unix socket, by the standard library. Each
+analyst has a token, of which only the digest is stored, and a budget, which is counted from the
+account's own entries, so that a restart forgets nothing. Answers leave at fixed ticks, so that the
+time of an answer does not follow the noise in it.
+
+    POST /ask    {"question": "income >= 10", "length": 40, "confidence": 0.95}
+    POST /price  the same; nothing is drawn or spent
+    GET /balance
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import math
+import os
+import secrets
+import socket
+import socketserver
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, cast
+
+from dpbayes.queries.server import Answer, QueryServer
+from dpbayes.releasing.account import Account
+from dpbayes.releasing.decimals import decimal_text
+
+TICK = 0.1
+LARGEST_BODY = 1 << 16
+PATIENCE = 30.0
+
+
+class Refusal(Exception):
+    """A request that is not answered: an HTTP status and a sentence."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Analyst:
+    """Somebody who may ask: `token` is the SHA-256 of the token, `budget` what they may spend."""
+
+    name: str
+    token: str
+    budget: Fraction
+
+
+@dataclass(frozen=True)
+class Service:
+    """What the curator serves: a query server paid from an account, to these analysts."""
+
+    server: QueryServer
+    account: Account
+    analysts: tuple[Analyst, ...]
+    tick: float = TICK
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        names = [analyst.name for analyst in self.analysts]
+        if not names or len(set(names)) != len(names) or any("-" in name for name in names):
+            raise ValueError(f"analysts must be at least 1, with different names, got {names}")
+
+    def known(self, header: str | None) -> Analyst:
+        """Return the analyst whose token is in an Authorization header, or refuse."""
+        given = token_digest((header or "").removeprefix("Bearer ").strip())
+        found = [a for a in self.analysts if hmac.compare_digest(a.token, given)]
+        if not found:
+            raise Refusal(401, "token must be that of an analyst, got another or none")
+        return found[0]
+
+    def left(self, analyst: Analyst) -> Fraction:
+        """Return what an analyst may still spend: budget less entries, at most the balance."""
+        mine = f"answer-{analyst.name}-"
+        entries = self.account.entries
+        spent = sum((e.epsilon for e in entries if e.request.startswith(mine)), Fraction(0))
+        return max(min(analyst.budget - spent, self.account.balance), Fraction(0))
+
+    def reply(self, method: str, path: str, header: str | None, body: bytes) -> dict[str, Any]:
+        """Return the answer to a request, or raise Refusal."""
+        analyst = self.known(header)
+        if (method, path) == ("GET", "/balance"):
+            return {"analyst": analyst.name, "left": decimal_text(self.left(analyst), "down", 12)}
+        if method != "POST" or path not in ("/ask", "/price"):
+            raise Refusal(404, f"path must be POST /ask, POST /price or GET /balance, got {path!r}")
+        question, length, confidence = asked(body)
+        try:
+            # One at a time: two questions of one analyst must not both see the same budget.
+            with self._lock:
+                return self._answered(path, analyst, question, length, confidence)
+        except (ValueError, TypeError) as error:
+            raise Refusal(400, str(error)) from error
+
+    def _answered(
+        self, path: str, analyst: Analyst, question: str, length: float, confidence: float
+    ) -> dict[str, Any]:
+        most, delta = self.left(analyst), 1.0 - confidence
+        if path == "/price":
+            answer = self.server.price(question, length, delta, most=most)
+        else:
+            answer = self.server.ask(question, length, delta, most=most, payer=analyst.name)
+        return {
+            **as_fields(answer, confidence),
+            "left": decimal_text(self.left(analyst), "down", 12),
+        }
+
+
+def as_fields(answer: Answer, confidence: float) -> dict[str, Any]:
+    """Return an answer as plain fields, for JSON."""
+    interval = answer.interval
+    return {
+        "question": answer.label,
+        "outcome": answer.outcome,
+        "estimate": answer.estimate,
+        "interval": None if interval is None else [interval.low, interval.high],
+        "confidence": confidence,
+        "cost": answer.cost,
+        "spent": answer.spent,
+        "left": answer.remaining,
+        "affordable_length": answer.affordable,
+    }
+
+
+def asked(body: bytes) -> tuple[str, float, float]:
+    """Return question, length and confidence of a request's body, or refuse."""
+    try:
+        fields = json.loads(body)
+    except ValueError:
+        raise Refusal(400, "body must be JSON") from None
+    wanted = {"question", "length", "confidence"}
+    if not isinstance(fields, dict) or not {"question", "length"} <= fields.keys() <= wanted:
+        raise Refusal(
+            400, "body must be an object with question, length and, if wanted, confidence"
+        )
+    question, confidence = fields["question"], fields.get("confidence", 0.95)
+    if not isinstance(question, str):
+        raise Refusal(400, f"question must be text, got {question!r}")
+    for name, value in (("length", fields["length"]), ("confidence", confidence)):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise Refusal(400, f"{name} must be a number, got {value!r}")
+    if not 0.0 < confidence < 1.0:
+        raise Refusal(400, f"confidence must lie strictly between 0 and 1, got {confidence!r}")
+    return question, float(fields["length"]), float(confidence)
+
+
+def new_token() -> str:
+    """Return a token for an analyst; give it to them, and store its digest."""
+    return secrets.token_urlsafe(24)
+
+
+def token_digest(token: str) -> str:
+    """Return what is stored of a token."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def at_tick(
+    work: Callable[[], Any],
+    tick: float,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Any:
+    """Return the result of `work` a whole number of ticks after it was begun, also if it fails."""
+    begun = clock()
+    try:
+        return work()
+    finally:
+        used = clock() - begun
+        sleep(math.ceil(max(used, 1e-9) / tick) * tick - used)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    timeout = PATIENCE
+    server_version = "dpbayes"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        self._handle(b"")
+
+    def do_POST(self) -> None:
+        length = self.headers.get("Content-Length", "")
+        if not length.isdigit() or int(length) > LARGEST_BODY:
+            self._send(
+                413, {"error": f"body must be at most {LARGEST_BODY} bytes, with its length"}
+            )
+            return
+        self._handle(self.rfile.read(int(length)))
+
+    def _handle(self, body: bytes) -> None:
+        service = cast(_Listening, self.server).service
+        header = self.headers.get("Authorization")
+
+        def work() -> tuple[int, dict[str, Any]]:
+            try:
+                return 200, service.reply(self.command, self.path, header, body)
+            except Refusal as refusal:
+                return refusal.status, {"error": str(refusal)}
+
+        self._send(*at_tick(work, service.tick))
+
+    def _send(self, status: int, fields: dict[str, Any]) -> None:
+        content = (json.dumps(fields) + "\n").encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: a log of questions beside their times is one more thing to protect."""
+
+    def address_string(self) -> str:
+        return "client"
+
+
+class _Listening(ThreadingHTTPServer):
+    service: Service
+    daemon_threads = True
+
+
+class _OnUnixSocket(_Listening):
+    address_family = socket.AF_UNIX
+
+    def server_bind(self) -> None:
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = "localhost", 0
+        os.chmod(str(self.server_address), 0o600)
+
+
+def listening(service: Service, port: int = 0, unix_socket: str | Path | None = None) -> _Listening:
+    """Return a server bound to 127.0.0.1, or to a Unix socket; call its `serve_forever`.
+
+    Nothing listens on any other interface. `port` 0 takes a free one, see `server_port`.
+    """
+    if unix_socket is not None:
+        path = Path(unix_socket)
+        if path.exists():
+            raise ValueError(f"unix_socket must be a path that does not exist, got {str(path)!r}")
+        bound: _Listening = _OnUnixSocket(cast(Any, str(path)), _Handler)
+    else:
+        bound = _Listening(("127.0.0.1", port), _Handler)
+    bound.service = service
+    return bound
+
+
+def in_background(bound: _Listening) -> threading.Thread:
+    """Serve in a thread of its own; end with `bound.shutdown()`."""
+    thread = threading.Thread(target=bound.serve_forever, daemon=True)
+    thread.start()
+    return thread
