@@ -8,6 +8,7 @@ from typing import Any
 
 from dpbayes import _validate
 from dpbayes.laws.law import Law
+from dpbayes.mechanisms.discrete_gaussian import DiscreteGaussian
 from dpbayes.mechanisms.exponential import (
     exp_mech,
     exp_mech_delta,
@@ -30,6 +31,7 @@ REGISTRY: Mapping[str, Callable[..., Mechanism]] = {
     "parameter-laplace": ParameterLaplace,
     "geometric": TruncatedGeometric,
     "lattice": SumZeroLattice,
+    "discrete-gaussian": DiscreteGaussian,
     "expMech": exp_mech,
     "expMech-local": exp_mech_local,
     "expMech-smooth": exp_mech_smooth,

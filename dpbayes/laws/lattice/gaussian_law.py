@@ -1,0 +1,218 @@
+"""Laws of projected discrete Gaussian noise: every output listed, or the mean by a series."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from dpbayes import _validate
+from dpbayes.divergences import Metric, affinity_by_step, hellinger
+from dpbayes.laws.estimate import Estimate, drawn_mean, drawn_quantile
+from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.lattice import gaussian
+from dpbayes.laws.lattice.projection import project
+from dpbayes.laws.law import Unlisted
+from dpbayes.laws.square_root import square_root_series
+from dpbayes.posteriors import compositions, number_of_candidates
+
+LARGEST_LIST = 8_000_000
+"""Most numbers (noise vectors times categories) that are listed."""
+
+_DEPTH = 40.0
+
+
+def listed_law(
+    prior: NDArray[np.float64], counts: NDArray[np.int64], variance: float, projection: str
+) -> FiniteLaw | None:
+    """Return the law of the projected noisy counts output by output, or None if it is too long.
+
+    Every histogram of n records is listed, the far ones to relative accuracy, where that fits;
+    what noise beyond the list weighs is in `mass_outside`.
+    """
+    n, k = int(counts.sum()), counts.size
+    if k == 2:
+        return _two_categories(prior, counts, variance)
+    top = gaussian.reach(variance * (1.0 - 1.0 / k), _DEPTH + np.log(2.0 * k))
+    for size in (top + n, top):
+        if number_of_candidates(n, k) * k <= LARGEST_LIST and _points(k, size) * k <= LARGEST_LIST:
+            return _complete(prior, counts, variance, projection, size)
+    return None
+
+
+def _points(k: int, size: int) -> float:
+    return float(2 * size + 1) ** (k - 1)
+
+
+def _two_categories(
+    prior: NDArray[np.float64], counts: NDArray[np.int64], variance: float
+) -> FiniteLaw | None:
+    # Noise (z, -z) weighs e^(-z^2/v); the ends of 0 … n collect what is clamped to them.
+    n, first = int(counts.sum()), int(counts[0])
+    width = gaussian.reach(0.5 * variance, 90.0)
+    whole = n <= 400_000
+    low, high = (0, n) if whole else (max(first - width, 0), min(first + width, n))
+    released = np.arange(low, high + 1)
+    logs = -((released - first).astype(np.float64) ** 2) / variance
+    extra = np.arange(1, width + 1)
+    if low == 0:
+        logs[0] = logsumexp(np.append(logs[0], -((first + extra) ** 2.0) / variance))
+    if high == n:
+        logs[-1] = logsumexp(np.append(logs[-1], -((n - first + extra) ** 2.0) / variance))
+    logs -= gaussian.log_normaliser(2, variance)
+    if n == 0:
+        logs = np.zeros(1)
+    outside = 0.0 if released.size == n + 1 else float(np.exp(-80.0))
+    return FiniteLaw(prior, counts, np.column_stack((released, n - released)), logs, outside)
+
+
+def _noise_points(k: int, size: int) -> NDArray[np.int64]:
+    grid = np.indices((2 * size + 1,) * (k - 1), dtype=np.int64) - size
+    free = grid.reshape(k - 1, -1).T
+    points = np.column_stack((free, -free.sum(axis=1)))
+    return np.asarray(points[np.abs(points[:, -1]) <= size])
+
+
+def _log_mass(shifts: NDArray[np.int64], variance: float) -> NDArray[np.float64]:
+    norms = (shifts.astype(np.float64) ** 2).sum(axis=1)
+    return np.asarray(-0.5 * norms / variance - gaussian.log_normaliser(shifts.shape[1], variance))
+
+
+def _complete(
+    prior: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    variance: float,
+    projection: str,
+    size: int,
+) -> FiniteLaw:
+    n, k = int(counts.sum()), counts.size
+    outputs = compositions(n, k)
+    logs = _log_mass(outputs - counts, variance)
+    if int(counts.min()) < size:
+        noisy = counts + _noise_points(k, size)
+        noisy = noisy[(noisy < 0).any(axis=1)]
+        landed = project(noisy, projection)
+        # Lexicographic order is the order of the numbers whose digits are the counts.
+        place = np.array([float(n + 1) ** (k - 1 - i) for i in range(k)])
+        rows = np.searchsorted(outputs @ place, landed @ place)
+        order = np.argsort(rows, kind="stable")
+        starts = np.flatnonzero(np.diff(rows[order], prepend=-1))
+        extra = np.logaddexp.reduceat(_log_mass(noisy - counts, variance)[order], starts)
+        filled = rows[order][starts]
+        logs[filled] = np.logaddexp(logs[filled], extra)
+    far = size**2 / (2.0 * variance * (1.0 - 1.0 / k))
+    return FiniteLaw(prior, counts, outputs, logs, float(2 * k * np.exp(-far)))
+
+
+@dataclass(frozen=True)
+class GaussianLatticeLaw(Unlisted):
+    """The law where the outputs are too many to list; the mean as in `thm-lattice-mean`.
+
+    `clamped` is the probability that some noisy count is negative; what the projection does then
+    is covered by the stated error.
+    """
+
+    prior: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    variance: float
+    projection: str
+
+    def estimate(self, metric: Metric = hellinger) -> Estimate:
+        """Return the mean distance with its largest error."""
+        if metric is hellinger:
+            value, clamped = self._series()
+            if clamped <= 1e-4:
+                return Estimate(value + 0.5 * clamped, 0.5 * clamped + 1e-12, "series")
+        return drawn_mean(self, metric)
+
+    def mean_distance(self, metric: Metric = hellinger) -> float:
+        """Return the expected distance between released and true posterior (see `estimate`)."""
+        return self.estimate(metric).value
+
+    @property
+    def clamped(self) -> float:
+        """Probability that the noise makes some count negative."""
+        return self._series()[1]
+
+    def _series(self) -> tuple[float, float]:
+        top = gaussian.reach(self.variance, _DEPTH)
+        steps = np.arange(-top, top + 1)
+        columns = [self._affinities(i, steps) for i in range(self.counts.size)]
+        least = -max(float(column[steps != 0].max()) for column in columns)
+        series = square_root_series(40.0 / least)
+        means = self._means(columns, steps, np.concatenate(([0.0], series.powers)))
+        at_truth = np.exp(-gaussian.log_normaliser(self.counts.size, self.variance))
+        value = series.mean_root(means[0] - means[1:], float(means[0]) - at_truth)
+        return value, max(0.0, 1.0 - float(means[0]))
+
+    def _affinities(self, i: int, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+        logs = np.full(steps.size, -1e300)
+        allowed = steps >= -self.counts[i]
+        logs[allowed] = affinity_by_step(float(self.prior[i] + self.counts[i]), steps[allowed])
+        return logs
+
+    def _means(
+        self,
+        columns: list[NDArray[np.float64]],
+        steps: NDArray[np.int64],
+        powers: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        # E[BC^j; nothing clamped] is a product of transforms read at 0, as for lattice noise.
+        length = 1 << int(4 * steps.size - 1).bit_length()
+        base = gaussian.log_weights(self.variance, steps)
+        scale = np.exp(-gaussian.log_normaliser(len(columns), self.variance))
+        means = np.empty(powers.size)
+        for i, power in enumerate(powers):
+            transform = np.ones(length // 2 + 1, dtype=np.complex128)
+            for column in columns:
+                weights = np.zeros(length)
+                weights[steps] = np.where(column < -1e299, 0.0, np.exp(base + power * column))
+                transform *= np.fft.rfft(weights)
+            means[i] = np.fft.irfft(transform, length)[0] * scale
+        return means
+
+    def quantile(self, q: float) -> float:
+        """Return a distance c with P(H <= c) within 0.0061 of q (see `drawn_quantile`)."""
+        return drawn_quantile(self, _validate.closed_unit("q", q), hellinger)
+
+    def probability(self, counts_out: ArrayLike) -> float:
+        """Return the probability of these counts; all must be positive, as in `LatticeLaw`."""
+        wanted = _validate.counts("counts_out", counts_out)
+        if wanted.size != self.counts.size:
+            raise ValueError(f"counts_out must have {self.counts.size} entries, got {wanted.size}")
+        if wanted.sum() != self.counts.sum():
+            return 0.0
+        if wanted.min() == 0:
+            raise ValueError(
+                f"counts_out must be positive at this size, got {wanted.tolist()}: outputs with an "
+                "empty category are only listed for smaller n or k"
+            )
+        return float(np.exp(_log_mass((wanted - self.counts)[None, :], self.variance)[0]))
+
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        """Return independent released histograms, shape (size, k), for experiments."""
+        generator = _validate.generator("rng", rng)
+        number = _validate.integer("size", size, minimum=0)
+        shifts = draw(generator, self.counts.size, self.variance, number)
+        return project(self.counts + shifts, self.projection)
+
+
+def draw(rng: np.random.Generator, k: int, variance: float, size: int) -> NDArray[np.int64]:
+    """Return `size` draws of the noise, shape (size, k): k - 1 entries, kept by their sum."""
+    top = gaussian.reach(variance, _DEPTH)
+    steps = np.arange(-top, top + 1)
+    cumulative = np.cumsum(np.exp(gaussian.log_weights(variance, steps)))
+    kept: list[NDArray[np.int64]] = []
+    missing = size
+    while missing > 0:
+        number = int(1.2 * missing * np.sqrt(k)) + 16
+        uniform = rng.random((number, k - 1)) * cumulative[-1]
+        free = steps[np.searchsorted(cumulative, uniform, side="right")]
+        total = free.sum(axis=1)
+        accepted = rng.random(number) < np.exp(gaussian.log_weights(variance, total))
+        rows = np.column_stack((free, -total))[accepted][:missing]
+        kept.append(rows)
+        missing -= len(rows)
+    return np.concatenate(kept) if kept else np.zeros((0, k), dtype=np.int64)

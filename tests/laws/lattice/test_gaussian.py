@@ -1,0 +1,141 @@
+"""Discrete Gaussian noise: its curve by enumeration, by dp_accounting and by OpenDP."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import opendp.prelude as opendp
+import pytest
+from dp_accounting.pld import privacy_loss_distribution, privacy_loss_mechanism
+from numpy.typing import NDArray
+
+from dpbayes.laws.lattice import gaussian
+from dpbayes.laws.lattice.gaussian_law import draw
+from dpbayes.samplers.gaussian import discrete_gaussian, sum_zero_gaussian
+from tests.samplers.sources import SeededBits
+
+
+def enumerated(k: int, variance: float, size: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    free = np.array(list(product(range(-size, size + 1), repeat=k - 1)))
+    points = np.column_stack((free, -free.sum(axis=1)))
+    weights = np.exp(-0.5 * (points**2).sum(axis=1) / variance)
+    return points, weights
+
+
+@pytest.mark.parametrize(("k", "variance"), [(2, 0.3), (2, 5.0), (3, 0.4), (3, 3.1), (4, 1.7)])
+def test_the_curve_is_that_of_the_definition(k: int, variance: float) -> None:
+    points, weights = enumerated(k, variance, 22 if k == 4 else 40)
+    shifted = points.copy()
+    shifted[:, 0] -= 1
+    shifted[:, 1] += 1
+    moved = np.exp(-0.5 * (shifted**2).sum(axis=1) / variance) / weights.sum()
+    mass = weights / weights.sum()
+    assert gaussian.log_normaliser(k, variance) == pytest.approx(np.log(weights.sum()), abs=1e-11)
+    for epsilon in (0.0, 0.3, 1.0, 2.5):
+        direct = np.maximum(mass - np.exp(epsilon) * moved, 0.0).sum()
+        assert gaussian.delta(k, variance, epsilon) == pytest.approx(direct, abs=1e-13)
+
+
+@pytest.mark.parametrize("variance", [2.0, 7.3, 40.0])
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0])
+def test_two_categories_agree_with_dp_accounting(variance: float, epsilon: float) -> None:
+    oracle = privacy_loss_mechanism.DiscreteGaussianPrivacyLoss(
+        np.sqrt(variance / 2.0), sensitivity=1
+    )
+    expected = oracle.get_delta_for_epsilon(epsilon)
+    assert gaussian.delta(2, variance, epsilon) == pytest.approx(expected, abs=1e-12, rel=1e-9)
+
+
+@pytest.mark.parametrize(("k", "variance", "releases"), [(3, 20.0, 1), (3, 20.0, 6), (5, 64.0, 12)])
+def test_composition_agrees_with_dp_accounting(k: int, variance: float, releases: int) -> None:
+    # All losses are multiples of 1/v. dp_accounting rounds them up to its grid: lowered by 1e-10,
+    # each is rounded to its own grid point.
+    masses = gaussian.difference(k, variance)
+    d = np.arange(masses.size) - masses.size // 2
+    keep = masses > 1e-60
+    upper = {int(i): float(np.log(p)) for i, p in zip(d[keep], masses[keep], strict=True)}
+    lower = {i + 2: value for i, value in upper.items()}
+    shared = sorted(set(upper) & set(lower))
+    one = privacy_loss_distribution.from_two_probability_mass_functions(
+        {i: lower[i] + 1e-10 for i in shared},
+        {i: upper[i] for i in shared},
+        value_discretization_interval=1.0 / variance,
+        pessimistic_estimate=True,
+    )
+    composed = one.self_compose(releases)
+    for epsilon in (0.4, 1.0, 2.0):
+        expected = composed.get_delta_for_epsilon(epsilon + 1e-12)
+        assert gaussian.delta(k, variance, epsilon, releases) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_zcdp_reading_agrees_with_opendp() -> None:
+    opendp.enable_features("contrib")
+    variance = 9.0
+    space = opendp.vector_domain(opendp.atom_domain(T=int)), opendp.l2_distance(T=float)
+    measurement = opendp.m.make_gaussian(*space, scale=float(np.sqrt(variance)))
+    assert measurement.map(float(np.sqrt(2.0))) == pytest.approx(1.0 / variance, abs=1e-9)
+    # OpenDP turns rho into (epsilon, delta) by a bound; the exact curve lies below it.
+    approximate = opendp.c.make_zCDP_to_approxDP(measurement).map(float(np.sqrt(2.0)))
+    for delta in (1e-3, 1e-6):
+        epsilon = approximate.epsilon(delta)
+        assert gaussian.delta(3, variance, epsilon) < delta
+        assert gaussian.delta(3, variance, 0.5 * epsilon) > delta
+
+
+@pytest.mark.parametrize("k", [2, 3, 6])
+@pytest.mark.parametrize("releases", [1, 5])
+def test_the_calibrated_variance_is_the_least(k: int, releases: int) -> None:
+    for epsilon, delta in ((0.3, 1e-8), (1.0, 1e-6), (4.0, 1e-3)):
+        v = gaussian.variance_for(k, epsilon, delta, releases)
+        assert gaussian.delta(k, v, epsilon, releases) <= delta
+        assert gaussian.delta(k, 0.999 * v, epsilon, releases) > delta
+
+
+def test_the_renyi_divergence_is_at_most_alpha_over_the_variance() -> None:
+    for k, variance in ((2, 0.5), (3, 0.6), (5, 4.0)):
+        masses = gaussian.difference(k, variance)
+        d = np.arange(masses.size) - masses.size // 2
+        for alpha in (1.1, 2.0, 5.0, 20.0):
+            moment = np.log((masses * np.exp((alpha - 1.0) * (1 - d) / variance)).sum())
+            assert moment / (alpha - 1.0) <= alpha / variance * (1.0 + 1e-12)
+    # With wide noise it is attained.
+    masses = gaussian.difference(4, 30.0)
+    d = np.arange(masses.size) - masses.size // 2
+    moment = np.log((masses * np.exp((1 - d) / 30.0)).sum())
+    assert moment == pytest.approx(2.0 / 30.0, rel=1e-9)
+
+
+def check(drawn: NDArray[np.int64], k: int, variance: float) -> float:
+    """Return the largest deviation of the draws from the law, in standard errors."""
+    points, weights = enumerated(k, variance, 25)
+    mass = weights / weights.sum()
+    common = mass * len(drawn) > 20
+    index = {tuple(z): i for i, z in enumerate(points.tolist())}
+    found = np.bincount([index[tuple(z)] for z in drawn.tolist()], minlength=len(mass))
+    error = np.sqrt(len(drawn) * mass * (1 - mass))
+    deviations = np.abs(found - len(drawn) * mass)[common] / error[common]
+    return float(deviations.max())
+
+
+@pytest.mark.parametrize(("k", "variance"), [(2, 3.0), (3, 0.7)])
+def test_both_samplers_have_the_law_and_another_width_is_seen(k: int, variance: float) -> None:
+    bits = SeededBits(11)
+    drawn = np.array([sum_zero_gaussian(bits, k, Fraction(variance)) for _ in range(6000)])
+    assert check(drawn, k, variance) < 6
+    experiment = draw(np.random.default_rng(5), k, variance, 60_000)
+    assert check(experiment, k, variance) < 6
+    assert check(experiment, k, 1.15 * variance) > 6
+
+
+def test_one_entry_has_the_discrete_gaussian_law() -> None:
+    bits, variance = SeededBits(3), Fraction(2.5)
+    drawn = np.array([discrete_gaussian(bits, variance) for _ in range(8000)])
+    z = np.arange(-30, 31)
+    mass = np.exp(-(z**2) / 5.0)
+    mass /= mass.sum()
+    found = np.bincount(drawn + 30, minlength=61)
+    common = mass * 8000 > 20
+    error = np.sqrt(8000 * mass * (1 - mass))
+    assert np.all(np.abs(found - 8000 * mass)[common] < 6 * error[common])
