@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,10 +82,12 @@ def _opened(table: Path, plan: Plan, show: bool) -> Iterator[_Table]:
         settings = {"memory_limit": _MEMORY, "temp_directory": spill}
         connection = duckdb.connect(config=settings)
         try:
-            connection.execute("SET enable_progress_bar = false")
+            # In a notebook without ipywidgets there is no progress bar to turn off, and it fails.
+            with suppress(duckdb.Error):
+                connection.execute("SET enable_progress_bar = false")
             yield _Table(connection, plan, kinds[table.suffix.lower()], [str(table)], show)
         except duckdb.Error as error:
-            reason = "" if not show else f": {str(error).splitlines()[0]}"
+            reason = f": {str(error).splitlines()[0]}" if show else ""
             raise TableError(
                 f"table {table} cannot be read as {table.suffix.lower()}{reason}"
             ) from None

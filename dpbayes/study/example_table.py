@@ -1,0 +1,141 @@
+"""A made-up table of people, and what a release of it would look like: for pages, never for use.
+
+The draw here is seeded so that a page can be rebuilt. Whoever knows the seed can take the noise
+off; a real release goes through `dpbayes.releasing.from_table.release_table`, which has no seed.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import tempfile
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes import _validate
+from dpbayes.figures.intervals import intervals
+from dpbayes.figures.theme import svg_bytes
+from dpbayes.mechanisms.guarantees import own
+from dpbayes.releasing.account_file import Receipt
+from dpbayes.releasing.analysis import parts_of
+from dpbayes.releasing.from_table import PaidRelease, planned_mechanism
+from dpbayes.releasing.plan import Plan, read_plan
+from dpbayes.releasing.record import Release
+from dpbayes.releasing.report import html_text
+from dpbayes.releasing.tables import count_table
+
+ANSWERS = ("never", "rarely", "sometimes", "often", "always", "declined")
+SHARES = (0.3, 0.25, 0.2, 0.14, 0.08, 0.01)
+BLANKS = {"": 0.012, "NA": 0.008}
+NO_ANSWER = "no answer"
+HEIGHT = 620
+
+
+class SeededBits:
+    """Bits of a seeded generator: for pages that are rebuilt, never for a release."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = _validate.generator("rng", rng)
+
+    def bits(self, count: int) -> int:
+        """Return a whole number below 2^count."""
+        return int.from_bytes(self._rng.bytes((count + 7) // 8), "little") >> (-count % 8)
+
+
+def write_table(path: Path, rows: int, rng: np.random.Generator) -> None:
+    """Write a table of people with an answer each, some blank and some "NA"."""
+    labels = [*ANSWERS, *BLANKS]
+    shares = np.array([*SHARES, *BLANKS.values()])
+    drawn = rng.choice(len(labels), size=rows, p=shares / shares.sum())
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["id", "smokes"])
+        writer.writerows((i, labels[answer]) for i, answer in enumerate(drawn, 1))
+
+
+def plan_text(epsilon: str, mechanism: str) -> str:
+    """Return the plan of the example, nine lines."""
+    listed = ", ".join(f'"{label}"' for label in (*ANSWERS, NO_ANSWER))
+    return (
+        'dataset = "survey"\n'
+        'account = "survey.account"\n'
+        'column = "smokes"\n'
+        f"categories = [{listed}]\n"
+        f'missing = "{NO_ANSWER}"\n'
+        'missing_values = ["", "NA"]\n'
+        f'mechanism = "{mechanism}"\n'
+        f'epsilon = "{epsilon}"\n'
+        "prior = 1\n"
+    )
+
+
+@dataclass(frozen=True)
+class Example:
+    """A made-up table released as its plan says: `truth` (k,), the draw and its report."""
+
+    plan: Plan
+    truth: NDArray[np.int64]
+    paid: PaidRelease
+    record: dict[str, Any] = field(repr=False)
+
+    def intervals(self, reading: str) -> NDArray[np.float64]:
+        """Return the intervals of a reading, "noise_aware" or "plain", shape (k, 2)."""
+        return np.array(self.record["analysis"][reading]["intervals"])
+
+    def report(self) -> ShownReport:
+        """Return the report as a page of its own, to be shown in a notebook."""
+        readings = {
+            name: self.intervals(part)
+            for name, part in (("noise-aware", "noise_aware"), ("plain", "plain"))
+        }
+        figure, _ = intervals(self.record["labels"], readings, "share of the category")
+        svg = svg_bytes(figure, salt="example").decode()
+        return ShownReport(html_text(self.record, svg[svg.index("<svg") :]))
+
+
+@dataclass(frozen=True)
+class ShownReport:
+    """A report as a notebook shows it: a page inside the page."""
+
+    page: str = field(repr=False)
+
+    def __repr__(self) -> str:
+        return "the report of the example release, a page of its own"
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe title="Report of the example release" sandbox="" loading="lazy" '
+            f'style="width:100%;height:{HEIGHT}px;border:1px solid #8888" '
+            f'srcdoc="{html.escape(self.page)}"></iframe>'
+        )
+
+
+def example(rows: int, epsilon: str, mechanism: str, rng: np.random.Generator) -> Example:
+    """Return the release of a made-up table of `rows` people, drawn from seeded bits.
+
+    `epsilon` is decimal text, `mechanism` the name of one with a proved guarantee and a sampler.
+    """
+    size = _validate.integer("rows", rows, minimum=1)
+    table_rng, draw_rng = rng.spawn(2)
+    with tempfile.TemporaryDirectory() as folder:
+        table, planned = Path(folder) / "people.csv", Path(folder) / "release.toml"
+        write_table(table, size, table_rng)
+        planned.write_text(plan_text(epsilon, mechanism), encoding="utf-8")
+        plan = read_plan(planned)
+        truth = count_table(table, plan)
+    chosen = planned_mechanism(plan)
+    noisy, counts = own(chosen, "draw")(truth, plan.prior, SeededBits(draw_rng))
+    private = Release(chosen, plan.prior, size, noisy, counts)
+    receipt = Receipt("survey", 3, "0" * 64)
+    left = Fraction(2) * plan.epsilon
+    paid = PaidRelease(
+        plan, private, "example", receipt, plan.epsilon, left, 3 * plan.epsilon, False
+    )
+    record = paid.record()
+    record["analysis"] = {name: compute() for name, compute in parts_of(record).items()}
+    return Example(plan, truth, paid, record)
