@@ -1,0 +1,138 @@
+"""The points read off the printed pictures, and means of raw runs the authors once published.
+
+The data card is `data/published-curves.md`. Points meet finished computations only: they are drawn
+as circles and compared, never put into one.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes import _validate
+
+METHODS = ("raster", "eye")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One reading: a statistic `y` of a curve at `x`, with one standard reading error.
+
+    `x` is what stands below the axis: a number of records, a data set such as "5/5/5|prior 3",
+    or a distance. `statistic` is "mean", a quartile, a whisker, or "value" where nothing was
+    sampled. `source` names the authors' file, and its contents by the start of its git hash.
+    """
+
+    document: str
+    figure: str
+    panel: str
+    curve: str
+    statistic: str
+    x: str
+    y: float
+    x_error: float
+    y_error: float
+    source: str
+    method: str
+
+
+@dataclass(frozen=True)
+class RawMean:
+    """The mean of the authors' own runs at one size, with its standard error; nothing was read."""
+
+    k: int
+    n: int
+    mechanism: str
+    runs: int
+    mean: float
+    standard_error: float
+    source: str
+
+
+def _table(name: str) -> list[dict[str, str]]:
+    text = files("dpbayes").joinpath(f"data/{name}").read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+@lru_cache(maxsize=1)
+def _points() -> tuple[Point, ...]:
+    return tuple(_point(row) for row in _table("published-curves.csv"))
+
+
+def _point(row: dict[str, str]) -> Point:
+    curve, _, statistic = row["curve"].partition(":")
+    return Point(
+        row["document"],
+        row["figure"],
+        row["panel"],
+        curve,
+        "mean" if statistic.startswith("mean") or not statistic else statistic,
+        row["x"],
+        float(row["y"]),
+        float(row["x_error"]),
+        float(row["y_error"]),
+        row["source"],
+        row["method"],
+    )
+
+
+def published_points(
+    document: str, figure: str, panel: str = "", curve: str | None = None, method: str = "raster"
+) -> tuple[Point, ...]:
+    """Return the points of one panel, or of one of its curves, in the order of the axis.
+
+    `method` is "raster" (the pictures' pixels) or "eye" (older readings of the printed page at
+    sizes that the other readings leave out). Raises ValueError for a panel or curve without
+    points. Book: `published-points`.
+
+    >>> len(published_points("D", "5", curve="lapMech"))
+    21
+    """
+    _validate.choice("method", method, METHODS)
+    panels = {(p.document, p.figure, p.panel) for p in _points()}
+    if (document, figure, panel) not in panels:
+        known = ", ".join(sorted("-".join(part for part in key if part) for key in panels))
+        raise ValueError(
+            f"document, figure and panel must be one of {known}, got {(document, figure, panel)!r}"
+        )
+    key = (document, figure, panel, method)
+    found = [p for p in _points() if (p.document, p.figure, p.panel, p.method) == key]
+    if curve is None:
+        return tuple(found)
+    _validate.choice("curve", curve, tuple(dict.fromkeys(point.curve for point in found)))
+    return tuple(point for point in found if point.curve == curve)
+
+
+def arrays(
+    points: tuple[Point, ...],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return x, y and the reading errors of points whose x is a number, shape (m,) each."""
+    columns = [(float(point.x), point.y, point.y_error) for point in points]
+    x, y, errors = np.array(columns).reshape(-1, 3).T
+    return x, y, errors
+
+
+@lru_cache(maxsize=1)
+def raw_means() -> tuple[RawMean, ...]:
+    """Return the means of the authors' raw runs of a rerun of D's Figures 5 and 6a at epsilon 1.
+
+    >>> raw_means()[0].n, raw_means()[0].runs
+    (100, 1000)
+    """
+    return tuple(
+        RawMean(
+            int(row["k"]),
+            int(row["n"]),
+            row["mechanism"],
+            int(row["runs"]),
+            float(row["mean"]),
+            float(row["standard_error"]),
+            row["source"],
+        )
+        for row in _table("authors-raw-means.csv")
+    )

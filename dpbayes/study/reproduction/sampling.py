@@ -1,0 +1,221 @@
+"""What a finite number of runs adds: errors of means, of quartiles and of whiskers.
+
+A printed mean of `runs` releases has the standard deviation of one release over sqrt(runs). A
+printed quartile lies between two order statistics; its distribution follows exactly from the law
+of one run. Whiskers end at the extreme run within reach of the quartiles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, xlog1py, xlogy
+from scipy.stats import binom, norm
+
+from dpbayes import _validate
+from dpbayes.accuracy import simulate
+from dpbayes.divergences import Metric, hellinger
+from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.law import Law
+
+QUARTILES = {"lower-quartile": 0.25, "median": 0.5, "upper-quartile": 0.75}
+STATISTICS = ("mean", *QUARTILES, "whisker-low", "whisker-high")
+
+_RARE = 1e-4
+_NEVER = 1e-13
+_DRAWS, _SEED = 4000, 1
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The expectation of a printed statistic and its standard deviation over repetitions."""
+
+    value: float
+    error: float
+
+    def score(self, observed: float, reading_error: float) -> float:
+        """Return z = (observed - value) / sqrt(error^2 + reading_error^2).
+
+        >>> Expected(1.0, 0.03).score(1.1, 0.04)
+        2.0
+        """
+        spread = float(np.hypot(self.error, reading_error))
+        return round((observed - self.value) / spread, 12) if spread > 0 else float("nan")
+
+
+@dataclass(frozen=True)
+class Exactly:
+    """A printed value without any sampling: a distance, a probability, a privacy loss."""
+
+    value: float
+
+    def expected(self, statistic: str, runs: int, whisker: float = 1.5) -> Expected:
+        """Return the value, whatever the runs."""
+        return Expected(self.value, 0.0)
+
+    def score(
+        self, statistic: str, runs: int, observed: float, error: float, whisker: float = 1.5
+    ) -> float:
+        """Return the difference in reading errors."""
+        return Expected(self.value, 0.0).score(observed, error)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Mean and standard deviation of one run's distance, where its law is too long to list."""
+
+    mean: float
+    deviation: float
+
+    def expected(self, statistic: str, runs: int, whisker: float = 1.5) -> Expected:
+        """Return the mean over `runs` runs with its error; no other statistic is known."""
+        _validate.choice("statistic", statistic, ("mean",))
+        return Expected(self.mean, self.deviation / float(np.sqrt(runs)))
+
+    def score(
+        self, statistic: str, runs: int, observed: float, error: float, whisker: float = 1.5
+    ) -> float:
+        """Return z of an observed mean, read with a standard error."""
+        return self.expected(statistic, runs).score(observed, error)
+
+
+@dataclass(frozen=True)
+class Distances:
+    """The law of one run's distance: increasing values (m,) and their probabilities (m,)."""
+
+    values: NDArray[np.float64]
+    masses: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if self.values.shape != self.masses.shape or self.values.ndim != 1:
+            raise ValueError(
+                f"values and masses must have one shape (m,), got {self.values.shape} and "
+                f"{self.masses.shape}"
+            )
+        if np.any(np.diff(self.values) < 0):
+            raise ValueError("values must not decrease")
+
+    def expected(self, statistic: str, runs: int, whisker: float = 1.5) -> Expected:
+        """Return what `runs` independent runs print for a statistic, with its error.
+
+        `statistic` is one of `STATISTICS`; `whisker` is the reach of the whiskers in
+        interquartile ranges.
+
+        >>> coin = Distances(np.array([0.0, 1.0]), np.array([0.5, 0.5]))
+        >>> coin.expected("mean", 100)
+        Expected(value=0.5, error=0.05)
+        """
+        _validate.choice("statistic", statistic, STATISTICS)
+        size = _validate.integer("runs", runs, minimum=2)
+        if statistic == "mean":
+            return _moments(self.values, self.masses, size)
+        if statistic in QUARTILES:
+            values, masses = self.quantile_law(QUARTILES[statistic], size)
+            return _moments(values, masses, 1)
+        return self._whisker(statistic == "whisker-high", size, whisker)
+
+    def score(
+        self, statistic: str, runs: int, observed: float, error: float, whisker: float = 1.5
+    ) -> float:
+        """Return z of an observed statistic that was read with a normal standard error.
+
+        For quartiles z is the normal score of the exact distribution: order statistics of a law
+        with few values are far from normal. Elsewhere it is the difference over the error.
+        """
+        if statistic not in QUARTILES:
+            return self.expected(statistic, runs, whisker).score(observed, error)
+        values, masses = self.quantile_law(QUARTILES[statistic], runs)
+        away = (observed - values) / error
+        below, above = float(masses @ norm.cdf(away)), float(masses @ norm.sf(away))
+        smaller = max(min(below, above), 1e-300)
+        return float(norm.ppf(smaller) if below < above else -norm.ppf(smaller))
+
+    @cached_property
+    def _cumulative(self) -> NDArray[np.float64]:
+        return np.minimum(np.cumsum(self.masses), 1.0)
+
+    def order_statistic(self, rank: int, runs: int) -> NDArray[np.float64]:
+        """Return P[the rank-th smallest of `runs` distances is values[i]], shape (m,)."""
+        return np.asarray(np.diff(binom.sf(rank - 1, runs, self._cumulative), prepend=0.0))
+
+    def quantile_law(self, q: float, runs: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the values that a sample quantile takes and their probabilities.
+
+        The usual sample quantile, linear between the order statistics around q (runs - 1).
+        """
+        rank, weight = divmod(q * (runs - 1), 1.0)
+        low = int(rank) + 1
+        first = self.order_statistic(low, runs)
+        if weight == 0.0 or self.values.size == 1:
+            return self.values, first
+        second = self.order_statistic(low + 1, runs)
+        kept = np.flatnonzero((first > _NEVER) | (second > _NEVER))
+        at = np.arange(kept[0], kept[-1] + 1)
+        joint = self._consecutive(at, low, runs)
+        np.fill_diagonal(joint, np.maximum(first[at] - joint.sum(axis=1), 0.0))
+        values = (1.0 - weight) * self.values[at][:, None] + weight * self.values[at][None, :]
+        return values.ravel(), joint.ravel() / joint.sum()
+
+    def _consecutive(self, at: NDArray[np.int64], rank: int, runs: int) -> NDArray[np.float64]:
+        # P[X_(rank) = v_i and X_(rank+1) = v_j] for i < j, from
+        # P[X_(rank) <= v_i, X_(rank+1) >= v_j] = choose(runs, rank) F_i^rank (1 - F_(j-1))^rest.
+        before = np.append(0.0, self._cumulative)[at[0] : at[-1] + 2]
+        choose = gammaln(runs + 1) - gammaln(rank + 1) - gammaln(runs - rank + 1)
+        left, right = xlogy(rank, before), xlog1py(runs - rank, -before)
+        corner = np.exp(choose + left[:, None] + right[None, :])
+        joint = corner[1:, :-1] - corner[:-1, :-1] - corner[1:, 1:] + corner[:-1, 1:]
+        return np.asarray(np.triu(np.maximum(joint, 0.0), 1))
+
+    def _whisker(self, high: bool, runs: int, reach: float) -> Expected:
+        # Averaged over both quartiles, as if independent.
+        total = mean = square = 0.0
+        for lower, p in self._around(0.25, runs):
+            for upper, q in self._around(0.75, runs):
+                if upper < lower:
+                    continue
+                span = reach * (upper - lower)
+                value, second = self._extreme(upper + span if high else lower - span, high, runs)
+                total, mean, square = total + p * q, mean + p * q * value, square + p * q * second
+        mean, square = mean / total, square / total
+        return Expected(mean, float(np.sqrt(max(square - mean**2, 0.0))))
+
+    def _around(self, q: float, runs: int) -> list[tuple[float, float]]:
+        masses = self.order_statistic(round(q * (runs - 1)) + 1, runs)
+        return [(float(self.values[i]), float(masses[i])) for i in np.flatnonzero(masses > _RARE)]
+
+    def _extreme(self, limit: float, high: bool, runs: int) -> tuple[float, float]:
+        inside = self.values <= limit + 1e-9 if high else self.values >= limit - 1e-9
+        values, masses = self.values[inside], self.masses[inside]
+        if high:
+            values, masses = values[::-1], masses[::-1]
+        # P[no run on the values passed so far]; the whisker ends where that first fails.
+        none = np.power(np.maximum(1.0 - np.cumsum(masses), 0.0), runs)
+        weights = np.append(1.0, none[:-1]) - none
+        weights = weights / weights.sum()
+        return float(weights @ values), float(weights @ values**2)
+
+
+Printed = Distances | Moments | Exactly
+
+
+def _moments(values: NDArray[np.float64], masses: NDArray[np.float64], runs: int) -> Expected:
+    mean = float(values @ masses)
+    variance = float(masses @ (values - mean) ** 2)
+    return Expected(mean, float(np.sqrt(variance / runs)))
+
+
+def of_law(
+    law: Law, counts: ArrayLike, prior: ArrayLike, metric: Metric = hellinger
+) -> Distances | Moments:
+    """Return the distances of one run of a law, listed where the law is listed.
+
+    Elsewhere the exact mean, and a standard deviation from 4000 draws with a fixed seed: it only
+    scales an error.
+    """
+    if isinstance(law, FiniteLaw):
+        return Distances(*law.distance_distribution(metric))
+    drawn = simulate(law, counts, prior, np.random.default_rng(_SEED), _DRAWS, metric)
+    return Moments(float(law.mean_distance(metric)), float(drawn.distances.std()))

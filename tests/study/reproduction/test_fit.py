@@ -1,0 +1,120 @@
+"""Every badge, and the authors' own raw means, which no reading error blurs."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.study.reproduction.catalogue import catalogue, figure_series, judged
+from dpbayes.study.reproduction.fit import AS_DRAWN, NOT, REPRODUCED, Fit, badge_of
+from dpbayes.study.reproduction.noise import SequentialLaplace
+from dpbayes.study.reproduction.paper import slipped_delta
+from dpbayes.study.reproduction.points import raw_means
+from dpbayes.study.reproduction.sampling import Distances, of_law
+
+# The captions' own settings meet these; what is not named below is met as it was drawn.
+CAPTIONED = {
+    ("D", "3", "b", "expMech"),
+    ("D", "4", "b", "M_H gamma (star)"),
+    ("D", "4", "b", "ilapMech"),
+    *(("A", "3", "", curve) for curve in ("expMech-delta", "Laplace 2/eps")),
+    *(("B", figure, "", "expMech-delta") for figure in "234"),
+    *(("B", "1", panel, "expMech-delta") for panel in "ab"),
+}
+UNEXPLAINED = {("D", "6", "b", "ilapMech"), ("B", "5", "", "Laplace 2/eps")}
+SLOW = {
+    *(("D", *rest) for rest in (("6", "a"), ("6", "b"), ("3", "b"))),
+    *(("D", "7", panel) for panel in ("until-3978d2b", "from-3978d2b")),
+    ("A", "2", "a"),
+    ("B", "2", ""),
+    ("B", "5", ""),
+}
+PANELS = list(dict.fromkeys((s.document, s.figure, s.panel) for s in catalogue()))
+
+
+@pytest.mark.parametrize(
+    "panel",
+    [pytest.param(p, marks=pytest.mark.slow) if p in SLOW else p for p in PANELS],
+    ids="-".join,
+)
+def test_badges(panel: tuple[str, str, str]) -> None:
+    for one in judged(*panel):
+        key = (*panel, one.series.curve)
+        expected = REPRODUCED if key in CAPTIONED else NOT if key in UNEXPLAINED else AS_DRAWN
+        assert one.badge == expected, (key, one.fit.rms, one.fit.worst)
+        assert len(one.fit.scores) == len(one.series.points)
+        assert one.badge != AS_DRAWN or one.series.cause
+
+
+@pytest.mark.slow
+def test_one_point_keeps_b5_from_its_badge() -> None:
+    series = figure_series("B", "5")["Laplace 2/eps"]
+    rest = [
+        p for p in series.points if (p.x, p.statistic) != ("10/10/10|prior 60", "lower-quartile")
+    ]
+    assert len(rest) == len(series.points) - 1
+    assert Fit(tuple(series.drawn.score(point) for point in rest)).good
+
+
+@pytest.mark.slow
+def test_one_point_keeps_d6b_from_its_badge() -> None:
+    series = figure_series("D", "6", "b")["ilapMech"]
+    rest = [point for point in series.points if point.x != "200"]
+    assert Fit(tuple(series.drawn.score(point) for point in rest)).good
+
+
+def test_wrong_settings_are_seen() -> None:
+    """The test has power: captions and plausible other settings are far off."""
+    for one in judged("D", "5"):
+        assert one.caption is not None
+        assert one.caption.rms > 10
+    older, newer = (
+        figure_series("B", "4")["Laplace 2/eps"],
+        figure_series("B", "3")["Laplace 2/eps"],
+    )
+    assert not Fit(tuple(newer.drawn.score(point) for point in older.points)).good
+    assert not Fit(tuple(older.drawn.score(point) for point in newer.points)).good
+
+
+def test_a_fit_and_a_badge() -> None:
+    fit = Fit((1.0, -2.0, 1.0))
+    assert fit.mean == 0.0
+    assert fit.rms == pytest.approx(2**0.5)
+    assert fit.worst == -2.0
+    assert not fit.good
+    assert not Fit((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.1)).good
+    assert Fit((1.0, -1.2)).good
+    assert badge_of(judged("A", "3")) == REPRODUCED
+    assert Counter(one.badge for one in judged("B", "3")) == {REPRODUCED: 1, AS_DRAWN: 1}
+
+
+@pytest.mark.parametrize("k", [2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["lapMech", "ilapMech", "expMech-delta"])
+def test_the_authors_raw_means(k: int, name: str) -> None:
+    """Means of 1000 or 3000 of their own runs at epsilon 1: rms z near 1, nothing above 4."""
+    noise = {"lapMech": float(k), "ilapMech": k - 1.0}
+    shares = [0.5, 0.5] if k == 2 else [0.3, 0.3, 0.4]
+    scores = []
+    for raw in raw_means():
+        if (raw.k, raw.mechanism) != (k, name):
+            continue
+        m = slipped_delta(1.0) if name == "expMech-delta" else SequentialLaplace(1.0, noise[name])
+        counts, prior = dp.split(raw.n, shares), np.ones(k)
+        law = of_law(m.law(counts, prior), counts, prior, dp.hellinger_published)
+        assert isinstance(law, Distances)
+        expected = law.expected("mean", raw.runs)
+        assert expected.error == pytest.approx(raw.standard_error, rel=0.2)
+        scores.append(expected.score(raw.mean, 0.0))
+    assert len(scores) >= 10
+    assert 0.4 < Fit(tuple(scores)).rms < 1.3
+    assert abs(Fit(tuple(scores)).worst) <= 4
+
+
+def test_unknown_figures_are_named() -> None:
+    with pytest.raises(ValueError, match="figure must be one of"):
+        figure_series("D", "9")
+    with pytest.raises(ValueError, match="panel must be one of"):
+        figure_series("D", "6")

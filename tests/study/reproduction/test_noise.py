@@ -1,0 +1,80 @@
+"""The programs' three kinds of Laplace noise, each held against a run of its own description."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.study.reproduction.noise import (
+    OlderLaplace,
+    RepairedLaplace,
+    SequentialLaplace,
+    literal_distance,
+)
+
+DRAWS = 40_000
+
+
+def close(distances: np.ndarray, masses: np.ndarray, drawn: np.ndarray) -> bool:
+    """Whether a sample agrees with a law at its nine deciles, within six standard errors."""
+    cuts = np.quantile(drawn, np.linspace(0.1, 0.9, 9)) + 1e-9
+    exact = np.array([masses[distances <= cut].sum() for cut in cuts])
+    seen = np.array([(drawn <= cut).mean() for cut in cuts])
+    return bool(np.all(np.abs(exact - seen) <= 6 * np.sqrt(0.25 / drawn.size)))
+
+
+@pytest.mark.parametrize("records", [None, 30])
+def test_sequential_noise(records: int | None) -> None:
+    x, n = np.array([4, 3, 5]), records or 12
+    rng = np.random.default_rng(3)
+    released = []
+    for noise in np.floor(rng.laplace(0, 2 / 0.8, (DRAWS, 2))).astype(int):
+        first = int(np.clip(x[0] + noise[0], 0, n))
+        second = int(np.clip(x[1] + noise[1], 0, n - first))
+        released.append((first, second, n - first - second))
+    drawn = dp.hellinger(x + 1.0, np.array(released) + 1.0)
+    law = SequentialLaplace(0.8, records=records).law(x, [1, 1, 1])
+    assert law.probabilities.sum() == pytest.approx(1.0, abs=1e-12)
+    assert close(law.distances, law.probabilities, drawn)
+    wrong = SequentialLaplace(0.8, 3.0, records=records).law(x, [1, 1, 1])
+    assert not close(wrong.distances, wrong.probabilities, drawn)
+
+
+def test_sequential_noise_in_two_categories_is_lapmech() -> None:
+    same = dp.mechanism("lapMech", 0.8).law([3, 5], [1, 1])
+    drawn = SequentialLaplace(0.8).law([3, 5], [1, 1])
+    assert np.abs(same.probabilities - drawn.probabilities).max() < 1e-14
+
+
+def test_the_older_noise() -> None:
+    start = np.array([8.0, 8.0, 8.0])
+    noise = np.floor(np.random.default_rng(4).laplace(0, 2 / 0.8, (DRAWS, 2)))
+    first = np.maximum(start[:2] + noise, 1.0)
+    released = np.column_stack((first, start.sum() - first.sum(axis=1)))
+    drawn = literal_distance(start, released)
+    law = OlderLaplace(0.8).distances([5, 5, 5], [3, 3, 3])
+    assert law.masses.sum() == pytest.approx(1.0, abs=1e-12)
+    assert close(law.values, law.masses, drawn)
+    wrong = OlderLaplace(0.8, 2.2).distances([5, 5, 5], [3, 3, 3])
+    assert not close(wrong.values, wrong.masses, drawn)
+    with pytest.raises(ValueError, match="at most 3 categories"):
+        OlderLaplace(0.8).distances([1, 1, 1, 1], [1, 1, 1, 1])
+
+
+def test_the_literal_distance_is_the_hellinger_distance_where_that_is_defined() -> None:
+    a, b = np.array([3.0, 4.0, 5.0]), np.array([[2.0, 4.0, 6.0], [1.0, 1.0, 10.0]])
+    assert literal_distance(a, b) == pytest.approx(dp.hellinger(a, b), abs=1e-12)
+
+
+def test_the_repaired_noise() -> None:
+    start = np.array([9.0, 7.0])
+    noise = np.round(np.random.default_rng(5).laplace(0, 2 / 0.5, DRAWS))
+    second = start[1] + noise
+    kept = (second > 0) & (second < start.sum())
+    drawn = dp.hellinger(start, np.column_stack((start.sum() - second, second))[kept])
+    law = RepairedLaplace(0.5).distances([2, 3], [7, 4])
+    assert law.masses.sum() == pytest.approx(1.0, abs=1e-12)
+    assert close(law.values, law.masses, drawn)
+    wrong = RepairedLaplace(0.5, 2.2).distances([2, 3], [7, 4])
+    assert not close(wrong.values, wrong.masses, drawn)

@@ -1,0 +1,60 @@
+"""The points read off the pictures: complete, well formed, and each of them compared."""
+
+from __future__ import annotations
+
+import csv
+from importlib.resources import files
+
+import pytest
+
+from dpbayes.study.reproduction.catalogue import catalogue
+from dpbayes.study.reproduction.points import arrays, published_points, raw_means
+
+LOWEST = "actual epsilon (lowest marker; n read as 10)"
+
+
+def rows() -> list[dict[str, str]]:
+    text = files("dpbayes").joinpath("data/published-curves.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+def test_every_point_is_well_formed() -> None:
+    assert len(rows()) == 1538
+    for row in rows():
+        assert row["document"] in "ABCD"
+        assert float(row["y_error"]) > 0
+        assert float(row["x_error"]) >= 0
+        assert -0.01 < float(row["y"]) <= 1.01
+        assert "@" in row["source"] or row["method"] == "eye"
+
+
+def test_every_raster_point_belongs_to_a_series_but_the_one_whose_size_is_not_known() -> None:
+    compared = sum(len(series.points) for series in catalogue())
+    raster = [row for row in rows() if row["method"] == "raster"]
+    assert len(raster) - compared == sum(row["curve"] == LOWEST for row in raster) == 1
+
+
+def test_eye_readings_stay_apart() -> None:
+    assert {p.method for p in published_points("D", "5")} == {"raster"}
+    x, y, errors = arrays(published_points("D", "5", curve="lapMech", method="eye"))
+    assert x.tolist() == [150.0, 250.0]
+    assert y.tolist() == [0.064, 0.048]
+    assert errors.tolist() == [0.002, 0.002]
+
+
+def test_raw_means_are_complete() -> None:
+    assert len(raw_means()) == 70
+    assert {mean.runs for mean in raw_means()} == {1000, 3000}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("D", "9"), "document, figure and panel must be one of"),
+        (("D", "5", "", "smooth"), "curve must be one of"),
+        (("D", "5", "", None, "guess"), "method must be one of"),
+    ],
+)
+def test_unknown_curves_are_named(arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        published_points(*arguments)

@@ -1,0 +1,80 @@
+"""Errors of means, quartiles and whiskers, held against simulated box plots."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+import dpbayes as dp
+from dpbayes.study.reproduction.sampling import Distances, Exactly, Moments, of_law
+
+RUNS, BOXES = 200, 4000
+
+
+@pytest.fixture(scope="module")
+def law() -> Distances:
+    found = of_law(dp.mechanism("ilapMech", 0.1).law([100, 100], [1, 1]), [100, 100], [1, 1])
+    assert isinstance(found, Distances)
+    return found
+
+
+@pytest.fixture(scope="module")
+def boxes(law: Distances) -> np.ndarray:
+    rng = np.random.default_rng(7)
+    return rng.choice(law.values, size=(BOXES, RUNS), p=law.masses / law.masses.sum())
+
+
+@pytest.mark.parametrize(("statistic", "q"), [("lower-quartile", 25), ("median", 50),
+                                              ("upper-quartile", 75)])  # fmt: skip
+def test_quartiles_have_the_law_of_numpys_percentile(law, boxes, statistic, q) -> None:
+    drawn = np.percentile(boxes, q, axis=1)
+    expected = law.expected(statistic, RUNS)
+    assert drawn.mean() == pytest.approx(expected.value, abs=6 * expected.error / BOXES**0.5)
+    assert drawn.std() == pytest.approx(expected.error, rel=0.1)
+    values, masses = law.quantile_law(q / 100, RUNS)
+    assert masses.sum() == pytest.approx(1.0, abs=1e-12)
+    for cut in np.quantile(drawn, [0.1, 0.5, 0.9]):
+        exact = masses[values <= cut + 1e-12].sum()
+        assert (drawn <= cut + 1e-12).mean() == pytest.approx(exact, abs=6 * 0.5 / BOXES**0.5)
+
+
+def test_scores_of_quartiles_are_standard_normal(law, boxes) -> None:
+    rng = np.random.default_rng(8)
+    drawn = np.percentile(boxes[:1000], 75, axis=1) + rng.normal(0.0, 0.002, 1000)
+    scores = [law.score("upper-quartile", RUNS, y, 0.002) for y in drawn]
+    assert kstest(scores, "norm").pvalue > 1e-4
+    shifted = [law.score("upper-quartile", RUNS, y + 0.03, 0.002) for y in drawn]
+    assert kstest(shifted, "norm").pvalue < 1e-12
+
+
+def test_means_and_whiskers(law, boxes) -> None:
+    mean = law.expected("mean", RUNS)
+    assert boxes.mean(axis=1).std() == pytest.approx(mean.error, rel=0.1)
+    low, high = np.percentile(boxes, [25, 75], axis=1)
+    limit = high + 1.5 * (high - low)
+    ends = np.array([row[row <= cut + 1e-9].max() for row, cut in zip(boxes, limit, strict=True)])
+    expected = law.expected("whisker-high", RUNS)
+    assert ends.mean() == pytest.approx(expected.value, abs=0.5 * ends.std())
+    assert ends.std() == pytest.approx(expected.error, rel=0.5)
+
+
+def test_laws_too_long_to_list_have_means_only() -> None:
+    counts, prior = [900, 900, 900], [1.0, 1.0, 1.0]
+    law = dp.mechanism("expMech", 1.0).law(counts, prior)
+    found = of_law(law, counts, prior)
+    assert isinstance(found, Moments)
+    assert found.expected("mean", 400).value == pytest.approx(law.mean_distance())
+    with pytest.raises(ValueError, match="statistic must be one of mean"):
+        found.expected("median", 400)
+
+
+def test_a_value_has_no_sampling_error() -> None:
+    assert Exactly(0.5).score("mean", 1000, 0.52, 0.01) == pytest.approx(2.0)
+
+
+def test_bad_input_is_named() -> None:
+    with pytest.raises(ValueError, match="values must not decrease"):
+        Distances(np.array([1.0, 0.0]), np.array([0.5, 0.5]))
+    with pytest.raises(ValueError, match="one shape"):
+        Distances(np.array([0.0, 1.0]), np.array([1.0]))
