@@ -23,6 +23,7 @@ from dpbayes.mechanisms.optimum import OptimalMechanism
 from dpbayes.mechanisms.parameter_laplace import ParameterLaplace
 from dpbayes.mechanisms.permute_and_flip import PermuteAndFlip
 from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.mechanisms.repaired import exp_mech_repaired
 
 REGISTRY: Mapping[str, Callable[..., Mechanism]] = {
     "lapMech": lap_mech,
@@ -36,6 +37,7 @@ REGISTRY: Mapping[str, Callable[..., Mechanism]] = {
     "expMech-local": exp_mech_local,
     "expMech-smooth": exp_mech_smooth,
     "expMech-delta": exp_mech_delta,
+    "expMech-repaired": exp_mech_repaired,
     "permute-and-flip": PermuteAndFlip,
     "optimal": OptimalMechanism,
 }

@@ -1,0 +1,116 @@
+"""expMech-repaired: thousands of random audits, what breaks expMech-delta, its own numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.mechanisms.guarantees import guarantee
+from dpbayes.mechanisms.repaired import RepairedCalibration
+from dpbayes.study.theorem_chain import corner_pair, enumerated_pair
+
+
+def random_audit(rng: np.random.Generator, k: int, most: int) -> tuple[float, float]:
+    """Return actual over nominal epsilon, and delta(epsilon), of one random setting."""
+    n = int(rng.integers(1, most + 1))
+    prior = np.exp(rng.uniform(np.log(1e-9), np.log(1e4), k))
+    epsilon = float(np.exp(rng.uniform(np.log(0.02), np.log(40.0))))
+    delta = float(np.exp(rng.uniform(np.log(1e-12), np.log(0.5))))
+    share = float(rng.uniform(0.02, 0.98))
+    mechanism = dp.mechanism("expMech-repaired", epsilon, delta=delta, share=share)
+    audit = dp.audit(mechanism, n, prior)
+    assert audit.delta(epsilon) <= delta
+    return audit.epsilon / epsilon, audit.delta(epsilon)
+
+
+@pytest.mark.parametrize(("k", "most", "audits"), [(2, 12, 120), (3, 4, 30), (4, 3, 15)])
+def test_random_audits_keep_the_promise(k: int, most: int, audits: int) -> None:
+    rng = np.random.default_rng(100 * k)
+    found = [random_audit(rng, k, most) for _ in range(audits)]
+    assert max(ratio for ratio, _ in found) <= 1.0
+    assert max(delta for _, delta in found) == 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("k", "most", "audits"), [(2, 40, 2500), (3, 7, 600), (4, 4, 200)])
+def test_thousands_of_random_audits(k: int, most: int, audits: int) -> None:
+    rng = np.random.default_rng(7 + k)
+    found = [random_audit(rng, k, most) for _ in range(audits)]
+    assert max(ratio for ratio, _ in found) <= 1.0
+    assert max(delta for _, delta in found) == 0.0
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.5])
+def test_it_keeps_the_promise_where_the_claimed_mechanism_breaks_it(share: float) -> None:
+    prior = [0.02, 1e8, 1e8, 1e8]
+    claimed = dp.mechanism("expMech-delta", 0.784, delta=1e-6)
+    repaired = dp.mechanism("expMech-repaired", 0.784, delta=1e-6, share=share)
+    pair = corner_pair(178, 4)
+    assert enumerated_pair(claimed, *pair, prior).delta(0.784) > 1e-4
+    assert enumerated_pair(repaired, *pair, prior).delta(0.784) == 0.0
+    # At its own kink S changes by the full e^gamma; n is such that gamma reaches it.
+    for n in (60, 110):
+        found = enumerated_pair(repaired, *corner_pair(n, 4), prior)
+        assert found.epsilon <= 0.784
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "mean"),
+    [(1000, 0.1, 0.3831), (1000, 0.2, 0.0699), (10_000, 0.1, 0.0192), (100_000, 0.1, 0.0061)],
+)
+def test_means_of_balanced_data(n: int, share: float, mean: float) -> None:
+    mechanism = dp.mechanism("expMech-repaired", 0.8, delta=1e-8, share=share)
+    found = mechanism.law([n // 2, n // 2], [1, 1]).mean_distance()
+    assert found == pytest.approx(mean, abs=6e-5)
+
+
+def test_the_law_is_the_definition() -> None:
+    n, prior, epsilon, delta, share = 7, [0.3, 2.0, 1.0], 1.4, 1e-3, 0.3
+    mechanism = dp.mechanism("expMech-repaired", epsilon, delta=delta, share=share)
+    law = mechanism.law([4, 1, 2], prior)
+    with mpmath.workdps(30):
+        gamma = mpmath.log(1 + share * epsilon / mpmath.log(36 / mpmath.mpf(delta)))
+    counts = dp.compositions(n, 3)
+    local = np.array([dp.local_sensitivity(x, prior).value for x in counts])
+    away = np.abs(counts - np.array([4, 1, 2])).sum(axis=1) / 2
+    smooth = float((local * np.exp(-float(gamma) * away)).max())
+    weights = np.exp(-(1 - share) * epsilon * law.distances / (2 * smooth))
+    assert law.probabilities == pytest.approx(weights / weights.sum(), rel=1e-6)
+
+
+def test_the_promise_is_the_theorem() -> None:
+    mechanism = dp.mechanism("expMech-repaired", "0.8", delta=1e-8, share=0.25)
+    for k in (2, 3, 7):
+        promised = guarantee(mechanism, k)
+        assert (promised.bound, promised.failure) == (Fraction(4, 5), Fraction(1, 10**8))
+        assert promised.theorem == "thm-repaired"
+    # A larger divisor flattens the weights, not the price of the sensitivity.
+    flatter = dp.mechanism("expMech-repaired", "0.8", delta=1e-8, share=0.25, divisor=4.0)
+    assert guarantee(flatter, 2).bound == Fraction(2, 5) + Fraction(1, 5)
+
+
+def test_it_can_be_released() -> None:
+    release = dp.release(dp.mechanism("expMech-repaired", 0.8), [5, 4, 6], [1.0, 1.0, 1.0])
+    assert int(np.sum(release.counts)) == 15
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"delta": 0.0}, "delta must"),
+        ({"share": 1.0}, "share must"),
+        ({"share": 0.0}, "share must"),
+    ],
+)
+def test_bad_options(options: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        dp.mechanism("expMech-repaired", 1.0, **options)
+
+
+def test_a_share_too_small_for_floats_is_refused() -> None:
+    with pytest.raises(ValueError, match="share \\* epsilon must be at least"):
+        RepairedCalibration(1e-8, 1e-6).gamma(100, 1.0)
