@@ -55,8 +55,9 @@ def rerun(
     output: Path,
 ) -> list[Path]:
     """Run a notebook and return the files published; after a failure ``output`` is as it was."""
-    from dpbayes.press.execution import Job, NotebookFailure, execute
+    from dpbayes.press.execution import execute
     from dpbayes.press.html import html_page
+    from dpbayes.press.jobs import Job, NotebookFailure
 
     stage = output / f"{name}.{os.getpid()}.part"
     try:

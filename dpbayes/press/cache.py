@@ -62,9 +62,9 @@ class Cache:
         extra = set(files_of(self.entry(name))) - {*kept.digests, ENTRY}
         return next(iter([*wrong, *sorted(extra)]), None)
 
-    def keep(self, name: str, key: Key, seconds: float) -> None:
-        """Make this process's stage the finished run, on the disk before it has its name."""
-        stage, entry = self.stage(name), self.entry(name)
+    def keep(self, name: str, key: Key, seconds: float, stage: Path | None = None) -> None:
+        """Make a stage (else this process's own) the finished run, on the disk before its name."""
+        stage, entry = stage or self.stage(name), self.entry(name)
         files = files_of(stage)
         for path in files.values():
             synced(path)

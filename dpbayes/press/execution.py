@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,38 +14,22 @@ import papermill
 from papermill.engines import NBClientEngine, papermill_engines
 from traitlets.config import Config
 
-from dpbayes.press.opening import ORDER
+from dpbayes.press.jobs import (
+    RESULTS,
+    TRACES,
+    Job,
+    NotebookFailure,
+    environment,
+    finish,
+    surroundings_of,
+)
 from dpbayes.press.pages import notebook_bytes
-from dpbayes.press.record import described, json_bytes, write_atomically
 from dpbayes.press.traces import START
 
 EXECUTED = "notebook.ipynb"  # the executed notebook in its stage
-TRACES = "traces.json"  # what the run used, see `dpbayes.press.traces`
-RESULTS = "results"  # the folder in the stage where results.record() writes
-ONE_THREAD = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "PYTHONHASHSEED": "0",
-    "MPLBACKEND": "agg",
-}
 # Sockets in the file system where there are such: nothing listens on the network.
 LOCAL_SOCKETS = Config({"KernelManager": {"transport": "ipc" if os.name == "posix" else "tcp"}})
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-
-
-@dataclass(frozen=True)
-class Job:
-    """A notebook to run: its name, its file, the value of every parameter, and its stage."""
-
-    name: str
-    notebook: Path
-    values: Mapping[str, Any]
-    stage: Path
-
-
-class NotebookFailure(Exception):
-    """A cell raised; the message names the notebook and the cell and ends with the traceback."""
 
 
 class CountingEngine(NBClientEngine):
@@ -97,12 +78,7 @@ def execute(
     """
     shutil.rmtree(job.stage, ignore_errors=True)
     (job.stage / RESULTS).mkdir(parents=True)
-    surroundings = {
-        **ONE_THREAD,
-        "DPBAYES_RESULTS": str(job.stage / RESULTS),
-        ORDER: str(write_order(job)),
-    }
-    with environment(surroundings):
+    with environment(surroundings_of(job)):
         try:
             executed = papermill.execute_notebook(
                 str(job.notebook),
@@ -119,32 +95,8 @@ def execute(
             )
         except papermill.PapermillExecutionError as error:
             raise NotebookFailure(failure_report(job, error)) from error
-    check_records(job)
-    complete_provenance(job)
+    finish(job)
     (job.stage / EXECUTED).write_bytes(notebook_bytes(tidy(executed)))
-
-
-def write_order(job: Job) -> Path:
-    """Write what `dpbayes.press.open_record` is to know into the stage, and return the file."""
-    path = job.stage / "order.json"
-    order = {"notebook": job.name, "parameters": dict(job.values)}
-    path.write_text(json.dumps(order), encoding="utf-8")
-    return path
-
-
-@contextmanager
-def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables for the kernel, and put the old ones back."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def failure_report(job: Job, error: papermill.PapermillExecutionError) -> str:
@@ -154,26 +106,6 @@ def failure_report(job: Job, error: papermill.PapermillExecutionError) -> str:
         f"{job.name}: the code cell with execution count {error.exec_count} failed "
         f"({job.notebook})\n\n{error.source}\n\n{traceback}"
     )
-
-
-def check_records(job: Job) -> None:
-    """Refuse results that were recorded under another name than the notebook's own."""
-    root = job.stage / RESULTS
-    for path in root.rglob("*"):
-        if path.is_file() and not path.is_relative_to(root / job.name):
-            other = path.parent.relative_to(root).as_posix()
-            raise NotebookFailure(
-                f"{job.name}: results must be recorded under {job.name!r}, got {other!r}"
-            )
-
-
-def complete_provenance(job: Job) -> None:
-    """Add to the provenance what the run imported and read, which is known at its end."""
-    path = job.stage / RESULTS / job.name / "provenance.json"
-    if path.is_file():
-        used = json.loads((job.stage / TRACES).read_text(encoding="utf-8"))
-        provenance = json.loads(path.read_text(encoding="utf-8"))
-        write_atomically(path, json_bytes(provenance | described(used)))
 
 
 def tidy(notebook: Any) -> Any:

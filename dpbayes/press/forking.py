@@ -16,12 +16,13 @@ import socket
 import sys
 from typing import Any, NoReturn
 
+from dpbayes.press import record, traces
+
 # Nothing of the mathematics of dpbayes: which of its modules a notebook imports is to be seen.
 HEAVY = (
     "ipykernel.kernelapp", "IPython.core.completer", "numpy", "scipy.special", "scipy.stats",
     "scipy.optimize", "scipy.signal", "matplotlib.backends.backend_agg",
-    "matplotlib.backends.backend_svg", "matplotlib.figure", "seaborn", "dpbayes.press.record",
-    "dpbayes.press.traces",
+    "matplotlib.backends.backend_svg", "matplotlib.figure", "seaborn",
 )  # fmt: skip
 
 
@@ -29,6 +30,8 @@ def main(address: str) -> None:
     """Listen at the address until standard input closes."""
     for module in HEAVY:
         importlib.import_module(module)
+    record.described(traces.used())  # the versions, and the commit, are looked up once
+    record.commit()
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listening.bind(address)
     listening.listen()

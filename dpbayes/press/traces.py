@@ -104,7 +104,12 @@ def _elsewhere() -> tuple[str, ...]:
 def versions(packages: list[str]) -> dict[str, str]:
     """Return the version of every distribution that brings one of these packages."""
     names = {name for package in packages for name in _distributions().get(package, ())}
-    return {name: importlib.metadata.version(name) for name in sorted(names)}
+    return {name: _version(name) for name in sorted(names)}
+
+
+@functools.cache
+def _version(name: str) -> str:
+    return importlib.metadata.version(name)
 
 
 @functools.cache

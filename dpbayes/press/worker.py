@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Any, TextIO
 
-from dpbayes.press.execution import ONE_THREAD, Job, NotebookFailure, execute
+from dpbayes.press.execution import execute
+from dpbayes.press.jobs import ONE_THREAD, NotebookFailure, job_of
 from dpbayes.press.warm import warm_kernels
 
 
@@ -24,8 +24,7 @@ def serve(orders: TextIO, answers: TextIO, kernel: str | None = None) -> None:
         answers.flush()
 
     for line in orders:
-        order = json.loads(line)
-        job = Job(order["name"], Path(order["notebook"]), order["values"], Path(order["stage"]))
+        job = job_of(line)
         try:
             execute(job, lambda index, total: answer(cell=index, of=total), kernel)
         except NotebookFailure as failure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
+
+from dpbayes.press.jobs import ONE_THREAD
 
 Start = Callable[[IO[str]], "subprocess.Popen[str]"]
 
@@ -83,29 +86,43 @@ class Workers:
     def run(self, order: Order, process: subprocess.Popen[str], complaints: IO[str]) -> bool:
         """Order one run, follow it to its end, and return whether the process is still there."""
         started = time.perf_counter()
-        assert process.stdin
-        assert process.stdout
-        process.stdin.write(order.line())
-        process.stdin.flush()
-        for line in process.stdout:
-            answer = read_answer(line)
-            if "cell" in answer:
-                self.watcher.cell(order.label, answer["cell"], answer["of"])
-            elif "failure" in answer:
-                self.fail(order, answer["failure"])
-                return True
-            elif "done" in answer:
-                self.watcher.done(order.label, time.perf_counter() - started)
-                return True
-        complaints.seek(0)
-        self.fail(order, f"{order.name}: the process died\n{complaints.read()[-2000:]}")
-        return False
+        outcome = follow(process, order, self.watcher.cell)
+        if outcome is None:
+            complaints.seek(0)
+            self.fail(order, f"{order.name}: the process died\n{complaints.read()[-2000:]}")
+        elif "failure" in outcome:
+            self.fail(order, outcome["failure"])
+        else:
+            self.watcher.done(order.label, time.perf_counter() - started)
+        return outcome is not None
 
     def fail(self, order: Order, problem: str) -> None:
         """Keep what went wrong, and stop if whoever watches says so."""
         self.failures.append(problem)
         if not self.watcher.failed(order.label, problem):
             self.stopped = True
+
+
+def follow(
+    process: subprocess.Popen[str],
+    order: Order,
+    on_cell: Callable[[str, int, int], None] = lambda label, index, total: None,
+) -> dict[str, Any] | None:
+    """Have a process carry out an order and return its outcome; None when the process died."""
+    assert process.stdin
+    assert process.stdout
+    try:
+        process.stdin.write(order.line())
+        process.stdin.flush()
+    except OSError:
+        return None
+    for line in process.stdout:
+        answer = read_answer(line)
+        if "cell" in answer:
+            on_cell(order.label, answer["cell"], answer["of"])
+        elif "failure" in answer or "done" in answer:
+            return answer
+    return None
 
 
 def end(process: subprocess.Popen[str]) -> None:
@@ -117,15 +134,26 @@ def end(process: subprocess.Popen[str]) -> None:
             pipe.close()
 
 
-def start_worker(complaints: IO[str], module: str = "dpbayes.press.worker") -> Any:
-    """Return a fresh process that waits for orders; a Ctrl-C on the terminal does not reach it."""
+def start_worker(complaints: IO[str]) -> subprocess.Popen[str]:
+    """Return a fresh process that runs notebooks through papermill."""
+    return started("dpbayes.press.worker", complaints)
+
+
+def start_points(complaints: IO[str], apart: bool = True) -> subprocess.Popen[str]:
+    """Return a fresh process that runs one notebook at many points."""
+    return started("dpbayes.press.points", complaints, apart)
+
+
+def started(module: str, complaints: IO[str], apart: bool = True) -> subprocess.Popen[str]:
+    """Return a process that waits for orders; `apart`, a Ctrl-C on the terminal misses it."""
     return subprocess.Popen(
         [sys.executable, "-m", module],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=complaints,
+        env={**os.environ, **ONE_THREAD},
         text=True,
-        start_new_session=True,
+        start_new_session=apart,
     )
 
 

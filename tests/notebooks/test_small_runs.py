@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dpbayes.press.execution import EXECUTED, RESULTS, Job, execute
+from dpbayes.press.execution import EXECUTED, execute
+from dpbayes.press.jobs import RESULTS, Job
 from dpbayes.press.pages import publish
 from dpbayes.press.parameters import chosen, declared, load
 from tests.notebooks.test_sources import EVERY, NOTEBOOKS, small_parameters

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dpbayes.press.execution import ONE_THREAD, Job, NotebookFailure, execute
+from dpbayes.press.execution import execute
+from dpbayes.press.jobs import ONE_THREAD, Job, NotebookFailure
 from dpbayes.press.warm import NAME, ORDINARY, warm_kernels
 from tests.tiny_notebooks import write_tiny
 
