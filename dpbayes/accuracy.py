@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import Metric, hellinger
 from dpbayes.laws.law import Law
+from dpbayes.laws.metrics import Yardstick, metric_function
 from dpbayes.mechanisms.protocol import Mechanism
 
 
@@ -58,7 +58,7 @@ def mean_distances(
     proportions: ArrayLike,
     prior: ArrayLike,
     sizes: Sequence[int] | NDArray[np.int64],
-    metric: Metric = hellinger,
+    metric: Yardstick = "hellinger",
 ) -> NDArray[np.float64]:
     """Return the exact mean distance at each data size, records split by `proportions`.
 
@@ -93,7 +93,7 @@ def simulate(
     prior: ArrayLike,
     rng: np.random.Generator,
     runs: int = 1000,
-    metric: Metric = hellinger,
+    metric: Yardstick = "hellinger",
 ) -> MonteCarlo:
     """Return the distances of `runs` >= 2 independent releases, the papers' way to a mean.
 
@@ -104,7 +104,7 @@ def simulate(
     x, alpha = _validate.counts_and_prior(counts, prior)
     draws = law.sample(rng, _validate.integer("runs", runs, minimum=2))
     different, inverse = np.unique(draws, axis=0, return_inverse=True)
-    distances = np.asarray(metric(alpha + x, alpha + different))[inverse.ravel()]
+    distances = np.asarray(metric_function(metric)(alpha + x, alpha + different))[inverse.ravel()]
     return MonteCarlo(np.asarray(_validate.frozen(distances)))
 
 
@@ -131,7 +131,7 @@ def crossover(
     proportions: ArrayLike,
     prior: ArrayLike,
     sizes: Sequence[int] | NDArray[np.int64],
-    metric: Metric = hellinger,
+    metric: Yardstick = "hellinger",
 ) -> Crossover:
     """Return where one mechanism's exact mean distance falls below the other's.
 

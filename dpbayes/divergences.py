@@ -189,14 +189,24 @@ def hellinger(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     return distance_from_log_affinity(log_affinity(a, b))
 
 
-def affinity_exponent(metric: str, total: float) -> float:
+def metric_name(metric: Metric | str) -> str:
+    """Return "hellinger" or "published" for a name or for the function it stands for.
+
+    Raises ValueError for another name, TypeError for another function.
+    """
+    for name, function in (("hellinger", hellinger), ("published", hellinger_published)):
+        if metric is function:
+            return name
+    return _validate.choice("metric", metric, METRICS)
+
+
+def affinity_exponent(metric: Metric | str, total: float) -> float:
     """Return kappa such that the metric is sqrt(1 - BC^kappa) on posteriors of that total.
 
     1 for "hellinger"; 1/ln(total) for "published", the distance behind the printed curves.
     Raises ValueError for another name, and for "published" unless the total exceeds 1.
     """
-    _validate.choice("metric", metric, METRICS)
-    if metric == "hellinger":
+    if metric_name(metric) == "hellinger":
         return 1.0
     if total <= 1.0:
         raise ValueError(f"the published metric needs a parameter total above 1, got {total!r}")

@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import (
-    METRICS,
+    Metric,
     affinity_exponent,
     distance_from_log_affinity,
+    metric_name,
     one_step_affinity,
 )
 
@@ -45,10 +46,10 @@ class Sensitivity:
 
 
 def _checked(
-    counts: ArrayLike, prior: ArrayLike, metric: str
+    counts: ArrayLike, prior: ArrayLike, metric: Metric | str
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
     x, alpha = _validate.counts_and_prior(counts, prior)
-    _validate.choice("metric", metric, METRICS)
+    metric_name(metric)
     if x.sum() < 1:
         raise ValueError(
             f"counts must hold at least 1 record to have a neighbour, got {x.tolist()}"
@@ -83,7 +84,7 @@ def _move_affinities(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> NDArra
 
 
 def local_sensitivity(
-    counts: ArrayLike, prior: ArrayLike, metric: str = "hellinger"
+    counts: ArrayLike, prior: ArrayLike, metric: Metric | str = "hellinger"
 ) -> Sensitivity:
     """Return LS(x), the largest distance between the posterior of x and that of a neighbour.
 
@@ -101,7 +102,7 @@ def local_sensitivity(
     return Sensitivity(value, _pair(x, int(source), int(target)))
 
 
-def global_sensitivity(n: int, prior: ArrayLike, metric: str = "hellinger") -> Sensitivity:
+def global_sensitivity(n: int, prior: ArrayLike, metric: Metric | str = "hellinger") -> Sensitivity:
     """Return GS, the largest local sensitivity over all histograms of n >= 1 records.
 
     It is attained in a corner: the record leaves a category that held no other and enters an
@@ -137,7 +138,7 @@ def smooth_sensitivity(
     gamma: float = 1.0,
     form: str = "reciprocal",
     distance: str = "hamming",
-    metric: str = "hellinger",
+    metric: Metric | str = "hellinger",
 ) -> Sensitivity:
     """Return S(x) = max over histograms x'' of F(LS(x''), d(x, x'')), in O(k^2) whatever n is.
 
@@ -177,7 +178,7 @@ def profile(
     gamma: float = 1.0,
     form: str = "reciprocal",
     distance: str = "hamming",
-    metric: str = "hellinger",
+    metric: Metric | str = "hellinger",
 ) -> NDArray[np.float64]:
     """Return LS, or S when `smooth`, of (x, n - x) for x = 0 … n at once, in O(n); k = 2.
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import Metric, affinity_of_counts, distance_from_log_affinity, hellinger
 from dpbayes.laws.estimate import Estimate, drawn_mean, drawn_quantile
+from dpbayes.laws.law import Unlisted
+from dpbayes.laws.metrics import Yardstick, metric_function
 
 _TAIL = 45.0  # noise beyond 45 scales has probability e^-45
 _ORDERS = {2: (16, 10), 3: (6, 4)}
@@ -27,7 +29,7 @@ class _Rule:
 
 
 @dataclass(frozen=True)
-class ContinuousLaw:
+class ContinuousLaw(Unlisted):
     """Updates min(max(x_i + Y_i, 0), n) with Y_i independent Laplace(scale); density and two atoms.
 
     The released parameters are prior + update, so they stay positive, and their total is free.
@@ -48,7 +50,7 @@ class ContinuousLaw:
         """Number of records."""
         return int(self.counts.sum())
 
-    def estimate(self, metric: Metric = hellinger) -> Estimate:
+    def estimate(self, metric: Yardstick = "hellinger") -> Estimate:
         """Return the mean distance with the size of its error.
 
         For k = 2 and 3 a product of Gauss rules on panels that shrink towards the truth, where
@@ -58,10 +60,10 @@ class ContinuousLaw:
         orders = _ORDERS.get(self.counts.size)
         if orders is None:
             return drawn_mean(self, metric)
-        values = [self._integrate(order, metric) for order in orders]
+        values = [self._integrate(order, metric_function(metric)) for order in orders]
         return Estimate(values[0], abs(values[0] - values[1]) + 1e-13, "quadrature")
 
-    def mean_distance(self, metric: Metric = hellinger) -> float:
+    def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
         """Return the expected distance between released and true posterior, for k of at most 3."""
         k = self.counts.size
         if k not in _ORDERS:
@@ -69,7 +71,12 @@ class ContinuousLaw:
                 f"the mean of parameter-laplace is integrated for at most {max(_ORDERS)} "
                 f"categories, got {k}; `estimate()` gives it from draws with its error"
             )
-        return self.estimate(metric).value
+        return self.estimate(metric)
+
+    def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
+        """Return the expected square of the distance, by draws beyond 3 categories."""
+        distance = metric_function(metric)
+        return self.estimate(lambda a, b: distance(a, b) ** 2)
 
     def _integrate(self, order: int, metric: Metric) -> float:
         rules = [self._rule(i, order) for i in range(self.counts.size)]
@@ -125,18 +132,16 @@ class ContinuousLaw:
         edges = np.concatenate((truth - away, truth + away, near_zero, [truth, low, high]))
         return np.unique(edges[(edges >= low) & (edges <= high)])
 
-    def quantile(self, q: float) -> float:
-        """Return a distance c with P(H <= c) within 0.0061 of q (see `drawn_quantile`)."""
-        return drawn_quantile(self, _validate.closed_unit("q", q), hellinger)
+    def quantile(self, q: float, metric: Yardstick = "hellinger") -> Estimate:
+        """Return a distance c with P(distance <= c) within 0.0061 of q (see `drawn_quantile`)."""
+        return drawn_quantile(self, _validate.closed_unit("q", q), metric)
 
-    def probability(self, counts_out: ArrayLike) -> float:
+    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
         """Return the probability of exactly this update: 0 unless every entry is 0 or n."""
-        wanted = _validate.counts("counts_out", counts_out)
-        if wanted.size != self.counts.size:
-            raise ValueError(f"counts_out must have {self.counts.size} entries, got {wanted.size}")
-        if not np.all((wanted == 0) | (wanted == self.n)):
-            return 0.0
-        return float(np.prod(0.5 * np.exp(-np.abs(wanted - self.counts) / self.scale)))
+        if not np.all((counts_out == 0) | (counts_out == self.n)):
+            return Estimate(0.0, 0.0, "sum")
+        value = float(np.prod(0.5 * np.exp(-np.abs(counts_out - self.counts) / self.scale)))
+        return Estimate(value, 1e-15 * value, "sum")
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[Any]:
         """Return `size` float updates, shape (size, k); the released parameters add the prior."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes.divergences import Metric
+from dpbayes.laws.metrics import Yardstick, metric_function
 
 DRAWS = 200_000
 CONFIDENCE = 1e-6
@@ -17,17 +16,33 @@ CONFIDENCE = 1e-6
 _SEED = 20_190
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A number and a bound on its error.
+class Estimate(float):
+    """A number with a bound on its error, and how both were found; it is a float like any other.
 
-    `method` says where the bound comes from: "series" (certain), "quadrature" (the difference to
-    a rule of lower order) or "draws" (fails with probability `CONFIDENCE`).
+    `how` is "sum" (outputs added up), "series" (certain), "quadrature" (the difference to a rule of
+    lower order) or "draws" (fails with probability `CONFIDENCE`). For a quantile of draws `error`
+    is that of its rank.
+
+    >>> number = Estimate(0.25, 1e-12, "series")
+    >>> number + 1, number.error, number.how
+    (1.25, 1e-12, 'series')
     """
 
-    value: float
     error: float
-    method: str
+    how: str
+
+    def __new__(cls, value: float, error: float, how: str) -> Estimate:
+        number = super().__new__(cls, value)
+        number.error, number.how = float(error), how
+        return number
+
+    @property
+    def value(self) -> float:
+        """The number alone."""
+        return float(self)
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return float(self), self.error, self.how
 
 
 class Drawable(Protocol):
@@ -48,22 +63,28 @@ class Drawable(Protocol):
         ...
 
 
-def drawn_distances(law: Drawable, metric: Metric) -> NDArray[np.float64]:
+def drawn_distances(law: Drawable, metric: Yardstick) -> NDArray[np.float64]:
     """Return the distances of `DRAWS` outputs; the seed is fixed, so they are reproducible."""
     draws = law.sample(np.random.default_rng(_SEED), DRAWS)
-    return np.asarray(metric(law.prior + law.counts, law.prior + draws))
+    distance = metric_function(metric)
+    return np.asarray(distance(law.prior + law.counts, law.prior + draws))
 
 
-def drawn_mean(law: Drawable, metric: Metric) -> Estimate:
+def drawn_mean(law: Drawable, metric: Yardstick) -> Estimate:
     """Return the mean distance with Hoeffding's bound for values in [0, 1]."""
-    bound = np.sqrt(np.log(2.0 / CONFIDENCE) / (2.0 * DRAWS))
-    return Estimate(float(drawn_distances(law, metric).mean()), float(bound), "draws")
+    return Estimate(float(drawn_distances(law, metric).mean()), rank_error(DRAWS), "draws")
 
 
-def drawn_quantile(law: Drawable, q: float, metric: Metric) -> float:
+def drawn_quantile(law: Drawable, q: float, metric: Yardstick) -> Estimate:
     """Return a distance c with P(distance <= c) within 0.0061 of q.
 
     The bound is that of Dvoretzky, Kiefer, Wolfowitz and Massart.
     """
     distances = drawn_distances(law, metric)
-    return float(np.quantile(distances, q, method="inverted_cdf"))
+    value = float(np.quantile(distances, q, method="inverted_cdf"))
+    return Estimate(value, rank_error(distances.size), "draws")
+
+
+def rank_error(runs: int) -> float:
+    """Return the largest error of the share of draws below a distance, but for `CONFIDENCE`."""
+    return float(np.sqrt(np.log(2.0 / CONFIDENCE) / (2.0 * runs)))

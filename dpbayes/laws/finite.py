@@ -12,17 +12,19 @@ from scipy.special import logsumexp
 
 from dpbayes import _validate
 from dpbayes.divergences import (
-    Metric,
     affinity_of_counts,
     distance_from_log_affinity,
     hellinger,
 )
+from dpbayes.laws.estimate import Estimate
+from dpbayes.laws.law import Answers
+from dpbayes.laws.metrics import Yardstick, metric_function
 
 _SAME_DISTANCE = 1e-12
 
 
 @dataclass(frozen=True)
-class FiniteLaw:
+class FiniteLaw(Answers):
     """The distribution of a released histogram, listed output by output.
 
     `outputs` (N, k) are released counts, `log_probabilities` (N,) their natural logarithms. The
@@ -70,22 +72,27 @@ class FiniteLaw:
             log_affinity_of_outputs(self.prior, self.counts, self.outputs)
         )
 
-    def _distances_by(self, metric: Metric) -> NDArray[np.float64]:
-        if metric is hellinger:
+    def _distances_by(self, metric: Yardstick) -> NDArray[np.float64]:
+        distance = metric_function(metric)
+        if distance is hellinger:
             return self.distances
-        return np.asarray(metric(self.prior + self.counts, self.prior + self.outputs))
+        return np.asarray(distance(self.prior + self.counts, self.prior + self.outputs))
 
     def expectation(self, values: ArrayLike) -> float:
         """Return the mean of one value per output, shape (N,)."""
         # numpy adds pairwise; a dot product of ten million terms is off by 1e-12.
         return float((self.probabilities * np.asarray(values, dtype=np.float64)).sum())
 
-    def mean_distance(self, metric: Metric = hellinger) -> float:
+    def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
         """Return the expected distance between released and true posterior."""
-        return self.expectation(self._distances_by(metric))
+        return Estimate(self.expectation(self._distances_by(metric)), self.error_bound, "sum")
+
+    def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
+        """Return the expected square of the distance."""
+        return Estimate(self.expectation(self._distances_by(metric) ** 2), self.error_bound, "sum")
 
     def distance_distribution(
-        self, metric: Metric = hellinger
+        self, metric: Yardstick = "hellinger"
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the distinct distances, increasing, and the probability of each."""
         distances = self._distances_by(metric)
@@ -94,21 +101,20 @@ class FiniteLaw:
         starts = np.flatnonzero(np.diff(ranked, prepend=-1.0) > _SAME_DISTANCE)
         return ranked[starts], np.add.reduceat(self.probabilities[order], starts)
 
-    def quantile(self, q: float, metric: Metric = hellinger) -> float:
+    def quantile(self, q: float, metric: Yardstick = "hellinger") -> Estimate:
         """Return the smallest distance c with P(distance <= c) >= q, for q in [0, 1]."""
         level = _validate.closed_unit("q", q)
         distances, masses = self.distance_distribution(metric)
         cumulative = np.cumsum(masses)
         # Rounding in the sum may leave the last value just below 1.
         index = np.searchsorted(cumulative, level * (1.0 - 1e-15) * cumulative[-1])
-        return float(distances[min(int(index), distances.size - 1)])
+        value = float(distances[min(int(index), distances.size - 1)])
+        return Estimate(value, self.error_bound, "sum")
 
-    def probability(self, counts_out: ArrayLike) -> float:
+    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
         """Return the probability that exactly these counts, shape (k,), are released."""
-        wanted = _validate.counts("counts_out", counts_out)
-        if wanted.size != self.prior.size:
-            raise ValueError(f"counts_out must have {self.prior.size} entries, got {wanted.size}")
-        return float(self.probabilities[np.all(self.outputs == wanted, axis=1)].sum())
+        found = self.probabilities[np.all(self.outputs == counts_out, axis=1)].sum()
+        return Estimate(float(found), self.error_bound, "sum")
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         """Return `size` independent released histograms, shape (size, k), for experiments.

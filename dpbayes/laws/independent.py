@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import Metric, hellinger
 from dpbayes.laws.estimate import Estimate, drawn_mean, drawn_quantile
 from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.law import Unlisted
+from dpbayes.laws.metrics import Yardstick, metric_function
 
 _TAIL = 46.0
 
@@ -56,33 +57,32 @@ def listed_law(
 
 
 @dataclass(frozen=True)
-class IndependentLaw:
+class IndependentLaw(Unlisted):
     """The law where the outputs are too many to list: exact probabilities, means over draws."""
 
     prior: NDArray[np.float64]
     counts: NDArray[np.int64]
     epsilon: float
 
-    def estimate(self, metric: Metric = hellinger) -> Estimate:
-        """Return the mean distance with its largest error."""
+    def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
+        """Return the expected distance between released and true posterior, over draws."""
         return drawn_mean(self, metric)
 
-    def mean_distance(self, metric: Metric = hellinger) -> float:
-        """Return the expected distance between released and true posterior (see `estimate`)."""
-        return self.estimate(metric).value
+    def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
+        """Return the expected square of the distance, over draws."""
+        distance = metric_function(metric)
+        return drawn_mean(self, lambda a, b: distance(a, b) ** 2)
 
-    def quantile(self, q: float) -> float:
-        """Return a distance c with P(H <= c) within 0.0061 of q."""
-        return drawn_quantile(self, _validate.closed_unit("q", q), hellinger)
+    def quantile(self, q: float, metric: Yardstick = "hellinger") -> Estimate:
+        """Return a distance c with P(distance <= c) within 0.0061 of q."""
+        return drawn_quantile(self, _validate.closed_unit("q", q), metric)
 
-    def probability(self, counts_out: ArrayLike) -> float:
+    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
         """Return the probability that exactly these counts, shape (k,), are released."""
-        wanted = _validate.counts("counts_out", counts_out)
-        if wanted.size != self.counts.size:
-            raise ValueError(f"counts_out must have {self.counts.size} entries, got {wanted.size}")
-        pairs = zip(self.counts.tolist(), wanted, strict=True)
+        pairs = zip(self.counts.tolist(), counts_out, strict=True)
         logs = [log_released(x, np.array([r]), self.epsilon)[0] for x, r in pairs]
-        return float(np.exp(np.sum(logs)))
+        value = float(np.exp(np.sum(logs)))
+        return Estimate(value, 1e-12 * value, "sum")
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         """Return `size` independent released count vectors, shape (size, k), for experiments."""

@@ -5,34 +5,49 @@ A law is the exact distribution of what a mechanism releases for one data set.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpbayes.divergences import Metric, hellinger
+from dpbayes import _validate
+from dpbayes.laws.estimate import Estimate
+from dpbayes.laws.metrics import Yardstick
 
 LISTED = ("outputs", "probabilities", "log_probabilities", "distances")
 """What only a law that lists its outputs has."""
 
 
 class Law(Protocol):
-    """An exact distribution of the released histogram."""
+    """An exact distribution of the released histogram.
 
-    def mean_distance(self, metric: Metric = hellinger) -> float:
+    Numbers come back as an `Estimate`, a float that carries its largest error and how it was found.
+    """
+
+    def mean_distance(self, metric: Yardstick = "hellinger") -> float:
         """Return the expected distance between released and true posterior."""
         ...
 
-    def quantile(self, q: float) -> float:
-        """Return the smallest c with P(Hellinger distance <= c) >= q."""
+    def quantile(self, q: float, metric: Yardstick = "hellinger") -> float:
+        """Return the smallest c with P(distance <= c) >= q."""
         ...
 
-    def probability(self, counts_out: ArrayLike) -> float:
-        """Return the probability that exactly these counts are released."""
+    def probability(self, counts_out: ArrayLike) -> Any:
+        """Return the probability of one output (k,), or of each of several (m, k)."""
         ...
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         """Return independent released histograms, shape (size, k)."""
+        ...
+
+    def mean_affinity(self) -> float:
+        """Return E[BC], the mean affinity of released and true posterior."""
+        ...
+
+    def variance(self, metric: Yardstick = "hellinger") -> float:
+        """Return the variance of the distance between released and true posterior."""
         ...
 
 
@@ -77,13 +92,93 @@ def listed(law: Law, purpose: str) -> Listed:
     return checked
 
 
-class Unlisted:
-    """A base for laws without a list of outputs: asking for one says what to ask instead."""
+class Answers:
+    """What all laws of the package share: answers that follow from others, and why they are here.
 
-    def __getattr__(self, name: str) -> Any:
-        if name in LISTED:
-            raise AttributeError(
-                f"{type(self).__name__} does not list its outputs, so it has no .{name}: ask "
-                ".probability(outputs), .mean_distance(), .quantile(q) or .sample(rng, size)"
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    `why` says which way of computing the law was taken and why the ones before it were not.
+    """
+
+    why: str = ""
+    counts: NDArray[np.int64]
+
+    def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
+        """Return the expected distance between released and true posterior."""
+        raise NotImplementedError
+
+    def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
+        """Return the expected square of the distance."""
+        raise NotImplementedError
+
+    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
+        """Return the probability of one output, a checked vector (k,)."""
+        raise NotImplementedError
+
+    def mean_affinity(self) -> Estimate:
+        """Return E[BC] = 1 - E[H^2], the mean affinity of released and true posterior."""
+        square = self.mean_square()
+        return Estimate(1.0 - square, square.error + 2.0**-53, square.how)
+
+    def variance(self, metric: Yardstick = "hellinger") -> Estimate:
+        """Return the variance of the distance between released and true posterior."""
+        square, mean = self.mean_square(metric), self.mean_distance(metric)
+        value = max(square - mean**2, 0.0)
+        return Estimate(value, square.error + 2.0 * mean * mean.error + mean.error**2, square.how)
+
+    def probability(self, counts_out: ArrayLike) -> Any:
+        """Return the probability of one output (k,), an `Estimate`, or of several, (m, k) to (m,).
+
+        Raises ValueError or TypeError for what is not whole counts of the law's k categories.
+        """
+        k = int(np.size(self.counts))
+        table = _validate.count_table("counts_out", counts_out)
+        if table.shape[-1] != k:
+            raise ValueError(f"counts_out must have {k} entries, got {table.shape[-1]}")
+        if table.ndim == 1:
+            return self.one_probability(table)
+        rows = table.reshape(-1, k)
+        each = np.array([self.one_probability(row) for row in rows], dtype=np.float64)
+        return each.reshape(table.shape[:-1])
+
+
+class Unlisted(Answers):
+    """A law without a list of outputs: asking for one says what to ask instead."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            kind = type(self).__name__
+            if name in LISTED:
+                raise AttributeError(
+                    f"{kind} does not list its outputs, so it has no .{name}: ask "
+                    ".probability(outputs), .mean_distance(), .quantile(q) or .sample(rng, size)"
+                )
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+
+
+L = TypeVar("L", bound=Answers)
+
+
+@dataclass(frozen=True)
+class Way(Generic[L]):
+    """One way to compute a law: its name, whether it fits, the fact that decides, and the way."""
+
+    name: str
+    fits: bool
+    fact: str
+    make: Callable[[], L | None]
+
+
+def choose(*ways: Way[Any]) -> Any:
+    """Return the law of the first way that fits and gives one; its `.why` says how that came about.
+
+    Every choice between methods in the package is made here.
+    """
+    passed: list[str] = []
+    for way in ways:
+        law = way.make() if way.fits else None
+        if law is not None:
+            taken = f"{way.name}, because {way.fact}"
+            object.__setattr__(law, "why", "; ".join([taken, *passed]))
+            return law
+        passed.append(f"not {way.name}: {way.fact}")
+    raise ValueError(f"no way to compute this law: {'; '.join(passed)}")

@@ -1,21 +1,39 @@
-"""Which distances the laws without enumeration can report."""
+"""One word, one thing: a distance is its name or its function, wherever a distance is asked for."""
 
 from __future__ import annotations
 
-from dpbayes.divergences import Metric, affinity_exponent, hellinger, hellinger_published
+from dpbayes.divergences import (
+    Metric,
+    affinity_exponent,
+    hellinger,
+    hellinger_published,
+    metric_name,
+)
+
+Yardstick = Metric | str
+"""A distance: "hellinger", "published", or a function of two arrays of Dirichlet parameters."""
+
+_NAMED = {"hellinger": hellinger, "published": hellinger_published}
 
 
-def reported_exponent(metric: Metric, total: float) -> float:
+def metric_function(metric: Yardstick) -> Metric:
+    """Return the function a name stands for; a function is returned as it is.
+
+    >>> metric_function("published") is hellinger_published
+    True
+    """
+    return metric if callable(metric) else _NAMED[metric_name(metric)]
+
+
+def reported_exponent(metric: Yardstick, total: float) -> float:
     """Return kappa with metric = sqrt(1 - BC^kappa) for posteriors of this total.
 
-    `metric` is `dpbayes.hellinger` or `dpbayes.hellinger_published`; another one raises
-    ValueError, since only powers of the affinity factorise over categories.
+    `metric` is `dpbayes.hellinger` or `dpbayes.hellinger_published`, or its name; another one
+    raises ValueError, since only powers of the affinity factorise over categories.
     """
-    if metric is hellinger:
-        return 1.0
-    if metric is hellinger_published:
-        return affinity_exponent("published", total)
-    raise ValueError(
-        f"metric must be hellinger or hellinger_published for a law that is not enumerated, got "
-        f"{metric!r}; sample the law and average the distance instead"
-    )
+    if metric_function(metric) not in _NAMED.values():
+        raise ValueError(
+            "metric must be hellinger or hellinger_published for a law that is not enumerated, got "
+            f"{metric!r}; sample the law and average the distance instead"
+        )
+    return affinity_exponent(metric_name(metric), total)

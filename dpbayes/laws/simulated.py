@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from dpbayes import _validate
-from dpbayes.divergences import Metric
-from dpbayes.laws.estimate import CONFIDENCE, Drawable, drawn_distances
+from dpbayes.laws.estimate import CONFIDENCE, Drawable, drawn_distances, rank_error
+from dpbayes.laws.metrics import Yardstick
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class SimulatedDistances:
 
         sqrt(ln(2/alpha) / (2 runs)), Dvoretzky, Kiefer and Wolfowitz with Massart's constant.
         """
-        return float(np.sqrt(np.log(2.0 / CONFIDENCE) / (2.0 * self.distances.size)))
+        return rank_error(self.distances.size)
 
     def quantile(self, q: float) -> float:
         """Return the smallest drawn distance with at least the share q of draws at or below it."""
@@ -58,6 +58,6 @@ class SimulatedDistances:
         return TailProbability(hits / runs, low, high)
 
 
-def simulate_distances(law: Drawable, metric: Metric) -> SimulatedDistances:
+def simulate_distances(law: Drawable, metric: Yardstick) -> SimulatedDistances:
     """Return the distances of the draws behind `estimate.drawn_quantile`: the same every time."""
     return SimulatedDistances(np.asarray(_validate.frozen(np.sort(drawn_distances(law, metric)))))

@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import METRICS, affinity_exponent, distance_from_log_affinity
+from dpbayes.divergences import affinity_exponent, distance_from_log_affinity, metric_name
 from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs, normalised
+from dpbayes.laws.law import Way, choose
+from dpbayes.laws.metrics import Yardstick
 from dpbayes.laws.series.law import SeriesLaw
 from dpbayes.laws.steps import StepLaw
-from dpbayes.laws.two_categories import exponential_window
+from dpbayes.laws.two_categories import LARGEST_WINDOW, exponential_window
 from dpbayes.mechanisms.calibrations import (
     Calibration,
     DeltaCalibration,
@@ -54,7 +56,7 @@ class ExponentialMechanism:
 
     def __post_init__(self) -> None:
         _validate.positive("epsilon", self.epsilon)
-        _validate.choice("metric", self.metric, METRICS)
+        object.__setattr__(self, "metric", metric_name(self.metric))
         if self.divisor is not None:
             _validate.positive("divisor", self.divisor)
 
@@ -100,12 +102,30 @@ class ExponentialMechanism:
         0.123
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
-        if number_of_candidates(int(x.sum()), x.size) <= LARGEST_FINITE:
-            return self.enumerated(x, alpha)
-        rate = self.rate(x, alpha)
+        size = number_of_candidates(int(x.sum()), x.size)
         exponent = affinity_exponent(self.metric, float(alpha.sum() + x.sum()))
-        window = exponential_window(alpha, x, rate, exponent) if x.size == 2 else None
-        return SeriesLaw(alpha, x, rate, exponent) if window is None else window
+
+        def window() -> FiniteLaw | None:
+            return exponential_window(alpha, x, self.rate(x, alpha), exponent)
+
+        chosen: FiniteLaw | SeriesLaw = choose(
+            Way(
+                "list", size <= LARGEST_FINITE,
+                f"there are {size} candidates, and up to {LARGEST_FINITE} are listed",
+                lambda: self.enumerated(x, alpha),
+            ),
+            Way(
+                "window", x.size == 2,
+                f"with k = {x.size} categories; up to {LARGEST_WINDOW} candidates near the truth "
+                "are listed at k = 2",
+                window,
+            ),
+            Way(
+                "series", True, "it takes any number of records and categories",
+                lambda: SeriesLaw(alpha, x, self.rate(x, alpha), exponent),
+            ),
+        )  # fmt: skip
+        return chosen
 
     def enumerated(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
         """Return the exact law with every candidate listed, at any size that fits in memory."""
@@ -174,28 +194,29 @@ class ExponentialMechanism:
 
 
 def exp_mech(
-    epsilon: float, metric: str = "hellinger", divisor: float | None = None
+    epsilon: float, metric: Yardstick = "hellinger", divisor: float | None = None
 ) -> ExponentialMechanism:
     """Return expMech, with the global sensitivity."""
-    return ExponentialMechanism(epsilon, GlobalCalibration(), metric, divisor)
+    return ExponentialMechanism(epsilon, GlobalCalibration(), metric_name(metric), divisor)
 
 
 def exp_mech_local(
-    epsilon: float, metric: str = "hellinger", divisor: float | None = None
+    epsilon: float, metric: Yardstick = "hellinger", divisor: float | None = None
 ) -> ExponentialMechanism:
     """Return expMech-local, with the local sensitivity."""
-    return ExponentialMechanism(epsilon, LocalCalibration(), metric, divisor)
+    return ExponentialMechanism(epsilon, LocalCalibration(), metric_name(metric), divisor)
 
 
 def exp_mech_smooth(
     epsilon: float,
     gamma: float = 1.0,
     distance: str = "hamming",
-    metric: str = "hellinger",
+    metric: Yardstick = "hellinger",
     divisor: float | None = None,
 ) -> ExponentialMechanism:
     """Return expMech-smooth, with the reciprocal smooth sensitivity."""
-    return ExponentialMechanism(epsilon, SmoothCalibration(gamma, distance), metric, divisor)
+    calibration = SmoothCalibration(gamma, distance)
+    return ExponentialMechanism(epsilon, calibration, metric_name(metric), divisor)
 
 
 def exp_mech_delta(
@@ -203,15 +224,15 @@ def exp_mech_delta(
     delta: float = 1e-8,
     distance: str = "hamming",
     failure_term: str = "2(n+1)",
-    metric: str = "hellinger",
+    metric: Yardstick = "hellinger",
     divisor: float | None = None,
 ) -> ExponentialMechanism:
     """Return expMech-delta, with the exponential smooth sensitivity."""
     calibration = DeltaCalibration(delta, distance, failure_term)
-    return ExponentialMechanism(epsilon, calibration, metric, divisor)
+    return ExponentialMechanism(epsilon, calibration, metric_name(metric), divisor)
 
 
-def score_table(n: int, prior: ArrayLike, metric: str = "hellinger") -> NDArray[np.float64]:
+def score_table(n: int, prior: ArrayLike, metric: Yardstick = "hellinger") -> NDArray[np.float64]:
     """Return H(BI(x), r) for all counts x and outputs r of n records, shape (n+1, n+1); k = 2."""
     size = _validate.integer("n", n, minimum=1)
     alpha = _validate.prior("prior", prior, 2)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.law import Way, choose
 from dpbayes.laws.steps import StepLaw
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up
 from dpbayes.mechanisms.protocol import Counts, Drawn
@@ -81,7 +82,15 @@ class TruncatedGeometric:
         outside = 0.0 if released.size == n + 1 else float(np.exp(-_TAIL))
         if self.remap:
             outputs, logs = answered(self._answers(alpha, n, released), n, logs)
-        return FiniteLaw(alpha, x, outputs, logs, outside)
+        complete = released.size == n + 1
+        law: FiniteLaw = choose(
+            Way(
+                "list" if complete else "window", True,
+                f"{released.size} of {n + 1} outputs are within reach of the noise",
+                lambda: FiniteLaw(alpha, x, outputs, logs, outside),
+            )
+        )  # fmt: skip
+        return law
 
     def _answers(
         self, prior: NDArray[np.float64], n: int, noisy: NDArray[np.int64]

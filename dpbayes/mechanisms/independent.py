@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.independent import IndependentLaw, count_window, listed_law
+from dpbayes.laws.law import Way, choose
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, rounded_up
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.samplers.bits import BitSource
@@ -49,9 +50,19 @@ class IndependentNoise:
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
         windows = [count_window(int(count), float(self.epsilon)) for count in x]
-        if math.prod(window.log_probabilities.size for window in windows) <= LARGEST_LISTED:
-            return listed_law(alpha, x, windows)
-        return IndependentLaw(alpha, x, float(self.epsilon))
+        size = math.prod(window.log_probabilities.size for window in windows)
+        chosen: FiniteLaw | IndependentLaw = choose(
+            Way(
+                "list", size <= LARGEST_LISTED,
+                f"{size} outputs are within reach of the noise, and up to {LARGEST_LISTED} are "
+                "listed", lambda: listed_law(alpha, x, windows),
+            ),
+            Way(
+                "draws", True, "they take any number of records and categories",
+                lambda: IndependentLaw(alpha, x, float(self.epsilon)),
+            ),
+        )  # fmt: skip
+        return chosen
 
     def guarantee(self, k: int) -> Guarantee:
         """Return what is proved: `thm-independent-private`."""

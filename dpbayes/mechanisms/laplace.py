@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.law import Way, choose
 from dpbayes.laws.product.law import ROUNDING, Marginal, ProductLaw, product_grid
 from dpbayes.laws.steps import StepLaw
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up
@@ -160,9 +161,14 @@ class LaplaceMechanism:
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
         n, k = int(x.sum()), x.size
-        if (n + 1) ** (k - 1) <= LARGEST_FINITE:
+        size = (n + 1) ** (k - 1)
+        fact = f"there are {size} outputs, and up to {LARGEST_FINITE} are listed"
+        if size <= LARGEST_FINITE:
             complete = [Marginal(0, self.marginal(int(count), n, k)) for count in x[:-1]]
-            return product_grid(alpha, x, complete)
+            listing: FiniteLaw = choose(
+                Way("list", True, fact, lambda: product_grid(alpha, x, complete))
+            )
+            return listing
         if self.scale(k) * _TAIL > LARGEST_WINDOW:
             raise ValueError(
                 f"epsilon = {self.epsilon!r} spreads the noise over more than {LARGEST_WINDOW} "
@@ -172,9 +178,17 @@ class LaplaceMechanism:
         outputs = math.prod(window.log_probabilities.size for window in windows)
         law = ProductLaw(alpha, x, tuple(windows))
         inexact = outputs > LARGEST_FINITE and law.probability_of_excess > ROUNDING
-        if outputs <= (LARGEST_GRID if inexact else LARGEST_FINITE):
-            return product_grid(alpha, x, windows)
-        return law
+        limit = LARGEST_GRID if inexact else LARGEST_FINITE
+        chosen: FiniteLaw | ProductLaw = choose(
+            Way("list", False, fact, lambda: None),
+            Way(
+                "window", outputs <= limit,
+                f"{outputs} outputs are within reach of the noise, and up to {limit} are listed",
+                lambda: product_grid(alpha, x, windows),
+            ),
+            Way("product", True, "it takes any number of records and categories", lambda: law),
+        )  # fmt: skip
+        return chosen
 
     @property
     def definition(self) -> str:

@@ -15,6 +15,7 @@ from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs
 from dpbayes.laws.lattice import noise as lattice_noise
 from dpbayes.laws.lattice.law import LatticeLaw, listed_law
 from dpbayes.laws.lattice.projection import PROJECTIONS, project
+from dpbayes.laws.law import Way, choose
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up
 from dpbayes.mechanisms.protocol import Counts, Drawn
@@ -74,14 +75,27 @@ class SumZeroLattice:
         0.0851
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
-        if x.size == 2 and x.sum() <= _LISTED_IN_FULL:
-            return TruncatedGeometric(self.epsilon, self.remap).law(x, alpha)
-        if self.remap:
-            return self._remapped(alpha, x)
-        listed = listed_law(alpha, x, float(self.epsilon), self.projection)
-        if listed is not None:
-            return listed
-        return LatticeLaw(alpha, x, float(self.epsilon), self.projection)
+        described = (alpha, x, float(self.epsilon), self.projection)
+        chosen: FiniteLaw | LatticeLaw = choose(
+            Way(
+                "geometric", x.size == 2 and int(x.sum()) <= _LISTED_IN_FULL,
+                f"that is this mechanism for k = 2 and up to {_LISTED_IN_FULL} records",
+                lambda: TruncatedGeometric(self.epsilon, self.remap).law(x, alpha),
+            ),
+            Way(
+                "remap", self.remap, "remapped outputs are histograms, and all are listed",
+                lambda: self._remapped(alpha, x),
+            ),
+            Way(
+                "list", True, "all outputs, or those within reach of the noise, are listed if they "
+                "fit in memory", lambda: listed_law(*described),
+            ),
+            Way(
+                "series", True, "it takes any number of records and categories",
+                lambda: LatticeLaw(*described),
+            ),
+        )  # fmt: skip
+        return chosen
 
     def _remapped(self, prior: NDArray[np.float64], x: NDArray[np.int64]) -> FiniteLaw:
         n, k = int(x.sum()), x.size

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import METRICS, affinity_exponent, distance_from_log_affinity
+from dpbayes.divergences import affinity_exponent, distance_from_log_affinity, metric_name
 from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs
 from dpbayes.mechanisms.calibrations import GlobalCalibration, SmoothCalibration
 from dpbayes.mechanisms.exponential import ExponentialMechanism
@@ -51,7 +51,7 @@ class PermuteAndFlip:
         _validate.positive("epsilon", self.epsilon)
         _validate.choice("sensitivity", self.sensitivity, SENSITIVITIES)
         _validate.positive("gamma", self.gamma)
-        _validate.choice("metric", self.metric, METRICS)
+        object.__setattr__(self, "metric", metric_name(self.metric))
 
     @property
     def scores_like(self) -> ExponentialMechanism:

@@ -69,7 +69,7 @@ def share_within(
     if not isinstance(law, SeriesLaw):
         raise TypeError(f"no near candidates for the law {type(law).__name__} of {mechanism.name}")
     outputs = _box(x, alpha, wanted, radius, metric)
-    masses = np.exp(law.log_probabilities(outputs))
+    masses = np.exp(law.log_probability(outputs))
     return _cumulative(metric(alpha + x, alpha + outputs), masses, wanted)
 
 

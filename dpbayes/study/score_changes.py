@@ -12,15 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import METRICS, hellinger, hellinger_published
+from dpbayes.laws.metrics import Yardstick, metric_function
 from dpbayes.posteriors import compositions, neighbours
 from dpbayes.sensitivity import local_sensitivity, profile, smooth_sensitivity
 
-_BY_NAME = {"hellinger": hellinger, "published": hellinger_published}
-
 
 def score_changes(
-    counts: ArrayLike, prior: ArrayLike, metric: str = "hellinger"
+    counts: ArrayLike, prior: ArrayLike, metric: Yardstick = "hellinger"
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return all candidates (N, k) and the largest change of the score of each, shape (N,).
 
@@ -33,7 +31,7 @@ def score_changes(
     True
     """
     x, alpha = _validate.counts_and_prior(counts, prior)
-    distance = _BY_NAME[_validate.choice("metric", metric, METRICS)]
+    distance = metric_function(metric)
     outputs = compositions(int(x.sum()), x.size)
     own = distance(alpha + x, alpha + outputs)
     moved = [np.abs(own - distance(alpha + y, alpha + outputs)) for y in neighbours(x)]
@@ -49,7 +47,7 @@ class Steepest:
 
 
 def steepest_smooth_change(
-    n: int, prior: ArrayLike, gamma: float = 1.0, metric: str = "hellinger"
+    n: int, prior: ArrayLike, gamma: float = 1.0, metric: Yardstick = "hellinger"
 ) -> Steepest:
     """Return the largest change of 1/S over all neighbouring histograms of n records.
 
@@ -107,7 +105,7 @@ def _plain(counts: NDArray[np.int64]) -> tuple[int, ...]:
     return tuple(int(c) for c in counts)
 
 
-def shortcut_excess(counts: ArrayLike, prior: ArrayLike, metric: str = "hellinger") -> float:
+def shortcut_excess(counts: ArrayLike, prior: ArrayLike, metric: Yardstick = "hellinger") -> float:
     """Return by how much some candidate's score changes more than the true posterior's.
 
     The largest entry of :func:`score_changes` minus the closed form of the local sensitivity; zero

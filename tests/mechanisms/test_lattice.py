@@ -140,8 +140,8 @@ def test_balanced_three_categories_match_the_expected_order():
 def test_mean_by_series_against_listing(counts, prior, epsilon, metric):
     x, alpha = np.array(counts), np.array(prior)
     listed = listed_law(alpha, x, epsilon, "l2")
-    estimate = LatticeLaw(alpha, x, epsilon, "l2").estimate(metric)
-    assert estimate.method == "series"
+    estimate = LatticeLaw(alpha, x, epsilon, "l2").mean_distance(metric)
+    assert estimate.how == "series"
     assert estimate.error < 1e-9
     assert estimate.value == pytest.approx(listed.mean_distance(metric), abs=2 * estimate.error)
 
@@ -153,16 +153,16 @@ def test_clamped_mass_is_exact_and_covers_the_error():
     weights = np.exp(-np.abs(shifts).sum(axis=1))
     negative = (x + shifts < 0).any(axis=1)
     assert law.clamped == pytest.approx(weights[negative].sum() / weights.sum(), rel=1e-8)
-    estimate = law.estimate()
+    estimate = law.mean_distance()
     exact = listed_law(alpha, x, 2.0, "l2").mean_distance()
-    assert estimate.method == "series"
+    assert estimate.how == "series"
     assert abs(estimate.value - exact) <= estimate.error
 
 
 def test_drawn_mean_keeps_its_stated_error():
     x, alpha = np.array([0, 1, 2]), np.ones(3)
-    estimate = LatticeLaw(alpha, x, 0.5, "l2").estimate()
-    assert estimate.method == "draws"
+    estimate = LatticeLaw(alpha, x, 0.5, "l2").mean_distance()
+    assert estimate.how == "draws"
     exact = listed_law(alpha, x, 0.5, "l2")
     assert abs(estimate.value - exact.mean_distance()) <= estimate.error
     q = LatticeLaw(alpha, x, 0.5, "l2").quantile(0.5)

@@ -30,7 +30,7 @@ def midpoint_mean(counts, prior, scale, cells=1500):
 )
 def test_mean_against_a_midpoint_rule(counts, prior, epsilon):
     estimate = ParameterLaplace(epsilon).law(counts, prior).estimate()
-    assert estimate.method == "quadrature"
+    assert estimate.how == "quadrature"
     assert estimate.error < 1e-6
     assert estimate.value == pytest.approx(midpoint_mean(counts, prior, 2 / epsilon), abs=2e-4)
 
@@ -87,7 +87,7 @@ def test_four_categories_say_what_fits():
     with pytest.raises(ValueError, match="at most 3 categories, got 4"):
         law.mean_distance()
     estimate = law.estimate()
-    assert estimate.method == "draws"
+    assert estimate.how == "draws"
     assert 0.03 < estimate.value < 0.2
     assert law.quantile(0.1) < estimate.value < law.quantile(0.95)
 

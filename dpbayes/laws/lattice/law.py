@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import (
-    Metric,
     affinity_exponent,
     affinity_of_counts,
     hellinger,
@@ -19,6 +18,8 @@ from dpbayes.laws.estimate import Estimate, drawn_mean, drawn_quantile
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.projection import project
+from dpbayes.laws.law import Unlisted
+from dpbayes.laws.metrics import Yardstick, metric_function
 from dpbayes.laws.square_root import square_root_series
 from dpbayes.posteriors import compositions, number_of_candidates
 
@@ -118,7 +119,7 @@ def _window(
 
 
 @dataclass(frozen=True)
-class LatticeLaw:
+class LatticeLaw(Unlisted):
     """The law of sum-zero noise on counts too many to list; book: `thm-lattice-mean`.
 
     With BC a product over categories, E[BC^j] is a sum of products over the vectors that sum to
@@ -131,36 +132,47 @@ class LatticeLaw:
     epsilon: float
     projection: str
 
-    def estimate(self, metric: Metric = hellinger) -> Estimate:
-        """Return the mean distance with its largest error."""
-        if metric is hellinger or metric is hellinger_published:
-            value, clamped = self._series(1.0 if metric is hellinger else self._exponent())
+    def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
+        """Return the expected distance between released and true posterior."""
+        distance = metric_function(metric)
+        if distance is hellinger or distance is hellinger_published:
+            value, clamped = self._series(self._exponent_of(distance))
             if clamped <= 1e-4:
                 return Estimate(value + 0.5 * clamped, 0.5 * clamped + 1e-12, "series")
         return drawn_mean(self, metric)
 
-    def mean_distance(self, metric: Metric = hellinger) -> float:
-        """Return the expected distance between released and true posterior (see `estimate`)."""
-        return self.estimate(metric).value
+    def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
+        """Return the expected square of the distance."""
+        distance = metric_function(metric)
+        clamped = self.clamped
+        if clamped > 1e-4 or (distance is not hellinger and distance is not hellinger_published):
+            return drawn_mean(self, lambda a, b: distance(a, b) ** 2)
+        columns, steps = self._columns(self._exponent_of(distance))
+        inside, affinity = self._means(columns, steps, np.array([0.0, 1.0]))
+        value = float(inside - affinity) + 0.5 * clamped
+        return Estimate(value, 0.5 * clamped + 1e-12, "series")
 
     @property
     def clamped(self) -> float:
         """Probability that the noise makes some count negative."""
         return self._series(1.0)[1]
 
-    def _exponent(self) -> float:
-        return affinity_exponent("published", float(self.prior.sum() + self.counts.sum()))
+    def _exponent_of(self, metric: Yardstick) -> float:
+        return affinity_exponent(metric, float(self.prior.sum() + self.counts.sum()))
+
+    def _columns(self, exponent: float) -> tuple[list[NDArray[np.float64]], NDArray[np.int64]]:
+        reach = noise.radius(self.counts.size, self.epsilon, TAIL)
+        steps = np.arange(-reach, reach + 1)
+        affinities = [self._affinities(i, steps) for i in range(self.counts.size)]
+        return [column * exponent for column in affinities], steps
 
     def _series(self, exponent: float) -> tuple[float, float]:
-        k = self.counts.size
-        reach = noise.radius(k, self.epsilon, TAIL)
-        steps = np.arange(-reach, reach + 1)
-        columns = [self._affinities(i, steps) * exponent for i in range(k)]
+        columns, steps = self._columns(exponent)
         least = -max(float(column[steps != 0].max()) for column in columns)
         series = square_root_series(40.0 / least)
         powers = np.concatenate(([0.0], series.powers))
         means = self._means(columns, steps, powers)
-        at_truth = np.exp(-noise.log_normaliser(k, self.epsilon))
+        at_truth = np.exp(-noise.log_normaliser(len(columns), self.epsilon))
         inside = means[0]
         value = series.mean_root(inside - means[1:], inside - at_truth)
         return value, max(0.0, 1.0 - float(inside))
@@ -196,27 +208,25 @@ class LatticeLaw:
             means[first : first + 32] = np.fft.irfft(product, length, axis=1)[:, 0] * scale
         return means
 
-    def quantile(self, q: float) -> float:
-        """Return a distance c with P(H <= c) within 0.0061 of q (see `drawn_quantile`)."""
-        return drawn_quantile(self, _validate.closed_unit("q", q), hellinger)
+    def quantile(self, q: float, metric: Yardstick = "hellinger") -> Estimate:
+        """Return a distance c with P(distance <= c) within 0.0061 of q (see `drawn_quantile`)."""
+        return drawn_quantile(self, _validate.closed_unit("q", q), metric)
 
-    def probability(self, counts_out: ArrayLike) -> float:
+    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
         """Return the probability that exactly these counts are released; all must be positive.
 
         A positive output comes from one noisy vector only, an output with an empty category from
         many: those are refused with a ValueError.
         """
-        wanted = _validate.counts("counts_out", counts_out)
-        if wanted.size != self.counts.size:
-            raise ValueError(f"counts_out must have {self.counts.size} entries, got {wanted.size}")
-        if wanted.sum() != self.counts.sum():
-            return 0.0
-        if wanted.min() == 0:
+        if counts_out.sum() != self.counts.sum():
+            return Estimate(0.0, 0.0, "sum")
+        if counts_out.min() == 0:
             raise ValueError(
-                f"counts_out must be positive at this size, got {wanted.tolist()}: outputs with an "
-                "empty category are only listed for smaller n or k"
+                f"counts_out must be positive at this size, got {counts_out.tolist()}: outputs "
+                "with an empty category are only listed for smaller n or k"
             )
-        return float(np.exp(_log_mass((wanted - self.counts)[None, :], self.epsilon)[0]))
+        value = float(np.exp(_log_mass((counts_out - self.counts)[None, :], self.epsilon)[0]))
+        return Estimate(value, 1e-12 * value, "sum")
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         """Return `size` independent released histograms, shape (size, k), for experiments."""

@@ -41,7 +41,7 @@ def test_draws_follow_the_law_and_not_another(counts, prior, rate):
     law = SeriesLaw(np.array(prior), np.array(counts), rate)
     outputs = dp.compositions(int(law.counts.sum()), law.counts.size)
     observed = rows_of(law.sample(np.random.default_rng(7), 30_000), outputs)
-    assert misfit(observed, np.exp(law.log_probabilities(outputs))) > ALPHA
+    assert misfit(observed, np.exp(law.log_probability(outputs))) > ALPHA
 
 
 def test_a_rate_wrong_by_a_fifth_is_seen():
@@ -49,7 +49,7 @@ def test_a_rate_wrong_by_a_fifth_is_seen():
     wrong = SeriesLaw(np.ones(3), np.array([4, 3, 5]), 6.0)
     outputs = dp.compositions(12, 3)
     observed = rows_of(wrong.sample(np.random.default_rng(7), 30_000), outputs)
-    assert misfit(observed, np.exp(law.log_probabilities(outputs))) < ALPHA
+    assert misfit(observed, np.exp(law.log_probability(outputs))) < ALPHA
 
 
 def test_uniform_histograms_are_uniform():
@@ -73,7 +73,7 @@ def test_quantile_interval_and_tail_hold_the_exact_values():
     counts, prior = np.array([12, 20, 3]), np.ones(3)
     law = SeriesLaw(prior, counts, 4.0)
     outputs = dp.compositions(35, 3)
-    probabilities = np.exp(law.log_probabilities(outputs))
+    probabilities = np.exp(law.log_probability(outputs))
     distances = dp.hellinger(prior + counts, prior + outputs)
     order = np.argsort(distances)
     simulated = law.simulated()

@@ -102,7 +102,7 @@ def test_agrees_up_to_ten_million_candidates(counts):
 def test_every_probability_and_their_sum():
     prior, counts = np.array([0.5, 1.0, 2.0]), np.array([3, 0, 9])
     law, listed = SeriesLaw(prior, counts, 7.0), enumerated(prior, counts, 7.0)
-    logs = law.log_probabilities(listed.outputs)
+    logs = law.log_probability(listed.outputs)
     np.testing.assert_allclose(logs, listed.log_probabilities, atol=1e-12)
     assert np.exp(logs).sum() == pytest.approx(1.0, abs=1e-12)
     assert law.probability([3, 0, 8]) == 0.0
