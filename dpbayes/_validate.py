@@ -145,13 +145,6 @@ def mechanism(name: str, value: Any) -> Any:
     return offering(name, value, "law")
 
 
-def metric(name: str, value: Any) -> Any:
-    """Return `value` when it is a function of two arrays of parameters."""
-    if not callable(value) or isinstance(value, type):
-        raise TypeError(f"{name} must be a function such as dpbayes.hellinger, got {shown(value)}")
-    return value
-
-
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """Return a read-only view of `array`, so that a value object cannot be changed from outside."""
     view = array.view()

@@ -65,7 +65,7 @@ def mean_distances(
     Source: D, Figures 5 and 6, which estimate it from 1000 runs; book: `fig-growth-balanced`.
     """
     _validate.mechanism("mechanism", mechanism)
-    _validate.metric("metric", metric)
+    metric_function(metric)
     splits = [split(n, proportions) for n in _validate.sizes("sizes", sizes)]
     return np.array([mechanism.law(counts, prior).mean_distance(metric) for counts in splits])
 
@@ -100,7 +100,7 @@ def simulate(
     It is only ever drawn beside the exact mean, to show what sampling adds.
     """
     _validate.offering("law", law, "sample")
-    _validate.metric("metric", metric)
+    metric_function(metric)
     x, alpha = _validate.counts_and_prior(counts, prior)
     draws = law.sample(rng, _validate.integer("runs", runs, minimum=2))
     different, inverse = np.unique(draws, axis=0, return_inverse=True)

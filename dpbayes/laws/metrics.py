@@ -19,10 +19,19 @@ _NAMED = {"hellinger": hellinger, "published": hellinger_published}
 def metric_function(metric: Yardstick) -> Metric:
     """Return the function a name stands for; a function is returned as it is.
 
+    Raises ValueError for another name, TypeError for what is neither.
+
     >>> metric_function("published") is hellinger_published
     True
     """
-    return metric if callable(metric) else _NAMED[metric_name(metric)]
+    if callable(metric) and not isinstance(metric, type):
+        return metric
+    if not isinstance(metric, str):
+        raise TypeError(
+            "metric must be hellinger, published, or a function such as dpbayes.hellinger, got "
+            f"{metric!r}"
+        )
+    return _NAMED[metric_name(metric)]
 
 
 def reported_exponent(metric: Yardstick, total: float) -> float:
