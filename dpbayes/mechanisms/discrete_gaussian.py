@@ -14,6 +14,7 @@ from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import gaussian
 from dpbayes.laws.lattice.gaussian_law import GaussianLatticeLaw, listed_law
 from dpbayes.laws.lattice.projection import PROJECTIONS, project
+from dpbayes.laws.law import Way, choose
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.samplers.bits import BitSource
@@ -69,8 +70,15 @@ class DiscreteGaussian:
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
         variance = self.variance(x.size)
-        listed = listed_law(alpha, x, variance, self.projection)
-        return listed or GaussianLatticeLaw(alpha, x, variance, self.projection)
+        described = (alpha, x, variance, self.projection)
+        chosen: FiniteLaw | GaussianLatticeLaw = choose(
+            Way("list", True, "all outputs are listed if they fit", lambda: listed_law(*described)),
+            Way(
+                "series", True, "it takes any number of records and categories",
+                lambda: GaussianLatticeLaw(*described),
+            ),
+        )  # fmt: skip
+        return chosen
 
     def guarantee(self, k: int) -> Guarantee:
         """Return what is proved: `thm-discrete-gaussian`."""

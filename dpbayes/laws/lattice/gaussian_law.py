@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from dpbayes import _validate
-from dpbayes.divergences import Metric, affinity_by_step, hellinger
+from dpbayes.divergences import affinity_by_step, hellinger
 from dpbayes.laws.estimate import Estimate, drawn_mean, drawn_quantile
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import gaussian
 from dpbayes.laws.lattice.projection import project
 from dpbayes.laws.law import Unlisted
+from dpbayes.laws.metrics import Yardstick, metric_function
 from dpbayes.laws.square_root import square_root_series
 from dpbayes.posteriors import compositions, number_of_candidates
 
@@ -116,34 +117,41 @@ class GaussianLatticeLaw(Unlisted):
 
     prior: NDArray[np.float64]
     counts: NDArray[np.int64]
-    variance: float
+    noise_variance: float
     projection: str
 
-    def estimate(self, metric: Metric = hellinger) -> Estimate:
-        """Return the mean distance with its largest error."""
-        if metric is hellinger:
+    def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
+        """Return the expected distance between released and true posterior."""
+        if metric_function(metric) is hellinger:
             value, clamped = self._series()
             if clamped <= 1e-4:
                 return Estimate(value + 0.5 * clamped, 0.5 * clamped + 1e-12, "series")
         return drawn_mean(self, metric)
 
-    def mean_distance(self, metric: Metric = hellinger) -> float:
-        """Return the expected distance between released and true posterior (see `estimate`)."""
-        return self.estimate(metric).value
+    def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
+        """Return the expected square of the distance."""
+        distance, clamped = metric_function(metric), self.clamped
+        if distance is not hellinger or clamped > 1e-4:
+            return drawn_mean(self, lambda a, b: distance(a, b) ** 2)
+        inside, affinity = self._means(*self._columns(), np.array([0.0, 1.0]))
+        return Estimate(inside - affinity + 0.5 * clamped, 0.5 * clamped + 1e-12, "series")
 
     @property
     def clamped(self) -> float:
         """Probability that the noise makes some count negative."""
         return self._series()[1]
 
-    def _series(self) -> tuple[float, float]:
-        top = gaussian.reach(self.variance, _DEPTH)
+    def _columns(self) -> tuple[list[NDArray[np.float64]], NDArray[np.int64]]:
+        top = gaussian.reach(self.noise_variance, _DEPTH)
         steps = np.arange(-top, top + 1)
-        columns = [self._affinities(i, steps) for i in range(self.counts.size)]
+        return [self._affinities(i, steps) for i in range(self.counts.size)], steps
+
+    def _series(self) -> tuple[float, float]:
+        columns, steps = self._columns()
         least = -max(float(column[steps != 0].max()) for column in columns)
         series = square_root_series(40.0 / least)
         means = self._means(columns, steps, np.concatenate(([0.0], series.powers)))
-        at_truth = np.exp(-gaussian.log_normaliser(self.counts.size, self.variance))
+        at_truth = np.exp(-gaussian.log_normaliser(self.counts.size, self.noise_variance))
         value = series.mean_root(means[0] - means[1:], float(means[0]) - at_truth)
         return value, max(0.0, 1.0 - float(means[0]))
 
@@ -161,8 +169,8 @@ class GaussianLatticeLaw(Unlisted):
     ) -> NDArray[np.float64]:
         # E[BC^j; nothing clamped] is a product of transforms read at 0, as for lattice noise.
         length = 1 << int(4 * steps.size - 1).bit_length()
-        base = gaussian.log_weights(self.variance, steps)
-        scale = np.exp(-gaussian.log_normaliser(len(columns), self.variance))
+        base = gaussian.log_weights(self.noise_variance, steps)
+        scale = np.exp(-gaussian.log_normaliser(len(columns), self.noise_variance))
         means = np.empty(powers.size)
         for i, power in enumerate(powers):
             transform = np.ones(length // 2 + 1, dtype=np.complex128)
@@ -173,29 +181,28 @@ class GaussianLatticeLaw(Unlisted):
             means[i] = np.fft.irfft(transform, length)[0] * scale
         return means
 
-    def quantile(self, q: float) -> float:
-        """Return a distance c with P(H <= c) within 0.0061 of q (see `drawn_quantile`)."""
-        return drawn_quantile(self, _validate.closed_unit("q", q), hellinger)
+    def quantile(self, q: float, metric: Yardstick = "hellinger") -> Estimate:
+        """Return a distance c with P(distance <= c) within 0.0061 of q (see `drawn_quantile`)."""
+        return drawn_quantile(self, _validate.closed_unit("q", q), metric)
 
-    def probability(self, counts_out: ArrayLike) -> float:
+    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
         """Return the probability of these counts; all must be positive, as in `LatticeLaw`."""
-        wanted = _validate.counts("counts_out", counts_out)
-        if wanted.size != self.counts.size:
-            raise ValueError(f"counts_out must have {self.counts.size} entries, got {wanted.size}")
-        if wanted.sum() != self.counts.sum():
-            return 0.0
-        if wanted.min() == 0:
+        if counts_out.sum() != self.counts.sum():
+            return Estimate(0.0, 0.0, "sum")
+        if counts_out.min() == 0:
             raise ValueError(
-                f"counts_out must be positive at this size, got {wanted.tolist()}: outputs with an "
-                "empty category are only listed for smaller n or k"
+                f"counts_out must be positive at this size, got {counts_out.tolist()}: outputs "
+                "with an empty category are only listed for smaller n or k"
             )
-        return float(np.exp(_log_mass((wanted - self.counts)[None, :], self.variance)[0]))
+        shift = (counts_out - self.counts)[None, :]
+        value = float(np.exp(_log_mass(shift, self.noise_variance)[0]))
+        return Estimate(value, 1e-12 * value, "sum")
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         """Return independent released histograms, shape (size, k), for experiments."""
         generator = _validate.generator("rng", rng)
         number = _validate.integer("size", size, minimum=0)
-        shifts = draw(generator, self.counts.size, self.variance, number)
+        shifts = draw(generator, self.counts.size, self.noise_variance, number)
         return project(self.counts + shifts, self.projection)
 
 
