@@ -145,6 +145,23 @@ def mechanism(name: str, value: Any) -> Any:
     return offering(name, value, "law")
 
 
+def instance(name: str, value: Any, kind: type) -> Any:
+    """Return `value` when it is an object of this class."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be a {kind.__name__}, got {shown(value)}")
+    return value
+
+
+def items(name: str, value: Any) -> tuple[Any, ...]:
+    """Return the entries of a list or tuple, or of another finite collection but text."""
+    if isinstance(value, (str, *_BYTES)) or not 0 <= _length(value, -1) <= _MOST_ENTRIES:
+        raise TypeError(f"{name} must be a list, got {shown(value)}")
+    try:
+        return tuple(value)
+    except Exception:
+        raise TypeError(f"{name} must be a list, got {shown(value)}") from None
+
+
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """Return a read-only view of `array`, so that a value object cannot be changed from outside."""
     view = array.view()
@@ -185,11 +202,11 @@ def _array(name: str, value: Any, allowed: str) -> NDArray[Any]:
         raise ValueError(f"{name} must be {allowed}, got {shown(value)}") from None
 
 
-def _length(value: Any) -> int:
+def _length(value: Any, without: int = 0) -> int:
     try:
         return len(value)
     except TypeError:
-        return 0
+        return without
     except Exception:
         return _MOST_ENTRIES + 1
 

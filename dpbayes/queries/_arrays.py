@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,6 +12,7 @@ from dpbayes import _validate
 from dpbayes._validate import choice, frozen
 
 Neighbours = Literal["add-remove", "replace-one"]
+_MOST_CELLS = 100_000_000
 NEIGHBOURS: tuple[str, ...] = get_args(Neighbours)
 
 
@@ -40,6 +42,25 @@ def positive_entries(name: str, value: ArrayLike, size: int | None = None) -> ND
     if np.any(array <= 0.0):
         raise ValueError(f"{name} must be positive, got {array[array <= 0.0][0]!r}")
     return array
+
+
+def place(name: str, value: ArrayLike, sides: int) -> list[int]:
+    """Return one whole number for each side of a cube."""
+    edges = _validate.whole_numbers(name, value)
+    if edges.ndim > 1 or edges.size != sides:
+        raise ValueError(f"{name} must have {sides} entries, got {_validate.shown(value)}")
+    return [int(edge) for edge in np.atleast_1d(edges)]
+
+
+def shape(name: str, value: Any) -> tuple[int, ...]:
+    """Return the numbers of cells along the sides of a cube, at least one side."""
+    sides = tuple(_validate.integer(name, side, 1) for side in _validate.items(name, value))
+    if not 0 < len(sides) <= 32 or math.prod(sides) > _MOST_CELLS:
+        raise ValueError(
+            f"{name} must be 1 to 32 sides and at most {_MOST_CELLS} cells, got "
+            f"{_validate.shown(value)}"
+        )
+    return sides
 
 
 def history(name: str, value: ArrayLike) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpbayes._validate import choice, frozen
+from dpbayes._validate import choice, flag, frozen, items, real, shown
 from dpbayes.queries import _arrays
 from dpbayes.queries.predicate import coefficients
 
@@ -45,10 +45,11 @@ class Bins:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        edges = tuple(float(edge) for edge in self.edges)
+        flag("whole", self.whole)
+        edges = tuple(real("edges", edge) for edge in items("edges", self.edges))
         if len(edges) < 2 or not all(a < b for a, b in pairwise(edges)):
             raise ValueError(
-                f"edges of {self.name} must be at least 2 and increase, got {self.edges!r}"
+                f"edges of {self.name} must be at least 2 and increase, got {shown(self.edges)}"
             )
         object.__setattr__(self, "edges", edges)
 
@@ -100,12 +101,19 @@ class Categories:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        if not self.values or len(set(self.values)) != len(self.values):
-            raise ValueError(f"values of {self.name} must be distinct and at least 1")
-        text = [isinstance(value, str) for value in self.values]
+        values = items("values", self.values)
+        text = [isinstance(value, str) for value in values]
         if any(text) and not all(text):
-            raise TypeError(f"values of {self.name} must be all text or all numbers")
-        object.__setattr__(self, "values", tuple(self.values))
+            raise TypeError(
+                f"values of {self.name} must be all text or all numbers, got {shown(values)}"
+            )
+        if not all(text):
+            values = tuple(value for value in values if real("values", value) == value)
+        if not values or len(set(values)) != len(values):
+            raise ValueError(
+                f"values of {self.name} must be distinct and at least 1, got {shown(self.values)}"
+            )
+        object.__setattr__(self, "values", values)
 
     @property
     def size(self) -> int:
@@ -153,7 +161,7 @@ class Cube:
     counts: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "attributes", tuple(self.attributes))
+        object.__setattr__(self, "attributes", items("attributes", self.attributes))
         _check_attributes(self.attributes)
         counts = _whole_counts("counts", self.counts, math.prod(self.shape))
         object.__setattr__(self, "counts", counts)
@@ -188,8 +196,9 @@ def as_cube(value: Cube | ArrayLike) -> Cube:
 
 def _whole_counts(name: str, value: ArrayLike, cells: int | None = None) -> NDArray[np.int64]:
     values = _arrays.vector(name, value, cells)
-    if np.any(values < 0) or np.any(values != np.floor(values)) or np.any(values > 2.0**53):
-        raise ValueError(f"{name} must hold whole numbers from 0 to 2^53")
+    wrong = (values < 0) | (values != np.floor(values)) | (values > 2.0**53)
+    if np.any(wrong):
+        raise ValueError(f"{name} must be whole numbers from 0 to 2^53, got {values[wrong][0]!r}")
     return frozen(values.astype(np.int64))
 
 
@@ -208,7 +217,9 @@ def build_cube(
     with records that fit no cell: "refuse" or "drop"; `count` a column with the number of records
     of each row, for tables that are already aggregated. Needs the extra `queries`.
     """
-    declared = tuple(attributes)
+    declared = items("attributes", attributes)
+    if not isinstance(source, (str, Path)):
+        raise TypeError(f"source must be a path or the name of a table, got {shown(source)}")
     _check_attributes(declared)
     choice("outside", outside, ("refuse", "drop"))
     duckdb = _duckdb()
@@ -268,7 +279,9 @@ def _placed(rows: list[tuple[Any, ...]], shape: tuple[int, ...], outside: str) -
 
 def _check_attributes(attributes: Sequence[Attribute]) -> None:
     if not attributes or not all(isinstance(a, (Bins, Categories)) for a in attributes):
-        raise TypeError(f"attributes must be Bins or Categories, at least 1, got {attributes!r}")
+        raise TypeError(
+            f"attributes must be Bins or Categories, at least 1, got {shown(attributes)}"
+        )
     names = [attribute.name for attribute in attributes]
     if len(set(names)) != len(names):
         raise ValueError(f"attributes must have different names, got {names}")
@@ -279,7 +292,7 @@ def _check_attributes(attributes: Sequence[Attribute]) -> None:
 
 def _check_name(name: str) -> None:
     if not isinstance(name, str) or not name or '"' in name or "'" in name:
-        raise ValueError(f"name must be text without quotation marks, got {name!r}")
+        raise ValueError(f"name must be text without quotation marks, got {shown(name)}")
 
 
 def _quoted(name: str) -> str:

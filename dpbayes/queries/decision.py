@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes._validate import choice, frozen
+from dpbayes._validate import choice, flag, frozen, instance, positive
 from dpbayes.queries import _arrays
 from dpbayes.queries.budget import Allocation, allocation, budget, combine
 from dpbayes.queries.cost import CellCosts, no_cost
@@ -42,8 +42,7 @@ class Policy:
         _arrays.neighbour_relation(self.neighbours)
         choice("accounting", self.accounting, ("cells", "sequential"))
         choice("spending", self.spending, ("smallest", "direct"))
-        if not isinstance(self.inference, bool):
-            raise TypeError(f"inference must be True or False, got {self.inference!r}")
+        flag("inference", self.inference)
 
 
 @dataclass(frozen=True)
@@ -108,6 +107,10 @@ def decide(
     The answers in `state` are not looked at: the decision, and so a refusal, tells nothing about
     the data.
     """
+    instance("state", state, State)
+    instance("policy", policy, Policy)
+    limit = positive("bound", bound)
+    query = _arrays.query("query", query, state.factor.basis.shape[1])
     S = float(sensitivity(query[None, :], policy.neighbours)[0])
     if S == 0.0:
         raise ValueError(
@@ -120,7 +123,7 @@ def decide(
         return Decision("derived", frozen(w0), 0, 0.0, NoiseLaw(w0), 0.0)
     units = scale_in_units(S, bought.alpha)
     scale = as_float(units)
-    if spent_after(state, query, scale, S, policy) > bound:
+    if spent_after(state, query, scale, S, policy) > limit:
         return Decision("rejected", frozen(np.zeros(0)), 0, 0.0, None, 0.0)
     share = bought.fresh_share
     weights = np.zeros(state.factor.answers) if w0 is None else bought.history_share * w0

@@ -14,7 +14,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpbayes._validate import non_negative, open_unit, real
+from dpbayes._validate import instance, non_negative, open_unit, real
+from dpbayes.queries import _arrays
 from dpbayes.queries.masses import MassVector
 from dpbayes.queries.noise import NoiseLaw
 
@@ -66,7 +67,7 @@ def credible_interval(pmf: MassVector | ArrayLike, delta: float) -> CellInterval
     CellInterval(steps=1, mass=0.8)
     """
     level = 1.0 - open_unit("delta", delta)
-    vector = pmf if isinstance(pmf, MassVector) else MassVector(np.asarray(pmf), 0.0)
+    vector = pmf if isinstance(pmf, MassVector) else MassVector(_arrays.vector("pmf", pmf), 0.0)
     masses, middle = vector.masses, vector.half_length
     pairs = masses[middle + 1 :] + masses[:middle][::-1]
     reached = np.cumsum(np.concatenate([masses[middle : middle + 1], pairs]))
@@ -89,6 +90,7 @@ def interval(estimate: float, law: NoiseLaw, delta: float) -> Interval:
     Interval(low=9.306852819440055, high=10.693147180559945, confidence=0.5)
     """
     centre = real("estimate", estimate)
+    instance("law", law, NoiseLaw)
     c = law.half_width(delta)
     return Interval(centre - c, centre + c, 1.0 - delta)
 
@@ -100,6 +102,7 @@ def confidence(estimate: float, law: NoiseLaw, low: float, high: float) -> float
     0.4323323584
     """
     centre = real("estimate", estimate)
+    instance("law", law, NoiseLaw)
     return law.probability(real("low", low) - centre, real("high", high) - centre)
 
 
@@ -111,6 +114,7 @@ def probability_at_least(estimate: float, law: NoiseLaw, threshold: float) -> fl
     >>> round(probability_at_least(3.0, NoiseLaw([1.0]), 2.0), 10)
     0.8160602794
     """
+    instance("law", law, NoiseLaw)
     return law.tail(real("threshold", threshold) - real("estimate", estimate))
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes._validate import frozen
+from dpbayes._validate import frozen, integer, shown
 
 _FORMAT = "1"
 _PATIENCE = 60.0
@@ -154,6 +154,11 @@ def open_ledger(
     spend was agreed on (bound, neighbours, accounting): opening a ledger on other terms is refused.
     Raises `LedgerError`, leaving the file as it was.
     """
+    if not isinstance(content, bytes):
+        raise TypeError(f"content must be bytes, got {shown(content)}")
+    if not isinstance(terms, dict):
+        raise TypeError(f"terms must be a dict, got {shown(terms)}")
+    integer("cells", cells, 1)
     place = ":memory:" if path is None else str(Path(path))
     with _clear_errors(place):
         connection = sqlite3.connect(

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.fft
 from numpy.typing import ArrayLike, NDArray
 
-from dpbayes._validate import choice, generator, integer, open_unit, positive
+from dpbayes._validate import choice, count_array, generator, instance, integer, open_unit, positive
 from dpbayes.queries import _arrays
 from dpbayes.queries.noise import NoiseLaw
 
@@ -173,7 +173,9 @@ def convolution_work(half_lengths: ArrayLike) -> int:
     >>> convolution_work([1, 1, 2])
     34
     """
-    halves = [integer("half_lengths", int(h), 0) for h in np.asarray(half_lengths)]
+    halves = count_array("half_lengths", half_lengths).tolist()
+    if not halves:
+        raise ValueError("half_lengths must have at least 1 entry, got none")
     total, work = halves[0], 0
     for half in halves[1:]:
         work += (2 * half + 1) * (2 * total + 1)
@@ -197,6 +199,7 @@ def exact_masses(law: NoiseLaw, half_length: int | None = None, step: float = 1.
     [0.095162582, 0.0820095987]
     """
     width = positive("step", step)
+    instance("law", law, NoiseLaw)
     scaled = NoiseLaw(law.weights / width)
     if half_length is None:
         half_length = math.ceil(scaled.half_width(1e-12))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpbayes._validate import frozen, integer
+from dpbayes._validate import frozen, generator, integer
 from dpbayes.queries import _arrays
 
 
@@ -83,13 +83,13 @@ def range_query(shape: tuple[int, ...], low: ArrayLike, high: ArrayLike) -> NDAr
     >>> range_query((2, 3), (0, 1), (2, 3))
     array([0., 1., 1., 0., 1., 1.])
     """
-    sides = tuple(integer("shape", side, 1) for side in shape)
-    lows = [integer("low", int(edge), 0) for edge in np.atleast_1d(low)]
-    highs = [integer("high", int(edge), 1) for edge in np.atleast_1d(high)]
-    if not len(lows) == len(highs) == len(sides):
-        raise ValueError(f"low and high must have {len(sides)} entries, got {lows} and {highs}")
-    if any(not a < b <= n for a, b, n in zip(lows, highs, sides, strict=True)):
-        raise ValueError(f"low < high <= shape must hold, got {lows}, {highs} in {sides}")
+    sides = _arrays.shape("shape", shape)
+    lows = _arrays.place("low", low, len(sides))
+    highs = _arrays.place("high", high, len(sides))
+    if any(not 0 <= a < b <= n for a, b, n in zip(lows, highs, sides, strict=True)):
+        raise ValueError(
+            f"low and high must satisfy 0 <= low < high <= shape, got {lows}, {highs} in {sides}"
+        )
     cube = np.zeros(sides)
     cube[tuple(slice(a, b) for a, b in zip(lows, highs, strict=True))] = 1.0
     return frozen(cube.reshape(-1))
@@ -99,10 +99,11 @@ def random_ranges(
     shape: tuple[int, ...], count: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Return `count` random box queries (count, cells), each side an interval chosen uniformly."""
-    boxes = []
+    boxes, sides = [], _arrays.shape("shape", shape)
+    generator("rng", rng)
     for _ in range(integer("count", count, 1)):
-        edges = [np.sort(rng.choice(side + 1, 2, replace=False)) for side in shape]
-        boxes.append(range_query(shape, [e[0] for e in edges], [e[1] for e in edges]))
+        edges = [np.sort(rng.choice(side + 1, 2, replace=False)) for side in sides]
+        boxes.append(range_query(sides, [e[0] for e in edges], [e[1] for e in edges]))
     return frozen(np.array(boxes))
 
 

@@ -157,7 +157,7 @@ def test_texts_that_are_refused(text: str, message: str) -> None:
     [
         (lambda: queries.Bins("a", (1,)), ValueError, "at least 2 and increase"),
         (lambda: queries.Bins("a", (1, 1)), ValueError, "at least 2 and increase"),
-        (lambda: queries.Bins("a", (0, float("nan"))), ValueError, "increase"),
+        (lambda: queries.Bins("a", (0, float("nan"))), ValueError, "edges must be finite, got nan"),
         (lambda: queries.Bins("", (0, 1)), ValueError, "name must be text"),
         (lambda: queries.Categories("a", ()), ValueError, "distinct and at least 1"),
         (lambda: queries.Categories("a", ("x", "x")), ValueError, "distinct"),
