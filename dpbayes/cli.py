@@ -32,6 +32,10 @@ class Refused(Exception):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status: 0 done, 1 failed, 2 bad arguments."""
     words = list(sys.argv[1:] if argv is None else argv)
+    for word in words:
+        if "\0" in word:
+            print(f"dpbayes: arguments must hold no null character, got {word!r}", file=sys.stderr)
+            return 2
     chosen = words[0] if words and words[0] in COMMANDS else None
     parser = build_parser(chosen)
     arguments = parser.parse_args(words)
@@ -40,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError) as error:
         print(f"dpbayes {arguments.command}: {error}", file=sys.stderr)
         return 2
-    except Refused as error:
+    except (Refused, OSError) as error:
         print(f"dpbayes {arguments.command}: {error}", file=sys.stderr)
         return 1
 
