@@ -96,15 +96,9 @@ def test_ten_thousand_bad_calls_are_refused() -> None:
 
 # How a message of a command says what is allowed, or that there is no such thing.
 TELLING = (
-    "got ",
-    " must ",
-    "no notebook",
-    "invalid ",
-    "required",
-    "No such file",
-    "cannot be",
-    "no account",
-)
+    "got ", " must ", "no notebook", "invalid ", "required", "No such file", "cannot be",
+    "no account", "too long",
+)  # fmt: skip
 WORDS = (
     "", "nan", "inf", "-inf", "-1", "0", "x", "1e999", "10" * 300, "1,", ",", "1,,2", "1;2",
     "(1,)", "None", "1e-400", "\x00", "é", "9" * 5000, "True",
@@ -139,6 +133,8 @@ def commands(folder: Path) -> list[list[str]]:
             ["sweep", "part/tiny", "-g", "n=1;2", "--jobs", word, "--output", str(folder / "out")],
             ["ask", "all", "--cube", word or "?", "--ledger", str(folder / "l"), "--length", "9"],
             ["plan", word or "?"],
+            ["serve", word or "?"],
+            ["serve", str(folder / "no service.toml"), "--port", word],
             ["plan", str(folder / "no plan.toml"), "--records", word],
             ["account", word],
             ["account", "show", word or "?"],
