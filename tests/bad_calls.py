@@ -364,9 +364,12 @@ def library_calls() -> list[Call]:
         _call("Audit.delta", dp.audit(m, 3, [1, 1]).delta, epsilon=(1.0, "non-negative")),
         _call("Audit.curve", dp.audit(m, 3, [1, 1]).curve, epsilons=([0.0, 1.0], "vector")),
         _call("FiniteLaw.quantile", listed.quantile, q=(0.5, "closed unit")),
-        _call("FiniteLaw.probability", listed.probability, counts_out=([3, 4], "counts")),
+        _call("FiniteLaw.probability", listed.probability, counts_out=([3, 4], "rows of counts")),
+        _call("FiniteLaw.mean_distance", listed.mean_distance, metric=(dp.hellinger, "metric")),
         _call("FiniteLaw.sample", listed.sample, rng=rng, size=(3, "integer")),
-        _call("SeriesLaw.probability", series.probability, counts_out=([3, 4, 5], "counts")),
+        _call(
+            "SeriesLaw.probability", series.probability, counts_out=([3, 4, 5], "rows of counts")
+        ),
         _call("SeriesLaw.sample", series.sample, rng=rng, size=(3, "integer")),
         _call("Sensitivity", dp.Sensitivity, value=(0.5, "share"), witness=((), "")),
     ]
@@ -641,6 +644,7 @@ BAD["integer or None"] = tuple(value for value in BAD["integer"] if value is not
 BAD["whole vector"] = (*NOT_ARRAYS, [], [0.5], [-1], [1e300])
 BAD["closed unit"] = (*NOT_NUMBERS, *NOT_FINITE, -0.5, 1.5, 2)
 BAD["prior or None"] = tuple(value for value in BAD["prior"] if value is not None)
+BAD["rows of counts"] = (*NOT_ARRAYS, 5, [5], [], [1.5, 2], [-1, 5], [2**62] * 4 + [7])
 BAD["share"] = (*NOT_NUMBERS, *NOT_FINITE, 0.0, -0.5, 1.5, 2)
 BAD["vector any"] = NOT_ARRAYS
 BAD["shape"] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dpbayes import _validate
 from dpbayes.divergences import (
     Metric,
     affinity_exponent,
@@ -29,7 +30,7 @@ def metric_function(metric: Yardstick) -> Metric:
     if not isinstance(metric, str):
         raise TypeError(
             "metric must be hellinger, published, or a function such as dpbayes.hellinger, got "
-            f"{metric!r}"
+            f"{_validate.shown(metric)}"
         )
     return _NAMED[metric_name(metric)]
 
