@@ -82,7 +82,7 @@ def lines(
         bare = all(curve.kind == "line" and np.size(curve.x) <= 15 for curve in panel.curves)
         for curve in panel.curves:
             _draw(axes, curve, styles[curve.label], bare)
-        axes.margins(x=0.02)
+        _widen(axes, panel)
         axes.set_ylim(*(ylim if ylim is not None else (0.0 if yscale == "linear" else None, None)))
         if yscale == "log":
             plain_decades(axes)
@@ -90,6 +90,18 @@ def lines(
     rows[-1][0].set_xlabel(xlabel)
     _explain(figure, panels, notes)
     return figure, describe(xlabel, ylabel, panels, notes)
+
+
+def _widen(axes: Axes, panel: Panel) -> None:
+    """Leave a margin beside the curves, also where all of them are one point."""
+    places = np.concatenate([np.ravel(np.asarray(curve.x)) for curve in panel.curves])
+    low, high = float(places.min()), float(places.max())
+    if low < high:
+        axes.margins(x=0.02)
+    elif axes.get_xscale() == "log":
+        axes.set_xlim(low / 2.0, high * 2.0)
+    else:
+        axes.set_xlim(low - 0.5, high + 0.5)
 
 
 def _styles(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:

@@ -113,3 +113,10 @@ def test_label_colours_have_contrast_on_white():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(("scale", "limits"), [("linear", (0.0, 1.0)), ("log", (0.25, 1.0))])
+def test_a_single_point_has_an_axis_around_it(scale: str, limits: tuple[float, float]) -> None:
+    curves = [Curve("a", [0.5], [0.2]), Curve("b", [0.5], [0.3], "simulated", [0.1])]
+    figure, _ = lines("x", "y", [Panel(curves)], scale, "log", ylim=(1e-3, 1.5))
+    assert figure.axes[0].get_xlim() == pytest.approx(limits)
