@@ -93,6 +93,23 @@ def test_a_bad_order_is_refused_before_anything_runs(
     assert not (checkout / "results").exists()
 
 
+def test_a_second_run_stands_beside_the_first_and_says_how_it_differs(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "part/tiny", "--output", "out"]) == 0
+    first = files_of(checkout / "out")
+    assert "differs from the book" not in (checkout / "out/part/tiny.html").read_text()
+    capsys.readouterr()
+    assert main(["run", "part/tiny", "-p", "n=9", "--output", "out"]) == 0
+    shown = capsys.readouterr()
+    assert "out/part/tiny.ipynb is there already and stays; this run goes to out-2" in shown.err
+    assert "out-2/part/tiny.html" in shown.out
+    assert files_of(checkout / "out") == first
+    assert "This run differs from the book" in (checkout / "out-2/part/tiny.html").read_text()
+    assert main(["run", "part/tiny", "-p", "n=4", "--output", "out", "--replace"]) == 0
+    assert json.loads((checkout / "out/part/tiny/numbers.json").read_text()) == {"double": 8}
+
+
 def test_a_broken_cell_is_named_and_the_result_before_it_stays(
     checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from dpbayes.cli import Refused
+from dpbayes.press.boxes import book_run
 from dpbayes.press.pages import publish
 from dpbayes.press.parameters import Parameter, chosen_from_text, declared, load
-from dpbayes.press.places import find_notebook
+from dpbayes.press.places import book_results, find_notebook
 from dpbayes.press.record import write_atomically
 
 
@@ -33,7 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         default="results",
         metavar="DIR",
-        help="where the notebook, the HTML page and the results go (default: results)",
+        help="where the notebook, the HTML page and the results go (default: results); a run of "
+        "the same notebook that is there already stays, the new one goes to DIR-2",
+    )
+    parser.add_argument(
+        "--replace", action="store_true", help="replace a run that is there already"
     )
 
 
@@ -42,9 +47,24 @@ def run(arguments: argparse.Namespace) -> int:
     name, path = find_notebook(arguments.notebook, Path.cwd())
     parameters = declared(load(path))
     values = chosen_from_text(name, parameters, arguments.assignments)
-    for file in rerun(name, path, parameters, values, Path(arguments.output).absolute()):
+    output = Path(arguments.output).absolute()
+    if not arguments.replace:
+        output = free(output, name)
+    for file in rerun(name, path, parameters, values, output):
         print(os.path.relpath(file))
     return 0
+
+
+def free(output: Path, name: str) -> Path:
+    """Return the output folder, or the first one beside it that has no run of this notebook."""
+    place, number = output, 1
+    while (place / f"{name}.ipynb").exists():
+        number += 1
+        place = output.with_name(f"{output.name}-{number}")
+    if place != output:
+        words = (os.path.relpath(output / f"{name}.ipynb"), os.path.relpath(place))
+        print("{} is there already and stays; this run goes to {}".format(*words), file=sys.stderr)
+    return place
 
 
 def rerun(
@@ -62,7 +82,9 @@ def rerun(
     stage = output / f"{name}.{os.getpid()}.part"
     try:
         execute(Job(name, path, values, stage), show_cell)
-        files = publish(stage, output, name, values, parameters)
+        defaults = {key: parameter.default for key, parameter in parameters.items()}
+        book = book_run(book_results(path) / name, defaults)
+        files = publish(stage, output, name, values, parameters, book)
     except NotebookFailure as failure:
         raise Refused(str(failure)) from failure
     finally:

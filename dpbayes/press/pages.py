@@ -11,17 +11,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dpbayes.press.boxes import (
+    BookRun,
+    differences_box,
+    downloads,
+    finding_boxes,
+    markdown,
+    parameters_box,
+    run_of,
+    told,
+)
 from dpbayes.press.parameters import Parameter
 from dpbayes.press.record import write_atomically
-
-KINDS = {
-    ".csv": "table",
-    ".svg": "figure",
-    ".png": "figure as pixels",
-    "numbers.json": "numbers quoted on the pages",
-    "findings.json": "what came out, in sentences",
-    "provenance.json": "how it was made",
-}
 
 
 def page(
@@ -30,10 +31,16 @@ def page(
     values: Mapping[str, Any],
     parameters: Mapping[str, Parameter],
     files: list[str],
+    differences: str = "",
 ) -> dict[str, Any]:
-    """Return the executed notebook with parameters box, alternative texts and download links."""
+    """Return the executed notebook with its boxes, alternative texts, captions and links.
+
+    ``differences`` is the box that says how a rerun differs from the book; it stands at the top.
+    """
     cells: list[dict[str, Any]] = []
-    for cell in executed["cells"]:
+    for place, cell in enumerate(executed["cells"]):
+        if place == 1 and differences:
+            cells.append(markdown("differences", differences))
         cells.append(without_findings(with_figure(cell)))
         if "injected-parameters" in cell["metadata"].get("tags", []):
             cells[-1] = with_tag(cells[-1], "remove-cell")
@@ -66,67 +73,12 @@ def with_figure(cell: Mapping[str, Any]) -> dict[str, Any]:
     return {**cell, "outputs": outputs, "metadata": {**cell["metadata"], "mystnb": mystnb}}
 
 
-def told(output: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the record has written into an output for the press."""
-    return dict(output.get("metadata", {}).get("dpbayes", {}))
-
-
 def without_findings(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the cell without the outputs that stand as boxes below it."""
-    if not any("finding" in told(output) for output in cell.get("outputs", [])):
+    """Return the cell without the outputs that stand as boxes below it, or in the text."""
+    if "outputs" not in cell:
         return dict(cell)
-    return {**cell, "outputs": [one for one in cell["outputs"] if "finding" not in told(one)]}
-
-
-def finding_boxes(cell: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the findings of a cell as Markdown cells, so that the page sets their mathematics."""
-    found = [told(one)["finding"] for one in cell.get("outputs", []) if "finding" in told(one)]
-    return [
-        markdown(
-            f"finding-{one['name']}",
-            f":::{{admonition}} Finding\n:class: finding\n{one['sentence']}\n:::",
-        )
-        for one in found
-    ]
-
-
-def markdown(identifier: str, text: str) -> dict[str, Any]:
-    """Return a Markdown cell."""
-    return {"cell_type": "markdown", "id": identifier, "metadata": {}, "source": text}
-
-
-def parameters_box(
-    name: str, values: Mapping[str, Any], parameters: Mapping[str, Parameter]
-) -> str:
-    """Return the box that lists the parameters of this run and says how to choose others."""
-    rows = [
-        f"| `{key}` | `{json.dumps(value)}` | {_escaped(parameters[key].meaning)} |"
-        for key, value in values.items()
-    ]
-    first = next(iter(values), None)
-    example = f" -p {first}={_as_argument(values[first])}" if first else ""
-    return "\n".join(
-        [
-            ":::{admonition} Parameters of this run",
-            ":class: parameters",
-            "| name | value | what it is |",
-            "| :-- | :-- | :-- |",
-            *rows,
-            "",
-            f"Run it with others: `dpbayes run notebooks/{name}.ipynb{example}`",
-            ":::",
-        ]
-    )
-
-
-def downloads(name: str, files: list[str]) -> str:
-    """Return the box of download links: the notebook and every file it recorded."""
-    stem = name.rsplit("/", 1)[-1]
-    lines = [f"- {{download}}`{stem}.ipynb <{stem}.ipynb>`: this page as an executed notebook"]
-    for file in sorted(files):
-        kind = KINDS.get(file) or KINDS.get(Path(file).suffix, "file")
-        lines.append(f"- {{download}}`{file} <{stem}/{file}>`: {kind}")
-    return "\n".join([":::{admonition} Files of this result", ":class: downloads", *lines, ":::"])
+    shown = [one for one in cell["outputs"] if not {"finding", "numbers"} & told(one).keys()]
+    return {**cell, "outputs": shown}
 
 
 def publish(
@@ -135,12 +87,17 @@ def publish(
     name: str,
     values: Mapping[str, Any],
     parameters: Mapping[str, Parameter],
+    book: BookRun | None = None,
 ) -> list[Path]:
-    """Bring a finished stage to ``root`` and return the files; equal files are left as they are."""
+    """Bring a finished stage to ``root`` and return the files; equal files are left as they are.
+
+    A rerun is compared with ``book``, the book's own run, and says at the top how it differs.
+    """
     recorded = stage / "results" / name
     files = {path.name: path.read_bytes() for path in sorted(recorded.glob("*"))}
     executed = json.loads((stage / "notebook.ipynb").read_text(encoding="utf-8"))
-    made = page(executed, name, values, parameters, list(files))
+    differences = differences_box(book, run_of(recorded, values)) if book else ""
+    made = page(executed, name, values, parameters, list(files), differences)
     wanted = {root / name / file: content for file, content in files.items()}
     wanted[root / f"{name}.ipynb"] = notebook_bytes(made)
     for path, content in wanted.items():
@@ -156,15 +113,3 @@ def notebook_bytes(notebook: Mapping[str, Any]) -> bytes:
     """Return the one way a notebook is written: sorted keys, one blank of indent, UTF-8."""
     text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False)
     return (text + "\n").encode()
-
-
-def _escaped(text: str) -> str:
-    """Return text that is safe in a cell of a Markdown table."""
-    for character in ("\\", "|", "*", "_", "$", "<", "[", "`", "{"):
-        text = text.replace(character, "\\" + character)
-    return text
-
-
-def _as_argument(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
-    return f"'{text}'" if set(text) & set(" []") else text

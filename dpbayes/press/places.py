@@ -27,6 +27,14 @@ def results_folder(start: Path) -> Path:
     return start / "results"
 
 
+def book_results(notebook: Path) -> Path:
+    """Return where the book that has this notebook keeps its results, built or not."""
+    for folder in notebook.parents:
+        if folder.name == "notebooks":
+            return folder.parent / "book" / "results"
+    return notebook.parent / "book" / "results"
+
+
 def find_notebook(given: str, start: Path) -> tuple[str, Path]:
     """Return name and path of the notebook meant by a path, or a name such as ``tables/steps``."""
     path = start / given

@@ -40,7 +40,7 @@ from typing import Any
 
 from dpbayes.press.findings import Finding, decided
 from dpbayes.press.places import results_folder
-from dpbayes.press.shown import ShownFigure, ShownFinding, ShownTable
+from dpbayes.press.shown import ShownFigure, ShownFinding, ShownNumbers, ShownTable
 from dpbayes.press.traces import PACKAGE, used, versions
 
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -63,8 +63,8 @@ class Record:
         """Keep one finite number for the pages to quote."""
         self.numbers({name: value})
 
-    def numbers(self, values: Mapping[str, float]) -> None:
-        """Keep finite numbers for the pages to quote, by their names."""
+    def numbers(self, values: Mapping[str, float]) -> ShownNumbers:
+        """Keep finite numbers for the pages to quote, by their names, and return them to show."""
         for name, value in values.items():
             _check_name("name", name, self.kept)
             if isinstance(value, bool) or not isinstance(value, numbers.Real):
@@ -73,6 +73,7 @@ class Record:
                 raise ValueError(f"value must be finite, got {value!r} for {name!r}")
             self.kept[name] = int(value) if isinstance(value, numbers.Integral) else float(value)
         self._write("numbers.json", json_bytes(self.kept))
+        return ShownNumbers({name: self.kept[name] for name in values})
 
     def finding(
         self,

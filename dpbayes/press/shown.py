@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +36,21 @@ class ShownTable:
         hidden = len(self.rows) - SHOWN_ROWS
         more = f"<p>… and {hidden} more rows in the CSV file</p>" if hidden > 0 else ""
         return f'<table class="dataframe"><thead>{head}</thead><tbody>{body}</tbody></table>{more}'
+
+
+@dataclass(frozen=True)
+class ShownNumbers:
+    """Recorded numbers as a notebook shows them; the book's pages have them in their text."""
+
+    values: Mapping[str, float]
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}: {value:.10g}" for name, value in self.values.items())
+
+    def _repr_mimebundle_(self, **_: Any) -> Bundle:
+        rows = "".join(_html_row("td", (n, f"{v:.10g}")) for n, v in self.values.items())
+        bundle = {"text/plain": repr(self), "text/html": f"<table>{rows}</table>"}
+        return bundle, {"dpbayes": {"numbers": True}}
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def test_the_box_lists_every_value_and_what_it_is(executed: dict[str, Any]) -> N
     box = texts(page(executed, "part/name", VALUES, DECLARED, []))["parameters-box"]
     assert r"| `n` | `5` | records \| cases, at least 1 |" in box
     assert "| `sizes` | `[10, 20]` |" in box
-    assert "dpbayes run notebooks/part/name.ipynb -p n=5" in box
+    assert "dpbayes run part/name -p n=10 --output rerun" in box
 
 
 def test_the_box_stands_where_the_values_were_put_in(executed: dict[str, Any]) -> None:
