@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv
 
 from dpbayes import _validate
 
@@ -46,6 +47,29 @@ class Posterior:
     def mean(self) -> NDArray[np.float64]:
         """Posterior mean of the category probabilities, shape (k,)."""
         return self.concentration / self.total
+
+    def interval(self, confidence: float = 0.95) -> NDArray[np.float64]:
+        """Return the central interval of each category's probability, shape (k, 2).
+
+        Named as in scipy.stats; `confidence` in (0, 1).
+
+        >>> Posterior([6.0, 4.0]).interval(0.9).round(4).tolist()
+        [[0.3449, 0.8312], [0.1688, 0.6551]]
+        """
+        outside = 1.0 - _validate.open_unit("confidence", confidence)
+        a, b = self.concentration, self.total - self.concentration
+        ends = [betaincinv(a, b, q) for q in (outside / 2.0, 1.0 - outside / 2.0)]
+        return np.column_stack(ends)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{i}</td><td>{a:g}</td><td>{m:.4f}</td><td>{low:.4f} to {high:.4f}</td></tr>"
+            for i, (a, m, (low, high)) in enumerate(
+                zip(self.concentration, self.mean, self.interval(), strict=True)
+            )
+        )
+        head = "<th>category</th><th>parameter</th><th>mean</th><th>95% interval</th>"
+        return f'<table class="dataframe"><tr>{head}</tr>{rows}</table>'
 
 
 def posterior(counts: ArrayLike, prior: ArrayLike) -> Posterior:

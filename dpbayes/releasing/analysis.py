@@ -50,7 +50,6 @@ def bounded_analysis(record: Mapping[str, Any], seconds: float = SECONDS) -> dic
 def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]]]:
     """Return the computation of each part of the analysis."""
     import numpy as np
-    from scipy.stats import beta
 
     import dpbayes as dp
     from dpbayes.releasing.from_table import chosen_mechanism
@@ -65,17 +64,14 @@ def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]
         return {"value": private.expected_distance()}
 
     def plain() -> dict[str, Any]:
-        a = private.posterior.concentration
-        low, high = (beta.ppf(q, a, a.sum() - a) for q in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-        ends = np.column_stack((low, high)).tolist()
+        ends = private.posterior.interval(LEVEL).tolist()
         return {"mean": private.posterior.mean.tolist(), "intervals": ends}
 
     def noise_aware() -> dict[str, Any]:
         if record["records"] is None:
             raise ValueError("it needs a public number of records")
         aware = private.noise_aware()
-        ends = [aware.credible_interval(i, LEVEL) for i in range(aware.k)]
-        return {"mean": aware.mean.tolist(), "intervals": ends}
+        return {"mean": aware.mean.tolist(), "intervals": aware.interval(LEVEL).tolist()}
 
     computations = (expected_distance, plain, noise_aware)
     return dict(zip(PARTS, computations, strict=True))

@@ -81,6 +81,10 @@ class NoiseAwarePosterior:
             low, high = np.where(reached, low, middle), np.where(reached, middle, high)
         return float(high[0]), float(high[1])
 
+    def interval(self, confidence: float = 0.95) -> NDArray[np.float64]:
+        """Return the central interval of every category, shape (k, 2); as in scipy.stats."""
+        return np.array([self.credible_interval(i, confidence) for i in range(self.k)])
+
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
         """Return `size` independent draws of the category probabilities, shape (size, k)."""
         generator = _validate.generator("rng", rng)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +13,7 @@ from dpbayes import _validate
 from dpbayes.mechanisms.guarantees import Guarantee, guarantee
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import Posterior
+from dpbayes.releasing import presentation
 from dpbayes.releasing.draws import draw
 from dpbayes.releasing.noise_aware import NoiseAwarePosterior, noise_aware
 from dpbayes.samplers.bits import SystemBits
@@ -23,7 +26,7 @@ class Release:
     """One private release. Everything in it may be published; the true counts are not in it.
 
     `noisy` is the value privacy is proved for, `counts` the histogram made from it, `n` the
-    public number of records.
+    public number of records, `labels` the categories' names in their declared order, if given.
     """
 
     mechanism: Mechanism
@@ -31,6 +34,7 @@ class Release:
     n: int
     noisy: NDArray[np.int64]
     counts: NDArray[np.int64]
+    labels: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("prior", "noisy", "counts"):
@@ -57,6 +61,25 @@ class Release:
         """
         return self.mechanism.law(self.counts, self.prior).mean_distance()
 
+    def interval(self, confidence: float = 0.95) -> NDArray[np.float64]:
+        """Return the central noise-aware interval of each category's share, shape (k, 2)."""
+        return self.noise_aware().interval(confidence)
+
+    def to_frame(self, confidence: float = 0.95) -> Any:
+        """Return a pandas DataFrame, one row a category; ImportError where pandas is missing."""
+        return presentation.frame(presentation.columns(self, confidence))
+
+    def to_arviz(self, rng: np.random.Generator, draws: int = 4000) -> Any:
+        """Return draws of the noise-aware posterior for ArviZ; ImportError where it is missing."""
+        return presentation.inference_data(self, _validate.generator("rng", rng), draws)
+
+    def plot(self, confidence: float = 0.95) -> Any:
+        """Return a matplotlib figure of the noise-aware and the plain intervals."""
+        return presentation.picture(self, confidence)
+
+    def _repr_html_(self) -> str:
+        return presentation.html_table(self, 0.95)
+
     def __str__(self) -> str:
         parameters = ", ".join(f"{value:g}" for value in self.posterior.concentration)
         return f"posterior ({parameters}) by {self.mechanism}. {self.guarantee.sentence}"
@@ -64,9 +87,10 @@ class Release:
 
 def release(
     mechanism: Mechanism,
-    counts: ArrayLike,
+    counts: ArrayLike | Mapping[str, int],
     prior: ArrayLike,
     *,
+    order: Sequence[str] | None = None,
     without_guarantee: bool = False,
 ) -> Release:
     """Return a private release of these counts, with randomness from the operating system.
@@ -74,7 +98,8 @@ def release(
     The draw uses whole numbers and fair bits only (exponential mechanisms: ball arithmetic, the
     extra `release`), so the output has exactly the mechanism's law and no floating-point trace of
     the data. There is no seed. A mechanism without a proved guarantee is refused unless
-    `without_guarantee` is True. Book: `release`.
+    `without_guarantee` is True. Counts with labels, a mapping or a pandas Series, need the `order`
+    of the categories, which is declared and never read off the data. Book: `release`.
 
     For all count vectors x, x' of n records that differ by replacing one record, and every set S
     of outputs, P[M(x) in S] <= e^epsilon P[M(x') in S], with the epsilon of `.guarantee`.
@@ -86,7 +111,8 @@ def release(
     """
     if not hasattr(mechanism, "epsilon") or isinstance(mechanism, type):
         raise TypeError(f"mechanism must be a mechanism, got {_validate.shown(mechanism)}")
-    x, alpha = _validate.counts_and_prior(counts, prior)
+    vector, labels = presentation.ordered(counts, order)
+    x, alpha = _validate.counts_and_prior(vector, prior)
     if x.sum() < 1:
         raise ValueError(f"counts must hold at least one record, got {x.tolist()}")
     _validate.flag("without_guarantee", without_guarantee)
@@ -101,4 +127,4 @@ def release(
             "(pass without_guarantee=True to draw from it all the same)"
         )
     noisy, released = draw(mechanism, x, alpha, SystemBits())
-    return Release(mechanism, alpha, int(x.sum()), noisy, released)
+    return Release(mechanism, alpha, int(x.sum()), noisy, released, labels)

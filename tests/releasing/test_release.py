@@ -188,6 +188,7 @@ def test_a_release_holds_no_true_counts_and_has_no_seed():
         "n",
         "noisy",
         "counts",
+        "labels",
     ]
     private = release(dp.mechanism("lattice", 1e-6), [5, 6, 7], [1, 1, 1])
     with pytest.raises(ValueError, match="read-only"):
