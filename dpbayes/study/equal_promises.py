@@ -1,0 +1,207 @@
+"""Mechanisms at the same (epsilon, delta): one release, many releases, and what any could reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes import _validate
+from dpbayes.laws.lattice import gaussian
+from dpbayes.laws.lattice import noise as lattice_noise
+from dpbayes.laws.lattice.gaussian_law import GaussianLatticeLaw
+from dpbayes.mechanisms.lattice import SumZeroLattice
+from dpbayes.mechanisms.optimum import distance_table
+
+HUGE = 10**10
+LARGEST_PROGRAM = 40
+"""Most records of the (epsilon, delta) program; it has about 3 n^2 unknowns."""
+
+
+def bounded_geometric_width(epsilon: float, delta: float) -> int:
+    """Return the least m such that geometric noise cut to |z| <= m is (epsilon, delta)-private.
+
+    P(z) is proportional to q^|z|, q = e^-epsilon, on -m … m. A neighbour misses one outcome, the
+    outermost, and every other ratio is at most e^epsilon, so delta(epsilon) = P(Z = m) exactly:
+    q^m (1 - q) / (1 + q - 2 q^(m+1)). Book: `thm-bounded-geometric`.
+
+    >>> bounded_geometric_width(1.0, 1e-6)
+    14
+    """
+    q = float(np.exp(-_validate.positive("epsilon", epsilon)))
+    allowed = _validate.open_unit("delta", delta)
+    m = 0
+    while q**m * (1.0 - q) / (1.0 + q - 2.0 * q ** (m + 1)) > allowed:
+        m += 1
+    return m
+
+
+def lattice_loss_masses(k: int, epsilon: float) -> NDArray[np.float64]:
+    """Return P(loss = -epsilon), P(0), P(epsilon) of one lattice release, shape (3,).
+
+    The noisy counts of neighbours x, x + e_j - e_i: the loss is (epsilon/2) (|z_i - 1| - |z_i| +
+    |z_j + 1| - |z_j|). P(loss = -epsilon) = e^-epsilon P(loss = epsilon) gives all three from
+    P(loss = 0), which is P(z_i >= 1, z_j >= 0) + P(z_i <= 0, z_j <= -1).
+    """
+    q = float(np.exp(-0.5 * epsilon))
+    top = lattice_noise.radius(k, epsilon, 1e-30)
+    steps = np.arange(-top, top + 1)
+    one = q ** np.abs(steps)
+    others = np.ones(1)
+    for _ in range(k - 2):
+        others = np.convolve(others, one)
+    # Weight of the pairs (z_i, z_j) by their sum -s, with z_i >= 1 and z_j >= 0.
+    up, low = np.where(steps >= 1, one, 0.0), np.where(steps >= 0, one, 0.0)
+    still = 2.0 * _at_zero(np.convolve(up, low), others)
+    every = _at_zero(np.convolve(one, one), others)
+    zero = still / every
+    plus = (1.0 - zero) / (1.0 + np.exp(-epsilon))
+    return np.array([np.exp(-epsilon) * plus, zero, plus])
+
+
+def _at_zero(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    # The value at 0 of the convolution of two tables centred at their middles.
+    half = min(first.size, second.size) // 2
+    a, b = first.size // 2, second.size // 2
+    window = first[a - half : a + half + 1] * second[b - half : b + half + 1][::-1]
+    return float(window.sum())
+
+
+def lattice_delta(k: int, each: float, releases: int, epsilon: float) -> float:
+    """Return the exact delta(epsilon) of `releases` lattice releases of parameter `each`.
+
+    >>> round(lattice_delta(3, 0.3, 1, 0.3), 12), round(lattice_delta(3, 0.3, 2, 0.3), 4)
+    (0.0, 0.0386)
+    """
+    one, total = lattice_loss_masses(k, each), np.ones(1)
+    for _ in range(_validate.integer("releases", releases, minimum=1)):
+        total = np.convolve(total, one)
+    excess = each * (np.arange(total.size) - releases) - epsilon
+    over = excess > 1e-12
+    return float((total[over] * -np.expm1(-excess[over])).sum())
+
+
+@lru_cache(maxsize=512)
+def lattice_share(k: int, epsilon: float, delta: float, releases: int) -> float:
+    """Return the largest parameter of each of `releases` lattice releases, (epsilon, delta) in all.
+
+    At least epsilon / releases, which needs no delta.
+    """
+    low, high = epsilon / releases, epsilon
+    if lattice_delta(k, high, releases, epsilon) <= delta:
+        return high
+    while high - low > 1e-10 * high:
+        middle = 0.5 * (low + high)
+        enough = lattice_delta(k, middle, releases, epsilon) <= delta
+        low, high = (middle, high) if enough else (low, middle)
+    return low
+
+
+@dataclass(frozen=True)
+class SharedBudget:
+    """Mean distances at T releases from one (epsilon, delta), as shares of one lattice release.
+
+    `lattice` and `gauss` (m,) belong to the numbers of releases `releases` (m,).
+    """
+
+    releases: NDArray[np.int64]
+    lattice: NDArray[np.float64]
+    gauss: NDArray[np.float64]
+
+
+def shared_budget(
+    k: int, epsilon: float, delta: float, releases: ArrayLike, shares: ArrayLike | None = None
+) -> SharedBudget:
+    """Return the large-n mean distance of each of T releases, in units of one lattice release.
+
+    Both mechanisms are calibrated by exact composition. `shares` are equal if None.
+    """
+    numbers = _validate.whole_numbers("releases", releases)
+    counts = np.rint(HUGE * (np.full(k, 1.0 / k) if shares is None else np.asarray(shares)))
+    one = _lattice_mean(counts, epsilon)
+    lattice = [_lattice_mean(counts, lattice_share(k, epsilon, delta, int(t))) for t in numbers]
+    gauss = [_gauss_mean(counts, epsilon, delta, int(t)) for t in numbers]
+    return SharedBudget(numbers, np.array(lattice) / one, np.array(gauss) / one)
+
+
+def first_gaussian_win(k: int, epsilon: float, delta: float, largest: int = 200) -> int | None:
+    """Return a T at which Gaussian noise is smaller and at T - 1 is not; None if not at `largest`.
+
+    At equal (epsilon, delta) for all T releases together, by exact composition, for large n and
+    equal shares. Found by bisection, so it is the least T if the order changes once.
+    """
+
+    def wins(t: int) -> bool:
+        found = shared_budget(k, epsilon, delta, [t])
+        return bool(found.gauss[0] < found.lattice[0])
+
+    if not wins(largest):
+        return None
+    low, high = 0, largest
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if wins(middle) else (middle, high)
+    return high
+
+
+def _lattice_mean(counts: NDArray[Any], epsilon: float) -> float:
+    prior = np.ones(counts.size)
+    return float(SumZeroLattice(epsilon).law(counts.astype(np.int64), prior).mean_distance())
+
+
+def _gauss_mean(counts: NDArray[Any], epsilon: float, delta: float, releases: int) -> float:
+    variance = gaussian.variance_for(counts.size, epsilon, delta, releases)
+    law = GaussianLatticeLaw(np.ones(counts.size), counts.astype(np.int64), variance, "l2")
+    return law.mean_distance()
+
+
+def approximate_optimum(
+    n: int, epsilon: float, delta: float, prior: ArrayLike = (1.0, 1.0)
+) -> float:
+    """Return the least mean distance over all data of any (epsilon, delta)-DP mechanism, k = 2.
+
+    The linear program with p(r|x) and the excess (p(r|x) - e^epsilon p(r|x'))_+ as unknowns, the
+    excesses of each ordered pair of neighbours summing to at most delta. `n` at most
+    `LARGEST_PROGRAM`; `delta` from 0. Up to the solver's 1e-7.
+    """
+    size = _validate.integer("n", n, minimum=1)
+    if size > LARGEST_PROGRAM:
+        raise ValueError(f"n must be at most {LARGEST_PROGRAM} for the program, got {n!r}")
+    budget = _validate.positive("epsilon", epsilon)
+    failure = _validate.closed_unit("delta", delta)
+    rows = size + 1
+    below, bounds, equal = _program(rows, budget, failure)
+    cost = np.zeros(below.shape[1])
+    cost[: rows * rows] = distance_table(size, prior).ravel() / rows
+    optimize: Any = import_module("scipy.optimize")
+    result = optimize.linprog(
+        cost, A_ub=below, b_ub=bounds, A_eq=equal, b_eq=np.ones(rows), method="highs"
+    )
+    if not result.success:
+        raise ArithmeticError(f"the linear program was not solved: {result.message}")
+    return float(result.fun)
+
+
+def _program(rows: int, epsilon: float, delta: float) -> tuple[Any, NDArray[np.float64], Any]:
+    # Unknowns: p(r|x), row by row, then the excesses of each ordered pair of neighbours.
+    sparse: Any = import_module("scipy.sparse")
+    pairs = [*pairwise(range(rows)), *((b, a) for a, b in pairwise(range(rows)))]
+    number, ones = np.arange(len(pairs)), np.ones(len(pairs))
+    here, there = (
+        sparse.coo_array((ones, (number, [pair[i] for pair in pairs])), (len(pairs), rows))
+        for i in (0, 1)
+    )
+    ratio = sparse.kron(here - np.exp(epsilon) * there, sparse.eye_array(rows))
+    totals = sparse.kron(sparse.eye_array(len(pairs)), np.ones((1, rows)))
+    nothing = sparse.coo_array((len(pairs), rows * rows))
+    excess = sparse.eye_array(len(pairs) * rows)
+    below = sparse.vstack([sparse.hstack([ratio, -excess]), sparse.hstack([nothing, totals])])
+    bounds = np.concatenate((np.zeros(len(pairs) * rows), np.full(len(pairs), delta)))
+    sums = sparse.kron(sparse.eye_array(rows), np.ones((1, rows)))
+    equal = sparse.hstack([sums, sparse.coo_array((rows, len(pairs) * rows))])
+    return below.tocsr(), bounds, equal.tocsr()

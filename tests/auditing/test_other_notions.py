@@ -1,0 +1,73 @@
+"""zCDP and Gaussian DP readings, against definitions, closed forms and OpenDP."""
+
+from __future__ import annotations
+
+import numpy as np
+import opendp.prelude as opendp
+import pytest
+from scipy.special import ndtr, ndtri
+
+import dpbayes as dp
+from dpbayes.auditing.other_notions import concentrated_rho, gaussian_mu, in_other_notions
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
+def test_randomised_response_has_its_closed_forms(epsilon: float) -> None:
+    p = np.array([1.0, np.exp(epsilon)]) / (1.0 + np.exp(epsilon))
+    rho, mu = concentrated_rho(np.log(p), np.log(p[::-1])), gaussian_mu(np.log(p), np.log(p[::-1]))
+    orders = np.linspace(1.0001, 60, 200_000)
+    moments = p[0] ** orders * p[1] ** (1 - orders) + p[1] ** orders * p[0] ** (1 - orders)
+    direct = np.log(moments) / (orders - 1.0) / orders
+    assert rho == pytest.approx(direct.max(), rel=1e-4)
+    assert rho >= direct.max() * (1 - 1e-12)
+    assert rho <= epsilon**2 / 2
+    assert mu == pytest.approx(-2.0 * ndtri(p[0]), rel=1e-12)
+
+
+def test_pure_privacy_implies_opendp_s_rho_and_ours_is_sharper() -> None:
+    opendp.enable_features("contrib")
+    space = opendp.atom_domain(T=int), opendp.absolute_distance(T=int)
+    laplace = opendp.m.make_laplace(*space, scale=2.0)
+    bound = opendp.c.make_pureDP_to_zCDP(laplace).map(1)
+    assert bound == pytest.approx(0.5**2 / 2, abs=1e-9)
+    pair = dp.audit_pair(dp.mechanism("geometric", 0.5), [60, 60], [61, 59], [1, 1])
+    assert 0.8 * bound < concentrated_rho(pair.log_p, pair.log_q) <= bound
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_test_beats_the_gaussian_reading(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    p, q = rng.dirichlet(np.ones(7)), rng.dirichlet(np.ones(7))
+    mu = gaussian_mu(np.log(p), np.log(q))
+    touching = []
+    for chosen in range(1, 127):
+        rejected = np.array([(chosen >> i) & 1 for i in range(7)], dtype=bool)
+        alarm, missed = q[rejected].sum(), p[~rejected].sum()
+        gap = missed - ndtr(-mu - ndtri(alarm))
+        assert gap >= -1e-12
+        touching.append(gap)
+    assert min(touching) < 1e-9
+
+
+def test_a_gaussian_pair_reads_as_itself() -> None:
+    z, mu = np.linspace(-12, 12, 40_001), 0.7
+    p = np.exp(-0.5 * (z - mu) ** 2)
+    q = np.exp(-0.5 * z**2)
+    p, q = p / p.sum(), q / q.sum()
+    assert gaussian_mu(np.log(p), np.log(q)) == pytest.approx(mu, abs=2e-3)
+    assert concentrated_rho(np.log(p), np.log(q)) == pytest.approx(mu**2 / 2, rel=1e-3)
+
+
+def test_an_impossible_outcome_has_no_finite_reading() -> None:
+    p, q = np.log([0.5, 0.5]), np.array([0.0, -np.inf])
+    assert concentrated_rho(p, q) == float("inf")
+    assert gaussian_mu(p, q) == float("inf")
+    assert gaussian_mu(q, p) == float("inf")
+
+
+def test_the_gaussian_mechanism_keeps_its_rho() -> None:
+    mechanism = dp.mechanism("discrete-gaussian", 1.0, delta=1e-2)
+    rho, _ = in_other_notions(mechanism, 8, [1.0, 1.0])
+    variance = mechanism.variance(2)
+    assert rho <= 1.0 / variance
+    assert rho > 0.9 / variance
