@@ -1,0 +1,430 @@
+"""Mechanisms that are broken in forty-odd ways, each of which the suite has to notice.
+
+They differ from a mechanism that conforms in one point each: a number in the law, an answer that
+does not fit the list, noise that is too small somewhere, a subclass that changes what was proved,
+a sampler that draws something else, a promise that says too much.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+import dpbayes as dp
+from dpbayes.laws.estimate import Estimate
+from dpbayes.laws.finite import FiniteLaw, normalised
+from dpbayes.mechanisms.calibrations import GlobalCalibration, SmoothCalibration
+from dpbayes.mechanisms.exponential import ExponentialMechanism
+from dpbayes.mechanisms.geometric import TruncatedGeometric
+from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon
+from dpbayes.mechanisms.laplace import LaplaceMechanism
+from dpbayes.mechanisms.lattice import SumZeroLattice
+from dpbayes.mechanisms.permute_and_flip import PermuteAndFlip
+from dpbayes.samplers.whole_numbers import geometric, two_sided_geometric
+from dpbayes.sensitivity import Sensitivity
+from dpbayes.study.broken import (
+    BestDraw,
+    ChosenAfterwards,
+    ClampBeforeNoise,
+    HalfTheNoise,
+    OneCountClean,
+)
+from tests.mechanisms.conformance import Setting
+
+EPSILON = 0.5
+
+
+# --- Laws with one wrong number -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Altered:
+    """The geometric mechanism with its law changed by a function of logs, outputs and counts."""
+
+    change: Any
+    outside: float = 0.0
+    epsilon: float = EPSILON
+    name: str = "altered"
+
+    def law(self, counts, prior):
+        law = TruncatedGeometric(self.epsilon).law(counts, prior)
+        logs, outputs = self.change(law.log_probabilities.copy(), law.outputs.copy(), law.counts)
+        return FiniteLaw(law.prior, law.counts, outputs, logs, self.outside)
+
+
+def at_first(value):
+    def change(logs, outputs, counts):
+        logs[0] = value
+        return logs, outputs
+
+    return change
+
+
+def shifted(by):
+    return lambda logs, outputs, counts: (logs + by, outputs)
+
+
+def without(rows, whole=True):
+    def change(logs, outputs, counts):
+        logs, outputs = np.delete(logs, rows), np.delete(outputs, rows, axis=0)
+        return (normalised(logs) if whole else logs), outputs
+
+    return change
+
+
+def swapped_at_three(logs, outputs, counts):
+    if counts[0] == 3:
+        logs = logs[::-1]
+    return logs, outputs
+
+
+def mixed_with_truth(share):
+    def change(logs, outputs, counts):
+        probabilities = (1 - share) * np.exp(logs)
+        probabilities[np.all(outputs == counts, axis=1)] += share
+        return np.log(probabilities), outputs
+
+    return change
+
+
+def only_truth(logs, outputs, counts):
+    true = np.all(outputs == counts, axis=1)
+    with np.errstate(divide="ignore"):
+        return np.log(true.astype(float)), outputs
+
+
+def bounded_noise(logs, outputs, counts):
+    far = np.abs(outputs[:, 0] - counts[0]) > 3
+    logs[far] = -np.inf
+    return normalised(logs), outputs
+
+
+def quiet_when_empty(logs, outputs, counts):
+    return (normalised(4.0 * logs) if counts[0] == 0 else logs), outputs
+
+
+def odd_is_sharper(logs, outputs, counts):
+    return normalised(logs * (1.0 + 0.2 * (counts[0] % 2))), outputs
+
+
+def one_percent_off(logs, outputs, counts):
+    return normalised(1.05 * logs), outputs
+
+
+def minus_one(logs, outputs, counts):
+    outputs[0, 0] = -1
+    return logs, outputs
+
+
+class Random:
+    """A law that is another one each time it is asked for."""
+
+    name, epsilon = "random", EPSILON
+
+    def __init__(self):
+        self.asked = itertools.count()
+
+    def law(self, counts, prior):
+        return TruncatedGeometric(self.epsilon * (1 + 0.01 * next(self.asked))).law(counts, prior)
+
+
+# --- Answers that do not fit the list -----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Answering:
+    """The geometric mechanism with one answer of its law replaced."""
+
+    answers: dict
+    epsilon: float = EPSILON
+    name: str = "answering"
+
+    def law(self, counts, prior):
+        law = TruncatedGeometric(self.epsilon).law(counts, prior)
+        kind = type("Odd", (FiniteLaw,), self.answers)
+        return kind(law.prior, law.counts, law.outputs, law.log_probabilities)
+
+
+def half_mean(law, metric="hellinger"):
+    return Estimate(0.5 * FiniteLaw.mean_distance(law, metric), 0.0, "sum")
+
+
+def sampling_the_truth(law, rng, size):
+    return np.repeat(law.counts[None, :], size, axis=0)
+
+
+def sampling_too_sharply(law, rng, size):
+    sharp = replace(law, log_probabilities=normalised(1.1 * law.log_probabilities))
+    return FiniteLaw.sample(FiniteLaw(law.prior, law.counts, law.outputs,
+                                      sharp.log_probabilities), rng, size)  # fmt: skip
+
+
+# --- Subclasses of mechanisms that were proved --------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Truthful(ExponentialMechanism):
+    def law(self, counts, prior):
+        law = super().law(counts, prior)
+        logs, outputs = only_truth(law.log_probabilities, law.outputs, law.counts)
+        return FiniteLaw(law.prior, law.counts, outputs, logs)
+
+
+@dataclass(frozen=True)
+class Hasty(ExponentialMechanism):
+    def rate(self, counts, prior):
+        return 1e4 * super().rate(counts, prior)
+
+
+@dataclass(frozen=True)
+class Unnormalised(ExponentialMechanism):
+    def law(self, counts, prior):
+        law = super().law(counts, prior)
+        logs = -self.rate(counts, prior) * law.distances
+        return FiniteLaw(law.prior, law.counts, law.outputs, logs)
+
+
+@dataclass(frozen=True)
+class CheapFactor(SmoothCalibration):
+    factor = 1e-3
+
+
+@dataclass(frozen=True)
+class HalfTheSensitivity(GlobalCalibration):
+    def sensitivity(self, counts, prior, epsilon, metric):
+        found = dp.global_sensitivity(int(np.sum(counts)), prior, metric)
+        return Sensitivity(0.4 * found.value, found.witness)
+
+
+@dataclass(frozen=True)
+class LocalInDisguise(SmoothCalibration):
+    def sensitivity(self, counts, prior, epsilon, metric):
+        found = dp.local_sensitivity(counts, prior, metric)
+        return Sensitivity(0.2 * found.value, found.witness)
+
+
+@dataclass(frozen=True)
+class FlippingTwice(PermuteAndFlip):
+    @property
+    def scores_like(self):
+        return ExponentialMechanism(4.0 * self.epsilon, GlobalCalibration(), self.metric)
+
+
+@dataclass(frozen=True)
+class ThinNoise(LaplaceMechanism):
+    def scale(self, k):
+        return 0.3 * super().scale(k)
+
+
+@dataclass(frozen=True)
+class SharpLattice(SumZeroLattice):
+    def law(self, counts, prior):
+        return SumZeroLattice(2.0 * self.epsilon).law(counts, prior)
+
+
+# --- Promises that say too much -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PromisingHalf(TruncatedGeometric):
+    def guarantee(self, k):
+        return Guarantee(exact_epsilon(self.epsilon) / 2, "said aloud", "thm-geometric-private")
+
+
+@dataclass(frozen=True)
+class PromisingWithoutProof(TruncatedGeometric):
+    def guarantee(self, k):
+        return Guarantee(exact_epsilon(self.epsilon), "said aloud", "thm-nowhere")
+
+
+class RoundedDown(Guarantee):
+    @property
+    def sentence(self):
+        return super().sentence.replace("e^1.0000004", "e^1")
+
+
+@dataclass(frozen=True)
+class PromisingRoundedDown(TruncatedGeometric):
+    def guarantee(self, k):
+        return RoundedDown(exact_epsilon(self.epsilon), "said aloud", "thm-geometric-private")
+
+
+@dataclass(frozen=True)
+class PromisingTinyDelta(SumZeroLattice):
+    def guarantee(self, k):
+        bound = exact_epsilon(self.epsilon) / 2
+        return Guarantee(bound, "said aloud", "thm-lattice-private", Fraction(1, 10**9))
+
+
+@dataclass(frozen=True)
+class Uncited(TruncatedGeometric):
+    citations = ("nobody-nowhere",)
+
+
+@dataclass(frozen=True)
+class Undefined(TruncatedGeometric):
+    definition = "def-nothing"
+
+
+@dataclass(frozen=True)
+class Unchecked(TruncatedGeometric):
+    def law(self, counts, prior):
+        whole = np.floor(np.abs(np.nan_to_num(np.array(list(counts), dtype=float))))
+        x = np.resize(whole, 2).astype(int)
+        return TruncatedGeometric(self.epsilon).law(x, np.ones(2))
+
+
+@dataclass(frozen=True)
+class WrongLimit(TruncatedGeometric):
+    def step_law(self, k=2):
+        return TruncatedGeometric(0.9 * self.epsilon).step_law(k)
+
+
+@dataclass(frozen=True)
+class WrongLikelihood(TruncatedGeometric):
+    def draw(self, counts, prior, bits):
+        return TruncatedGeometric.draw(self, counts, prior, bits)
+
+    def log_likelihoods(self, noisy, n, k):
+        return [0.9 * part for part in super().log_likelihoods(noisy, n, k)]
+
+
+# --- Samplers -----------------------------------------------------------------------------------
+
+
+def drawing(step):
+    """A geometric mechanism whose draw turns count, n, rate and bits into a released count."""
+
+    @dataclass(frozen=True)
+    class Drawing(TruncatedGeometric):
+        def draw(self, counts, prior, bits):
+            n = int(counts.sum())
+            first = step(int(counts[0]), n, exact_epsilon(self.epsilon), bits)
+            return np.array([first]), np.array([first, n - first])
+
+    return Drawing(EPSILON)
+
+
+def clamp(value, n):
+    return min(max(value, 0), n)
+
+
+def ten_percent_sharper(x, n, rate, bits):
+    return clamp(x + two_sided_geometric(bits, rate * Fraction(11, 10)), n)
+
+
+def truth_now_and_then(x, n, rate, bits):
+    return x if bits.bits(4) == 0 else clamp(x + two_sided_geometric(bits, rate), n)
+
+
+def zero_counted_twice(x, n, rate, bits):
+    size = geometric(bits, rate)
+    return clamp(x + (size if bits.bits(1) else -size), n)
+
+
+def upwards_only(x, n, rate, bits):
+    return clamp(x + abs(two_sided_geometric(bits, rate)), n)
+
+
+def not_clamped(x, n, rate, bits):
+    return x + two_sided_geometric(bits, rate)
+
+
+def off_by_one(x, n, rate, bits):
+    return clamp(x + two_sided_geometric(bits, rate) + 1, n)
+
+
+def no_bits(x, n, rate, bits):
+    return x
+
+
+def drawn_again_when_outside(x, n, rate, bits):
+    while True:
+        value = x + two_sided_geometric(bits, rate)
+        if 0 <= value <= n:
+            return value
+
+
+def setting(mechanism, n=12, prior=(1.0, 1.0), draws=0, advertised=EPSILON):
+    return Setting(mechanism, n, prior, draws, advertised)
+
+
+def exponential(kind, calibration=None, n=8):
+    return setting(kind(EPSILON, calibration or SmoothCalibration()), n)
+
+
+GAMMAS = tuple(dp.mechanism("expMech-smooth", 3.0, gamma=gamma) for gamma in (0.05, 3.0))
+
+CABINET: dict[str, Setting] = {
+    "nan in one place": setting(Altered(at_first(np.nan))),
+    "nan everywhere": setting(Altered(shifted(np.nan))),
+    "plus infinity": setting(Altered(at_first(np.inf))),
+    "sums to a tenth": setting(Altered(shifted(np.log(0.1)))),
+    "sums to two": setting(Altered(shifted(np.log(2.0)))),
+    "sums to one and a millionth": setting(Altered(shifted(1e-6))),
+    "an output lost": setting(Altered(at_first(-np.inf))),
+    "an output left off the list": setting(Altered(without([4], whole=False))),
+    "an output left off and the rest scaled": setting(Altered(bounded_noise)),
+    "mass outside": setting(Altered(shifted(0.0), 1e-6)),
+    "mass outside nan": setting(Altered(shifted(0.0), np.nan)),
+    "a count below zero": setting(Altered(minus_one)),
+    "one data set mirrored": setting(Altered(swapped_at_three)),
+    "the truth one time in a thousand": setting(Altered(mixed_with_truth(1e-3))),
+    "the truth": setting(Altered(only_truth)),
+    "less noise for no record": setting(Altered(quiet_when_empty)),
+    "less noise for odd counts": setting(Altered(odd_is_sharper)),
+    "noise five percent too small": setting(Altered(one_percent_off)),
+    "another law each time": setting(Random()),
+    "half the mean": setting(Answering({"mean_distance": half_mean})),
+    "distances of zero": setting(Answering({"distances": property(lambda law: np.zeros(13))})),
+    "median at the end": setting(Answering({"quantile": lambda law, q: law.distances.max()})),
+    "probability of the mirror image": setting(
+        Answering({"one_probability": lambda law, x: FiniteLaw.one_probability(law, x[::-1])})
+    ),
+    "samples of the truth": setting(Answering({"sample": sampling_the_truth})),
+    "samples ten percent too sharp": setting(Answering({"sample": sampling_too_sharply})),
+    "half the noise": setting(HalfTheNoise(EPSILON)),
+    "clamp before noise": setting(ClampBeforeNoise(EPSILON)),
+    "one count left clean": setting(OneCountClean(EPSILON), 6, (1.0, 1.0, 1.0)),
+    "one-sided noise": setting(dp.mechanism("draft-laplace", EPSILON)),
+    "local sensitivity as if global": setting(
+        dp.mechanism("expMech-local", 1.0), 300, (0.02, 0.02), advertised=1.0
+    ),
+    "noise for one change, two counts": setting(
+        dp.mechanism("ilapMech", EPSILON, sensitivity=1.0), 5, (1.0, 1.0, 1.0)
+    ),
+    "the nearest of two draws": setting(
+        BestDraw(EPSILON, (TruncatedGeometric(EPSILON), TruncatedGeometric(EPSILON)))
+    ),
+    "gamma chosen afterwards": setting(ChosenAfterwards(EPSILON, GAMMAS), 30),
+    "an exponential mechanism that tells the truth": exponential(Truthful),
+    "a rate ten thousand times too large": exponential(Hasty),
+    "weights that were not normalised": exponential(Unnormalised),
+    "a factor of a thousandth": exponential(ExponentialMechanism, CheapFactor()),
+    "less than half the sensitivity": exponential(ExponentialMechanism, HalfTheSensitivity()),
+    "local sensitivity in disguise": exponential(ExponentialMechanism, LocalInDisguise()),
+    "coins for four times epsilon": setting(FlippingTwice(EPSILON), 8),
+    "a third of the scale": setting(ThinNoise(EPSILON)),
+    "a lattice at twice epsilon": setting(SharpLattice(EPSILON), 5, (1.0, 1.0, 1.0)),
+    "half of epsilon promised": setting(PromisingHalf(EPSILON)),
+    "a proof that is nowhere": setting(PromisingWithoutProof(EPSILON)),
+    "epsilon rounded down": setting(PromisingRoundedDown(1.0000004)),
+    "a delta too small": setting(PromisingTinyDelta(EPSILON), 6),
+    "a source that is nowhere": setting(Uncited(EPSILON)),
+    "a definition that is nowhere": setting(Undefined(EPSILON)),
+    "input taken as it comes": setting(Unchecked(EPSILON)),
+    "a large-n law ten percent off": setting(WrongLimit(EPSILON)),
+    "likelihoods ten percent off": setting(WrongLikelihood(EPSILON)),
+    "draws ten percent too sharp": setting(drawing(ten_percent_sharper), draws=12_000),
+    "the truth drawn now and then": setting(drawing(truth_now_and_then), draws=12_000),
+    "zero drawn twice as often": setting(drawing(zero_counted_twice), draws=3000),
+    "noise drawn upwards only": setting(drawing(upwards_only), draws=500),
+    "draws that are not clamped": setting(drawing(not_clamped), draws=500),
+    "draws off by one": setting(drawing(off_by_one), draws=1000),
+    "draws that use no bits": setting(drawing(no_bits), draws=50),
+    "draws again when outside": setting(drawing(drawn_again_when_outside), draws=3000),
+}

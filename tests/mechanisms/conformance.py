@@ -1,0 +1,235 @@
+"""What every mechanism must do, as checks that any object can be put through.
+
+Each check raises where the mechanism fails it. `complaints` runs them all on one mechanism and one
+size of data and returns what was found; a mechanism that conforms gives no complaint.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dpbayes as dp
+from dpbayes.auditing.rows import law_of
+from dpbayes.commands.cite import entries
+from dpbayes.mechanisms.guarantees import exact_epsilon, guarantee, own
+from tests.samplers.sources import SeededBits
+
+ROOT = Path(__file__).parents[2]
+ALPHA_LIMIT = 6.0
+"""Standard deviations a chi-square statistic may lie above its mean."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A mechanism on data of n records with one prior, the draws to take and what is advertised.
+
+    `advertised` is the epsilon a mechanism without a guarantee of its own is held to, if any.
+    """
+
+    mechanism: Any
+    n: int
+    prior: tuple[float, ...]
+    draws: int = 0
+    advertised: float | None = None
+
+    @property
+    def data(self):
+        return dp.compositions(self.n, len(self.prior))
+
+    @property
+    def middle(self):
+        k = len(self.prior)
+        return np.array([self.n - (k - 1) * (self.n // k), *[self.n // k] * (k - 1)])
+
+    @property
+    def promised(self):
+        """Bound and failure probability the mechanism is held to, or None."""
+        stated = guarantee(self.mechanism, len(self.prior))
+        if stated.bound is not None:
+            return float(stated.bound), float(stated.failure)
+        return None if self.advertised is None else (self.advertised, 0.0)
+
+
+@cache
+def labels() -> frozenset[str]:
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "book").rglob("*.md"))
+    return frozenset(re.findall(r"^:label: (\S+)$", text, re.MULTILINE))
+
+
+def check_laws(setting: Setting) -> None:
+    """Every law sums to one over outputs that are histograms, and its answers fit its list."""
+    for x in setting.data:
+        law = law_of(setting.mechanism, x, np.array(setting.prior))
+        truth = np.array(setting.prior) + x
+        distances = dp.hellinger(truth, np.array(setting.prior) + law.outputs)
+        assert law.outputs.min() >= 0
+        assert np.allclose(law.distances, distances, rtol=1e-6, atol=1e-9), "distances"
+        mean = float((np.exp(law.log_probabilities) * distances).sum())
+        assert math.isclose(law.mean_distance(), mean, rel_tol=1e-7, abs_tol=1e-9), "mean"
+        each = [float(law.probability(output)) for output in law.outputs[:: max(1, setting.n // 3)]]
+        listed = law.probabilities[:: max(1, setting.n // 3)]
+        assert np.allclose(each, listed, rtol=1e-9, atol=1e-300), "probability"
+        half = law.quantile(0.5)
+        reached = float(law.probabilities[law.distances <= half + 1e-9].sum())
+        before = float(law.probabilities[law.distances < half - 1e-9].sum())
+        assert before <= 0.5 + 1e-9 <= reached + 2e-9, "quantile"
+
+
+def check_samples(setting: Setting) -> None:
+    """Samples of the law have its probabilities."""
+    law = setting.mechanism.law(setting.middle, setting.prior)
+    value, limit = misfit(law.sample(np.random.default_rng(11), 20_000), law)
+    assert value <= limit, f"samples: chi-square {value:.1f}, limit {limit:.1f}"
+
+
+def misfit(drawn, law):
+    """Chi-square of drawn outputs against a law, rare outputs together, and what it may reach."""
+    rows, observed = np.unique(drawn, axis=0, return_counts=True)
+    expected = len(drawn) * np.array([float(law.probability(row)) for row in rows])
+    kept = expected >= 5
+    rest = len(drawn) - expected[kept].sum()
+    value = ((observed[kept] - expected[kept]) ** 2 / expected[kept]).sum()
+    value += (observed[~kept].sum() - rest) ** 2 / max(rest, 5.0)
+    return value, kept.sum() + ALPHA_LIMIT * math.sqrt(2 * max(kept.sum(), 1))
+
+
+def check_audit(setting: Setting) -> None:
+    """The exact audit stays within the promise, and its witness attains it through the law."""
+    result = dp.audit(setting.mechanism, setting.n, setting.prior)
+    witness = result.witness
+    p, q = (
+        float(setting.mechanism.law(x, setting.prior).probability(witness.output))
+        for x in (witness.counts, witness.neighbour)
+    )
+    again = math.inf if q == 0.0 else math.log(p / q)
+    assert again == result.epsilon or abs(again - result.epsilon) < 1e-7 * (1 + again), "witness"
+    if setting.promised is not None:
+        bound, failure = setting.promised
+        if failure:
+            assert result.delta(bound) <= failure * (1 + 1e-9), f"delta {result.delta(bound)!r}"
+        else:
+            assert result.epsilon <= bound * (1 + 1e-9) + 1e-11, f"epsilon {result.epsilon!r}"
+
+
+def check_draws(setting: Setting) -> None:
+    """The sampler for releases draws from the law, histograms only, with bits from its source."""
+    sampler = own(setting.mechanism, "draw")
+    if sampler is None or not setting.draws:
+        return
+    x, prior, bits = setting.middle, np.array(setting.prior), SeededBits(31)
+    drawn = [sampler(x, prior, bits) for _ in range(setting.draws)]
+    counts = np.array([released for _, released in drawn])
+    assert bits.used > 0, "no bits were used"
+    assert counts.shape == (setting.draws, x.size)
+    assert counts.min() >= 0
+    assert counts.max() <= setting.n
+    value, limit = misfit(counts, setting.mechanism.law(x, prior))
+    assert value <= limit, f"draws: chi-square {value:.1f}, limit {limit:.1f}"
+
+
+def check_likelihoods(setting: Setting) -> None:
+    """Likelihoods of a count are those of the law wherever nothing is clamped."""
+    likelihoods, sampler = own(setting.mechanism, "log_likelihoods"), own(setting.mechanism, "draw")
+    if likelihoods is None or sampler is None:
+        return
+    k, n = len(setting.prior), 60
+    prior, centre = np.ones(k), np.full(k, n // k)
+    try:
+        width = sampler(centre, prior, SeededBits(1))[0].size
+        parts = likelihoods(centre[:width], n, k)
+    except ValueError:
+        return
+    near = [centre + np.eye(k, dtype=int)[i] - np.eye(k, dtype=int)[j] for i in range(k)
+            for j in range(k)]  # fmt: skip
+    ours = [sum(part[count] for part, count in zip(parts, x, strict=True)) for x in near]
+    theirs = [math.log(setting.mechanism.law(x, prior).probability(centre)) for x in near]
+    gaps = np.array(ours) - np.array(theirs)
+    assert np.ptp(gaps) < 1e-6, f"likelihoods differ by {np.ptp(gaps):.3g}"
+
+
+def check_step_law(setting: Setting) -> None:
+    """The large-n law of the step gives the probability of the truth for much data."""
+    stated = own(setting.mechanism, "step_law")
+    if stated is None:
+        return
+    try:
+        limit = stated(2).at_zero
+    except ValueError:
+        return
+    law = setting.mechanism.law([30_000, 30_000], [1, 1])
+    assert math.isclose(law.probability([30_000, 30_000]), limit, rel_tol=2e-3), "step law"
+
+
+def check_promise(setting: Setting) -> None:
+    """The sentence says no less than the bound, names its proof, and refuses in words."""
+    stated = guarantee(setting.mechanism, len(setting.prior))
+    if stated.bound is None:
+        assert stated.sentence.startswith("No guarantee: ")
+        assert len(stated.basis) > 20
+        return
+    assert stated.theorem in labels(), f"no proof {stated.theorem!r} in the book"
+    written = Fraction(re.search(r"<= e\^(\S+) P", stated.sentence)[1])
+    assert written >= stated.bound, "the sentence states less than the bound"
+    assert written <= stated.bound * Fraction(1_000_001, 1_000_000)
+    assert Fraction(stated.epsilon) >= stated.bound
+    assert stated.bound <= exact_epsilon(setting.mechanism.epsilon), "more than the nominal epsilon"
+
+
+def check_sources(setting: Setting) -> None:
+    """Its definition is in the book and its sources are shipped."""
+    assert setting.mechanism.definition in labels(), f"no {setting.mechanism.definition!r}"
+    assert setting.mechanism.citations
+    assert set(setting.mechanism.citations) <= set(entries()), "unknown source"
+
+
+BAD_INPUT = {
+    "negative counts": ([-1, 5], [1, 1]),
+    "half a record": ([0.5, 5], [1, 1]),
+    "no number": ([math.nan, 5], [1, 1]),
+    "one category": ([5], [1]),
+    "no prior": ([3, 4], [0, 1]),
+    "prior too short": ([3, 4], [1]),
+    "text": ("34", [1, 1]),
+}
+
+
+def check_input(setting: Setting) -> None:
+    """Bad counts and priors are refused in words that name them."""
+    for counts, prior in BAD_INPUT.values():
+        words = refusal(setting.mechanism, counts, prior)
+        assert re.search("counts|prior", words), f"unclear about {counts!r}, {prior!r}: {words!r}"
+
+
+def refusal(mechanism, counts, prior) -> str:
+    """Return the words of the ValueError or TypeError; nothing if there is none."""
+    try:
+        mechanism.law(counts, prior)
+    except (ValueError, TypeError) as error:
+        return str(error)
+    return ""
+
+
+LISTED = (check_laws, check_audit)
+ALL = (
+    check_samples, check_draws, check_likelihoods, check_step_law, check_promise, check_sources,
+    check_input,
+)  # fmt: skip
+
+
+def complaints(setting: Setting, checks=LISTED + ALL) -> list[str]:
+    """Return one line for each check that a mechanism fails."""
+    found = []
+    for check in checks:
+        try:
+            check(setting)
+        except Exception as error:
+            found.append(f"{check.__name__}: {type(error).__name__}: {error}")
+    return found
