@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import dark
+from dpbayes.figures.readings import HOLLOW, RESIDUALS, residuals
 from dpbayes.figures.theme import HEIGHT, PALETTE, WIDTH, new_panels
 
 
@@ -22,12 +23,14 @@ class Boxes:
     """One mechanism's boxes: a sample (runs,) for each group.
 
     `quantiles`, shape (groups, 3), are the exact lower quartile, median and upper quartile of the
-    law the samples come from.
+    law the samples come from. `readings` are quartiles, medians and whisker ends read off a
+    published box plot: (group, value, error, z), z the difference from the law in errors.
     """
 
     label: str
     samples: Sequence[ArrayLike]
     quantiles: ArrayLike | None = None
+    readings: Sequence[tuple[int, float, float, float]] = ()
 
     def __post_init__(self) -> None:
         if not self.samples or any(np.size(sample) < 2 for sample in self.samples):
@@ -46,6 +49,11 @@ class BoxPanel:
     boxes: Sequence[Boxes]
     title: str = ""
 
+    @property
+    def read(self) -> bool:
+        """Whether some of the boxes have readings."""
+        return any(one.readings for one in self.boxes)
+
 
 def boxes(
     xlabel: str,
@@ -61,15 +69,19 @@ def boxes(
 
     A box reaches from quartile to quartile, its line is the median, the notch is the median's 95 %
     band, the whiskers end at the last run within `whiskers` box lengths, dots lie beyond. Short
-    black bars are the exact quartiles and medians. Returns the figure and its alternative text.
+    black bars are the exact quartiles and medians, circles what was read off a published figure,
+    with the residuals in a panel below. Returns the figure and its alternative text.
     """
     if not panels or any(len(b.samples) != len(groups) for panel in panels for b in panel.boxes):
         raise ValueError(f"each of the boxes must have {len(groups)} samples, one a group")
-    tall = HEIGHT * (0.55 + 0.5 * len(panels)) if height is None else height
-    figure, rows = new_panels(len(panels), 1, WIDTH, tall, sharex=True)
+    extra = sum(panel.read for panel in panels)
+    tall = HEIGHT * (0.55 + 0.5 * len(panels) + 0.25 * extra) if height is None else height
+    figure, rows = new_panels(len(panels) + extra, 1, WIDTH, tall, sharex=True)
     labels = dict.fromkeys(one.label for panel in panels for one in panel.boxes)
     colors = {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(labels)}
-    for (axes,), panel in zip(rows, panels, strict=True):
+    places = iter(axes for (axes,) in rows)
+    for panel in panels:
+        axes = next(places)
         for place, one in enumerate(panel.boxes):
             shift = (place - (len(panel.boxes) - 1) / 2) * 0.8 / len(panel.boxes)
             _draw(axes, one, colors[one.label], shift, 0.8 / len(panel.boxes), whiskers, notch)
@@ -77,6 +89,8 @@ def boxes(
         axes.set_xticks(ticks, groups, rotation=90 if len(groups) > 9 else 0)
         axes.set(ylabel=ylabel, title=panel.title, ylim=ylim, xlim=(-0.6, len(groups) - 0.4))
         axes.grid(False, axis="x")
+        if panel.read:
+            _residuals(next(places), panel, colors)
     rows[-1][0].set_xlabel(xlabel)
     _legend(figure, panels, colors)
     return figure, _describe(xlabel, ylabel, groups, panels)
@@ -110,6 +124,22 @@ def _draw(
         middle = np.repeat(at, 3)
         reach = 0.45 * width
         axes.hlines(exact.ravel(), middle - reach, middle + reach, "black", linewidth=1.1)
+    if one.readings:
+        group, value, error, _ = np.array(one.readings).T
+        at = group + shift + 0.3 * width
+        look = {"color": color, "linestyle": "none", **HOLLOW, "markersize": 3.5, "zorder": 5}
+        axes.errorbar(at, value, error, elinewidth=0.8, **look)
+
+
+def _residuals(axes: Axes, panel: BoxPanel, colors: Mapping[str, str]) -> None:
+    points = []
+    for place, one in enumerate(panel.boxes):
+        if one.readings:
+            group, _, _, scores = np.array(one.readings).T
+            shift = (place - (len(panel.boxes) - 1) / 2) * 0.8 / len(panel.boxes)
+            points.append((group + shift, scores, colors[one.label]))
+    residuals(axes, points)
+    axes.set_title(RESIDUALS)
 
 
 def _stats(sample: ArrayLike, whiskers: float) -> dict[str, Any]:
@@ -129,6 +159,9 @@ def _legend(figure: Figure, panels: Sequence[BoxPanel], colors: Mapping[str, str
     ]
     if any(one.quantiles is not None for panel in panels for one in panel.boxes):
         handles.append(Line2D([], [], color="black", linewidth=1.1, label="exact quartiles"))
+    if any(panel.read for panel in panels):
+        circle = {"color": "0.35", "linestyle": "none", **HOLLOW, "markersize": 3.5}
+        handles.append(Line2D([], [], label="read off the published figure", **circle))
     figure.legend(handles=handles, loc="outside lower left", ncols=3, fontsize=10, frameon=False)
 
 

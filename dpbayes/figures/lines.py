@@ -13,14 +13,15 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import label_ends
+from dpbayes.figures.readings import HOLLOW, RESIDUALS, residuals
 from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels, plain_decades, style
 
-KINDS = ("line", "simulated", "reading")
+KINDS = ("line", "simulated", "reading", "residual")
 NOTES: Mapping[str, str] = {
     "simulated": "average of simulated runs, bars: ± 1 standard error",
     "reading": "read off the published figure",
+    "residual": RESIDUALS,
 }
-HOLLOW: Mapping[str, Any] = {"markerfacecolor": "none", "markersize": 8, "markeredgewidth": 1.6}
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Curve:
     """One series: values `y` at `x`, both of shape (m,), under the label of its mechanism.
 
     kind "line" is a computed curve; "simulated" draws markers with bars of `error`, shape (m,), to
-    both sides; "reading" draws hollow markers. Series with one label share one colour.
+    both sides; "reading" draws small circles, with bars if there are errors; "residual" the same
+    on a band of two units around zero. Series with one label share one colour.
     """
 
     label: str
@@ -51,10 +53,15 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves that share one pair of axes, under a short title."""
+    """Curves that share one pair of axes, under a short title; residuals have their own scale."""
 
     curves: Sequence[Curve]
     title: str = ""
+
+    @property
+    def of_residuals(self) -> bool:
+        """Whether the panel shows differences in combined errors."""
+        return all(curve.kind == "residual" for curve in self.curves)
 
 
 def lines(
@@ -78,6 +85,9 @@ def lines(
     figure, rows = new_panels(len(panels), 1, WIDTH, tall, sharex=True)
     styles = _styles(panels)
     for (axes,), panel in zip(rows, panels, strict=True):
+        if panel.of_residuals:
+            _residuals(axes, panel, styles, xscale)
+            continue
         axes.set(ylabel=ylabel, title=panel.title, xscale=xscale, yscale=yscale)
         bare = all(curve.kind == "line" and np.size(curve.x) <= 15 for curve in panel.curves)
         for curve in panel.curves:
@@ -111,13 +121,21 @@ def _styles(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
 
 def _draw(axes: Axes, curve: Curve, look: Mapping[str, Any], marked: bool) -> None:
     # Markers on a line would hide the readings and simulated means that lie on it.
+    bars: dict[str, Any]
     if curve.kind == "line":
         axes.plot(curve.x, curve.y, **{**look, "marker": look["marker"] if marked else None})
     elif curve.kind == "reading":
-        axes.plot(curve.x, curve.y, zorder=4, **{**look, "linestyle": "none"}, **HOLLOW)
+        bars = {**look, "linestyle": "none", **HOLLOW, "zorder": 4}
+        axes.errorbar(curve.x, curve.y, curve.error, elinewidth=1.0, **bars)
     else:
-        bars: dict[str, Any] = {**look, "linestyle": "none", "markersize": 3.5, "zorder": 3}
+        bars = {**look, "linestyle": "none", "markersize": 3.5, "zorder": 3}
         axes.errorbar(curve.x, curve.y, curve.error, capsize=2.5, elinewidth=1.0, **bars)
+
+
+def _residuals(axes: Axes, panel: Panel, styles: Mapping[str, dict[str, Any]], xscale: str) -> None:
+    points = [(curve.x, curve.y, str(styles[curve.label]["color"])) for curve in panel.curves]
+    residuals(axes, points)
+    axes.set(title=panel.title, xscale=xscale)
 
 
 def _label(axes: Axes, panel: Panel, styles: Mapping[str, dict[str, Any]], height: float) -> None:
@@ -143,8 +161,8 @@ def _explain(figure: Figure, panels: Sequence[Panel], notes: Mapping[str, str]) 
 
 
 def _handle(kind: str, note: str) -> Line2D:
-    look: Mapping[str, Any] = HOLLOW if kind == "reading" else {"markersize": 3.5}
-    return Line2D([], [], color="0.35", linestyle="none", marker="o", label=note, **look)
+    look: Mapping[str, Any] = HOLLOW if kind != "simulated" else {"marker": "o", "markersize": 3.5}
+    return Line2D([], [], color="0.35", linestyle="none", label=note, **look)
 
 
 def describe(
@@ -161,6 +179,8 @@ def describe(
 def _sentence(curve: Curve, notes: Mapping[str, str]) -> str:
     x: NDArray[np.float64] = np.asarray(curve.x)
     y: NDArray[np.float64] = np.asarray(curve.y)
+    if curve.kind == "residual":
+        return f"{curve.label}: residuals from {y.min():.1f} to {y.max():.1f}."
     kind = "" if curve.kind == "line" else f" ({notes[curve.kind]})"
     text = f"{curve.label}{kind}: {y[0]:.3g} at {x[0]:.6g}"
     if x.size == 1:

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from dpbayes.figures._labels import dark
+from dpbayes.figures.readings import HOLLOW, RESIDUALS, residuals
 from dpbayes.figures.theme import HEIGHT, WIDTH, line_style, new_panels, style
 
 
@@ -19,13 +20,14 @@ from dpbayes.figures.theme import HEIGHT, WIDTH, line_style, new_panels, style
 class Masses:
     """The distances a mechanism's output can have, (m,) increasing, and their probabilities (m,).
 
-    `readings`, when given, are pairs (distance, probability) read off a published figure.
+    `readings`, when given, are read off a published figure: (distance, probability), or
+    (distance, probability, error, z) with z the difference from the computed value in errors.
     """
 
     label: str
     distances: ArrayLike
     probabilities: ArrayLike
-    readings: Sequence[tuple[float, float]] = ()
+    readings: Sequence[tuple[float, ...]] = ()
 
     def __post_init__(self) -> None:
         for name in ("distances", "probabilities"):
@@ -45,6 +47,11 @@ class StepPanel:
     title: str = ""
     cumulative: bool = False
 
+    @property
+    def residuals(self) -> list[Masses]:
+        """Mechanisms with readings whose residuals are known."""
+        return [one for one in self.masses if one.readings and len(one.readings[0]) == 4]
+
 
 def steps(
     panels: Sequence[StepPanel],
@@ -55,14 +62,17 @@ def steps(
 ) -> tuple[Figure, str]:
     """Draw P(H = c), or P(H <= c), of each mechanism, panels below one another.
 
-    Returns the figure and its alternative text.
+    Residuals of readings, where given, have a panel of their own below theirs. Returns the figure
+    and its alternative text.
     """
     if not panels or not all(panel.masses for panel in panels):
         raise ValueError("panels must hold at least one panel, each with at least one mechanism")
-    tall = HEIGHT * (0.65 + 0.5 * len(panels)) if height is None else height
-    figure, rows = new_panels(len(panels), 1, WIDTH, tall)
-    index = _indices(panels)
-    for (axes,), panel in zip(rows, panels, strict=True):
+    extra = sum(bool(panel.residuals) for panel in panels)
+    tall = HEIGHT * (0.65 + 0.5 * len(panels) + 0.25 * extra) if height is None else height
+    figure, rows = new_panels(len(panels) + extra, 1, WIDTH, tall)
+    index, places = _indices(panels), iter(axes for (axes,) in rows)
+    for panel in panels:
+        axes = next(places)
         for masses in panel.masses:
             _draw(axes, masses, index[masses.label], panel.cumulative)
         sign = "≤" if panel.cumulative else "="
@@ -71,6 +81,8 @@ def steps(
         axes.set_xlim(*(xlim if xlim is not None else (0.0, 1.03 * right)))
         if yscale == "linear":
             axes.set_ylim(0.0, 1.02 if panel.cumulative else None)
+        if panel.residuals:
+            _residuals(next(places), panel, index, axes.get_xlim())
     _legend(figure, panels, index)
     return figure, _describe(panels)
 
@@ -90,9 +102,20 @@ def _draw(axes: Axes, masses: Masses, index: int, cumulative: bool) -> None:
         thin = {**look, "markersize": 4.0, "linewidth": 1.0}
         axes.plot(x, p, label=masses.label, **thin)
     if masses.readings:
-        at, read = np.array(masses.readings).T
-        hollow = {**look, "linestyle": "none", "markerfacecolor": "none", "markersize": 11}
-        axes.plot(at, read, clip_on=False, zorder=4, markeredgewidth=1.6, **hollow)
+        at, read, *more = np.array(masses.readings).T
+        hollow = {**look, "linestyle": "none", **HOLLOW, "clip_on": False, "zorder": 4}
+        axes.errorbar(at, read, more[0] if more else None, elinewidth=1.0, **hollow)
+
+
+def _residuals(
+    axes: Axes, panel: StepPanel, index: Mapping[str, int], xlim: tuple[float, float]
+) -> None:
+    points = []
+    for one in panel.residuals:
+        at, _, _, scores = np.array(one.readings).T
+        points.append((at, scores, str(style(index[one.label])["color"])))
+    residuals(axes, points)
+    axes.set(xlim=xlim, title=RESIDUALS)
 
 
 def _legend(figure: Figure, panels: Sequence[StepPanel], index: Mapping[str, int]) -> None:

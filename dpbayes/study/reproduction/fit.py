@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,6 +64,21 @@ class Judged:
         return self.drawn
 
     @property
+    def readings(self) -> list[tuple[float, float, float, float]]:
+        """The points as (x, y, reading error, z), where x is a number; z under `drawing`."""
+        pairs = zip(self.series.points, self.fit.scores, strict=True)
+        return [(float(point.x), point.y, point.y_error, z) for point, z in pairs]
+
+    def in_boxes(self, groups: Sequence[str]) -> list[tuple[int, float, float, float]]:
+        """Return the points as (number of the group, y, reading error, z), in a box plot.
+
+        `groups` are the labels of the points in the order of the boxes; others are left out.
+        """
+        pairs = zip(self.series.points, self.fit.scores, strict=True)
+        place = {group: number for number, group in enumerate(groups)}
+        return [(place[p.x], p.y, p.y_error, z) for p, z in pairs if p.x in place]
+
+    @property
     def drawing(self) -> Drawing:
         """The settings of that fit."""
         if self.badge == REPRODUCED and self.series.caption is not None:
@@ -85,3 +100,55 @@ def judge(series: Series) -> Judged:
 def badge_of(judged: Iterable[Judged]) -> str:
     """Return the badge of a whole figure: the weakest of its series."""
     return max((one.badge for one in judged), key=BADGES.index)
+
+
+def fit_table(found: Sequence[Judged]) -> dict[str, list[str | int | float]]:
+    """Return the columns of a table of fits, one row a series.
+
+    The scores are those under the settings named in the row; `caption_rms_z` is that of the
+    document's own settings, empty where it states none.
+    """
+    rows = [
+        {
+            "document": one.series.document,
+            "figure": one.series.figure,
+            "panel": one.series.panel,
+            "curve": one.series.curve,
+            "points": len(one.fit.scores),
+            "settings": one.drawing.settings,
+            "mean_z": one.fit.mean,
+            "rms_z": one.fit.rms,
+            "worst_z": one.fit.worst,
+            "badge": one.badge,
+            "cause": "" if one.badge == REPRODUCED else one.series.cause,
+            "caption_rms_z": one.caption.rms if one.caption is not None else "",
+            "drawn_rms_z": one.drawn.rms,
+            "commit": one.series.commit,
+        }
+        for one in found
+    ]
+    return {key: [row[key] for row in rows] for key in rows[0]}
+
+
+def point_table(found: Sequence[Judged]) -> dict[str, list[str | float]]:
+    """Return the columns of a table of all points: read, expected, Monte Carlo error, z."""
+    columns: dict[str, list[str | float]] = {}
+    for one in found:
+        for point, z in zip(one.series.points, one.fit.scores, strict=True):
+            expected = one.drawing.expected(point.x, point.statistic)
+            row: dict[str, str | float] = {
+                "document": point.document,
+                "figure": point.figure,
+                "panel": point.panel,
+                "curve": point.curve,
+                "statistic": point.statistic,
+                "x": point.x,
+                "y": point.y,
+                "y_error": point.y_error,
+                "expected": expected.value,
+                "monte_carlo_error": expected.error,
+                "z": z,
+            }
+            for key, value in row.items():
+                columns.setdefault(key, []).append(value)
+    return columns

@@ -17,7 +17,7 @@ from dpbayes.mechanisms import mechanism
 from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.study.reproduction.sampling import Distances
 
-LARGEST_LISTED = 2_000_000
+LARGEST_LISTED = 200_000
 _TAIL = 23.0
 
 

@@ -20,6 +20,7 @@ from dpbayes.study.reproduction.abstract import METRIC_CAUSE, at_shares
 from dpbayes.study.reproduction.drawing import Drawing, Series, boxed, releases, values
 from dpbayes.study.reproduction.noise import SequentialLaplace
 from dpbayes.study.reproduction.notes import change_of
+from dpbayes.study.reproduction.points import RawMean
 from dpbayes.study.reproduction.programs import given_beta, given_global
 
 DELTA = 1e-8
@@ -242,3 +243,16 @@ def paper_series() -> tuple[Series, ...]:
         *_priors(),
         *_losses(),
     )
+
+
+def raw_drawing(raw: RawMean) -> Drawing:
+    """Return the drawing of a mean of the authors' raw runs: Figures 5 and 6a at epsilon 1."""
+    shares = [0.5, 0.5] if raw.k == 2 else [0.3, 0.3, 0.4]
+    sensitivity = {"lapMech": float(raw.k), "ilapMech": raw.k - 1.0}
+    used = (
+        slipped_delta(1.0)
+        if raw.mechanism == "expMech-delta"
+        else SequentialLaplace(1.0, sensitivity[raw.mechanism])
+    )
+    data = at_shares(shares, [1.0] * raw.k)
+    return releases("published distance, ε = 1", used, data, hellinger_published, raw.runs)

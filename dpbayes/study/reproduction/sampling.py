@@ -26,7 +26,7 @@ STATISTICS = ("mean", *QUARTILES, "whisker-low", "whisker-high")
 
 _RARE = 1e-4
 _NEVER = 1e-13
-_DRAWS, _SEED = 4000, 1
+_DRAWS, _SEED, _LARGEST_RANKED = 4000, 1, 300_000
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ def of_law(
     Elsewhere the exact mean, and a standard deviation from 4000 draws with a fixed seed: it only
     scales an error.
     """
-    if isinstance(law, FiniteLaw):
+    if isinstance(law, FiniteLaw) and len(law.outputs) <= _LARGEST_RANKED:
         return Distances(*law.distance_distribution(metric))
     drawn = simulate(law, counts, prior, np.random.default_rng(_SEED), _DRAWS, metric)
     return Moments(float(law.mean_distance(metric)), float(drawn.distances.std()))

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import pytest
 
-import dpbayes as dp
 from dpbayes.study.reproduction.catalogue import catalogue, figure_series, judged
 from dpbayes.study.reproduction.fit import AS_DRAWN, NOT, REPRODUCED, Fit, badge_of
-from dpbayes.study.reproduction.noise import SequentialLaplace
-from dpbayes.study.reproduction.paper import slipped_delta
+from dpbayes.study.reproduction.paper import raw_drawing
 from dpbayes.study.reproduction.points import raw_means
-from dpbayes.study.reproduction.sampling import Distances, of_law
 
 # The captions' own settings meet these; what is not named below is met as it was drawn.
 CAPTIONED = {
@@ -95,17 +91,11 @@ def test_a_fit_and_a_badge() -> None:
 @pytest.mark.parametrize("name", ["lapMech", "ilapMech", "expMech-delta"])
 def test_the_authors_raw_means(k: int, name: str) -> None:
     """Means of 1000 or 3000 of their own runs at epsilon 1: rms z near 1, nothing above 4."""
-    noise = {"lapMech": float(k), "ilapMech": k - 1.0}
-    shares = [0.5, 0.5] if k == 2 else [0.3, 0.3, 0.4]
     scores = []
     for raw in raw_means():
         if (raw.k, raw.mechanism) != (k, name):
             continue
-        m = slipped_delta(1.0) if name == "expMech-delta" else SequentialLaplace(1.0, noise[name])
-        counts, prior = dp.split(raw.n, shares), np.ones(k)
-        law = of_law(m.law(counts, prior), counts, prior, dp.hellinger_published)
-        assert isinstance(law, Distances)
-        expected = law.expected("mean", raw.runs)
+        expected = raw_drawing(raw).expected(str(raw.n))
         assert expected.error == pytest.approx(raw.standard_error, rel=0.2)
         scores.append(expected.score(raw.mean, 0.0))
     assert len(scores) >= 10
