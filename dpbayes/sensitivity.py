@@ -114,22 +114,22 @@ def global_sensitivity(n: int, prior: ArrayLike, metric: Metric | str = "helling
     """
     size = _validate.integer("n", n, minimum=1)
     alpha = _validate.prior("prior", prior)
-    corners = _corners(size, alpha)
-    sensitivities = [local_sensitivity(corner, alpha, metric) for corner in corners]
+    sensitivities = [local_sensitivity(x, alpha, metric) for x in corners(size, alpha)]
     return max(sensitivities, key=lambda sensitivity: sensitivity.value)
 
 
-def _corners(n: int, alpha: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+def corners(n: int, alpha: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+    """Return the histograms among which the global sensitivity is attained; `thm-global`."""
     if alpha.size == 2:
         return [np.array([1, n - 1]), np.array([n, 0]), np.array([n - 1, 1]), np.array([0, n])]
     order = np.argsort(alpha, kind="stable")
-    corners = []
+    found = []
     for first in (0, 1):
         corner = np.zeros(alpha.size, dtype=np.int64)
         corner[order[-1]] = n - 1
         corner[order[first]] += 1
-        corners.append(corner)
-    return corners
+        found.append(corner)
+    return found
 
 
 def smooth_sensitivity(
@@ -154,13 +154,13 @@ def smooth_sensitivity(
     rate = _validate.positive("gamma", gamma)
     _validate.choice("form", form, FORMS)
     unit = _HISTOGRAM_UNITS[_validate.choice("distance", distance, DISTANCES)]
-    drains = _drains_two(x, alpha) if x.size == 2 else _drains(x, alpha)
-    local = distance_from_log_affinity(drains.affinity, exponent)
-    values = _smoothed(local, rate * unit * drains.records.astype(np.float64), form)
+    plans = drains(x, alpha)
+    local = distance_from_log_affinity(plans.affinity, exponent)
+    values = _smoothed(local, rate * unit * plans.records.astype(np.float64), form)
     best = int(np.argmax(values))
-    histogram = drains.histogram(x, best)
-    pair = _pair(histogram, int(drains.source[best]), int(drains.target[best]))
-    return Sensitivity(float(values[best]), pair, int(drains.records[best]))
+    histogram = plans.histogram(x, best)
+    pair = _pair(histogram, int(plans.source[best]), int(plans.target[best]))
+    return Sensitivity(float(values[best]), pair, int(plans.records[best]))
 
 
 def _smoothed(
@@ -215,7 +215,7 @@ def _local_profile(n: int, alpha: NDArray[np.float64], exponent: float) -> NDArr
 
 
 @dataclass(frozen=True)
-class _Drains:
+class Drains:
     """Candidate maximisers: cells i and j give up `from_source` and `from_target` records.
 
     What they give up lands in a third cell (k >= 3) or in the other one (k = 2, where the two
@@ -241,7 +241,12 @@ class _Drains:
         return result
 
 
-def _drains(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> _Drains:
+def drains(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> Drains:
+    """Return the candidates among which the smooth sensitivity is attained; any k."""
+    return _drains_two(x, alpha) if x.size == 2 else _drains(x, alpha)
+
+
+def _drains(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> Drains:
     # LS along a draining segment is extremal at its ends, so each cell gives up nothing or all it
     # can: the source keeps the one record that moves. An empty source first receives that record,
     # from the target if the target gives anything, else from a third cell.
@@ -263,10 +268,10 @@ def _drains(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> _Drains:
     affinity = one_step_affinity(alpha[i] + (x[i] - s - 1)) + one_step_affinity(
         alpha[j] + (x[j] - t)
     )
-    return _Drains(i, j, s, t, records, affinity)
+    return Drains(i, j, s, t, records, affinity)
 
 
-def _drains_two(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> _Drains:
+def _drains_two(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> Drains:
     n = int(x.sum())
     first = np.array([x[0], x[0] - 1, x[0] + 1, 0, 1, n - 1, n])
     first = np.unique(first[(first >= 0) & (first <= n)])
@@ -281,4 +286,4 @@ def _drains_two(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> _Drains:
     )
     change = x[None, :] - there
     records = np.abs(change[:, 0])
-    return _Drains(source, target, change[rows, source], change[rows, target], records, affinity)
+    return Drains(source, target, change[rows, source], change[rows, target], records, affinity)

@@ -17,6 +17,8 @@ from dpbayes import _validate
 NODES = 16
 """Nodes per block; the series laws measure the error this leaves and report it."""
 
+_LARGEST = 2**100
+
 
 @lru_cache(maxsize=4096)
 def block_rule(
@@ -31,8 +33,8 @@ def block_rule(
     >>> bool(abs(weights @ nodes**3 - sum(j**3 for j in range(32, 1032))) < 1e-2)
     True
     """
-    first = _validate.integer("start", start, minimum=0)
-    count = _validate.integer("length", length, minimum=1)
+    first = _validate.integer("start", start, minimum=0, maximum=_LARGEST)
+    count = _validate.integer("length", length, minimum=1, maximum=_LARGEST)
     nodes = _validate.integer("size", size, minimum=1)
     if count <= nodes:
         whole = np.arange(first, first + count, dtype=np.float64)

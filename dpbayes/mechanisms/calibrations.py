@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.mechanisms.guarantees import Guarantee, rounded_up
+from dpbayes.samplers import sensitivities
+from dpbayes.samplers.sensitivities import Enclosed
 from dpbayes.sensitivity import (
     DISTANCES,
     Sensitivity,
@@ -94,6 +96,11 @@ class GlobalCalibration:
         """Return S of (x, n - x) for x = 0 … n."""
         return np.full(n + 1, global_sensitivity(n, prior, metric).value)
 
+    def enclosed(self, counts: ArrayLike, prior: ArrayLike, epsilon: float) -> Enclosed:
+        """Return S in rigorous bounds, for a release."""
+        x, alpha = _validate.counts_and_prior(counts, prior)
+        return sensitivities.largest(int(x.sum()), alpha)
+
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
         """Return what is proved: `thm-exponential-private`."""
         return _scored(epsilon, factor, Fraction(2), "global", "thm-exponential-private")
@@ -123,6 +130,10 @@ class LocalCalibration:
     ) -> NDArray[np.float64]:
         """Return S of (x, n - x) for x = 0 … n."""
         return profile(n, prior, metric=metric)
+
+    def enclosed(self, counts: ArrayLike, prior: ArrayLike, epsilon: float) -> Enclosed:
+        """Return S in rigorous bounds, for a release."""
+        return sensitivities.local(counts, prior)
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
         """Say why nothing is promised."""
@@ -171,6 +182,10 @@ class SmoothCalibration:
     ) -> NDArray[np.float64]:
         """Return S of (x, n - x) for x = 0 … n."""
         return profile(n, prior, True, self.gamma, "reciprocal", self.distance, metric)
+
+    def enclosed(self, counts: ArrayLike, prior: ArrayLike, epsilon: float) -> Enclosed:
+        """Return S in rigorous bounds, for a release."""
+        return sensitivities.smooth(counts, prior, self.gamma, "reciprocal", self.distance)
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
         """Return what is proved: `thm-smooth-private`."""
@@ -229,6 +244,12 @@ class DeltaCalibration:
         """Return S of (x, n - x) for x = 0 … n."""
         gamma = self.gamma(n, epsilon)
         return profile(n, prior, True, gamma, "exponential", self.distance, metric)
+
+    def enclosed(self, counts: ArrayLike, prior: ArrayLike, epsilon: float) -> Enclosed:
+        """Return S in rigorous bounds for gamma as computed, for a release."""
+        x, alpha = _validate.counts_and_prior(counts, prior)
+        gamma = self.gamma(max(int(x.sum()), 1), epsilon)
+        return sensitivities.smooth(x, alpha, gamma, "exponential", self.distance)
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
         """Say why nothing is promised."""

@@ -32,12 +32,11 @@ from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.candidates import draw_candidate
+from dpbayes.samplers.sensitivities import Enclosed
 from dpbayes.sensitivity import Sensitivity
 
 LARGEST_FINITE = 400_000
 """Up to this many candidates listing them all is faster than the series."""
-
-_ROUNDING = Fraction(1, 10**12)  # relative error a sensitivity in floats stays well below
 
 
 @dataclass(frozen=True)
@@ -167,14 +166,21 @@ class ExponentialMechanism:
         return stated
 
     def exact_rate(self, counts: Counts, prior: NDArray[np.float64]) -> Fraction:
-        """Return the rate lambda that is drawn with, lowered by what rounding in S could cost.
+        """Return the rate lambda that is drawn with, lowered by what the width of S could cost.
 
-        S is a float with relative error e below 1e-12. For two neighbours the exponents then differ
-        by at most (epsilon/2) (1 - s) + 2 e epsilon / S, since H <= 1; the slack s = 4 e / S keeps
-        that within epsilon/2.
+        S is known in ball arithmetic, to a relative error e below 2^-100. For two neighbours the
+        exponents then differ by at most (epsilon/2) (1 - s) + 2 e epsilon / S, since H <= 1; the
+        slack s = 4 e / S keeps that within epsilon/2. Raises TypeError for a calibration that
+        cannot enclose its S.
         """
-        sensitivity = Fraction(self.sensitivity(counts, prior).value)
-        slack = min(Fraction(1, 2), 4 * _ROUNDING / sensitivity)
+        enclosed = own(self.calibration, "enclosed")
+        if enclosed is None:
+            raise TypeError(
+                f"calibration must enclose its sensitivity for a release, got {self.calibration!r}"
+            )
+        known: Enclosed = enclosed(counts, prior, float(self.epsilon))
+        sensitivity = known.middle
+        slack = min(Fraction(1, 2), 4 * known.relative_error / sensitivity)
         return exact_epsilon(self.epsilon) * (1 - slack) / (Fraction(self.factor) * sensitivity)
 
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:

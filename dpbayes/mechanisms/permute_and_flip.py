@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import affinity_exponent, distance_from_log_affinity, metric_name
-from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs
+from dpbayes.laws.finite import ROUNDING, FiniteLaw, log_affinity_of_outputs
 from dpbayes.mechanisms.calibrations import GlobalCalibration, SmoothCalibration
 from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.mechanisms.guarantees import Guarantee
@@ -76,7 +76,9 @@ class PermuteAndFlip:
         outputs = compositions(int(x.sum()), x.size)
         exponents, distances = self._exponents(x, alpha, outputs)
         logs = -exponents + _log_survival(np.exp(-exponents))
-        return FiniteLaw(alpha, x, outputs, logs, 0.0, distances)
+        # Each factor of the product at a node may be off in its last digit.
+        rounding = ROUNDING * (1.0 + 0.5 * len(outputs))
+        return FiniteLaw(alpha, x, outputs, logs, 0.0, distances, rounding)
 
     def _exponents(
         self, x: NDArray[np.int64], alpha: NDArray[np.float64], outputs: NDArray[np.int64]

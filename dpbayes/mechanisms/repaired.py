@@ -18,6 +18,8 @@ from dpbayes import _validate
 from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up
 from dpbayes.posteriors import number_of_candidates
+from dpbayes.samplers import sensitivities
+from dpbayes.samplers.sensitivities import Enclosed
 from dpbayes.sensitivity import Sensitivity, profile, smooth_sensitivity
 
 # S is a float with a relative error below 1e-12. The rate is lowered by this share, so that ln S as
@@ -87,6 +89,12 @@ class RepairedCalibration:
         """Return S of (x, n - x) for x = 0 … n."""
         gamma = self.gamma(n, epsilon)
         return profile(n, prior, True, gamma, "exponential", "hamming", metric)
+
+    def enclosed(self, counts: ArrayLike, prior: ArrayLike, epsilon: float) -> Enclosed:
+        """Return S in rigorous bounds for gamma as computed, for a release."""
+        x, alpha = _validate.counts_and_prior(counts, prior)
+        gamma = self.gamma(max(int(x.sum()), 1), epsilon, x.size)
+        return sensitivities.smooth(x, alpha, gamma, "exponential")
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
         """Return what is proved: `thm-repaired`, for another factor with its own first term."""

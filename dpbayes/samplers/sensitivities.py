@@ -1,0 +1,135 @@
+"""Sensitivities in ball arithmetic: a rigorous interval around LS, GS or S, for releases.
+
+The candidates for the maximum are those of `dpbayes.sensitivity` (a handful, whatever n is); each
+is evaluated in balls and the largest taken, so nothing rests on which one wins in floats.
+Book: `thm-smooth-corners`, `thm-exact-candidates`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes import _validate
+from dpbayes.samplers.candidates import flint
+from dpbayes.sensitivity import corners, drains
+
+_PRECISION = 256
+_NARROW = Fraction(1, 2**100)
+
+
+@dataclass(frozen=True)
+class Enclosed:
+    """Two fractions with the exact number between them."""
+
+    low: Fraction
+    high: Fraction
+
+    @property
+    def middle(self) -> Fraction:
+        """The fraction halfway."""
+        return (self.low + self.high) / 2
+
+    @property
+    def relative_error(self) -> Fraction:
+        """The most by which the number can differ from `middle`, in units of `middle`."""
+        return (self.high - self.low) / (self.high + self.low)
+
+
+def local(counts: ArrayLike, prior: ArrayLike) -> Enclosed:
+    """Return LS(x) enclosed to a relative 2^-100; `counts` (k,) hold at least one record.
+
+    >>> enclosed = local([50, 50], [1, 1])
+    >>> round(float(enclosed.middle), 12), enclosed.relative_error < 2**-100
+    (0.070275628559, True)
+    """
+    x, alpha = _validate.counts_and_prior(counts, prior)
+    return _narrowed(lambda library: _largest(_locals(library, x, alpha)))
+
+
+def largest(n: int, prior: ArrayLike) -> Enclosed:
+    """Return GS, the largest LS of n >= 1 records, enclosed to a relative 2^-100."""
+    size, alpha = _validate.integer("n", n, minimum=1), _validate.prior("prior", prior)
+
+    def value(library: Any) -> Any:
+        return _largest([v for x in corners(size, alpha) for v in _locals(library, x, alpha)])
+
+    return _narrowed(value)
+
+
+def smooth(
+    counts: ArrayLike,
+    prior: ArrayLike,
+    gamma: float,
+    form: str = "reciprocal",
+    distance: str = "hamming",
+) -> Enclosed:
+    """Return the smooth sensitivity S(x) for exactly this gamma, enclosed to a relative 2^-100."""
+    x, alpha = _validate.counts_and_prior(counts, prior)
+    rate = Fraction(_validate.positive("gamma", gamma)) * (2 if distance == "l1" else 1)
+    _validate.choice("form", form, ("reciprocal", "exponential"))
+
+    def value(library: Any) -> Any:
+        speed = library.arb(library.fmpq(rate.numerator, rate.denominator))
+        plans = drains(x, alpha)
+        values = []
+        for row in range(plans.records.size):
+            i, j = int(plans.source[row]), int(plans.target[row])
+            kept = int(x[i]) - int(plans.from_source[row]), int(x[j]) - int(plans.from_target[row])
+            here = _distance(library, (float(alpha[i]), kept[0] - 1), (float(alpha[j]), kept[1]))
+            away = speed * int(plans.records[row])
+            values.append(1 / (1 / here + away) if form == "reciprocal" else here * (-away).exp())
+        return _largest(values)
+
+    return _narrowed(value)
+
+
+def _locals(library: Any, x: NDArray[np.int64], alpha: NDArray[np.float64]) -> list[Any]:
+    cells = [(float(a), int(c)) for a, c in zip(alpha, x, strict=True)]
+    return [
+        _distance(library, (source[0], source[1] - 1), target)
+        for i, source in enumerate(cells)
+        for j, target in enumerate(cells)
+        if i != j and source[1] > 0
+    ]
+
+
+def _distance(library: Any, left: tuple[float, int], entered: tuple[float, int]) -> Any:
+    # sqrt(1 - exp(phi(a) + phi(b))) with a and b the smaller parameter of each category.
+    steps = _step(library, *left) + _step(library, *entered)
+    return (-steps.expm1()).sqrt()
+
+
+def _step(library: Any, prior: float, count: int) -> Any:
+    # phi(a) = lnGamma(a + 1/2) - lnGamma(a) - ln(a)/2, a = prior + count.
+    a = library.arb(prior) + count
+    return (a + library.arb(1) / 2).lgamma() - a.lgamma() - a.log() / 2
+
+
+def _largest(values: list[Any]) -> Any:
+    best = values[0]
+    for value in values[1:]:
+        best = best.max(value)
+    return best
+
+
+def _narrowed(value: Any) -> Enclosed:
+    library = flint()
+    precision = _PRECISION
+    while True:
+        with library.ctx.workprec(precision):
+            ball = value(library)
+            if ball.is_finite() and ball > 0:
+                enclosed = Enclosed(_fraction(ball.lower()), _fraction(ball.upper()))
+                if enclosed.relative_error <= _NARROW:
+                    return enclosed
+        precision *= 2
+
+
+def _fraction(point: Any) -> Fraction:
+    mantissa, exponent = point.man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
