@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -40,7 +41,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = build_parser(chosen)
     arguments = parser.parse_args(words)
     try:
-        return int(importlib.import_module(COMMANDS[arguments.command][0]).run(arguments))
+        status = int(importlib.import_module(COMMANDS[arguments.command][0]).run(arguments))
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (ValueError, TypeError) as error:
         print(f"dpbayes {arguments.command}: {error}", file=sys.stderr)
         return 2

@@ -89,11 +89,17 @@ class Constraint:
         """Raise ValueError when the condition does not hold, with the values it speaks of."""
         try:
             holds = bool(evaluated(_tree(self.condition), values))
-        except (TypeError, ZeroDivisionError, OverflowError) as error:
+        except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
             raise ValueError(f"{self} cannot be checked: {error}") from error
         if not holds:
-            given = ", ".join(f"{name} = {values[name]!r}" for name in self.names())
+            given = ", ".join(f"{name} = {short(values[name])}" for name in self.names())
             raise ValueError(f"{self} must hold, got {given}")
+
+
+def short(value: Any) -> str:
+    """Return a value as a message shows it, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:60]}… ({len(text)} characters)"
 
 
 def read_constraints(source: str) -> tuple[Constraint, ...]:

@@ -7,11 +7,11 @@ A notebook declares them in the cell tagged ``parameters``, one annotated line e
     delta: float = 0.05  # probability, in (0, 1)
     sizes: list[int] = [10, 100]  # records on the axis, at least 1
 
-The annotation gives the type. ``at least``, ``at most``, ``>``, ``<`` or an interval in the comment
-gives the range, which for a list holds for every element; ``one of a, b, c`` (up to the end or a
-semicolon) gives the choices. The comment has no equals sign: papermill would take the line for two
-assignments. What parameters owe to each other stands on comment lines of its own, see
-`dpbayes.press.constraints`::
+The annotation gives the type; a list holds at least one value. ``at least``, ``at most``, ``>``,
+``<`` or an interval in the comment gives the range, which for a list holds for every element; ``one
+of a, b, c`` (up to the end or a semicolon) gives the choices. The comment has no equals sign:
+papermill would take the line for two assignments. What parameters owe to each other stands on
+comment lines of its own, see `dpbayes.press.constraints`::
 
     # together: len(sizes) == len(shares)  # one share for every size
 """
@@ -21,8 +21,8 @@ from __future__ import annotations
 import ast
 import io
 import json
-import math
 import re
+import sys
 import tokenize
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -36,6 +36,7 @@ COMPARISON = re.compile(rf"(at least|at most|>=|<=|≥|≤|>|<)\s*({NUMBER})")
 OPERATORS = {"at least": ">=", "at most": "<=", "≥": ">=", "≤": "<="}
 INTERVAL = re.compile(rf"\bin\s*([\[(])\s*({NUMBER})\s*,\s*({NUMBER})\s*([\])])")
 CHOICES = re.compile(r"\bone of ([^;]+)")
+LARGEST_INTEGER = 2**63 - 1
 SCALARS: dict[str, type] = {"int": int, "float": float, "bool": bool, "str": str}
 
 
@@ -164,14 +165,16 @@ def read_bounds(meaning: str) -> tuple[Bound, ...]:
 def check(parameter: Parameter, value: Any) -> Any:
     """Return the value in the parameter's type, or raise for a wrong type or range."""
     converted = _convert(value, parameter.type, parameter)
+    if converted == []:
+        raise ValueError(f"{parameter.name} must hold at least one value, got []")
     for item in converted if isinstance(converted, list) else [converted]:
         for bound in parameter.bounds:
             if isinstance(item, (int, float)) and not bound.holds(item):
                 allowed = " and ".join(map(str, parameter.bounds))
-                raise ValueError(f"{parameter.name} must be {allowed}, got {item!r}")
+                raise ValueError(f"{parameter.name} must be {allowed}, got {shortened(item)}")
         if parameter.choices and item is not None and str(item) not in parameter.choices:
             choices = ", ".join(parameter.choices)
-            raise ValueError(f"{parameter.name} must be one of {choices}, got {item!r}")
+            raise ValueError(f"{parameter.name} must be one of {choices}, got {shortened(item)}")
     return converted
 
 
@@ -183,13 +186,25 @@ def _convert(value: Any, kind: str, parameter: Parameter) -> Any:
         if alternative.startswith("list[") and isinstance(value, (list, tuple)):
             return [_convert(item, alternative[5:-1], parameter) for item in value]
         wanted = SCALARS.get(alternative)
-        if wanted is float and type(value) in (int, float) and math.isfinite(value):
+        if wanted is float and type(value) in (int, float) and abs(value) <= sys.float_info.max:
             return float(value)
+        if wanted is int and type(value) is int and abs(value) > LARGEST_INTEGER:
+            break
+        if wanted is str and isinstance(value, str) and not value.isprintable():
+            break
         if wanted is not None and type(value) is wanted and wanted is not float:
             return value
-    raise TypeError(
-        f"{parameter.name} must be {parameter.type}, got {value!r} ({type(value).__name__})"
-    )
+    given = f"{shortened(value)} ({type(value).__name__})"
+    raise TypeError(f"{parameter.name} must be {parameter.type}, got {given}")
+
+
+def shortened(value: Any) -> str:
+    """Return a value as a message shows it, cut where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more digits than Python prints
+        return "an integer of thousands of digits"
+    return text if len(text) <= 80 else f"{text[:60]}… ({len(text)} characters)"
 
 
 def parse(parameter: Parameter, text: str) -> Any:
@@ -199,10 +214,9 @@ def parse(parameter: Parameter, text: str) -> Any:
     plain = {"true": "True", "false": "False", "null": "None", "none": "None"}
     try:
         value = ast.literal_eval(plain.get(text.strip().lower(), text.strip()))
-    except (ValueError, SyntaxError) as error:
-        raise ValueError(
-            f"{parameter.name} must be {parameter.type}, got {text!r}, which cannot be read"
-        ) from error
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
+        given = f"{shortened(text)}, which cannot be read"
+        raise ValueError(f"{parameter.name} must be {parameter.type}, got {given}") from error
     if parameter.type.startswith("list[") and not isinstance(value, (list, tuple)):
         value = [value]
     return check(parameter, value)

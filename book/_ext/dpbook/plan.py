@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from dpbayes.press.overrides import read_overrides
 from dpbayes.press.parameters import Parameter, chosen, declared, load
 from dpbayes.press.places import all_notebooks
 
@@ -37,7 +36,7 @@ def plan(notebooks: Path, overrides_file: Path) -> list[Planned]:
             raise ValueError(
                 f"{overrides_file.name}: no notebook {name!r}; the notebooks are\n{known}"
             )
-    return [planned(name, path, overrides.get(name) or {}) for name, path in paths.items()]
+    return [planned(name, path, overrides.get(name, {})) for name, path in paths.items()]
 
 
 def planned(name: str, path: Path, overrides: Mapping[str, Any]) -> Planned:
@@ -47,15 +46,3 @@ def planned(name: str, path: Path, overrides: Mapping[str, Any]) -> Planned:
     except (ValueError, TypeError, SyntaxError) as error:
         raise ValueError(f"{name}: {error}") from error
     return Planned(name, path, parameters, chosen(name, parameters, overrides))
-
-
-def read_overrides(path: Path) -> dict[str, Any]:
-    """Return the overrides file as a mapping; no file and an empty file change nothing."""
-    content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
-    if content is None:
-        return {}
-    if not isinstance(content, dict) or not all(
-        values is None or isinstance(values, dict) for values in content.values()
-    ):
-        raise ValueError(f"{path.name} must map notebook names to 'parameter: value' lines")
-    return content
