@@ -177,19 +177,26 @@ def _solved(
     epsilon: float, objective: str, n: int, prior: tuple[float, ...]
 ) -> NDArray[np.float64]:
     apart = record_distances(n, len(prior))
-    reserve = min(_RESERVE, 0.5 * epsilon)
-    inner = epsilon - reserve
-    raw = _program(distance_table(n, prior), apart, inner, objective)
+    losses = distance_table(n, prior)
+    for reserve in (min(_RESERVE * 10**more, 0.5 * epsilon) for more in range(4)):
+        table = _repaired(
+            _program(losses, apart, epsilon - reserve, objective), epsilon - reserve, apart
+        )
+        logs = np.log(table)
+        ratios = np.array([np.max(np.abs(logs - row), axis=1) for row in logs])
+        # Half of what was kept back must be left, so that no rounding of a logarithm matters.
+        if np.all(ratios <= (epsilon - 0.5 * reserve) * apart):
+            return np.asarray(_validate.frozen(table))
+    raise ArithmeticError("the linear program's rounding exceeds the reserve kept for it")
+
+
+def _repaired(
+    raw: NDArray[np.float64], epsilon: float, apart: NDArray[np.int64]
+) -> NDArray[np.float64]:
     # Rounding of the solver: raise what is too small to the ratio that is allowed, then rescale.
-    floor = np.exp(-inner * apart)
+    floor = np.exp(-epsilon * apart)
     table = np.array([np.max(raw * floor[i][:, None], axis=0) for i in range(len(raw))])
-    table /= table.sum(axis=1, keepdims=True)
-    logs = np.log(table)
-    ratios = np.array([np.max(np.abs(logs - row), axis=1) for row in logs])
-    # Half of what was kept back must be left, so that no rounding of a logarithm matters.
-    if np.any(ratios > (epsilon - 0.5 * reserve) * apart):
-        raise ArithmeticError("the linear program's rounding exceeds the reserve kept for it")
-    return np.asarray(_validate.frozen(table))
+    return np.asarray(table / table.sum(axis=1, keepdims=True))
 
 
 def _program(

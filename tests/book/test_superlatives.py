@@ -1,0 +1,103 @@
+"""Sentences that compare mechanisms, each over the class it names, with every registered mechanism.
+
+A mechanism that is added to the registry and is ahead of what a page calls ahead fails a test here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.mechanisms.guarantees import guarantee
+
+FLAT = [1.0, 1.0]
+
+
+def registered(epsilon: float, k: int = 2) -> dict[str, dp.Mechanism]:
+    """Return every registered mechanism that is proved epsilon-private, and what options add."""
+    zoo = {name: dp.mechanism(name, epsilon) for name in dp.REGISTRY if name != "optimal"}
+    zoo["permute-and-flip, smooth"] = dp.mechanism(
+        "permute-and-flip", epsilon, sensitivity="smooth"
+    )
+    if k == 2:
+        zoo["geometric, remap"] = dp.mechanism("geometric", epsilon, remap=True)
+    promised = {name: guarantee(m, k) for name, m in zoo.items()}
+    return {
+        name: m
+        for name, m in zoo.items()
+        if promised[name].epsilon is not None
+        and promised[name].delta == 0.0
+        and promised[name].epsilon <= epsilon * (1.0 + 1e-12)
+    }
+
+
+def over_all(mechanism: dp.Mechanism, n: int, prior: list[float]) -> float:
+    data = dp.compositions(n, len(prior))
+    return float(np.mean([mechanism.law(x, prior).mean_distance() for x in data]))
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(10, 0.1), (20, 0.05), (12, 1.0), (30, 0.5), (8, 5.0)])
+def test_nothing_registered_has_a_smaller_mean_than_the_remapped_geometric(n, epsilon):
+    # what-to-use, best-possible: two categories, mean over all data sets of n records.
+    zoo = registered(epsilon, 2)
+    zoo["calibrated"] = dp.calibrate(dp.mechanism("expMech-smooth", epsilon), n, FLAT, epsilon)
+    means = {name: over_all(m, n, FLAT) for name, m in zoo.items()}
+    least = means.pop("geometric, remap")
+    assert len(means) >= 6
+    assert {name for name, mean in means.items() if mean < least * (1.0 - 1e-9)} == set()
+
+
+def test_without_the_remap_the_geometric_mechanism_falls_behind_at_small_budgets():
+    # best-possible, what-to-use: "loses to the papers' mechanism at small n epsilon".
+    geometric = over_all(dp.mechanism("geometric", 0.1), 10, FLAT)
+    smooth = over_all(dp.mechanism("expMech-smooth", 0.1), 10, FLAT)
+    remapped = over_all(dp.mechanism("geometric", 0.1, remap=True), 10, FLAT)
+    assert geometric == pytest.approx(0.6103, abs=6e-5)
+    assert smooth == pytest.approx(0.5996, abs=6e-5)
+    assert remapped == pytest.approx(0.498, abs=6e-4)
+    optimum = dp.mechanism("optimal", 0.1)
+    assert remapped == pytest.approx(over_all(optimum, 10, FLAT), rel=1e-6)
+
+
+def test_calibrated_is_ahead_of_ilap_at_balanced_data_and_behind_over_all_data():
+    # landing page, README, what-to-use, D-C5: n = 300, epsilon = 1, gamma = 0.3, flat prior.
+    gentle = dp.mechanism("expMech-smooth", 1.0, gamma=0.3)
+    fair, ilap = dp.calibrate(gentle, 300, FLAT, 1.0), dp.mechanism("ilapMech", 1.0)
+    errors = {
+        m: np.array([m.law([x, 300 - x], FLAT).mean_distance() for x in range(301)])
+        for m in (fair, ilap)
+    }
+    assert errors[fair][150] == pytest.approx(0.0366, abs=6e-5)
+    assert errors[fair][150] < errors[ilap][150]
+    assert errors[fair].mean() == pytest.approx(0.1057, abs=6e-5)
+    assert errors[ilap].mean() == pytest.approx(0.0640, abs=6e-5)
+    assert errors[fair][30] == pytest.approx(0.0846, abs=6e-5)
+    assert errors[ilap][30] == pytest.approx(0.0731, abs=6e-5)
+    assert errors[fair].max() == pytest.approx(0.923, abs=6e-4)
+    assert errors[ilap].max() == pytest.approx(0.232, abs=6e-4)
+    assert np.sum(errors[fair] > errors[ilap]) == 81
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "last"), [(0.05, 100), (0.1, 54), (0.2, 29), (0.5, 13), (1.0, 7)]
+)
+def test_as_defined_the_smooth_mechanism_wins_on_few_balanced_records_only(epsilon, last):
+    # what-to-use, D-C1: a law in n epsilon.
+    sizes = np.arange(1, 3 * last)
+    means = [
+        dp.mean_distances(dp.mechanism(name, epsilon), [0.5, 0.5], FLAT, sizes)
+        for name in ("expMech-smooth", "lapMech")
+    ]
+    won = sizes[means[0] < means[1]]
+    assert won.max() == last
+    assert 4.0 <= last * epsilon <= 7.5
+
+
+def test_at_three_categories_others_are_ahead_of_lattice_noise_at_a_small_budget():
+    # best-possible: at 8 records lattice noise is 28 % above the optimum at epsilon = 0.1.
+    prior, names = [1.0] * 3, ("lattice", "expMech-smooth", "optimal")
+    for epsilon, above in ((0.1, 1.28), (1.0, 1.0314)):
+        means = {name: over_all(dp.mechanism(name, epsilon), 8, prior) for name in names}
+        assert means["lattice"] / means["optimal"] == pytest.approx(above, abs=0.005)
+        assert (means["expMech-smooth"] < means["lattice"]) == (epsilon == 0.1)
