@@ -63,7 +63,8 @@ def cube_diagram(
     cells = np.asarray(counts)
     if cells.shape != (len(row_labels), len(column_labels)):
         raise ValueError(f"counts must have one cell a label pair, got shape {cells.shape}")
-    figure, panels = new_panels(1, 2, 1.15 * WIDTH, HEIGHT)
+    tall = max(HEIGHT, 0.27 * len(records) + 0.9)
+    figure, panels = new_panels(1, 2, 1.15 * WIDTH, tall)
     left, right = panels[0]
     for axes, title in ((left, "records"), (right, "counts x")):
         axes.set_axis_off()
