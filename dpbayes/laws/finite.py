@@ -141,6 +141,14 @@ class FiniteLaw(Answers):
         found = self.probabilities[np.all(self.outputs == counts_out, axis=1)].sum()
         return Estimate(float(found), self.error_bound, "sum")
 
+    def each_probability(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the probability of each output of a checked table (m, k)."""
+        stacked = np.concatenate((self.outputs, rows))
+        _, place = np.unique(stacked, axis=0, return_inverse=True)
+        place, own = place.ravel(), len(self.outputs)
+        sums = np.bincount(place[:own], self.probabilities, int(place.max()) + 1)
+        return np.asarray(sums[place[own:]], dtype=np.float64)
+
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         """Return `size` independent released histograms, shape (size, k), for experiments.
 

@@ -79,6 +79,12 @@ class Listed(Law, Protocol):
         """Bound on the probability of all outputs that are not listed."""
         ...
 
+    def distance_distribution(
+        self, metric: Yardstick = "hellinger"
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the distinct distances, increasing, and the probability of each."""
+        ...
+
 
 def listed(law: Law, purpose: str) -> Listed:
     """Return a law that lists its outputs; TypeError, naming the purpose, where it does not."""
@@ -135,9 +141,11 @@ class Answers:
             raise ValueError(f"counts_out must have {k} entries, got {table.shape[-1]}")
         if table.ndim == 1:
             return self.one_probability(table)
-        rows = table.reshape(-1, k)
-        each = np.array([self.one_probability(row) for row in rows], dtype=np.float64)
-        return each.reshape(table.shape[:-1])
+        return self.each_probability(table.reshape(-1, k)).reshape(table.shape[:-1])
+
+    def each_probability(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the probability of each output of a checked table (m, k)."""
+        return np.array([self.one_probability(row) for row in rows], dtype=np.float64)
 
 
 class Unlisted(Answers):

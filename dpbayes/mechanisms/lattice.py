@@ -153,8 +153,8 @@ def _remap(
             f"lattice noise compares at most {LARGEST_REMAP}"
         )
     alpha, outputs = np.array(prior), compositions(n, k)
-    laws = [SumZeroLattice(epsilon, projection).law(x, alpha) for x in outputs]
-    rows = [np.exp(law.log_probabilities) for law in laws if isinstance(law, FiniteLaw)]
+    laws = [listed_law(alpha, x, epsilon, projection) for x in outputs]
+    rows = [np.exp(law.log_probabilities) for law in laws if law is not None]
     if len(rows) < candidates:
         raise ValueError(f"epsilon = {epsilon!r} spreads the noise too far for a remap at k = {k}")
     table = np.array(rows)

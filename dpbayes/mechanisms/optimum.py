@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.divergences import distance_from_log_affinity
 from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs
+from dpbayes.laws.law import Listed, listed
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, guarantee
 from dpbayes.mechanisms.protocol import Counts, Drawn, Mechanism
 from dpbayes.posteriors import compositions, number_of_candidates
@@ -136,10 +137,10 @@ class Remapped:
         return FiniteLaw(alpha, x, outputs, logs)
 
 
-def _complete(base: Mechanism, counts: NDArray[np.int64], prior: ArrayLike) -> FiniteLaw:
-    law = base.law(counts, prior)
+def _complete(base: Mechanism, counts: NDArray[np.int64], prior: ArrayLike) -> Listed:
+    law = listed(base.law(counts, prior), "a remap")
     outputs = compositions(int(counts.sum()), counts.size)
-    if not isinstance(law, FiniteLaw) or not np.array_equal(law.outputs, outputs):
+    if not np.array_equal(law.outputs, outputs):
         raise TypeError(f"base must list every histogram of n records once, got {base!r}")
     return law
 

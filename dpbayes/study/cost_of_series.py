@@ -16,6 +16,7 @@ from dpbayes.laws.series.candidate_sums import log_number_of_candidates
 from dpbayes.laws.series.expansions import expand_weight
 from dpbayes.laws.series.law import SeriesLaw
 from dpbayes.mechanisms.exponential import ExponentialMechanism
+from dpbayes.mechanisms.guarantees import own
 from dpbayes.posteriors import number_of_candidates
 
 
@@ -27,7 +28,7 @@ def series_law(mechanism: ExponentialMechanism, counts: ArrayLike, prior: ArrayL
     112
     """
     x, alpha = _validate.counts_and_prior(counts, prior)
-    if not isinstance(mechanism, ExponentialMechanism):
+    if own(mechanism, "rates") is None:
         raise TypeError(f"mechanism must be an exponential mechanism, got {mechanism!r}")
     exponent = affinity_exponent(mechanism.metric, float(alpha.sum() + x.sum()))
     return SeriesLaw(alpha, x, mechanism.rate(x, alpha), exponent)

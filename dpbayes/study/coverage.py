@@ -15,7 +15,7 @@ from scipy.special import betainc, betaincinv, betaln, gammaln
 
 from dpbayes import _validate
 from dpbayes.divergences import hellinger
-from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.law import listed
 from dpbayes.mechanisms.protocol import Mechanism
 
 LARGEST_N = 2000
@@ -51,9 +51,10 @@ class BinaryRelease:
         table = np.zeros((self.n + 1, self.n + 1))
         for x in range(self.n + 1):
             law = self.mechanism.law([x, self.n - x], self.prior)
-            if not isinstance(law, FiniteLaw):
+            if not hasattr(law, "outputs"):
                 raise ValueError(f"mechanism must list its outputs, got {self.mechanism.name}")
-            np.add.at(table[x], law.outputs[:, 0], law.probabilities)
+            known = listed(law, "coverage")
+            np.add.at(table[x], known.outputs[:, 0], known.probabilities)
         return table
 
     @cached_property

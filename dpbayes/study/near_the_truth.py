@@ -6,14 +6,16 @@ each follows from the law's normaliser (exponential mechanisms) or is a product 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import Metric, hellinger
-from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.series.law import SeriesLaw
-from dpbayes.mechanisms.laplace import LaplaceMechanism
+from dpbayes.divergences import Metric
+from dpbayes.laws.law import listed
+from dpbayes.laws.metrics import Yardstick, metric_function
+from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 
 _LARGEST_BOX = 2_000_000
@@ -44,7 +46,7 @@ def share_within(
     prior: ArrayLike,
     distances: ArrayLike,
     radius: int,
-    metric: Metric = hellinger,
+    metric: Yardstick = "hellinger",
 ) -> NDArray[np.float64]:
     """Return P(distance <= c) for increasing distances c, shape (m,).
 
@@ -58,19 +60,14 @@ def share_within(
     """
     x, alpha = _validate.counts_and_prior(counts, prior)
     wanted = np.asarray(distances, dtype=np.float64)
-    if isinstance(mechanism, LaplaceMechanism):
-        outputs = _box(x, alpha, wanted, radius, metric)
-        return _cumulative(
-            metric(alpha + x, alpha + outputs), _product(mechanism, x, outputs), wanted
-        )
-    law = mechanism.law(x, alpha)
-    if isinstance(law, FiniteLaw):
-        return _cumulative(*law.distance_distribution(metric), wanted)
-    if not isinstance(law, SeriesLaw):
-        raise TypeError(f"no near candidates for the law {type(law).__name__} of {mechanism.name}")
-    outputs = _box(x, alpha, wanted, radius, metric)
-    masses = np.exp(law.log_probability(outputs))
-    return _cumulative(metric(alpha + x, alpha + outputs), masses, wanted)
+    distance, marginal = metric_function(metric), own(mechanism, "marginal")
+    if marginal is None:
+        law = mechanism.law(x, alpha)
+        if hasattr(law, "outputs"):
+            return _cumulative(*listed(law, "a distribution").distance_distribution(metric), wanted)
+    outputs = _box(x, alpha, wanted, radius, distance)
+    masses = law.probability(outputs) if marginal is None else _product(marginal, x, outputs)
+    return _cumulative(distance(alpha + x, alpha + outputs), masses, wanted)
 
 
 def _box(
@@ -88,10 +85,12 @@ def _box(
 
 
 def _product(
-    mechanism: LaplaceMechanism, x: NDArray[np.int64], outputs: NDArray[np.int64]
+    marginal: Callable[[int, int, int], NDArray[np.float64]],
+    x: NDArray[np.int64],
+    outputs: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     n, k = int(x.sum()), x.size
-    logs = sum(mechanism.marginal(int(x[i]), n, k)[outputs[:, i]] for i in range(k - 1))
+    logs = sum(marginal(int(x[i]), n, k)[outputs[:, i]] for i in range(k - 1))
     return np.asarray(np.exp(logs))
 
 

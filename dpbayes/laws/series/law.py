@@ -152,6 +152,10 @@ class SeriesLaw(Unlisted):
         value = float(np.exp(self.log_probability(counts_out[None, :])[0]))
         return Estimate(value, self.error_bound * value, "series")
 
+    def each_probability(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the probability of each output of a checked table (m, k)."""
+        return np.asarray(np.exp(self.log_probability(rows)))
+
     def affinity_moment(self, power: float) -> float:
         """Return E[BC^power], the mean affinity at power 1; `power` > 0."""
         s = _validate.positive("power", power)

@@ -18,8 +18,7 @@ from scipy.stats import binom, norm
 from dpbayes import _validate
 from dpbayes.accuracy import simulate
 from dpbayes.divergences import Metric, hellinger
-from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.law import Law
+from dpbayes.laws.law import Law, listed
 
 QUARTILES = {"lower-quartile": 0.25, "median": 0.5, "upper-quartile": 0.75}
 STATISTICS = ("mean", *QUARTILES, "whisker-low", "whisker-high")
@@ -215,7 +214,7 @@ def of_law(
     Elsewhere the exact mean, and a standard deviation from 4000 draws with a fixed seed: it only
     scales an error.
     """
-    if isinstance(law, FiniteLaw) and len(law.outputs) <= _LARGEST_RANKED:
-        return Distances(*law.distance_distribution(metric))
+    if hasattr(law, "outputs") and len(law.outputs) <= _LARGEST_RANKED:
+        return Distances(*listed(law, "a distribution").distance_distribution(metric))
     drawn = simulate(law, counts, prior, np.random.default_rng(_SEED), _DRAWS, metric)
     return Moments(float(law.mean_distance(metric)), float(drawn.distances.std()))
