@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes.auditing.enclosure import Enclosure, enclose
 from dpbayes.auditing.losses import DeltaWitness, PairAudit, Witness, hockey_stick, loss
 from dpbayes.auditing.rows import (
     LARGEST_TABLE,
@@ -62,6 +64,14 @@ class Audit:
     witness: Witness
     certificate: Certificate
     _rows: Rows = field(repr=False, compare=False)
+    _mechanism: Mechanism | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def enclosure(self) -> Enclosure:
+        """Rigorous bounds of epsilon and delta(epsilon) in ball arithmetic; see `enclose`."""
+        if self._mechanism is None:
+            raise TypeError("mechanism must be audited by name to be enclosed, got rows alone")
+        return enclose(self._mechanism, self.n, self.prior)
 
     def delta(self, epsilon: float) -> float:
         """Return the least delta for which the mechanism is (epsilon, delta)-DP, epsilon >= 0."""
@@ -100,7 +110,8 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
     size, alpha = checked(mechanism, n, prior)
     check_size(size, alpha.size)
     result = audit_rows(mechanism.name, size, alpha, mechanism_rows(mechanism, size, alpha).kept())
-    return replace(result, certificate=_convicted(mechanism, alpha, result))
+    certificate = _convicted(mechanism, alpha, result)
+    return replace(result, certificate=certificate, _mechanism=mechanism)
 
 
 def _convicted(mechanism: Mechanism, prior: NDArray[np.float64], result: Audit) -> Certificate:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,8 +31,10 @@ from dpbayes.mechanisms.calibrations import (
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, own
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.posteriors import compositions, number_of_candidates
+from dpbayes.samplers import enclosed_laws
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.candidates import draw_candidate
+from dpbayes.samplers.enclosed_laws import Balls
 from dpbayes.samplers.sensitivities import Enclosed
 from dpbayes.sensitivity import Sensitivity
 
@@ -182,6 +185,15 @@ class ExponentialMechanism:
         sensitivity = known.middle
         slack = min(Fraction(1, 2), 4 * known.relative_error / sensitivity)
         return exact_epsilon(self.epsilon) * (1 - slack) / (Fraction(self.factor) * sensitivity)
+
+    def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
+        """Return ln P of every candidate in ball arithmetic, for audits."""
+        enclosed = own(self.calibration, "enclosed")
+        if self.metric != "hellinger" or enclosed is None:
+            raise ValueError(f"metric must be hellinger for an enclosure, got {self.metric!r}")
+        known = enclosed(counts, prior, float(self.epsilon))
+        epsilon, factor = exact_epsilon(self.epsilon), Fraction(self.factor)
+        return enclosed_laws.exponential(library, counts, prior, epsilon, factor, known)
 
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
         """Return a candidate twice: privacy is proved for it, and it is what is released."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,9 @@ from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.mechanisms.remap import LARGEST_WINDOW as LARGEST_REMAP
 from dpbayes.mechanisms.remap import answered, best_answers
+from dpbayes.samplers import enclosed_laws
 from dpbayes.samplers.bits import BitSource
+from dpbayes.samplers.enclosed_laws import Balls
 from dpbayes.samplers.whole_numbers import plain, two_sided_geometric
 
 LARGEST_FINITE = 400_000
@@ -109,6 +111,12 @@ class TruncatedGeometric:
             f"e^-{rounded_up(bound)} a step, clamping and remap are post-processing",
             "thm-geometric-private",
         )
+
+    def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
+        """Return ln P of every output in ball arithmetic, for audits; k = 2."""
+        if counts.size != 2:
+            raise ValueError(f"prior must have 2 parameters for an enclosure, got {counts.size}")
+        return enclosed_laws.truncated_geometric(library, counts, exact_epsilon(self.epsilon))
 
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
         """Return the noisy count, and the histogram with it clamped."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +17,9 @@ from dpbayes.laws.product.law import ROUNDING, Marginal, ProductLaw, product_gri
 from dpbayes.laws.steps import StepLaw
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up
 from dpbayes.mechanisms.protocol import Counts, Drawn
+from dpbayes.samplers import enclosed_laws
 from dpbayes.samplers.bits import BitSource
+from dpbayes.samplers.enclosed_laws import Balls
 from dpbayes.samplers.whole_numbers import floored_laplace, plain, rounded_laplace
 
 ROUNDINGS = ("floor", "nearest")
@@ -225,6 +228,15 @@ class LaplaceMechanism:
             "rounded to whole numbers, the rest is post-processing",
             "thm-laplace-private",
         )
+
+    def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
+        """Return ln P of every output in ball arithmetic, for audits; k = 2, two-sided noise."""
+        if counts.size != 2:
+            raise ValueError(f"prior must have 2 parameters for an enclosure, got {counts.size}")
+        if self.sides == "one":
+            raise ValueError(f"sides must be two for an enclosure, got {self.sides!r}")
+        nearest = self.rounding == "nearest"
+        return enclosed_laws.rounded_laplace(library, counts, self.exact_rate(2), nearest)
 
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
         """Return the k - 1 noisy counts, and the histogram with the rest in its last category."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,8 +21,9 @@ from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.mechanisms.remap import best_answers, best_candidates
 from dpbayes.posteriors import compositions, number_of_candidates
-from dpbayes.samplers import whole_numbers
+from dpbayes.samplers import enclosed_laws, whole_numbers
 from dpbayes.samplers.bits import BitSource
+from dpbayes.samplers.enclosed_laws import Balls
 
 _LISTED_IN_FULL = 50_000
 
@@ -115,6 +116,12 @@ class SumZeroLattice:
             f"e^-{rounded_up(bound / 2)} for each unit of l1, the projection is post-processing",
             "thm-lattice-private",
         )
+
+    def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
+        """Return ln P of every output in ball arithmetic, for audits; k = 2."""
+        if counts.size != 2:
+            raise ValueError(f"prior must have 2 parameters for an enclosure, got {counts.size}")
+        return enclosed_laws.truncated_geometric(library, counts, exact_epsilon(self.epsilon))
 
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
         """Return the noisy counts, which sum to n, and their projection."""

@@ -1,0 +1,120 @@
+"""The enclosure against high precision, and the float audit against the enclosure."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.auditing.enclosure import WIDTH, Bounds, enclose
+from tests.reference import laws as reference
+from tests.reference.laws import Masses, Reference, histograms
+
+pytest.importorskip("flint")
+
+NAMES = (
+    "expMech", "expMech-local", "expMech-smooth", "expMech-delta", "lapMech", "ilapMech",
+    "geometric", "lattice",
+)  # fmt: skip
+
+
+def masses(name: str, exact: Reference, x: tuple[int, ...], epsilon: mp.mpf) -> Masses:
+    if name in ("geometric", "lattice"):
+        return reference.truncated_geometric(x, epsilon)
+    if name in ("lapMech", "ilapMech"):
+        return reference.laplace(x, (2 if name == "lapMech" else 1) / epsilon)
+    if name == "expMech":
+        return exact.exponential(x, epsilon / (2 * exact.largest(x, lambda s, d: s)))
+    if name == "expMech-local":
+        return exact.exponential(x, epsilon / (2 * exact.local(x)))
+    if name == "expMech-smooth":
+        top = exact.largest(x, lambda s, d: 1 / (1 / s + d))
+        return exact.exponential(x, epsilon / (4 * top))
+    gamma = mp.log(1 - epsilon / (2 * mp.log(mp.mpf(1e-8) / (2 * (exact.n + 1)))))
+    return exact.exponential(
+        x, epsilon / (2 * exact.largest(x, lambda s, d: s * mp.exp(-gamma * d)))
+    )
+
+
+def held(value: mp.mpf, bounds: Bounds, slack: float = 0.0) -> bool:
+    return bool(bounds.low - slack <= value <= bounds.high + slack)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("prior", [(1.0, 1.0), (1e-9, 0.25)])
+def test_bounds_hold_the_loss_found_by_enumeration_in_high_precision(
+    name: str, prior: tuple[float, float]
+) -> None:
+    n, epsilon = 7, 1.25
+    enclosure = enclose(dp.mechanism(name, epsilon), n, prior)
+    with mp.workdps(60):
+        exact = Reference(prior, n)
+        laws = {x: masses(name, exact, x, mp.mpf(epsilon)) for x in histograms(n, 2)}
+        pairs = [((x, n - x), (x + 1, n - x - 1)) for x in range(n)]
+        losses = [abs(mp.log(laws[a][r] / laws[b][r])) for a, b in pairs for r in histograms(n, 2)]
+        # gamma of expMech-delta is a float, and is taken as it is.
+        slack = 1e-15 if name == "expMech-delta" else 0.0
+        assert held(max(losses), enclosure.epsilon, slack)
+        excess = mp.exp(mp.mpf(0.3))
+        deltas = [
+            mp.fsum(max(laws[a][r] - excess * laws[b][r], mp.mpf(0)) for r in histograms(n, 2))
+            for pair in pairs
+            for a, b in (pair, pair[::-1])
+        ]
+        assert float(max(deltas)) == pytest.approx(enclosure.delta(0.3).low, abs=1e-15)
+    assert enclosure.epsilon.width <= WIDTH
+    assert enclosure.delta(0.3).width <= WIDTH
+
+
+@pytest.mark.parametrize("name", [*NAMES, "expMech-repaired"])
+def test_the_float_audit_lies_within_rounding_of_the_bounds(name: str) -> None:
+    audit = dp.audit(dp.mechanism(name, 1.0), 40, [0.5, 3.0])
+    bounds = audit.enclosure.epsilon
+    assert bounds.low <= bounds.high
+    assert bounds.width <= WIDTH
+    assert held(mp.mpf(audit.epsilon), bounds, 1e-13)
+    assert held(mp.mpf(audit.delta(0.2)), audit.enclosure.delta(0.2), 1e-14)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*NAMES, "expMech-repaired"])
+def test_at_200_records_the_bounds_are_still_narrow(name: str) -> None:
+    audit = dp.audit(dp.mechanism(name, 0.7), 200, [1, 1])
+    assert audit.enclosure.epsilon.width <= WIDTH
+    assert held(mp.mpf(audit.epsilon), audit.enclosure.epsilon, 1e-12)
+
+
+def test_three_categories_for_the_exponential_family() -> None:
+    audit = dp.audit(dp.mechanism("expMech-smooth", 1.0), 8, [1.0, 0.5, 2.0])
+    assert held(mp.mpf(audit.epsilon), audit.enclosure.epsilon, 1e-13)
+
+
+def test_a_wrong_audit_would_be_outside() -> None:
+    audit = dp.audit(dp.mechanism("expMech-smooth", 1.0 + 1e-10), 20, [1, 1])
+    other = enclose(dp.mechanism("expMech-smooth", 1.0), 20, [1, 1])
+    assert not held(mp.mpf(audit.epsilon), other.epsilon, 1e-13)
+
+
+def test_what_cannot_be_enclosed_is_refused() -> None:
+    with pytest.raises(TypeError, match="mechanism must have a law in ball arithmetic"):
+        enclose(dp.mechanism("optimal", 1.0), 4, [1, 1])
+    with pytest.raises(ValueError, match="sides must be two"):
+        enclose(dp.mechanism("draft-laplace", 1.0), 4, [1, 1])
+    with pytest.raises(ValueError, match="prior must have 2 parameters for an enclosure"):
+        enclose(dp.mechanism("ilapMech", 1.0), 4, [1, 1, 1])
+    with pytest.raises(ValueError, match="metric must be hellinger"):
+        enclose(dp.mechanism("expMech", 1.0, metric="published"), 4, [1, 1])
+    with pytest.raises(ValueError, match="n must give at most"):
+        enclose(dp.mechanism("geometric", 1.0), 400, [1, 1])
+    with pytest.raises(ValueError, match="epsilon must be at least 0"):
+        enclose(dp.mechanism("geometric", 1.0), 4, [1, 1]).delta(-1.0)
+
+
+def test_rows_without_a_mechanism_have_no_enclosure() -> None:
+    from dataclasses import replace
+
+    audit = replace(dp.audit(dp.mechanism("geometric", 1.0), 3, [1, 1]), _mechanism=None)
+    with pytest.raises(TypeError, match="mechanism must be audited by name"):
+        _ = audit.enclosure
+    assert np.isfinite(audit.epsilon)
