@@ -161,11 +161,11 @@ def test_clamped_mass_is_exact_and_covers_the_error():
 
 def test_drawn_mean_keeps_its_stated_error():
     x, alpha = np.array([0, 1, 2]), np.ones(3)
-    estimate = LatticeLaw(alpha, x, 0.5, "l2").mean_distance()
+    estimate = LatticeLaw(alpha, x, 0.5, "l1").mean_distance()
     assert estimate.how == "draws"
-    exact = listed_law(alpha, x, 0.5, "l2")
+    exact = listed_law(alpha, x, 0.5, "l1")
     assert abs(estimate.value - exact.mean_distance()) <= estimate.error
-    q = LatticeLaw(alpha, x, 0.5, "l2").quantile(0.5)
+    q = LatticeLaw(alpha, x, 0.5, "l1").quantile(0.5)
     assert exact.quantile(0.494) <= q <= exact.quantile(0.506)
 
 
@@ -231,7 +231,7 @@ def test_bad_input():
         SumZeroLattice(1.0).law([-1, 2], [1, 1])
     with pytest.raises(ValueError, match="at most 20000000 fit"):
         SumZeroLattice(1e-7).law([5, 5, 5], [1, 1, 1])
-    law = LatticeLaw(np.ones(3), np.array([5, 5, 5]), 1.0, "l2")
+    law = LatticeLaw(np.ones(3), np.array([5, 5, 5]), 1.0, "l1")
     with pytest.raises(ValueError, match="must be positive at this size"):
         law.probability([0, 5, 10])
     with pytest.raises(ValueError, match="3 entries"):

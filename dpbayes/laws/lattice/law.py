@@ -17,15 +17,20 @@ from dpbayes.divergences import (
 from dpbayes.laws.estimate import Estimate, drawn_mean, drawn_quantile
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import noise
+from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.projection import project
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, metric_function
-from dpbayes.laws.square_root import square_root_series
+from dpbayes.laws.series.candidate_sums import nearest_gap
+from dpbayes.laws.square_root import fitted_root, square_root_series
 from dpbayes.posteriors import compositions, number_of_candidates
 
 TAIL = 1e-16
 LARGEST_TAIL = 1e-12
 
+_NEGLIGIBLE = 1e-12
+_SMALL = 1e-4
+_ROUNDING = 1e-12
 _LARGEST_LIST = 8_000_000
 _LARGEST_COMPLETE = 200_000
 
@@ -123,8 +128,9 @@ class LatticeLaw(Unlisted):
     """The law of sum-zero noise on counts too many to list; book: `thm-lattice-mean`.
 
     With BC a product over categories, E[BC^j] is a sum of products over the vectors that sum to
-    0, that is a convolution read at 0. `clamped` is the probability that some noisy count is
-    negative; what the projection does then is covered by the stated error.
+    0, that is a convolution read at 0. Where noise makes a count negative, which has probability
+    `clamped`, the l2 projection is followed level by level (`thm-clamped`). Other projections,
+    and noise too wide for the levels, are averaged over draws there, with a stated error.
     """
 
     prior: NDArray[np.float64]
@@ -136,46 +142,80 @@ class LatticeLaw(Unlisted):
         """Return the expected distance between released and true posterior."""
         distance = metric_function(metric)
         if distance is hellinger or distance is hellinger_published:
-            value, clamped = self._series(self._exponent_of(distance))
-            if clamped <= 1e-4:
-                return Estimate(value + 0.5 * clamped, 0.5 * clamped + 1e-12, "series")
+            exponent = self._exponent_of(distance)
+            value, clamped = self._series(exponent)
+            if clamped <= _NEGLIGIBLE:
+                return Estimate(value + 0.5 * clamped, 0.5 * clamped + _ROUNDING, "series")
+            if self._followed:
+                rest, error = self._clamped_mean(exponent)
+                return Estimate(value + rest, error + _ROUNDING, "series")
+            if clamped <= _SMALL:
+                return Estimate(value + 0.5 * clamped, 0.5 * clamped + _ROUNDING, "series")
         return drawn_mean(self, metric)
 
     def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the expected square of the distance."""
+        """Return the expected square of the distance, 1 - E[BC^kappa]."""
         distance = metric_function(metric)
-        clamped = self.clamped
-        if clamped > 1e-4 or (distance is not hellinger and distance is not hellinger_published):
-            return drawn_mean(self, lambda a, b: distance(a, b) ** 2)
-        columns, steps = self._columns(self._exponent_of(distance))
-        inside, affinity = self._means(columns, steps, np.array([0.0, 1.0]))
-        value = float(inside - affinity) + 0.5 * clamped
-        return Estimate(value, 0.5 * clamped + 1e-12, "series")
+        if distance is hellinger or distance is hellinger_published:
+            inside, affinity = self._unclamped(np.array([0.0, self._exponent_of(distance)]))
+            value, clamped = float(inside - affinity), max(1.0 - float(inside), 0.0)
+            if clamped > _NEGLIGIBLE and self._followed:
+                powers = np.array([self._exponent_of(distance)])
+                moments, error = self._part.moments(powers, clamped)
+                return Estimate(value + clamped - float(moments[0]), error + _ROUNDING, "series")
+            if clamped <= _SMALL:
+                return Estimate(value + 0.5 * clamped, 0.5 * clamped + _ROUNDING, "series")
+        return drawn_mean(self, lambda a, b: distance(a, b) ** 2)
+
+    @property
+    def error_bound(self) -> float:
+        """Largest error of the mean Hellinger distance."""
+        return self.mean_distance().error
 
     @property
     def clamped(self) -> float:
         """Probability that the noise makes some count negative."""
-        return self._series(1.0)[1]
+        return max(0.0, 1.0 - float(self._unclamped(np.zeros(1))[0]))
+
+    @property
+    def _part(self) -> ClampedPart:
+        return ClampedPart(self.prior, self.counts, self.epsilon)
+
+    @property
+    def _followed(self) -> bool:
+        return self.projection == "l2" and self._part.affordable
+
+    def _clamped_mean(self, exponent: float) -> tuple[float, float]:
+        gap = exponent * nearest_gap(self.prior, self.counts)
+        root = fitted_root(gap)
+        mass = self.clamped
+        moments, each = self._part.moments(exponent * root.powers, mass)
+        at_truth = self._part.probability(self.counts)
+        return root.mean_root(mass, at_truth, moments, each)
 
     def _exponent_of(self, metric: Yardstick) -> float:
         return affinity_exponent(metric, float(self.prior.sum() + self.counts.sum()))
 
-    def _columns(self, exponent: float) -> tuple[list[NDArray[np.float64]], NDArray[np.int64]]:
-        reach = noise.radius(self.counts.size, self.epsilon, TAIL)
-        steps = np.arange(-reach, reach + 1)
-        affinities = [self._affinities(i, steps) for i in range(self.counts.size)]
-        return [column * exponent for column in affinities], steps
-
     def _series(self, exponent: float) -> tuple[float, float]:
-        columns, steps = self._columns(exponent)
-        least = -max(float(column[steps != 0].max()) for column in columns)
+        columns, steps = self._columns
+        least = -exponent * max(float(column[steps != 0].max()) for column in columns)
         series = square_root_series(40.0 / least)
-        powers = np.concatenate(([0.0], series.powers))
-        means = self._means(columns, steps, powers)
-        at_truth = np.exp(-noise.log_normaliser(len(columns), self.epsilon))
+        means = self._unclamped(np.concatenate(([0.0], exponent * series.powers)))
+        at_truth = np.exp(-noise.log_normaliser(self.counts.size, self.epsilon))
         inside = means[0]
         value = series.mean_root(inside - means[1:], inside - at_truth)
         return value, max(0.0, 1.0 - float(inside))
+
+    @property
+    def _columns(self) -> tuple[list[NDArray[np.float64]], NDArray[np.int64]]:
+        reach = noise.radius(self.counts.size, self.epsilon, TAIL)
+        steps = np.arange(-reach, reach + 1)
+        return [self._affinities(i, steps) for i in range(self.counts.size)], steps
+
+    def _unclamped(self, powers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return E[BC^j; no noisy count is negative] for each power j."""
+        columns, steps = self._columns
+        return self._means(columns, steps, powers)
 
     def _affinities(self, i: int, steps: NDArray[np.int64]) -> NDArray[np.float64]:
         logs = np.full(steps.size, -np.inf)
@@ -213,20 +253,23 @@ class LatticeLaw(Unlisted):
         return drawn_quantile(self, _validate.closed_unit("q", q), metric)
 
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
-        """Return the probability that exactly these counts are released; all must be positive.
+        """Return the probability that exactly these counts are released.
 
         A positive output comes from one noisy vector only, an output with an empty category from
-        many: those are refused with a ValueError.
+        many; these are summed for the l2 projection and refused with a ValueError for l1.
         """
         if counts_out.sum() != self.counts.sum():
             return Estimate(0.0, 0.0, "sum")
-        if counts_out.min() == 0:
+        direct = float(np.exp(_log_mass((counts_out - self.counts)[None, :], self.epsilon)[0]))
+        if counts_out.min() > 0:
+            return Estimate(direct, 1e-12 * direct, "sum")
+        if not self._followed:
             raise ValueError(
-                f"counts_out must be positive at this size, got {counts_out.tolist()}: outputs "
-                "with an empty category are only listed for smaller n or k"
+                f"counts_out must be positive at this size, got {counts_out.tolist()}: with "
+                f"projection {self.projection!r} at epsilon = {self.epsilon!r} outputs with an "
+                "empty category are only listed for smaller n or k"
             )
-        value = float(np.exp(_log_mass((counts_out - self.counts)[None, :], self.epsilon)[0]))
-        return Estimate(value, 1e-12 * value, "sum")
+        return Estimate(direct + self._part.probability(counts_out), 1e-15, "series")
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         """Return `size` independent released histograms, shape (size, k), for experiments."""

@@ -205,15 +205,15 @@ class ProductLaw(Unlisted):
         """Return `size` independent released histograms, shape (size, k), for experiments."""
         generator = _validate.generator("rng", rng)
         number = _validate.integer("size", size, minimum=0)
-        columns = []
-        for marginal in self.marginals:
+        drawn = np.zeros((number, self.counts.size), dtype=np.int64)
+        for i, marginal in enumerate(self.marginals):
             cumulative = np.cumsum(marginal.probabilities)
             levels = generator.random(number) * cumulative[-1]
             places = np.searchsorted(cumulative, levels, side="right")
-            columns.append(marginal.start + np.minimum(places, cumulative.size - 1))
+            drawn[:, i] = marginal.start + np.minimum(places, cumulative.size - 1)
         n = int(self.counts.sum())
-        last = np.clip(n - np.sum(columns, axis=0), 0, n)
-        return np.column_stack([*columns, last]).astype(np.int64)
+        drawn[:, -1] = np.clip(n - drawn.sum(axis=1), 0, n)
+        return drawn
 
     def simulated(self, metric: Yardstick = "hellinger") -> SimulatedDistances:
         """Return distances of exact draws of a fixed seed, with their stated error."""

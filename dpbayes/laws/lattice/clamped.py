@@ -1,0 +1,130 @@
+"""The part of a lattice law in which some noisy count is negative, without a list of outputs.
+
+The projection lowers all counts to a level t and lets the e largest pay one more. So a noisy
+vector y is described by t, the categories that end at 0, and the place where paying stops: the
+last payer p and its height y_p. Given these the categories are independent but for two sums, which
+two generating functions carry: w counts the released records, sigma the records that clamped
+categories were short of. Book: `thm-clamped`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes.laws.lattice import noise
+from dpbayes.laws.lattice.pivots import LARGEST_ARRAY, Heights, Level
+
+NEGLECTED = 1e-12
+"""Probability of noise beyond the windows, all categories together."""
+
+ALIASES = 1e-13
+"""Largest part of a level that lands on a wrong power of a generating function."""
+
+LARGEST_K = 64
+"""Products over more categories leave the range of floats."""
+
+LARGEST_REACH = 210
+"""Wider noise (epsilon below about .3) has so many levels that they take minutes."""
+
+_LEVELS_END = 1e-12
+
+
+@dataclass(frozen=True)
+class ClampedPart:
+    """Moments of the outputs whose noise was clamped, and probabilities of such outputs."""
+
+    prior: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    epsilon: float
+
+    @property
+    def reach(self) -> int:
+        """How far from its count a noisy count is followed.
+
+        |Z_i| is stochastically smaller than a discrete Laplace variable, whose tail beyond m is
+        2 rho^(m+1) / (1 + rho) with rho = e^(-epsilon/2).
+        """
+        k = self.counts.size
+        return int(np.ceil(2.0 / self.epsilon * np.log(2.0 * k / NEGLECTED)))
+
+    @property
+    def possible(self) -> bool:
+        """Whether any count lies within reach of zero."""
+        return int(self.counts.min()) < self.reach
+
+    @property
+    def affordable(self) -> bool:
+        """Whether the levels take seconds and not minutes."""
+        return self.counts.size <= LARGEST_K and self.reach <= LARGEST_REACH
+
+    def moments(self, powers: ArrayLike, mass: float) -> tuple[NDArray[np.float64], float]:
+        """Return E[BC^s; clamped] for each power s > 0, and a bound on the error of each.
+
+        `mass` is the probability of clamping; levels are added until it is reached.
+        """
+        exponents = np.concatenate(([0.0], np.atleast_1d(np.asarray(powers, dtype=np.float64))))
+        totals, error = np.zeros(exponents.size), NEGLECTED
+        if not self.possible:
+            return totals[1:], mass
+        for level in range(2 * self.reach):
+            if mass - totals[0] <= _LEVELS_END:
+                break
+            values, bound = self._level(level, exponents)
+            totals += values
+            error += bound
+        return totals[1:], error + max(mass - float(totals[0]), 0.0)
+
+    def _level(self, t: int, exponents: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        heights = Heights(self.counts - self.reach, self.counts + self.reach, t)
+        level = Level(self.prior, self.counts, self.epsilon, t, heights)
+        found = np.zeros(exponents.size)
+        radius, circle = level.shortfall_circle()
+        bounds = level.bounds(exponents, radius) * self._scale
+        wanted = np.flatnonzero(bounds.sum(axis=1) > ALIASES)
+        error = ALIASES
+        order = wanted[np.argsort(exponents[wanted], kind="stable")]
+        while order.size:
+            kept, dropped = _largest(bounds[order[0]], ALIASES)
+            length = level.record_circle(float(exponents[order[0]]), radius, kept)
+            one = (length // 2 + 1) * circle * kept.size
+            rows = order[: max(1, LARGEST_ARRAY // one)]
+            found[rows] = level.sums(exponents[rows], length, radius, circle, kept) * self._scale
+            error = max(error, dropped + 2.0 * ALIASES)
+            order = order[rows.size :]
+        return found, error
+
+    def probability(self, output: NDArray[np.int64]) -> float:
+        """Return the probability that clamped noise ends at this output, right within 1e-15.
+
+        At level t the categories that end at 0 lie at least (k - Z) t below it together, with Z
+        their number; noise of that size has probability below 1e-16 beyond the last level.
+        """
+        zeros = int((output == 0).sum())
+        if zeros == 0 or zeros == output.size:
+            return 0.0
+        furthest = noise.radius(output.size, self.epsilon, 1e-16)
+        total = 0.0
+        for t in range(furthest // (output.size - zeros) + 2):
+            heights = Heights(output + t, output + t + 1, t)
+            level = Level(self.prior, self.counts, self.epsilon, t, heights, output)
+            blocks = np.arange(heights.edges.size - 1)
+            radius, _ = level.shortfall_circle()
+            total += float(level.sums(np.zeros(1), 1, radius, level.degree, blocks)[0])
+        return max(total, 0.0) * self._scale
+
+    @cached_property
+    def _scale(self) -> float:
+        return float(np.exp(-noise.log_normaliser(self.counts.size, self.epsilon)))
+
+
+def _largest(parts: NDArray[np.float64], neglect: float) -> tuple[NDArray[np.int64], float]:
+    """Return the indices of all parts but the smallest, whose sum is at most `neglect`."""
+    order = np.argsort(parts, kind="stable")
+    before = np.cumsum(parts[order])
+    dropped = int(np.searchsorted(before, neglect, side="right"))
+    dropped = min(dropped, parts.size - 1)
+    return np.sort(order[dropped:]), float(before[dropped - 1]) if dropped else 0.0

@@ -1,0 +1,264 @@
+"""One level of the projection: products over categories in which paying stops at one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes.divergences import affinity_of_counts
+from dpbayes.laws.lattice import noise
+
+LARGEST_ARRAY = 1 << 18
+"""So many numbers are held in one array."""
+
+_ALIAS = 1e-13
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Categories in a row: the products if all come before or after the pivot, or one is it."""
+
+    before: NDArray[Any]
+    after: NDArray[Any]
+    paid: NDArray[Any]
+
+    def then(self, other: Chain) -> Chain:
+        """Return this row followed by `other`."""
+        paid = self.paid * other.after + self.before * other.paid
+        return Chain(self.before * other.before, self.after * other.after, paid)
+
+    def repeated(self, copies: int) -> Chain:
+        """Return `copies` of this row one after the other, by doubling."""
+        result, power, left = self, self, copies - 1
+        while left:
+            if left & 1:
+                result = result.then(power)
+            left >>= 1
+            if left:
+                power = power.then(power)
+        return result
+
+
+class Heights:
+    """Windows `low` … `high` (k,) of noisy counts above level t, and blocks of heights.
+
+    Blocks are single heights where windows overlap. Where only one window reaches, only its
+    category can be the last payer and all others are constant, so that heights are joined.
+    """
+
+    def __init__(self, low: NDArray[np.int64], high: NDArray[np.int64], level: int) -> None:
+        self.low = np.maximum(low, level + 1)
+        self.high = np.maximum(high, level)
+        bottom, top = int(self.low.min()), int(self.high.max())
+        begins, ends = (np.zeros(top - bottom + 3, dtype=np.int64) for _ in range(2))
+        filled = self.high >= self.low
+        np.add.at(begins, self.low[filled] - bottom, 1)
+        np.add.at(ends, self.high[filled] + 1 - bottom, 1)
+        heights = np.arange(bottom, top + 1)
+        covered = np.cumsum(begins - ends)[: heights.size]
+        fresh = (covered > 1) | (begins + ends)[: heights.size].astype(bool)
+        fresh[:1] = True
+        self.edges = np.append(heights[fresh], top + 1)
+
+    def blocked(self, i: int, terms: NDArray[Any]) -> NDArray[Any]:
+        """Return the sums over each block of `terms` (j, heights of category i, nodes)."""
+        shape = (terms.shape[0], self.edges.size - 1, terms.shape[2])
+        result = np.zeros(shape, dtype=terms.dtype)
+        if terms.shape[1]:
+            first = int(np.searchsorted(self.edges, self.low[i], side="right")) - 1
+            last = int(np.searchsorted(self.edges, self.high[i], side="right")) - 1
+            starts = np.maximum(self.edges[first : last + 1] - self.low[i], 0)
+            result[:, first : last + 1] = np.add.reduceat(terms, starts, axis=1)
+        return result
+
+
+class Level:
+    """All noisy vectors that the projection lowers to level t, with at least one payer.
+
+    `output`, when given, keeps only those that end at these released counts.
+    """
+
+    def __init__(
+        self,
+        prior: NDArray[np.float64],
+        counts: NDArray[np.int64],
+        epsilon: float,
+        level: int,
+        heights: Heights,
+        output: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.counts, self.level, self.heights, self.output = counts, level, heights, output
+        self.prior = prior
+        self.rho = float(np.exp(-0.5 * epsilon))
+        self.scale = float(np.exp(-noise.log_normaliser(counts.size, epsilon)))
+        self.runs = _runs(prior, counts) if output is None else [(i, 1) for i in range(counts.size)]
+
+    @property
+    def degree(self) -> int:
+        """So many nodes read the shortfall exactly."""
+        return self.counts.size * (self.level + 1) + 1
+
+    def sums(
+        self,
+        exponents: NDArray[np.float64],
+        length: int,
+        radius: float,
+        circle: int,
+        kept: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        """Return the sum of P BC^s over the level for each exponent s, before normalisation."""
+        angles = 2.0 * np.pi * np.arange(length // 2 + 1) / length
+        folds = np.full(angles.size, 2.0)
+        folds[0] = 1.0
+        if length % 2 == 0:
+            folds[-1] = 1.0
+        zeta = radius * np.exp(2j * np.pi * np.arange(circle) / circle)
+        total = np.zeros(exponents.size)
+        some = max(1, LARGEST_ARRAY // (exponents.size * kept.size * circle))
+        for first in range(0, angles.size, some):
+            batch = slice(first, first + some)
+            paid = self._chain(exponents, 1j * angles[batch], zeta, kept).paid.sum(axis=1)
+            total += (paid @ self._readings(zeta)).real @ folds[batch]
+        return total / (length * circle)
+
+    def bounds(self, exponents: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
+        """Return, for each exponent and block, a bound on its part of `sums`."""
+        zeta = np.array([radius])
+        paid = self._chain(exponents, np.zeros(1), zeta, None).paid[:, :, 0, :]
+        return np.asarray((paid @ self._readings(zeta)).real)
+
+    def shortfall_circle(self) -> tuple[float, int]:
+        """Return radius and number of nodes for the shortfall.
+
+        The radius minimises the generating function, which is positive; the number is the
+        smallest for which Chernoff bounds hold the wrongly read powers below 1e-13, and never
+        more than the degree needs.
+        """
+        radii = np.geomspace(0.02, 50.0, 81)
+        with np.errstate(over="ignore", invalid="ignore"):
+            paid = self._chain(np.zeros(1), np.zeros(1), radii, None).paid[0, :, 0, :].sum(axis=0)
+            logs = _log_bound((paid * self._readings(radii)).real)
+        best = int(np.argmin(logs))
+        nodes = _nodes(logs + np.log(self.scale), np.log(radii), best, self.degree)
+        return float(radii[best]), nodes
+
+    def record_circle(self, exponent: float, radius: float, kept: NDArray[np.int64]) -> int:
+        """Return the number of nodes for the released records, by Chernoff bounds as well."""
+        top = -np.log(self.rho)
+        tilts = np.concatenate((-np.geomspace(0.98, 0.02, 12), [0.0], np.geomspace(0.02, 0.98, 12)))
+        zeta = np.array([radius])
+        with np.errstate(over="ignore", invalid="ignore"):
+            paid = self._chain(np.array([exponent]), tilts * top, zeta, kept).paid
+        sums = paid[0, :, :, 0].sum(axis=0).real
+        logs = _log_bound(sums * self._readings(zeta).real) + np.log(self.scale)
+        return _nodes(logs, tilts * top, 12, 1 << 40)
+
+    def _readings(self, zeta: NDArray[Any]) -> NDArray[Any]:
+        # sigma = zeta / (1 + rho zeta) makes the integrand a Laurent polynomial in zeta.
+        return np.asarray(1.0 / (1.0 + self.rho * np.asarray(zeta, dtype=np.complex128)))
+
+    def _chain(
+        self,
+        exponents: NDArray[np.float64],
+        log_w: NDArray[Any],
+        zeta: NDArray[Any],
+        kept: NDArray[np.int64] | None,
+    ) -> Chain:
+        chain: Chain | None = None
+        for i, copies in self.runs:
+            run = self._link(i, exponents, log_w, zeta, kept).repeated(copies)
+            chain = run if chain is None else chain.then(run)
+        assert chain is not None
+        return chain
+
+    def _link(
+        self,
+        i: int,
+        exponents: NDArray[np.float64],
+        log_w: NDArray[Any],
+        zeta: NDArray[Any],
+        kept: NDArray[np.int64] | None,
+    ) -> Chain:
+        x, chosen = int(self.counts[i]), slice(None) if kept is None else kept
+        y = np.arange(self.heights.low[i], self.heights.high[i] + 1)
+        steps = y - self.level - x
+        mass = self.rho ** np.abs(y - x)
+        keeps = self._released(i, steps, mass, exponents, log_w)
+        pays = self._released(i, steps - 1, mass, exponents, log_w)
+        below = (np.cumsum(keeps, axis=1) - keeps)[:, chosen, :, None]
+        above = (np.cumsum(pays[:, ::-1], axis=1)[:, ::-1] - pays)[:, chosen, :, None]
+        keep, pay = keeps[:, chosen, :, None], pays[:, chosen, :, None]
+        unlikely = np.log(self.rho) * max(x - self.level, 0)
+        bottom = exponents[:, None] * affinity_of_counts(self.prior[i], x, 0) - x * log_w
+        zero = np.exp(bottom + unlikely)[:, None, :, None] * self._short(x, zeta)
+        if self.output is not None and self.output[i] > 0:
+            zero = np.zeros_like(zero)
+        owed = 1.0 / zeta + self.rho  # 1 / sigma, once for each record paid
+        level = owed**self.level
+        paid = owed * level
+        return Chain(
+            level * (zero + below) + paid * (above + pay),
+            level * (zero + (below + keep)) + paid * above,
+            paid * pay,
+        )
+
+    def _released(
+        self,
+        i: int,
+        steps: NDArray[np.int64],
+        mass: NDArray[np.float64],
+        exponents: NDArray[np.float64],
+        log_w: NDArray[Any],
+    ) -> NDArray[Any]:
+        logs = exponents[:, None] * affinity_of_counts(
+            self.prior[i], self.counts[i], self.counts[i] + steps
+        )
+        if self.output is not None:
+            mass = np.where(steps == self.output[i] - self.counts[i], mass, 0.0)
+        terms = (mass * np.exp(logs))[..., None] * np.exp(np.outer(steps, log_w))
+        return self.heights.blocked(i, np.asarray(terms))
+
+    def _short(self, x: int, zeta: NDArray[Any]) -> NDArray[Any]:
+        # sum over d >= 0 of rho^|t - d - x| sigma^d, with 1 / (1 - rho sigma) = 1 + rho zeta.
+        # Up to x = t the factor rho^(x - t) is left to the caller.
+        lacking, tail = self.level - x, 1.0 + self.rho * zeta
+        if lacking <= 0:
+            return np.asarray(tail, dtype=np.complex128)
+        sigma = zeta / tail
+        total = sigma**lacking * tail
+        for d in range(lacking):
+            total = total + self.rho ** (lacking - d) * sigma**d
+        return np.asarray(total)
+
+
+def _log_bound(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    # What overflowed bounds nothing.
+    return np.log(np.clip(np.nan_to_num(values, nan=np.inf), 1e-300, None))
+
+
+def _nodes(logs: NDArray[np.float64], places: NDArray[np.float64], best: int, most: int) -> int:
+    """Return how many nodes leave wrongly read powers at most 1e-13.
+
+    The part of a positive power series g at a power N off, read on the circle e^(place of best), is
+    at most g(e^p) e^(-N |p - best|) for every other place p.
+    """
+    distance = np.abs(places - places[best])
+    needed = []
+    for side in (places > places[best], places < places[best]):
+        if np.any(side):
+            needed.append(float(((logs[side] - np.log(_ALIAS)) / distance[side]).min()))
+    return int(np.clip(np.ceil(max(needed, default=1.0)) + 1, 2, most))
+
+
+def _runs(prior: NDArray[np.float64], counts: NDArray[np.int64]) -> list[tuple[int, int]]:
+    # Equal categories that follow one another, as (first, how many).
+    runs: list[tuple[int, int]] = []
+    for i in range(counts.size):
+        if runs and counts[i] == counts[i - 1] and prior[i] == prior[i - 1]:
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
+        else:
+            runs.append((i, 1))
+    return runs

@@ -1,0 +1,92 @@
+"""Clamped noise level by level, against the list of all noisy vectors."""
+
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.laws.finite import log_affinity_of_outputs
+from dpbayes.laws.lattice import noise
+from dpbayes.laws.lattice.clamped import ClampedPart
+from dpbayes.laws.lattice.law import LatticeLaw, listed_law
+from dpbayes.laws.square_root import fitted_root
+
+CASES = [
+    ([2, 3], 1.0, [1.0, 1.0]),
+    ([0, 1, 4], 1.5, [1.0, 1.0, 1.0]),
+    ([3, 0, 5], 2.0, [0.3, 2.0, 1.0]),
+    ([0, 7, 93], 2.0, [1.0, 1.0, 1.0]),
+    ([1, 2, 0, 4], 1.5, [1.0, 1.0, 1.0, 1.0]),
+    ([2, 2, 2, 2], 2.0, [1.0, 1.0, 1.0, 1.0]),
+    ([5, 5, 2, 5], 2.0, [1.0, 1.0, 0.5, 3.0]),
+    ([0, 0, 0, 9], 3.0, [1e-3, 1.0, 1.0, 50.0]),
+]
+
+
+@pytest.mark.parametrize(("counts", "epsilon", "prior"), CASES)
+def test_moments_against_the_list(counts, epsilon, prior):
+    x, alpha = np.array(counts), np.array(prior)
+    listed = listed_law(alpha, x, epsilon, "l2")
+    direct = -0.5 * epsilon * np.abs(listed.outputs - x).sum(axis=1)
+    direct -= noise.log_normaliser(x.size, epsilon)
+    clamped = listed.probabilities - np.exp(direct)
+    logs = log_affinity_of_outputs(alpha, x, listed.outputs)
+    powers = np.array([0.5, 1.0, 3.0, 20.0, 200.0])
+    found, error = ClampedPart(alpha, x, epsilon).moments(powers, float(clamped.sum()))
+    assert error < 2e-11
+    expected = [float((clamped * np.exp(power * logs)).sum()) for power in powers]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=error + listed.mass_outside)
+
+
+@pytest.mark.parametrize(("counts", "epsilon", "prior"), [CASES[2], CASES[5], CASES[7]])
+def test_law_without_a_list_against_the_list(counts, epsilon, prior):
+    x, alpha = np.array(counts), np.array(prior)
+    listed, law = listed_law(alpha, x, epsilon, "l2"), LatticeLaw(alpha, x, epsilon, "l2")
+    for metric in (dp.hellinger, dp.hellinger_published):
+        estimate = law.mean_distance(metric)
+        assert estimate.how == "series"
+        assert estimate.error < 1e-9
+        assert abs(estimate.value - listed.mean_distance(metric)) <= estimate.error
+    square = listed.expectation(listed.distances**2)
+    assert law.mean_square() == pytest.approx(square, abs=1e-10)
+    assert law.variance() == pytest.approx(square - listed.mean_distance() ** 2, abs=1e-9)
+
+
+@pytest.mark.parametrize(("counts", "epsilon"), [([0, 1, 2], 2.0), ([3, 0, 2], 3.0)])
+def test_probability_of_each_output_against_the_list(counts, epsilon):
+    x, alpha = np.array(counts), np.ones(3)
+    listed, law = listed_law(alpha, x, epsilon, "l2"), LatticeLaw(alpha, x, epsilon, "l2")
+    found = [law.probability(row) for row in listed.outputs]
+    np.testing.assert_allclose(found, listed.probabilities, rtol=0, atol=1e-14)
+    assert sum(found) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_probability_with_four_categories_where_windows_touch():
+    x, alpha = np.array([0, 0, 7, 5]), np.ones(4)
+    listed, law = listed_law(alpha, x, 1.5, "l2"), LatticeLaw(alpha, x, 1.5, "l2")
+    for row in range(0, len(listed.outputs), 90):
+        wanted = listed.probabilities[row]
+        assert law.probability(listed.outputs[row]) == pytest.approx(wanted, rel=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon"), [((10,) * 10, 1.0), ((0, 0, 7, 93), 2.0), ((2,) * 50, 1.0)]
+)
+def test_means_where_users_are_lie_within_the_error_of_draws(counts, epsilon):
+    law = LatticeLaw(np.ones(len(counts)), np.array(counts), epsilon, "l2")
+    estimate = law.mean_distance()
+    assert estimate.how == "series"
+    assert estimate.error < 1e-9
+    draws = law.sample(np.random.default_rng(5), 20_000)
+    distances = dp.hellinger(law.prior + law.counts, law.prior + draws)
+    assert abs(distances.mean() - estimate.value) < 6 * distances.std() / np.sqrt(20_000) + 1e-9
+
+
+@pytest.mark.parametrize("gap", [0.7, 0.02, 3e-5, 1e-8])
+def test_fitted_root_keeps_its_error(gap):
+    root = fitted_root(gap)
+    assert root.error < 2e-10
+    assert np.abs(root.weights).sum() < 20
+    depths = np.geomspace(gap, 300.0, 3331)
+    z = np.exp(-np.outer(depths, root.powers))
+    exact = -np.expm1(-depths)
+    assert np.abs(1.0 - z @ root.weights - np.sqrt(exact)).max() <= 1.05 * root.error

@@ -1,0 +1,37 @@
+"""The tie rule of the l2 projection: smallest mean distance, least dependence on the order."""
+
+import numpy as np
+import pytest
+
+from dpbayes.laws.lattice.projection import project
+from dpbayes.study.tie_rules import RULES, compare_tie_rules, project_by
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_gives_a_nearest_histogram(rule):
+    rng = np.random.default_rng(3)
+    noisy = rng.integers(-9, 12, (4000, 4))
+    noisy = noisy[noisy.sum(axis=1) >= 0]
+    found, ours = project_by(noisy, rule), project(noisy)
+    assert found.min() >= 0
+    np.testing.assert_array_equal(found.sum(axis=1), noisy.sum(axis=1))
+    squares = ((found - noisy) ** 2).sum(axis=1)
+    np.testing.assert_array_equal(squares, ((ours - noisy) ** 2).sum(axis=1))
+
+
+def test_the_library_lets_the_largest_pay():
+    noisy = np.random.default_rng(4).integers(-9, 12, (4000, 5))
+    noisy = noisy[noisy.sum(axis=1) >= 0]
+    np.testing.assert_array_equal(project_by(noisy, "largest"), project(noisy))
+    assert np.any(project_by(noisy, "first") != project(noisy))
+
+
+@pytest.mark.parametrize(("n", "k", "epsilon"), [(6, 3, 1.0), (6, 3, 3.0), (20, 3, 1.0), (5, 4, 3)])
+def test_the_largest_paying_has_the_smallest_mean_and_spread(n, k, epsilon):
+    found = {rule.rule: rule for rule in compare_tie_rules(n, k, epsilon)}
+    ours = found.pop("largest")
+    assert all(ours.mean < other.mean for other in found.values())
+    assert all(ours.spread <= other.spread for other in found.values())
+    assert ours.spread < found["first"].spread
+    # Mirrored orders have the same mean over all data, and it is that of a random order.
+    assert found["first"].mean == pytest.approx(found["last"].mean, abs=1e-12)
