@@ -15,7 +15,7 @@ from dpbayes.laws.lattice import gaussian
 from dpbayes.laws.lattice.gaussian_law import GaussianLatticeLaw, listed_law
 from dpbayes.laws.lattice.projection import PROJECTIONS, project
 from dpbayes.laws.law import Way, choose
-from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon
+from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.gaussian import sum_zero_gaussian
@@ -45,7 +45,7 @@ class DiscreteGaussian:
     citations: ClassVar[tuple[str, ...]] = ("canonne-discrete",)
 
     def __post_init__(self) -> None:
-        _validate.positive("epsilon", self.epsilon)
+        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
         _validate.open_unit("delta", self.delta)
         _validate.integer("releases", self.releases, minimum=1)
         _validate.choice("projection", self.projection, PROJECTIONS)

@@ -28,7 +28,7 @@ from dpbayes.mechanisms.calibrations import (
     LocalCalibration,
     SmoothCalibration,
 )
-from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, own
+from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, own
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.samplers import enclosed_laws
@@ -57,7 +57,8 @@ class ExponentialMechanism:
     divisor: float | None = None
 
     def __post_init__(self) -> None:
-        _validate.positive("epsilon", self.epsilon)
+        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
+        _validate.offering("calibration", self.calibration, "sensitivity")
         object.__setattr__(self, "metric", metric_name(self.metric))
         if self.divisor is not None:
             _validate.positive("divisor", self.divisor)

@@ -12,7 +12,7 @@ from dpbayes import _validate
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.law import Way, choose
 from dpbayes.laws.steps import StepLaw
-from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up
+from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, rounded_up
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.mechanisms.remap import LARGEST_WINDOW as LARGEST_REMAP
 from dpbayes.mechanisms.remap import answered, best_answers
@@ -47,7 +47,7 @@ class TruncatedGeometric:
     citations: ClassVar[tuple[str, ...]] = ("ghosh-universally",)
 
     def __post_init__(self) -> None:
-        _validate.positive("epsilon", self.epsilon)
+        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
         _validate.flag("remap", self.remap)
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:

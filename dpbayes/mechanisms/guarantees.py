@@ -48,8 +48,8 @@ def given_epsilon(value: Epsilon) -> float:
     Fraction(1, 10)
     """
     if not isinstance(value, (str, Fraction, Decimal)):
-        _validate.positive("epsilon", value)
-        return value
+        number = _validate.positive("epsilon", value)
+        return value if isinstance(value, (int, float)) else number
     exact = _fraction(value)
     if exact <= 0 or not 1e-300 < exact < 1e300:
         raise ValueError(f"epsilon must be positive and finite, got {value!r}")

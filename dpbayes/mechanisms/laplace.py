@@ -15,7 +15,7 @@ from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.law import Way, choose
 from dpbayes.laws.product.law import ROUNDING, Marginal, ProductLaw, product_grid
 from dpbayes.laws.steps import StepLaw
-from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up
+from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, rounded_up
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.samplers import enclosed_laws
 from dpbayes.samplers.bits import BitSource
@@ -61,7 +61,7 @@ class LaplaceMechanism:
     sides: str = "two"
 
     def __post_init__(self) -> None:
-        _validate.positive("epsilon", self.epsilon)
+        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
         if self.sensitivity is not None:
             _validate.positive("sensitivity", self.sensitivity)
         low, high = _validate.real_vector("by_dimension", self.by_dimension, minimum=2)[:2]

@@ -17,7 +17,7 @@ from dpbayes.laws.lattice.law import LatticeLaw, listed_law
 from dpbayes.laws.lattice.projection import PROJECTIONS, project
 from dpbayes.laws.law import Way, choose
 from dpbayes.mechanisms.geometric import TruncatedGeometric
-from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up
+from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, rounded_up
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.mechanisms.remap import best_answers, best_candidates
 from dpbayes.posteriors import compositions, number_of_candidates
@@ -55,7 +55,7 @@ class SumZeroLattice:
     citations: ClassVar[tuple[str, ...]] = ("ghosh-universally", "canonne-discrete")
 
     def __post_init__(self) -> None:
-        _validate.positive("epsilon", self.epsilon)
+        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
         _validate.choice("projection", self.projection, PROJECTIONS)
         _validate.flag("remap", self.remap)
 

@@ -14,7 +14,7 @@ from dpbayes import _validate
 from dpbayes.divergences import distance_from_log_affinity
 from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs
 from dpbayes.laws.law import Listed, listed
-from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, guarantee
+from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, guarantee
 from dpbayes.mechanisms.protocol import Counts, Drawn, Mechanism
 from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.samplers.bits import BitSource
@@ -50,7 +50,7 @@ class OptimalMechanism:
     citations: ClassVar[tuple[str, ...]] = ("ghosh-universally",)
 
     def __post_init__(self) -> None:
-        _validate.positive("epsilon", self.epsilon)
+        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
         _validate.choice("objective", self.objective, OBJECTIVES)
 
     def table(self, n: int, prior: ArrayLike) -> NDArray[np.float64]:

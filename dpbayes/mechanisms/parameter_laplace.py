@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from dpbayes import _validate
 from dpbayes.laws.continuous import ContinuousLaw
-from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up
+from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, rounded_up
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ParameterLaplace:
     citations: ClassVar[tuple[str, ...]] = ("zhang-bayesian", "dwork-calibrating")
 
     def __post_init__(self) -> None:
-        _validate.positive("epsilon", self.epsilon)
+        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> ContinuousLaw:
         """Return the law of the released update; `counts` and `prior` have shape (k,).

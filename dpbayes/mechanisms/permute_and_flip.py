@@ -13,7 +13,7 @@ from dpbayes.divergences import affinity_exponent, distance_from_log_affinity, m
 from dpbayes.laws.finite import ROUNDING, FiniteLaw, log_affinity_of_outputs
 from dpbayes.mechanisms.calibrations import GlobalCalibration, SmoothCalibration
 from dpbayes.mechanisms.exponential import ExponentialMechanism
-from dpbayes.mechanisms.guarantees import Guarantee
+from dpbayes.mechanisms.guarantees import Guarantee, given_epsilon
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.samplers.bits import BitSource
@@ -48,7 +48,7 @@ class PermuteAndFlip:
     citations: ClassVar[tuple[str, ...]] = ("mckenna-sheldon",)
 
     def __post_init__(self) -> None:
-        _validate.positive("epsilon", self.epsilon)
+        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
         _validate.choice("sensitivity", self.sensitivity, SENSITIVITIES)
         _validate.positive("gamma", self.gamma)
         object.__setattr__(self, "metric", metric_name(self.metric))

@@ -26,6 +26,8 @@ from dpbayes.mechanisms.guarantees import (
     own,
     rounded_up,
 )
+from dpbayes.mechanisms.lattice import SumZeroLattice
+from dpbayes.mechanisms.permute_and_flip import PermuteAndFlip
 from dpbayes.releasing.draws import draw
 from tests.samplers.sources import SeededBits
 
@@ -69,6 +71,15 @@ def test_a_float_is_never_taken_for_more_than_either_reading(value):
     assert exact <= Fraction(value)
     assert exact <= Fraction(repr(value))
     assert float(exact) == value
+
+
+@pytest.mark.parametrize("kind", [TruncatedGeometric, SumZeroLattice, PermuteAndFlip])
+def test_a_class_takes_every_kind_of_number_too(kind):
+    assert exact_epsilon(kind("0.1").epsilon) == Fraction(1, 10)
+    assert guarantee(kind(np.float32(0.5)), 2).bound == Fraction(1, 2)
+    assert guarantee(kind(np.int64(2)), 2).bound == 2
+    with pytest.raises(TypeError, match="epsilon must be a real number"):
+        kind([1.0])
 
 
 def test_an_exact_epsilon_survives_copies():
