@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -100,6 +101,26 @@ def judge(series: Series) -> Judged:
 def badge_of(judged: Iterable[Judged]) -> str:
     """Return the badge of a whole figure: the weakest of its series."""
     return max((one.badge for one in judged), key=BADGES.index)
+
+
+def verdict(found: Sequence[Judged]) -> dict[str, Any]:
+    """Return what a record's `finding` needs to say which badge a figure has, and why."""
+    left = [one for one in found if one.badge == NOT]
+    rest = [one for one in found if one.badge != NOT]
+    settings = dict.fromkeys(one.drawing.settings for one in rest)
+    said = "{badge}: {curves} curves with {points} points, root mean square of z at most {rms:.2f}."
+    return {
+        "holds": not left,
+        "true": "**Badge, " + said + "** Settings: {settings}.",
+        "false": "**Badge, " + said + "** The points of {left} are not met by {worst}.",
+        "badge": badge_of(found),
+        "curves": len(found),
+        "points": sum(len(one.fit.scores) for one in found),
+        "rms": max(one.fit.rms for one in found),
+        "settings": "; ".join(settings) or "none",
+        "left": ", ".join(one.series.curve for one in left) or "none",
+        "worst": "; ".join(one.drawing.settings for one in left) or "none",
+    }
 
 
 def fit_table(found: Sequence[Judged]) -> dict[str, list[str | int | float]]:
