@@ -108,15 +108,17 @@ def verdict(found: Sequence[Judged]) -> dict[str, Any]:
     left = [one for one in found if one.badge == NOT]
     rest = [one for one in found if one.badge != NOT]
     settings = dict.fromkeys(one.drawing.settings for one in rest)
-    said = "{badge}: {curves} curves with {points} points, root mean square of z at most {rms:.2f}."
+    said = "{curves} curves with {points} points, root mean square of z at most {rms:.2f}.**"
     return {
         "holds": not left,
-        "true": "**Badge, " + said + "** Settings: {settings}.",
-        "false": "**Badge, " + said + "** The points of {left} are not met by {worst}.",
+        "true": "**Badge, {badge}: " + said + " Settings: {settings}.",
+        "false": "**Badge, {badge}: {left}, whose points are not met by {worst}.** The others, "
+        "{rest} of {curves}, are met, with a root mean square of z of at most {rms:.2f}.",
+        "rest": len(rest),
         "badge": badge_of(found),
         "curves": len(found),
         "points": sum(len(one.fit.scores) for one in found),
-        "rms": max(one.fit.rms for one in found),
+        "rms": max((one.fit.rms for one in rest), default=0.0),
         "settings": "; ".join(settings) or "none",
         "left": ", ".join(one.series.curve for one in left) or "none",
         "worst": "; ".join(one.drawing.settings for one in left) or "none",
