@@ -1,17 +1,19 @@
 # make book    the book, in book/_build/html        make test    the tests that take seconds
 # make check   format, lint, types, spelling        make bench   the benchmarks
-# Each installs .venv from requirements.lock first, unless that has been done.
+# make lowest  the quick tests on the lowest versions allowed
+# Each installs .venv from a lock first, unless that has been done.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TESTING := $(VENV)/.ready-for-tests
 CI ?=
 TESTS ?= $(if $(CI),,-m "not slow")
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help book test bench check lock clean
+.PHONY: help book test bench check lowest lock clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -19,37 +21,59 @@ help:
 book: $(READY)
 	$(BIN)/jupyter-book build book -W -n --keep-going
 
-test: $(READY)
+test: $(TESTING)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup $(TESTS) $(ARGS)
 
-bench: $(READY)
+bench: $(TESTING)
 	$(BIN)/python -m pytest benchmarks --benchmark-only $(ARGS)
 
-check: $(READY)
+check: $(TESTING)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/codespell
 
+# The library on the lowest versions that pyproject.toml allows; needs uv.
+LOWEST := .venv-lowest
+lowest:
+	test -x $(LOWEST)/bin/python || uv venv --quiet --python 3.11 $(LOWEST)
+	uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e '.[queries,release]' \
+	  'pytest>=8' 'hypothesis>=6.100' 'mpmath>=1.3' 'pytest-benchmark>=4'
+	$(LOWEST)/bin/python -m pytest -q $(LOW_TESTS) -m "not slow and not browser" $(ARGS)
+LOW_TESTS ?= tests/test_posteriors.py tests/test_divergences.py tests/test_sensitivity.py tests/test_accuracy.py \
+  tests/mechanisms tests/laws tests/auditing tests/figures
+
 # The results in book/_build/.jupyter_cache stay; remove that folder to start from nothing.
 clean: $(READY)
 	$(BIN)/jupyter-book clean book
 
-# The lock holds versions and hashes for every Python from 3.11 on, and no address. It is made anew
-# with uv when the dependencies in pyproject.toml change.
-EXTRAS := $(foreach extra,book test queries release cluster dev,--extra $(extra))
+# Two locks hold versions and hashes for every Python from 3.11 on, and no address: one for the book,
+# one for the book, the tests and the checks. They are made anew with uv when the dependencies in
+# pyproject.toml change; the book's versions are the tests' versions.
+COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header pyproject.toml
+EXTRAS = $(foreach extra,$(1),--extra $(extra))
 lock:
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-annotate --no-header $(EXTRAS) pyproject.toml -o requirements.lock
+	$(COMPILE) $(call EXTRAS,run book test queries release cluster dev) -o requirements-test.lock
+	$(COMPILE) $(call EXTRAS,run book queries release) -c requirements-test.lock -o requirements.lock
 
-$(READY): requirements.lock pyproject.toml
+# Install a lock, then the package itself, into .venv.
+define install
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	if command -v uv > /dev/null; then \
-	  uv pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements.lock \
+	  uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r $(1) \
 	  && uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
 	else \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1) \
 	  && $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
 	fi
+endef
+
+$(READY): requirements.lock pyproject.toml setup.py
+	$(call install,requirements.lock)
 	touch $(READY)
+
+$(TESTING): requirements-test.lock $(READY)
+	$(call install,requirements-test.lock)
+	touch $(TESTING)

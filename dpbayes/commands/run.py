@@ -14,7 +14,7 @@ from dpbayes.cli import Refused
 from dpbayes.press.boxes import book_run
 from dpbayes.press.pages import publish
 from dpbayes.press.parameters import Parameter, chosen_from_text, declared, load
-from dpbayes.press.places import book_results, find_notebook
+from dpbayes.press.places import checkout_of, find_notebook
 from dpbayes.press.record import write_atomically
 
 
@@ -75,15 +75,19 @@ def rerun(
     output: Path,
 ) -> list[Path]:
     """Run a notebook and return the files published; after a failure ``output`` is as it was."""
-    from dpbayes.press.execution import execute
-    from dpbayes.press.html import html_page
+    try:
+        from dpbayes.press.execution import execute
+        from dpbayes.press.html import html_page
+    except ImportError as error:
+        raise Refused("running a notebook needs papermill: pip install 'dpbayes[run]'") from error
     from dpbayes.press.jobs import Job, NotebookFailure
 
     stage = output / f"{name}.{os.getpid()}.part"
     try:
         execute(Job(name, path, values, stage), show_cell)
         defaults = {key: parameter.default for key, parameter in parameters.items()}
-        book = book_run(book_results(path) / name, defaults)
+        checkout = checkout_of(path) or path.parent
+        book = book_run(checkout / "book" / "results" / name, defaults)
         files = publish(stage, output, name, values, parameters, book)
     except NotebookFailure as failure:
         raise Refused(str(failure)) from failure
@@ -91,7 +95,7 @@ def rerun(
         shutil.rmtree(stage, ignore_errors=True)
         clear_line()
     page = output / f"{name}.html"
-    write_atomically(page, html_page(output / f"{name}.ipynb", output).encode())
+    write_atomically(page, html_page(output / f"{name}.ipynb", output, checkout_of(path)).encode())
     return [*files, page]
 
 

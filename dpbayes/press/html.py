@@ -18,6 +18,8 @@ from myst_nb.docutils_ import Parser
 
 from dpbayes.press.quotes import own, quoted, sentence, split_finding, split_quote
 from dpbayes.press.tables import TableDirective
+from dpbayes.press.titles import called
+from dpbayes.press.traces import PACKAGE
 
 TARGET = re.compile(r"^(?P<title>.*?)\s*<(?P<target>[^<>]+)>$", re.DOTALL)
 PLAIN_ROLES = ("prf:ref", "numref", "ref", "eq", "doc", "term", "cite", "cite:t", "cite:p")
@@ -29,7 +31,6 @@ SETTINGS = {
     "nb_execution_mode": "off",
     "nb_merge_streams": True,
     "image_loading": "embed",
-    "math_output": "MathML",
     "embed_stylesheet": True,
     "output_encoding": "unicode",
     "report_level": 4,
@@ -39,6 +40,11 @@ SETTINGS = {
         "amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath", "tasklist",
     ],
 }  # fmt: skip
+MATHJAX = re.compile(r"<script[^>]*MATHJAX[^>]*></script>")
+TYPESETTING = (
+    "MathJax = {tex: {inlineMath: [['\\\\(', '\\\\)']]}, svg: {fontCache: 'local'},"
+    " options: {enableMenu: false}}"
+)
 PHONE = (
     '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
     "<style>svg, img, table { max-width: 100%; height: auto; } pre { overflow-x: auto; }</style>\n"
@@ -46,24 +52,42 @@ PHONE = (
 )
 
 
-def html_page(notebook: Path, results: Path) -> str:
-    """Return an executed notebook as HTML; quoted numbers are looked up below ``results``."""
-    register(results, notebook.relative_to(results).with_suffix("").as_posix())
+def html_page(notebook: Path, results: Path, checkout: Path | None = None) -> str:
+    """Return an executed notebook as HTML; quoted numbers are looked up below ``results``.
+
+    The titles of what it refers to are those of ``checkout``, the folder of book and notebooks.
+    """
+    register(results, notebook.relative_to(results).with_suffix("").as_posix(), checkout)
+    typesetter = mathjax()
     with tempfile.TemporaryDirectory() as images:
         page = publish_string(
             notebook.read_text(encoding="utf-8"),
             source_path=str(notebook),
             parser=Parser(),
             writer_name="html5",
-            settings_overrides={**SETTINGS, "nb_output_folder": images},
+            settings_overrides={
+                **SETTINGS,
+                "nb_output_folder": images,
+                "math_output": "MathJax MATHJAX" if typesetter else "MathML",
+            },
         )
-    return str(page).replace("</head>", PHONE, 1)
+    return MATHJAX.sub(lambda _: typesetter, str(page)).replace("</head>", PHONE, 1)
 
 
-def register(results: Path, own_name: str) -> None:
+def mathjax() -> str:
+    """Return the book's typesetter as a script to stand in a page; nothing where it is not."""
+    for place in (PACKAGE / "press", PACKAGE.parent / "book" / "_extra"):
+        script = place / "mathjax" / "tex-svg.js"
+        if script.is_file():
+            source = script.read_text(encoding="utf-8").replace("</script", "<\\/script")
+            return f"<script>{TYPESETTING}</script>\n<script>{source}</script>"
+    return ""
+
+
+def register(results: Path, own_name: str, checkout: Path | None) -> None:
     """Tell docutils the book's roles and directives in their plain form, for one notebook."""
     for name in PLAIN_ROLES:
-        roles.register_local_role(name, plain_role)
+        roles.register_local_role(name, naming_role(checkout, f"results/{own_name}"))
     roles.register_local_role("download", link_role)
     roles.register_local_role("result", quoting_role(results, own_name))
     roles.register_local_role("finding", finding_role(results, own_name))
@@ -112,11 +136,15 @@ def split_target(text: str) -> tuple[str, str]:
     return (match["title"], match["target"]) if match else (text, text)
 
 
-def plain_role(
-    name: str, rawtext: str, text: str, *_: Any, **__: Any
-) -> tuple[list[Any], list[Any]]:
-    """Return the reference's text."""
-    return [nodes.emphasis(rawtext, split_target(text)[0])], []
+def naming_role(checkout: Path | None, page: str) -> Any:
+    """Return the role that shows what a reference leads to is called."""
+
+    def role(name: str, rawtext: str, text: str, *_: Any, **__: Any) -> tuple[list[Any], list[Any]]:
+        title, target = split_target(text)
+        shown = called(checkout, page, target) if title == target else title
+        return [nodes.emphasis(rawtext, f"({shown})" if name == "cite:p" else shown)], []
+
+    return role
 
 
 def link_role(

@@ -8,11 +8,14 @@ import dpbayes
 
 
 def notebooks_folder(start: Path) -> Path:
-    """Return the folder ``notebooks`` of this folder, of one above it, or beside the package."""
+    """Return ``notebooks`` here, in a folder above, beside the package or in the package."""
     beside_package = Path(dpbayes.__file__).parents[1]
     for folder in (start, *start.parents, beside_package):
         if (folder / "notebooks").is_dir() and (folder / "_toc.yml").is_file():
             return folder / "notebooks"
+    carried = Path(dpbayes.__file__).parent / "notebooks"
+    if carried.is_dir():
+        return carried
     raise ValueError(f"no folder 'notebooks' in {start} or above it; run this inside a checkout")
 
 
@@ -27,12 +30,12 @@ def results_folder(start: Path) -> Path:
     return start / "results"
 
 
-def book_results(notebook: Path) -> Path:
-    """Return where the book that has this notebook keeps its results, built or not."""
+def checkout_of(notebook: Path) -> Path | None:
+    """Return the folder that has the folder ``notebooks`` of this notebook, and the book beside."""
     for folder in notebook.parents:
         if folder.name == "notebooks":
-            return folder.parent / "book" / "results"
-    return notebook.parent / "book" / "results"
+            return folder.parent
+    return None
 
 
 def find_notebook(given: str, start: Path) -> tuple[str, Path]:

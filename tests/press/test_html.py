@@ -57,10 +57,52 @@ def test_the_page_holds_numbers_tables_figures_and_mathematics(tmp_path: Path) -
     assert "Theorem (Adding)" in page
     assert "1.2" in page
     assert 'id="here"' in page
-    assert "<math" in page
+    assert r'Half of <span class="math">\(n\)</span>' in page
+    assert "MathJax" in page
     assert 'class="system-message' not in page
 
 
 def test_the_page_loads_nothing(tmp_path: Path) -> None:
     page = html_page(write(tmp_path), tmp_path)
+    typesetter = re.compile(r"<script>.*?</script>", re.DOTALL)
+    assert len(typesetter.findall(page)) == 2
+    page = typesetter.sub("", page)
     assert re.findall(r'\ssrc(?:set)?="(?!data:)|<link[^>]*href=|@import|url\(', page) == []
+
+
+PAGE = """# What is proved
+
+```{prf:lemma}
+:nonumber:
+:label: lem-a
+No title.
+```
+
+:::{prf:theorem} Adding noise
+:label: thm-a
+Yes.
+:::
+"""
+REFERRING = (
+    "By {prf:ref}`thm-a`, {prf:ref}`words <thm-a>`, {doc}`../../limits/proofs`, {doc}`other`, "
+    "{cite:p}`dwork`, {prf:ref}`lem-a`, {prf:ref}`thm-nobody`."
+)
+
+
+def test_references_show_what_they_lead_to(tmp_path: Path) -> None:
+    (tmp_path / "book/limits").mkdir(parents=True)
+    (tmp_path / "book/limits/proofs.md").write_text(PAGE)
+    work = "@book{dwork,\n  author = {Dwork, Cynthia},\n  year = {2014}\n}\n"
+    (tmp_path / "book/references.bib").write_text(work)
+    made = notebook()
+    made["cells"].append({"cell_type": "markdown", "id": "t", "metadata": {}, "source": REFERRING})
+    for name in ("other", "name"):
+        path = tmp_path / f"notebooks/part/{name}.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(made))
+    page = html_page(path, tmp_path / "notebooks", tmp_path)
+    text = re.sub(r"<script>.*?</script>|<[^>]*>", "", page, flags=re.DOTALL)
+    assert (
+        "By Theorem (Adding noise), words, What is proved, What is twice n?, (Dwork, 2014), Lemma, "
+        "thm-nobody." in text
+    )
