@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-VERDICTS = ("holds", "holds corrected", "false", "open")
+VERDICTS = ("holds", "holds corrected", "false", "open", "wish")
 FIELDS = ("id", "source", "claim", "verdict", "finding", "evidence", "test")
 
 

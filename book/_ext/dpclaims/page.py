@@ -10,7 +10,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from dpclaims.ledger import Claim, counted, read_claims
 
-BADGES = {"holds": "✓", "holds corrected": "≈", "false": "✗", "open": "?"}
+BADGES = {"holds": "✓", "holds corrected": "≈", "false": "✗", "open": "?", "wish": "→"}
 
 
 def claims_file(source: Path) -> Path:
