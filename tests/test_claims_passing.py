@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import laplace
-from test_claims import check
 
 import dpbayes as dp
 from dpbayes.mechanisms.guarantees import guarantee
 from dpbayes.study.post_processing import SummingToN
 from dpbayes.study.winners import prior_crossings
+from tests.test_claims import check
 
 NAMES = ("expMech-smooth", "lapMech", "ilapMech")
 EVEN = [300, 300]
