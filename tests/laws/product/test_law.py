@@ -137,3 +137,34 @@ def test_refuses_what_it_cannot_do():
     assert law.probabilities.sum() == pytest.approx(1.0)
     with pytest.raises(ValueError, match="spreads the noise"):
         dp.mechanism("lapMech", 1e-6).law([10**9, 10**9], [1.0, 1.0])
+
+
+@pytest.mark.parametrize("name", ["lapMech", "ilapMech"])
+@pytest.mark.parametrize(
+    ("counts", "epsilon"),
+    [([3, 5, 2], 1.0), ([4, 0, 0], 1.0), ([10, 20, 3], 2.0), ([3, 2, 1, 4], 1.5)],
+)
+def test_released_totals_above_n_are_summed_exactly(
+    name: str, counts: list[int], epsilon: float
+) -> None:
+    mechanism, x, prior = dp.mechanism(name, epsilon), np.array(counts), np.ones(len(counts))
+    n = int(x.sum())
+    marginals = [Marginal(0, mechanism.marginal(int(c), n, x.size)) for c in x[:-1]]
+    listed, law = product_grid(prior, x, marginals), ProductLaw(prior, x, tuple(marginals))
+    assert law.probability_of_excess > 0.01
+    mean, square = law.mean_distance(), law.mean_square()
+    assert (mean.how, square.how) == ("series", "series")
+    assert max(mean.error, square.error) < 1e-10
+    assert abs(mean - listed.mean_distance()) <= mean.error
+    assert abs(square - listed.mean_square()) <= square.error
+
+
+def test_mean_where_totals_exceed_n_at_ten_categories() -> None:
+    counts = [5000, 2500, 1250, 625, 312, 156, 78, 39, 20, 20]
+    law = dp.mechanism("lapMech", 1.0).law(counts, np.ones(10))
+    mean = law.mean_distance()
+    assert mean.how == "series"
+    assert mean.error < 1e-9
+    draws = law.sample(np.random.default_rng(8), 20_000)
+    distances = dp.hellinger(np.ones(10) + counts, np.ones(10) + draws)
+    assert abs(distances.mean() - mean) < 6 * distances.std() / np.sqrt(20_000)

@@ -1,0 +1,113 @@
+"""Moments of the affinity where released counts sum to more than n, by tilted transforms.
+
+There the last count is 0 and the released total is n + d, so that
+E[BC^j; sum of steps = m] = (q_1 * … * q_{k-1})(m) exp(j psi_last(0) - j psi_total(n + d)),
+d = m - x_k. The last factor grows with d, so that a plain transform would lose the small values it
+multiplies: each m is read from the transform tilted by e^(theta step) whose mean lies next to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes.divergences import affinity_of_counts
+from dpbayes.laws.product.convolution import Factor, wrap_length
+
+_DEPTH = 92.0
+
+
+def excess_moments(
+    factors: Sequence[Factor],
+    prior: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    powers: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return E[BC^j; released total above n] for each power j >= 0, and bounds for rounding."""
+    last, n = int(counts[-1]), int(counts.sum())
+    down, up = wrap_length(factors)
+    highest = min(up, sum(int(f.steps[-1]) * f.copies for f in factors))
+    if highest <= last:
+        return np.zeros(powers.size), np.zeros(powers.size)
+    sums = np.arange(last + 1, highest + 1)
+    emptied = float(affinity_of_counts(prior[-1], last, 0))
+    totals = affinity_of_counts(float(prior.sum()), n, n + sums - last)
+    width = sum((f.probabilities.size - 1) * f.copies for f in factors) + 1
+    length = 1 << int(min(width, 4 * (down + up)) + highest).bit_length()
+    moments, errors = np.empty(powers.size), np.empty(powers.size)
+    for i, power in enumerate(powers):
+        gains = float(power) * (emptied - totals)
+        logs, bounds = _log_sums(factors, float(power), sums, gains, length)
+        moments[i] = float(np.exp(logs + gains).sum())
+        errors[i] = 2.0**-50 * float(np.exp(bounds + gains).sum())
+    return moments, errors
+
+
+def _log_sums(
+    factors: Sequence[Factor],
+    power: float,
+    sums: NDArray[np.int64],
+    gains: NDArray[np.float64],
+    length: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return ln of the convolution at each sum, and of Chernoff's bound on it."""
+    shown = [_shown(f, power) for f in factors]
+    # High powers matter next to the smallest sum only, low ones are wide: doubling serves both.
+    doubling = 2 ** np.arange(int(sums.size).bit_length())
+    targets = sums[0] + np.append(0, doubling[doubling < sums.size])
+    thetas = [0.0, *(_tilt(shown, int(target)) for target in targets)]
+    best = np.full(sums.size, np.inf)
+    logs = np.full(sums.size, -np.inf)
+    for theta in thetas:
+        scale, product = 0.0, np.ones(length // 2 + 1, dtype=np.complex128)
+        for steps, log_masses, copies in shown:
+            tilted = log_masses + theta * steps
+            peak = float(tilted.max())
+            masses = np.exp(tilted - peak)
+            size = float(masses.sum())
+            scale += copies * (peak + np.log(size))
+            circle = np.zeros(length)
+            np.add.at(circle, steps % length, masses / size)
+            product *= np.fft.rfft(circle) ** copies
+        bound = scale - theta * sums
+        nearer = bound < best
+        found = np.maximum(np.fft.irfft(product, length)[sums % length], 0.0)
+        with np.errstate(divide="ignore"):
+            logs = np.where(nearer, np.log(found) + bound, logs)
+        best = np.where(nearer, bound, best)
+        if float(np.max(best + gains)) < -_DEPTH:
+            break
+    return logs, best
+
+
+Shown = tuple[NDArray[np.int64], NDArray[np.float64], int]
+
+
+def _shown(factor: Factor, power: float) -> Shown:
+    with np.errstate(divide="ignore"):
+        logs = np.log(factor.probabilities) + power * factor.log_affinity
+    return factor.steps, logs, factor.copies
+
+
+def _tilt(shown: Sequence[Shown], target: int) -> float:
+    """Return theta at which the tilted sum has this mean, within a few parts of a thousand."""
+    low, high = 0.0, 1.0
+    while _mean(shown, high) < target and high < 1e18:
+        low, high = high, 2.0 * high
+    for _ in range(30):
+        theta = 0.5 * (low + high)
+        low, high = (theta, high) if _mean(shown, theta) < target else (low, theta)
+        if high - low < 1e-4 * high:
+            break
+    return high
+
+
+def _mean(shown: Sequence[Shown], theta: float) -> float:
+    total = 0.0
+    for steps, logs, copies in shown:
+        tilted = logs + theta * steps
+        masses = np.exp(tilted - tilted.max())
+        total += copies * float(masses @ steps) / float(masses.sum())
+    return total
