@@ -1,0 +1,50 @@
+"""The package's public names on the pages: Sphinx's autodoc, told how our docstrings are written.
+
+Docstrings mark code with single backticks and use no other markup. A backticked label of a
+definition or theorem becomes a link to it; everything else is taken literally.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sphinx.application import Sphinx
+
+CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+LABEL = re.compile(r"(?:def|thm|lem|cor|alg)-[a-z0-9-]+")
+SPECIAL = re.compile(r"([*|_\\])")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Load autodoc and connect the rewriting of docstrings."""
+    app.setup_extension("sphinx.ext.autodoc")
+    app.connect("autodoc-process-docstring", rewrite)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def rewrite(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Turn a docstring, in place, into reStructuredText that means what it shows."""
+    example = False
+    for place, line in enumerate(lines):
+        example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
+        indented = line.startswith("    ")
+        if not example and not indented:
+            lines[place] = marked_up(line)
+
+
+def marked_up(line: str) -> str:
+    """Return a line of prose with code as literals, labels as links, and the rest as it is.
+
+    >>> marked_up("P[x_i | r] of `law`, book: `thm-series`.")
+    'P[x\\\\_i \\\\| r] of ``law``, book: :prf:ref:`thm-series`.'
+    """
+    parts = CODE.split(line)
+    for place, part in enumerate(parts):
+        if place % 2 == 0:
+            parts[place] = SPECIAL.sub(r"\\\1", part)
+        elif LABEL.fullmatch(part):
+            parts[place] = f":prf:ref:`{part}`"
+        else:
+            parts[place] = f"``{part}``"
+    return "".join(parts)
