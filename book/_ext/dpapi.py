@@ -9,7 +9,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from docutils import nodes
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 
 CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 LABEL = re.compile(r"(?:def|thm|lem|cor|alg)-[a-z0-9-]+")
@@ -19,8 +23,24 @@ SPECIAL = re.compile(r"([*|_\\])")
 def setup(app: Sphinx) -> dict[str, Any]:
     """Load autodoc and connect the rewriting of docstrings."""
     app.setup_extension("sphinx.ext.autodoc")
+    app.connect("config-inited", short_types)
     app.connect("autodoc-process-docstring", rewrite)
+    app.connect("missing-reference", plain_type)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def short_types(app: Sphinx, config: Config) -> None:
+    """Show numpy's types by the names they have in the code, not by what they stand for."""
+    names = ("ArrayLike", "NDArray", "Epsilon", "Metric", "MetricLike", "Counts")
+    config.autodoc_type_aliases = {name: name for name in names}
+    config.autodoc_member_order = "bysource"
+
+
+def plain_type(
+    app: Sphinx, environment: BuildEnvironment, node: pending_xref, content: nodes.TextElement
+) -> nodes.TextElement | None:
+    """Leave a type without a page of its own as text: other libraries' pages are not linked."""
+    return content if node.get("refdomain") == "py" else None
 
 
 def rewrite(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

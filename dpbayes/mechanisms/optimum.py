@@ -27,6 +27,7 @@ LARGEST_PROGRAM = 66
 
 # The program is solved for epsilon less this share, which pays for repairing its rounding.
 _RESERVE = 1e-7
+_MARGIN = 0.01
 _IMPOSSIBLE = 1e-300
 
 
@@ -79,7 +80,7 @@ class OptimalMechanism:
             exact_epsilon(self.epsilon),
             "the matrix of probabilities solves a linear program with these inequalities as "
             "constraints; a computed matrix is refused unless every two of its rows keep them with "
-            f"a margin of up to {0.5 * _RESERVE:g} that no rounding reaches",
+            f"a margin of at least {_MARGIN * _RESERVE:g} that no rounding reaches",
             "def-optimum",
         )
 
@@ -185,8 +186,8 @@ def _solved(
         )
         logs = np.log(table)
         ratios = np.array([np.max(np.abs(logs - row), axis=1) for row in logs])
-        # Half of what was kept back must be left, so that no rounding of a logarithm matters.
-        if np.all(ratios <= (epsilon - 0.5 * reserve) * apart):
+        # A part of what was kept back must be left, so that no rounding of a logarithm matters.
+        if np.all(ratios <= (epsilon - _MARGIN * reserve) * apart):
             return np.asarray(_validate.frozen(table))
     raise ArithmeticError("the linear program's rounding exceeds the reserve kept for it")
 

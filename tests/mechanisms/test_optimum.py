@@ -112,3 +112,11 @@ def test_bad_input_says_how_large_and_what_fits():
     infeasible = np.ones((1, 1))
     with pytest.raises(ArithmeticError, match="not solved"):
         _highs(np.array([1.0]), infeasible, infeasible)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "epsilon", "objective"), [(40, 1.0, "worst"), (40, 0.5, "worst")])
+def test_larger_programs_keep_their_promise_with_a_margin(n, epsilon, objective):
+    optimal = dp.mechanism("optimal", epsilon, objective=objective)
+    table = np.log(optimal.table(n, [1, 1]))
+    assert np.abs(np.diff(table, axis=0)).max() < epsilon - 1e-10
