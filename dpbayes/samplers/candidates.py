@@ -20,7 +20,7 @@ LARGEST = 200_000
 """Candidate sets above this are refused: a draw would take more than some seconds."""
 
 FIRST_PRECISION = 128
-BITS = 64
+BITS = 8
 
 
 def flint() -> Any:

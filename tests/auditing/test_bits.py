@@ -1,0 +1,96 @@
+"""The samplers as they run, against the laws as they are written, through all their bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.auditing.bits import audit_bits
+from dpbayes.mechanisms.geometric import TruncatedGeometric
+from dpbayes.samplers.bits import below
+
+pytest.importorskip("flint")
+
+# Mechanism, epsilon, options, counts, runs, and a factor of epsilon whose law must be rejected.
+CASES = (
+    ("geometric", 1, {}, (1, 2), 10_000, 1.3),
+    ("geometric", 1, {}, (0, 3), 10_000, 1.3),
+    ("lapMech", 2, {}, (1, 2), 10_000, 1.1),
+    ("ilapMech", 1, {}, (1, 2), 30_000, 1.1),
+    ("ilapMech", 1, {"rounding": "nearest"}, (0, 3), 10_000, 1.1),
+    ("ilapMech", 1, {}, (1, 0, 1), 4_000, None),
+    ("draft-laplace", 1, {}, (1, 2), 5_000, 0.8),
+    ("lattice", 2, {}, (1, 2), 10_000, 2.0),
+    ("lattice", 2, {}, (1, 0, 1), 3_000, None),
+    ("expMech", 1, {}, (1, 2), 600, 1.01),
+    ("expMech", 1, {}, (1, 0, 1), 600, 1.1),
+    ("expMech-local", 1, {}, (0, 3), 600, 1.01),
+    ("expMech-smooth", 1, {}, (1, 2), 300, 1.1),
+    ("permute-and-flip", 1, {}, (1, 2), 2_000, 2.0),
+)
+
+
+@pytest.mark.parametrize(("name", "epsilon", "options", "x", "runs", "wrong"), CASES)
+def test_a_sampler_follows_its_law_and_no_other_scale(
+    name, epsilon, options, x, runs, wrong
+) -> None:
+    prior = [1.0] * len(x)
+    mechanism = dp.mechanism(name, float(epsilon), **options)
+    found = audit_bits(mechanism, x, prior, runs)
+    law = mechanism.law(x, prior)
+    assert len(found.contradictions(law)) == 0
+    assert found.reached.sum() + found.undecided == pytest.approx(1.0, abs=1e-12)
+    assert found.runs <= runs
+    if wrong is not None:
+        other = dp.mechanism(name, epsilon * wrong, **options).law(x, prior)
+        assert len(found.contradictions(other)) > 0
+
+
+def test_a_choice_among_candidates_is_decided_almost_everywhere() -> None:
+    found = audit_bits(dp.mechanism("expMech", 1.0), [1, 2], [1, 1], 1100)
+    assert found.undecided < 1e-4
+    law = dp.mechanism("expMech", 1.0).law([1, 2], [1, 1])
+    assert found.reached == pytest.approx([float(p) for p in law.probabilities], abs=1e-4)
+
+
+@dataclass(frozen=True)
+class HalfTheNoise(TruncatedGeometric):
+    """Draws with twice the rate its law says."""
+
+    def draw(self, counts, prior, bits):
+        return TruncatedGeometric(2.0 * self.epsilon).draw(counts, prior, bits)
+
+
+@dataclass(frozen=True)
+class OneSided(TruncatedGeometric):
+    """Forgets the sign."""
+
+    def draw(self, counts, prior, bits):
+        _, released = TruncatedGeometric(self.epsilon).draw(counts, prior, bits)
+        first = counts[0] + abs(released[0] - counts[0])
+        return released, np.array([first, counts.sum() - first])
+
+
+@dataclass(frozen=True)
+class ManyBits(TruncatedGeometric):
+    def draw(self, counts, prior, bits):
+        return counts, np.array([below(bits, 2**30), 0])
+
+
+@pytest.mark.parametrize("broken", [HalfTheNoise, OneSided])
+def test_broken_samplers_contradict_their_law(broken) -> None:
+    mechanism = broken(1.0)
+    found = audit_bits(mechanism, [1, 2], [1, 1], 5000)
+    assert len(found.contradictions(mechanism.law([1, 2], [1, 1]))) > 0
+
+
+def test_what_cannot_be_followed_is_refused() -> None:
+    with pytest.raises(ValueError, match="at most 16 bits at a time, got a request for 30"):
+        audit_bits(ManyBits(1.0), [1, 2], [1, 1])
+    with pytest.raises(TypeError, match="mechanism must have an exact sampler"):
+        audit_bits(dp.mechanism("parameter-laplace", 1.0), [1, 2], [1, 1])
+    with pytest.raises(ValueError, match="runs must be an integer of at least 1"):
+        audit_bits(dp.mechanism("geometric", 1.0), [1, 2], [1, 1], 0)
