@@ -189,17 +189,23 @@ def _probabilities(
     ]  # fmt: skip
 
 
-def _loss(divisor: float | None, metric: str) -> Callable[[str], float]:
+def loss_next_to_the_corners(divisor: float | None, metric: str) -> Callable[[str], float]:
+    """Return the actual epsilon of expMech-smooth at x records, over pairs next to the corners."""
     smooth = mechanism("expMech-smooth", 1.0, metric=metric, divisor=divisor)
     return lambda x: audit_corners(smooth, int(x), [1.0, 1.0]).loss
 
 
 def _losses() -> list[Series]:
     caption = values(
-        "Hellinger distance, weight ε H / 4S, near-corner pairs", _loss(None, "hellinger")
+        "Hellinger distance, weight ε H / 4S, near-corner pairs",
+        loss_next_to_the_corners(None, "hellinger"),
     )
-    until = values("published distance, weight ε H / 4S", _loss(None, "published"))
-    since = values("published distance, weight ε H / 2S", _loss(2.0, "published"))
+    until = values(
+        "published distance, weight ε H / 4S", loss_next_to_the_corners(None, "published")
+    )
+    since = values(
+        "published distance, weight ε H / 2S", loss_next_to_the_corners(2.0, "published")
+    )
     curve, cause = "actual epsilon", METRIC_CAUSE + "; only pairs next to the corners"
     return [
         Series("D", "7", "until-3978d2b", curve, caption, until, cause, "90d6440"),
