@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import Metric, affinity_of_counts, distance_from_log_affinity, hellinger
-from dpbayes.laws.estimate import Estimate, drawn_mean, drawn_quantile
+from dpbayes.laws.estimate import Estimate, drawn_mean
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, metric_function
 
@@ -131,10 +131,6 @@ class ContinuousLaw(Unlisted):
         low, high = max(0.0, truth - reach), min(top, truth + reach)
         edges = np.concatenate((truth - away, truth + away, near_zero, [truth, low, high]))
         return np.unique(edges[(edges >= low) & (edges <= high)])
-
-    def quantile(self, q: float, metric: Yardstick = "hellinger") -> Estimate:
-        """Return a distance c with P(distance <= c) within 0.0061 of q (see `drawn_quantile`)."""
-        return drawn_quantile(self, _validate.closed_unit("q", q), metric)
 
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
         """Return the probability of exactly this update: 0 unless every entry is 0 or n."""

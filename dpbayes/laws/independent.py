@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.laws.estimate import Estimate, drawn_mean, drawn_quantile
+from dpbayes.laws.estimate import Estimate, drawn_mean
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, metric_function
@@ -72,10 +72,6 @@ class IndependentLaw(Unlisted):
         """Return the expected square of the distance, over draws."""
         distance = metric_function(metric)
         return drawn_mean(self, lambda a, b: distance(a, b) ** 2)
-
-    def quantile(self, q: float, metric: Yardstick = "hellinger") -> Estimate:
-        """Return a distance c with P(distance <= c) within 0.0061 of q."""
-        return drawn_quantile(self, _validate.closed_unit("q", q), metric)
 
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
         """Return the probability that exactly these counts, shape (k,), are released."""

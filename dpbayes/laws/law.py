@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.laws.estimate import Estimate
+from dpbayes.laws.estimate import Estimate, drawn_quantile
 from dpbayes.laws.metrics import Yardstick
 
 LISTED = ("outputs", "probabilities", "log_probabilities", "distances")
@@ -150,6 +150,16 @@ class Answers:
 
 class Unlisted(Answers):
     """A law without a list of outputs: asking for one says what to ask instead."""
+
+    prior: NDArray[np.float64]
+
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[Any]:
+        """Return `size` independent released histograms, shape (size, k), for experiments."""
+        raise NotImplementedError
+
+    def quantile(self, q: float, metric: Yardstick = "hellinger") -> Estimate:
+        """Return a distance c with P(distance <= c) within 0.0061 of q (see `drawn_quantile`)."""
+        return drawn_quantile(self, _validate.closed_unit("q", q), metric)
 
     if not TYPE_CHECKING:
 

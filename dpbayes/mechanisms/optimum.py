@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.whole_numbers import weighted
 
 OBJECTIVES = ("mean", "worst")
+Solver = Literal["highs", "highs-ipm"]
 
 LARGEST_PROGRAM = 66
 """Most candidate posteriors of a linear program; the program has their square as unknowns."""
@@ -225,20 +226,30 @@ def _program(
 
 
 def _highs(cost: NDArray[np.float64], below: Any, sums: Any) -> NDArray[np.float64]:
+    return np.asarray(solve_program(cost, below, sums).x, dtype=np.float64)
+
+
+def solve_program(
+    cost: NDArray[np.float64], below: Any, equal: Any, method: Solver = "highs"
+) -> Any:
+    """Return scipy's solution of min cost x with below x <= 0, equal x = 1 and x >= 0.
+
+    Raises ArithmeticError where the solver gives up.
+    """
     from scipy.optimize import linprog
 
     result = linprog(
         cost,
         A_ub=below,
         b_ub=np.zeros(below.shape[0]),
-        A_eq=sums,
-        b_eq=np.ones(sums.shape[0]),
+        A_eq=equal,
+        b_eq=np.ones(equal.shape[0]),
         bounds=(0, None),
-        method="highs",
+        method=method,
     )
     if not result.success:
         raise ArithmeticError(f"the linear program was not solved: {result.message}")
-    return np.asarray(result.x, dtype=np.float64)
+    return result
 
 
 def _highs_worst(below: Any, expected: Any, sums: Any) -> NDArray[np.float64]:

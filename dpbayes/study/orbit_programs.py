@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.mechanisms.optimum import distance_table
+from dpbayes.mechanisms.optimum import distance_table, solve_program
 from dpbayes.posteriors import compositions, neighbours
 
 LARGEST_ORBIT_PROGRAM = 700
@@ -90,7 +90,7 @@ def orbit_optimum(n: int, k: int, epsilon: float, prior: float = 1.0) -> Optimum
     cost = np.bincount(shape.label.ravel(), losses.ravel()) / len(losses)
     below = _privacy_rows(n, k, shape, budget)
     equal = _sum_rows(shape)
-    result = _solved(cost, below, equal)
+    result = solve_program(cost, below, equal, "highs-ipm")
     table = np.asarray(result.x)[shape.label]
     return Optimum(float(result.fun), _proved_bound(cost, below, equal, result), table)
 
@@ -134,20 +134,3 @@ def _sum_rows(shape: Orbits) -> Any:
     at = np.repeat(np.arange(count), columns.shape[1])
     size = (count, shape.size.size)
     return sparse.coo_array((np.ones(at.size), (at, columns.ravel())), size).tocsr()
-
-
-def _solved(cost: NDArray[np.float64], below: Any, equal: Any) -> Any:
-    from scipy.optimize import linprog
-
-    result = linprog(
-        cost,
-        A_ub=below,
-        b_ub=np.zeros(below.shape[0]),
-        A_eq=equal,
-        b_eq=np.ones(equal.shape[0]),
-        bounds=(0, None),
-        method="highs-ipm",
-    )
-    if not result.success:
-        raise ArithmeticError(f"the linear program was not solved: {result.message}")
-    return result

@@ -10,10 +10,11 @@ from scipy.special import logsumexp
 
 from dpbayes import _validate
 from dpbayes.divergences import affinity_by_step, hellinger
-from dpbayes.laws.estimate import Estimate, drawn_mean, drawn_quantile
+from dpbayes.laws.estimate import Estimate, drawn_mean
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import gaussian
 from dpbayes.laws.lattice.projection import project
+from dpbayes.laws.lattice.transforms import zero_sum_means
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, metric_function
 from dpbayes.laws.square_root import square_root_series
@@ -156,7 +157,7 @@ class GaussianLatticeLaw(Unlisted):
         return value, max(0.0, 1.0 - float(means[0]))
 
     def _affinities(self, i: int, steps: NDArray[np.int64]) -> NDArray[np.float64]:
-        logs = np.full(steps.size, -1e300)
+        logs = np.full(steps.size, -np.inf)
         allowed = steps >= -self.counts[i]
         logs[allowed] = affinity_by_step(float(self.prior[i] + self.counts[i]), steps[allowed])
         return logs
@@ -167,23 +168,9 @@ class GaussianLatticeLaw(Unlisted):
         steps: NDArray[np.int64],
         powers: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        # E[BC^j; nothing clamped] is a product of transforms read at 0, as for lattice noise.
-        length = 1 << int(4 * steps.size - 1).bit_length()
-        base = gaussian.log_weights(self.noise_variance, steps)
-        scale = np.exp(-gaussian.log_normaliser(len(columns), self.noise_variance))
-        means = np.empty(powers.size)
-        for i, power in enumerate(powers):
-            transform = np.ones(length // 2 + 1, dtype=np.complex128)
-            for column in columns:
-                weights = np.zeros(length)
-                weights[steps] = np.where(column < -1e299, 0.0, np.exp(base + power * column))
-                transform *= np.fft.rfft(weights)
-            means[i] = np.fft.irfft(transform, length)[0] * scale
-        return means
-
-    def quantile(self, q: float, metric: Yardstick = "hellinger") -> Estimate:
-        """Return a distance c with P(distance <= c) within 0.0061 of q (see `drawn_quantile`)."""
-        return drawn_quantile(self, _validate.closed_unit("q", q), metric)
+        weights = gaussian.log_weights(self.noise_variance, steps)
+        scale = float(np.exp(-gaussian.log_normaliser(len(columns), self.noise_variance)))
+        return zero_sum_means(columns, steps, weights, powers) * scale
 
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
         """Return the probability of these counts; all must be positive, as in `LatticeLaw`."""

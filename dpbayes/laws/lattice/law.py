@@ -14,11 +14,12 @@ from dpbayes.divergences import (
     hellinger,
     hellinger_published,
 )
-from dpbayes.laws.estimate import Estimate, drawn_mean, drawn_quantile
+from dpbayes.laws.estimate import Estimate, drawn_mean
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.projection import project
+from dpbayes.laws.lattice.transforms import zero_sum_means
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, metric_function
 from dpbayes.laws.series.candidate_sums import nearest_gap
@@ -215,7 +216,9 @@ class LatticeLaw(Unlisted):
     def _unclamped(self, powers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return E[BC^j; no noisy count is negative] for each power j."""
         columns, steps = self._columns
-        return self._means(columns, steps, powers)
+        base = -0.5 * self.epsilon * np.abs(steps)
+        scale = float(np.exp(-noise.log_normaliser(len(columns), self.epsilon)))
+        return zero_sum_means(columns, steps, base, powers) * scale
 
     def _affinities(self, i: int, steps: NDArray[np.int64]) -> NDArray[np.float64]:
         logs = np.full(steps.size, -np.inf)
@@ -223,34 +226,6 @@ class LatticeLaw(Unlisted):
         count = int(self.counts[i])
         logs[allowed] = affinity_of_counts(self.prior[i], count, count + steps[allowed])
         return logs
-
-    def _means(
-        self,
-        columns: list[NDArray[np.float64]],
-        steps: NDArray[np.int64],
-        powers: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        # The value of a circular convolution at 0 is the mean of the product of the transforms;
-        # the length leaves wrapped-around sums below e^-80 of the rest.
-        length = 1 << int(4 * steps.size - 1).bit_length()
-        base = -0.5 * self.epsilon * np.abs(steps)
-        scale = np.exp(-noise.log_normaliser(len(columns), self.epsilon))
-        means = np.empty(powers.size)
-        for first in range(0, powers.size, 32):
-            block = powers[first : first + 32, None]
-            product = np.ones((len(block), length // 2 + 1), dtype=np.complex128)
-            for column in columns:
-                finite = np.where(np.isfinite(column), column, -1e300)
-                weights = np.where(np.isfinite(column), np.exp(base + block * finite), 0.0)
-                shifted = np.zeros((len(block), length))
-                shifted[:, steps] = weights
-                product *= np.fft.rfft(shifted, axis=1)
-            means[first : first + 32] = np.fft.irfft(product, length, axis=1)[:, 0] * scale
-        return means
-
-    def quantile(self, q: float, metric: Yardstick = "hellinger") -> Estimate:
-        """Return a distance c with P(distance <= c) within 0.0061 of q (see `drawn_quantile`)."""
-        return drawn_quantile(self, _validate.closed_unit("q", q), metric)
 
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
         """Return the probability that exactly these counts are released.

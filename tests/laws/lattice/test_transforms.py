@@ -1,0 +1,35 @@
+"""Sums over zero-sum vectors by transforms, against adding them up one by one."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from dpbayes.laws.lattice.transforms import zero_sum_means
+
+
+def test_transforms_agree_with_adding_up():
+    steps, rng = np.arange(-3, 4), np.random.default_rng(2)
+    weights = -np.abs(steps) * 0.7
+    columns = [np.where(steps >= -2, -rng.random(7), -np.inf) for _ in range(3)]
+    powers = np.array([0.0, 0.5, 1.0, 40.0])
+    ours = zero_sum_means(columns, steps, weights, powers)
+    for power, mean in zip(powers, ours, strict=True):
+        total = 0.0
+        for z in itertools.product(range(7), repeat=3):
+            if steps[list(z)].sum() == 0:
+                logs = [weights[i] + (power * c[i] if power else np.where(c[i] < -9, -np.inf, 0))
+                        for c, i in zip(columns, z, strict=True)]  # fmt: skip
+                total += np.exp(np.sum(logs))
+        assert np.isclose(mean, total, rtol=1e-13, atol=1e-16)
+
+
+def test_many_powers_are_taken_in_blocks():
+    steps = np.arange(-2, 3)
+    powers = np.linspace(0, 3, 70)
+    columns = [-0.1 * np.abs(steps)] * 2
+    together = zero_sum_means(columns, steps, np.zeros(5), powers)
+    alone = [zero_sum_means(columns, steps, np.zeros(5), np.array([p]))[0] for p in powers]
+    np.testing.assert_allclose(together, alone, rtol=1e-14)
+    np.testing.assert_allclose(together, [np.exp(-0.2 * p * np.abs(steps)).sum() for p in powers])
