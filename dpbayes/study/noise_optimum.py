@@ -1,0 +1,214 @@
+"""The best noise far from the edges: exact lower bounds by rational certificates.
+
+For large n the problem is: a law P on the whole vectors z with sum 0, P(z) <= e^epsilon P(z') for
+neighbours z, z' = z + e_i - e_j, with the least E l(Z), l(z) = sqrt(sum_i z_i^2 / w_i).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from importlib import import_module
+from math import isqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes import _validate
+from dpbayes.laws.lattice import noise as lattice_noise
+from dpbayes.samplers.bits import BitSource
+from dpbayes.samplers.whole_numbers import bernoulli_exp, lattice
+
+Share = Fraction | int | str
+
+_SCALE = 10**18
+_ROUNDED = 10**12
+
+
+@dataclass(frozen=True)
+class Window:
+    """The vectors with positive part at most `radius`, their lengths and the steps among them.
+
+    `points` (N, k); `squares` (N,) exact squared lengths; `first`, `second` (E,) the ends of every
+    step e_i - e_j that stays inside.
+    """
+
+    points: NDArray[np.int64]
+    squares: tuple[Fraction, ...]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+
+    @property
+    def lengths(self) -> NDArray[np.float64]:
+        """l(z) of every point, shape (N,)."""
+        return np.asarray(np.sqrt([float(square) for square in self.squares]))
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """Distance of every point from 0 in replaced records, shape (N,)."""
+        return np.asarray(np.abs(self.points).sum(axis=1) // 2)
+
+
+@lru_cache(maxsize=16)
+def window(shares: tuple[Fraction, ...], radius: int) -> Window:
+    """Return the window of that radius for these shares."""
+    points = lattice_noise.points(len(shares), radius)
+    squares = tuple(
+        sum((Fraction(int(z) ** 2) / w for z, w in zip(row, shares, strict=True)), Fraction(0))
+        for row in points
+    )
+    index = {tuple(row): i for i, row in enumerate(points.tolist())}
+    ends = []
+    for i in range(len(shares)):
+        for j in range(len(shares)):
+            if i != j:
+                moved = points.copy()
+                moved[:, i] += 1
+                moved[:, j] -= 1
+                targets = [index.get(tuple(row), -1) for row in moved.tolist()]
+                ends += [(a, b) for a, b in enumerate(targets) if b >= 0]
+    pairs = np.array(ends, dtype=np.int64).reshape(-1, 2)
+    return Window(points, squares, pairs[:, 0], pairs[:, 1])
+
+
+@dataclass(frozen=True)
+class NoiseBound:
+    """A rational lower bound on E l(Z) of every epsilon-DP noise, with what lattice noise has.
+
+    `lower` is proved by exact arithmetic; `lattice` is the mean of lattice noise, `plateau` that of
+    the best plateau noise tried, with the length up to which it is flat. Both means are taken over
+    the window, so they are too small by about e^(-epsilon radius) of themselves.
+    """
+
+    lower: Fraction
+    lattice: float
+    plateau: float
+    flat_to: float
+
+    @property
+    def lattice_gap(self) -> float:
+        """Lattice noise over the bound, less 1."""
+        return self.lattice / float(self.lower) - 1.0
+
+    @property
+    def plateau_gap(self) -> float:
+        """The best plateau noise over the bound, less 1."""
+        return self.plateau / float(self.lower) - 1.0
+
+
+def noise_bound(shares: list[Share], epsilon: float, radius: int) -> NoiseBound:
+    """Return a certified lower bound for these shares and epsilon, and two noises beside it.
+
+    `shares` are exact (fractions, whole numbers, or text such as "1/3") and are divided by their
+    sum. `radius` is how far the window of the certificate reaches: more is sharper and slower.
+    Book: `thm-noise-certificate`.
+
+    >>> found = noise_bound([1, 1, 1], 1.0, 9)
+    >>> 0.0 <= found.lattice_gap < 1e-3
+    True
+    """
+    budget = _validate.positive("epsilon", epsilon)
+    exact = [Fraction(share) for share in shares]
+    if min(exact) <= 0 or len(exact) < 2:
+        raise ValueError(f"shares must be at least 2 positive numbers, got {shares!r}")
+    total = sum(exact, Fraction(0))
+    space = window(tuple(share / total for share in exact), radius)
+    lower = _certified(space, _flow(space, budget), budget, radius)
+    plateau, flat_to = _best_plateau(space, budget)
+    return NoiseBound(lower, _decaying_mean(space, space.steps, budget), plateau, flat_to)
+
+
+def _flow(space: Window, epsilon: float) -> NDArray[np.float64]:
+    # Maximise v subject to l(z) - v + sum of f leaving z - e^epsilon sum of f entering z >= 0.
+    sparse: Any = import_module("scipy.sparse")
+    optimize: Any = import_module("scipy.optimize")
+    points, edges = len(space.points), space.first.size
+    number = np.arange(edges)
+    leaving = sparse.coo_array((np.ones(edges), (space.first, number)), (points, edges))
+    entering = sparse.coo_array((np.ones(edges), (space.second, number)), (points, edges))
+    below = sparse.hstack([np.exp(epsilon) * entering - leaving, np.ones((points, 1))]).tocsr()
+    cost = np.zeros(edges + 1)
+    cost[-1] = -1.0
+    result = optimize.linprog(
+        cost, A_ub=below, b_ub=space.lengths, bounds=[(0, None)] * (edges + 1), method="highs"
+    )
+    if not result.success:
+        raise ArithmeticError(f"the linear program was not solved: {result.message}")
+    return np.asarray(result.x[:-1], dtype=np.float64)
+
+
+def _certified(space: Window, flow: NDArray[np.float64], epsilon: float, radius: int) -> Fraction:
+    # The flow, rounded to fractions, leaves an exact slack at each point; v is the least of them.
+    growth = _exp_above(epsilon)
+    slack = [Fraction(isqrt(int(s * _SCALE * _SCALE)), _SCALE) for s in space.squares]
+    for a, b, amount in zip(space.first.tolist(), space.second.tolist(), flow, strict=True):
+        exact = Fraction(int(amount * _ROUNDED), _ROUNDED)
+        if exact:
+            slack[a] += exact
+            slack[b] -= growth * exact
+    # Beyond the window l(z) >= 2 (radius + 1), by Cauchy and Schwarz with shares of sum 1.
+    return min(*slack, Fraction(2 * (radius + 1)))
+
+
+def _exp_above(epsilon: float) -> Fraction:
+    value = Context(prec=40).exp(Decimal(epsilon))
+    return Fraction(value) * (1 + Fraction(1, 10**35))
+
+
+def _decaying_mean(space: Window, apart: NDArray[np.int64], epsilon: float) -> float:
+    weights = np.exp(-epsilon * apart)
+    return float((weights * space.lengths).sum() / weights.sum())
+
+
+def _best_plateau(space: Window, epsilon: float) -> tuple[float, float]:
+    # P(z) falls by e^-epsilon for each step away from the points of length at most `flat`.
+    lengths = space.lengths
+    best = (_decaying_mean(space, space.steps, epsilon), 0.0)
+    for flat in np.unique(np.round(lengths[space.steps <= 3], 12)):
+        apart = _steps_from(space, lengths <= flat + 1e-9)
+        mean = _decaying_mean(space, apart, epsilon)
+        if mean < best[0] * (1.0 - 1e-12):
+            best = (mean, float(flat))
+    return best
+
+
+def _steps_from(space: Window, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
+    apart = np.where(inside, 0, len(space.points))
+    while True:
+        reached = apart.copy()
+        np.minimum.at(reached, space.second, apart[space.first] + 1)
+        if np.array_equal(reached, apart):
+            return np.asarray(apart, dtype=np.int64)
+        apart = reached
+
+
+def plateau(shares: list[Share], flat_to: float) -> NDArray[np.int64]:
+    """Return the vectors z with sum 0 and l(z) <= flat_to, shape (m, k).
+
+    >>> len(plateau([1, 33, 66], 4.2641))
+    7
+    """
+    exact = [Fraction(share) for share in shares]
+    total = sum(exact, Fraction(0))
+    # l(z) is at least the l1 norm, which is twice the positive part.
+    space = window(tuple(share / total for share in exact), int(flat_to / 2.0) + 1)
+    return np.asarray(space.points[space.lengths <= flat_to + 1e-9])
+
+
+def draw_plateau(source: BitSource, flat: NDArray[np.int64], epsilon: Fraction) -> list[int]:
+    """Return z with probability proportional to e^(-epsilon d(z, flat)), from fair bits.
+
+    d counts replaced records to the nearest vector of `flat` (m, k), which holds 0. A lattice draw
+    z is kept with probability e^(-epsilon (rho + d(z, flat) - d(z, 0))), rho the largest distance
+    of `flat` from 0. Book: `thm-plateau-sampler`.
+    """
+    rho = int(np.abs(flat).sum(axis=1).max()) // 2
+    while True:
+        z = lattice(source, flat.shape[1], epsilon)
+        apart = min(sum(abs(a - b) for a, b in zip(z, row, strict=True)) for row in flat.tolist())
+        excess = rho + apart // 2 - sum(map(abs, z)) // 2
+        if bernoulli_exp(source, epsilon * excess):
+            return z
