@@ -26,6 +26,9 @@ Share = Fraction | int | str
 
 _SCALE = 10**18
 _ROUNDED = 10**12
+_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+_DEPTH = 30.0  # means of noises leave out e^-30
+_LARGEST_PLATEAU = 40
 
 
 @dataclass(frozen=True)
@@ -79,14 +82,16 @@ class NoiseBound:
     """A rational lower bound on E l(Z) of every epsilon-DP noise, with what lattice noise has.
 
     `lower` is proved by exact arithmetic; `lattice` is the mean of lattice noise, `plateau` that of
-    the best plateau noise tried, with the length up to which it is flat. Both means are taken over
-    the window, so they are too small by about e^(-epsilon radius) of themselves.
+    the best plateau noise tried, with the length up to which it is flat; both up to about 1e-10.
+    `window` is the order of what the certificate loses by ending at its radius,
+    radius^k e^(-epsilon radius); it is no bound.
     """
 
     lower: Fraction
     lattice: float
     plateau: float
     flat_to: float
+    window: float
 
     @property
     def lattice_gap(self) -> float:
@@ -106,8 +111,8 @@ def noise_bound(shares: list[Share], epsilon: float, radius: int) -> NoiseBound:
     sum. `radius` is how far the window of the certificate reaches: more is sharper and slower.
     Book: `thm-noise-certificate`.
 
-    >>> found = noise_bound([1, 1, 1], 1.0, 9)
-    >>> 0.0 <= found.lattice_gap < 1e-3
+    >>> found = noise_bound([1, 1, 1], 1.0, 14)
+    >>> 0.0 <= found.lattice_gap < 1e-4
     True
     """
     budget = _validate.positive("epsilon", epsilon)
@@ -117,8 +122,11 @@ def noise_bound(shares: list[Share], epsilon: float, radius: int) -> NoiseBound:
     total = sum(exact, Fraction(0))
     space = window(tuple(share / total for share in exact), radius)
     lower = _certified(space, _flow(space, budget), budget, radius)
-    plateau, flat_to = _best_plateau(space, budget)
-    return NoiseBound(lower, _decaying_mean(space, space.steps, budget), plateau, flat_to)
+    wide = lattice_noise.points(len(exact), int(np.ceil(_DEPTH / budget)) + 6)
+    lengths = np.sqrt((wide**2 / np.array([float(share / total) for share in exact])).sum(axis=1))
+    lattice_mean = _decaying_mean(lengths, np.abs(wide).sum(axis=1) // 2, budget)
+    ended = radius ** len(exact) * float(np.exp(-budget * radius))
+    return NoiseBound(lower, lattice_mean, *_best_plateau(wide, lengths, budget), ended)
 
 
 def _flow(space: Window, epsilon: float) -> NDArray[np.float64]:
@@ -133,7 +141,7 @@ def _flow(space: Window, epsilon: float) -> NDArray[np.float64]:
     cost = np.zeros(edges + 1)
     cost[-1] = -1.0
     result = optimize.linprog(
-        cost, A_ub=below, b_ub=space.lengths, bounds=[(0, None)] * (edges + 1), method="highs"
+        cost, A_ub=below, b_ub=space.lengths, bounds=(0, None), method="highs", options=_OPTIONS
     )
     if not result.success:
         raise ArithmeticError(f"the linear program was not solved: {result.message}")
@@ -158,31 +166,28 @@ def _exp_above(epsilon: float) -> Fraction:
     return Fraction(value) * (1 + Fraction(1, 10**35))
 
 
-def _decaying_mean(space: Window, apart: NDArray[np.int64], epsilon: float) -> float:
+def _decaying_mean(lengths: NDArray[np.float64], apart: NDArray[np.int64], epsilon: float) -> float:
     weights = np.exp(-epsilon * apart)
-    return float((weights * space.lengths).sum() / weights.sum())
+    return float((weights * lengths).sum() / weights.sum())
 
 
-def _best_plateau(space: Window, epsilon: float) -> tuple[float, float]:
-    # P(z) falls by e^-epsilon for each step away from the points of length at most `flat`.
-    lengths = space.lengths
-    best = (_decaying_mean(space, space.steps, epsilon), 0.0)
-    for flat in np.unique(np.round(lengths[space.steps <= 3], 12)):
-        apart = _steps_from(space, lengths <= flat + 1e-9)
-        mean = _decaying_mean(space, apart, epsilon)
-        if mean < best[0] * (1.0 - 1e-12):
-            best = (mean, float(flat))
+def _best_plateau(
+    points: NDArray[np.int64], lengths: NDArray[np.float64], epsilon: float
+) -> tuple[float, float]:
+    # P(z) falls by e^-epsilon for each step away from the points of length at most `flat`. The mean
+    # falls, then rises with `flat`: stop at the third rise.
+    best, worse = (float("inf"), 0.0), 0
+    for flat in np.unique(np.round(np.sort(lengths)[: 4 * _LARGEST_PLATEAU], 9)):
+        inside = points[lengths <= flat + 1e-8]
+        if len(inside) > _LARGEST_PLATEAU or worse == 3:
+            break
+        apart = np.full(len(points), np.iinfo(np.int64).max)
+        for centre in inside:
+            apart = np.minimum(apart, np.abs(points - centre).sum(axis=1) // 2)
+        mean = _decaying_mean(lengths, apart, epsilon)
+        worse = 0 if mean < best[0] * (1.0 - 1e-12) else worse + 1
+        best = min(best, (mean, float(flat))) if worse == 0 else best
     return best
-
-
-def _steps_from(space: Window, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
-    apart = np.where(inside, 0, len(space.points))
-    while True:
-        reached = apart.copy()
-        np.minimum.at(reached, space.second, apart[space.first] + 1)
-        if np.array_equal(reached, apart):
-            return np.asarray(apart, dtype=np.int64)
-        apart = reached
 
 
 def plateau(shares: list[Share], flat_to: float) -> NDArray[np.int64]:
