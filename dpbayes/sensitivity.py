@@ -250,7 +250,10 @@ def _drains(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> Drains:
     # LS along a draining segment is extremal at its ends, so each cell gives up nothing or all it
     # can: the source keeps the one record that moves. An empty source first receives that record,
     # from the target if the target gives anything, else from a third cell.
-    i, j = np.nonzero(~np.eye(x.size, dtype=bool))
+    # Equal categories give equal values: the first two of each kind stand for all.
+    kinds = two_of_each(x, alpha)
+    first, second = np.nonzero(~np.eye(kinds.size, dtype=bool))
+    i, j = kinds[first], kinds[second]
     empty = x[i] == 0
     nothing = np.zeros_like(i)
     from_source = np.where(empty, -1, x[i] - 1)
@@ -269,6 +272,21 @@ def _drains(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> Drains:
         alpha[j] + (x[j] - t)
     )
     return Drains(i, j, s, t, records, affinity)
+
+
+def two_of_each(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the places of the first two categories of each kind (prior, count), increasing.
+
+    >>> two_of_each(np.array([5, 0, 5, 5]), np.ones(4)).tolist()
+    [0, 1, 2]
+    """
+    seen: dict[tuple[float, int], int] = {}
+    places = []
+    for place, kind in enumerate(zip(alpha.tolist(), x.tolist(), strict=True)):
+        seen[kind] = seen.get(kind, 0) + 1
+        if seen[kind] <= 2:
+            places.append(place)
+    return np.array(places, dtype=np.int64)
 
 
 def _drains_two(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> Drains:

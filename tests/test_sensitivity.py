@@ -177,3 +177,18 @@ def test_tiny_priors_keep_thirteen_digits(tiny):
         if len(counts) == 2:
             there = profile(sum(counts), prior)[counts[0]]
             assert there == pytest.approx(got, rel=1e-14, abs=0)
+
+
+@pytest.mark.parametrize("form", ["reciprocal", "exponential"])
+def test_equal_categories_are_merged_without_a_trace(form: str) -> None:
+    rng = np.random.default_rng(12)
+    for _ in range(40):
+        k = int(rng.integers(3, 9))
+        x, alpha = rng.integers(0, 3, k), rng.choice([0.5, 2.0], k)
+        x[0] += 1
+        ours = dp.smooth_sensitivity(x, alpha, 0.3, form)
+        # Priors a hair apart are kinds of their own, so that nothing is merged.
+        apart = alpha * (1.0 + 1e-13 * np.arange(k))
+        other = dp.smooth_sensitivity(x, apart, 0.3, form)
+        assert ours.value == pytest.approx(other.value, rel=1e-11)
+        assert ours.records_away == other.records_away

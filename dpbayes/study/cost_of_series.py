@@ -115,6 +115,6 @@ def expansion_errors(
     Relative to the weight, or to the mean weight over R where that is larger, over all affinities
     z <= exp(-nearest); see `dpbayes.laws.series.expansions`.
     """
-    floor = float(np.exp(-_validate.non_negative("log_candidates", log_candidates)))
+    log_floor = -_validate.non_negative("log_candidates", log_candidates)
     expansions = [expand_weight(rate, nearest, log_candidates, size) for size in nodes]
-    return np.array([max(expansion.errors(nearest, floor)) for expansion in expansions])
+    return np.array([max(expansion.errors(nearest, log_floor)) for expansion in expansions])

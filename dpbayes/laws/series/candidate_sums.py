@@ -179,26 +179,43 @@ def _log_sum(factors: Factors, copies: NDArray[np.int64]) -> tuple[float, float]
     if not probability > 0.0:
         return factors.log_scale, np.inf
     logarithm = factors.log_scale + float(np.log(probability))
-    error = _relative_error(factors, copies, length, probability)
+    carried = _carried(factors, copies, spectrum)
+    error = _relative_error(factors, copies, length, probability, carried)
     return logarithm, error + 8.0 * _ROUNDING * (1.0 + abs(logarithm))
 
 
 def _relative_error(
-    factors: Factors, copies: NDArray[np.int64], length: int, probability: float
+    factors: Factors,
+    copies: NDArray[np.int64],
+    length: int,
+    probability: float,
+    carried: float,
+) -> float:
+    transforms = 7.0 * np.log2(length + 1.0) * carried / probability
+    products = 8.0 * float(copies.sum()) + 4.0 * factors.roundings
+    wrapped = np.exp(-_TAIL)
+    rounding = _ROUNDING * (transforms + products)
+    return float(rounding + factors.outside / probability + wrapped)
+
+
+def _carried(
+    factors: Factors, copies: NDArray[np.int64], spectrum: NDArray[np.complex128]
 ) -> float:
     # A transform errs by 7 u log2(L) of its own norm; Parseval and Cauchy-Schwarz carry that to
-    # the one entry that is read, at most norm_i * norm_l for any other category l.
+    # the one entry that is read, at most norm_i times the norm of the product of all others. That
+    # is known when all categories are equal; otherwise norm_l of any other category l bounds it.
     norms = np.sqrt(np.einsum("ij,ij->i", factors.masses, factors.masses))
     order = np.argsort(norms)
     partner = np.where(copies > 1, norms, np.inf)
     best_other = np.full(norms.size, norms[order[0]])
     best_other[order[0]] = norms[order[1]] if norms.size > 1 else np.inf
     partner = np.minimum(partner, best_other)
-    transforms = 7.0 * np.log2(length + 1.0) * float(copies @ (norms * partner)) / probability
-    products = 8.0 * float(copies.sum()) + 4.0 * factors.roundings
-    wrapped = np.exp(-_TAIL)
-    rounding = _ROUNDING * (transforms + products)
-    return float(rounding + factors.outside / probability + wrapped)
+    if copies.size == 1 and copies[0] > 2:
+        sizes = np.abs(spectrum[0])
+        length = 2 * sizes.size - 2 if sizes.size > 1 else 1
+        others = float(np.sqrt(2.0 * np.sum(sizes ** (2.0 * (copies[0] - 1.0))) / length))
+        partner = np.minimum(partner, 1.001 * others)
+    return float(copies @ (norms * partner))
 
 
 def _length(factors: Factors, copies: NDArray[np.int64]) -> int:

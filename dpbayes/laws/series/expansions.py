@@ -41,20 +41,22 @@ class WeightExpansion:
         for name in ("exponents", "log_weights", "slopes"):
             object.__setattr__(self, name, _validate.frozen(getattr(self, name)))
 
-    def errors(self, nearest: float, floor: float) -> tuple[float, float]:
+    def errors(self, nearest: float, log_floor: float) -> tuple[float, float]:
         """Return the largest errors of weight and of distance times weight over all z.
 
-        Errors at z = exp(-c), `nearest` <= c, are relative to w(z) + `floor`: if `floor` is the
+        Errors at z = exp(-c), `nearest` <= c, are relative to w(z) + e^`log_floor`: if that is the
         mean weight over R (in units where the largest weight is 1), their double bounds the
         relative error of the sum of weights, and the absolute error of the mean distance.
         """
         c = np.geomspace(nearest, max(80.0, 2.0 * nearest), _GRID)
         roots = np.sqrt(-np.expm1(-c))
-        terms = np.exp(self.log_weights - np.outer(c, self.exponents))
-        scale = np.exp(-self.rate * roots)
-        weight = np.abs(terms.sum(axis=1) - scale)
-        mean = np.abs(terms @ self.slopes / self.rate - roots * scale)
-        return float(np.max(weight / (scale + floor))), float(np.max(mean / (scale + floor)))
+        # Both may lie far below the smallest float: only their ratio is formed.
+        log_scale = np.logaddexp(-self.rate * roots, log_floor)
+        terms = np.exp(self.log_weights - np.outer(c, self.exponents) - log_scale[:, None])
+        exact = np.exp(-self.rate * roots - log_scale)
+        weight = np.abs(terms.sum(axis=1) - exact)
+        mean = np.abs(terms @ self.slopes / self.rate - roots * exact)
+        return float(np.max(weight)), float(np.max(mean))
 
 
 def expand_weight(

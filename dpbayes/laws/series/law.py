@@ -113,8 +113,8 @@ class SeriesLaw(Unlisted):
             )
 
     def _errors(self, log_partition: float) -> float:
-        floor = float(np.exp(min(log_partition - self._log_candidates, 0.0)))
-        weight, mean = self.expansion.errors(self.exponent * self._nearest, floor)
+        log_floor = min(log_partition - self._log_candidates, 0.0)
+        weight, mean = self.expansion.errors(self.exponent * self._nearest, log_floor)
         # In Z E[H] the negative terms sum to at most Z, the positive ones to Z + Z E[H]: a relative
         # error e of every term moves it by 3 e Z, and dividing by Z adds one more e.
         return 2.0 * max(weight, mean) + 4.0 * self._log_terms[1]
