@@ -16,6 +16,7 @@ COMMANDS = {
     "list": ("dpbayes.commands.list", "list the notebooks and their parameters"),
     "run": ("dpbayes.commands.run", "run one notebook with parameters of your own"),
     "sweep": ("dpbayes.commands.sweep", "run one notebook at every point of a grid"),
+    "verify": ("dpbayes.commands.verify", "compare a built site with the results it shows"),
     "audit": ("dpbayes.commands.audit", "work out the actual privacy loss of a mechanism"),
     "plan": ("dpbayes.commands.plan", "say what a planned release would cost and how good it is"),
     "account": ("dpbayes.commands.account", "make, show or check the account of a data set"),

@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from dpbayes.cli import main
 from tests.tiny_notebooks import write_tiny
 
 EXTENSION = Path(__file__).parents[2] / "book" / "_ext"
@@ -28,11 +31,14 @@ def page(project: Path, name: str = "index") -> str:
     return (project / "site" / f"{name}.html").read_text(encoding="utf-8")
 
 
+QUOTED = '<span class="result" data-quote="part/tiny::double:d">'
+
+
 def test_pages_follow_the_results_they_quote(project: Path) -> None:
     first = sphinx(project)
     assert first.returncode == 0, first.stderr
     assert "run part/tiny: it has not been run yet" in first.stdout
-    assert 'Twice n is <span class="result">6</span>' in page(project)
+    assert f"Twice n is {QUOTED}6</span>" in page(project)
     assert "Table 1" in page(project)
     assert "a third of its square" in page(project)
     assert "1.33" in page(project)
@@ -44,7 +50,7 @@ def test_pages_follow_the_results_they_quote(project: Path) -> None:
     second = sphinx(project)
     assert second.returncode == 0, second.stderr
     assert "run part/tiny: parameter n: 3 -> 4" in second.stdout
-    assert 'Twice n is <span class="result">8</span>' in page(project)
+    assert f"Twice n is {QUOTED}8</span>" in page(project)
     assert "3.00" in page(project)
 
 
@@ -70,6 +76,27 @@ def test_findings_and_captions_follow_the_parameters(project: Path) -> None:
         assert f"is {outcome}: {n}." in tiny
         assert f"= {n}." in tiny.partition("<figcaption>")[2]
         assert 'alt="a blank"' in tiny
+
+
+def test_a_site_is_verified_against_its_results(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sphinx(project).returncode == 0
+    site, results = str(project / "site"), str(project / "book/results")
+    assert main(["verify", site, "--results", results]) == 0
+    assert "1 results, 2 files, 1 quoted numbers: all agree" in capsys.readouterr().out
+    index = project / "site/index.html"
+    index.write_text(index.read_text().replace(f"{QUOTED}6<", f"{QUOTED}7<"))
+    (download,) = (project / "site/_downloads").glob("*/squares.csv")
+    download.write_text("i,square\n0,1\n")
+    (project / "book/results/part/tiny/numbers.json").write_text("{}")
+    assert main(["verify", site, "--results", results]) == 1
+    complaint = capsys.readouterr().err
+    assert "3 disagree" in complaint
+    assert "index.html: shows 7 for part/tiny::double:d, recorded is 6" in complaint
+    assert "part/tiny/squares.csv: no download has the hash" in complaint
+    assert "part/tiny/numbers.json: the site was built from another result" in complaint
+    assert main(["verify", str(project)]) == 2
 
 
 WRONG = {

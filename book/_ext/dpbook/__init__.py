@@ -12,7 +12,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from dpbook.build import run_notebooks
-from dpbook.quotes import FindingRole, ResultRole
+from dpbook.quotes import FindingRole, Quote, ResultRole, depart_quote, visit_quote
 from dpbook.tables import ResultTable
 
 BEFORE_CONTENTS = 100  # the table of contents is read at priority 900
@@ -21,6 +21,7 @@ BEFORE_CONTENTS = 100  # the table of contents is read at priority 900
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the extension."""
     app.connect("config-inited", run_notebooks, priority=BEFORE_CONTENTS)
+    app.add_node(Quote, html=(visit_quote, depart_quote))
     app.add_role("result", ResultRole())
     app.add_role("finding", FindingRole())
     app.add_directive("result-table", ResultTable)

@@ -19,6 +19,20 @@ from dpbayes.press.quotes import own, quoted, sentence, split_finding, split_quo
 logger = logging.getLogger(__name__)
 
 
+class Quote(nodes.inline):
+    """A number on a page, which the page marks with what it quotes (see `dpbayes verify`)."""
+
+
+def visit_quote(writer: Any, node: Quote) -> None:
+    """Begin a quoted number in HTML; other writers take it for any text."""
+    writer.body.append(writer.starttag(node, "span", "", **{"data-quote": node["quote"]}))
+
+
+def depart_quote(writer: Any, node: Quote) -> None:
+    """End a quoted number in HTML."""
+    writer.body.append("</span>")
+
+
 class ResultRole(SphinxRole):
     """Put a recorded number into the text, in the format given after the last colon."""
 
@@ -29,8 +43,9 @@ class ResultRole(SphinxRole):
             shown = quoted(result_file(self.env, name, "numbers.json"), key, form)
         except ValueError as error:
             complain(self, error)
-            shown = self.text
-        return [nodes.inline(shown, shown, classes=["result"])], []
+            return [nodes.inline(self.text, self.text)], []
+        quote = f"{name}::{key}:{form}"
+        return [Quote(shown, shown, classes=["result"], quote=quote)], []
 
 
 class FindingRole(SphinxRole):
