@@ -1,0 +1,56 @@
+"""Every finding is true of the run it stands in: notebooks at values nobody chose for them.
+
+Every set of values runs without an error or a warning, and together the sets bring out both ways
+in which each finding can come out, unless a theorem leaves it one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pytest
+import yaml
+
+from dpbayes.figures import theme
+from tests.notebooks.running import findings, run_cells
+from tests.notebooks.test_sources import NOTEBOOKS, small_parameters
+
+OTHERS: dict[str, list[dict[str, Any]]] = yaml.safe_load(
+    Path(__file__).with_name("other_parameters.yml").read_text(encoding="utf-8")
+)
+
+
+QUICK = ("foundations/beta-posterior", "tables/laplace-steps", "queries/framework")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=[] if one in QUICK else pytest.mark.slow) for one in OTHERS]
+)
+def test_findings_come_out_both_ways(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The SVG is drawn; the same figure as pixels takes the longest and adds nothing here.
+    monkeypatch.setattr(theme, "png_bytes", lambda figure: b"")
+    outcomes: dict[str, set[bool | None]] = {}
+    decided_by_theorem = set()
+    for index, values in enumerate([small_parameters()[name], *OTHERS[name]]):
+        found = findings(run_cells(NOTEBOOKS[name], name, values, tmp_path / str(index)))
+        plt.close("all")
+        assert found, f"{name} finds nothing"
+        for key, finding in found.items():
+            outcomes.setdefault(key, set()).add(finding["holds"])
+            assert finding["sentence"].strip()
+            decided_by_theorem |= {key} if finding.get("by_theorem") else set()
+    one_way = {
+        key: seen
+        for key, seen in outcomes.items()
+        if key not in decided_by_theorem and not {True, False} <= seen
+    }
+    assert not one_way, f"{name}: these came out one way only"
+
+
+def test_each_notebook_has_three_other_sets() -> None:
+    assert {name for name, sets in OTHERS.items() if len(sets) < 3} == set()
+    assert set(OTHERS) <= set(NOTEBOOKS)
