@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import subprocess
 import sys
-import tracemalloc
 
 import mpmath
 import numpy as np
@@ -15,10 +13,8 @@ from hypothesis import strategies as st
 
 import dpbayes as dp
 from dpbayes.auditing import rows as audit_rows_module
-from dpbayes.auditing.exact import largest_loss
-from dpbayes.auditing.rows import check_size, mechanism_rows, moves
-from dpbayes.auditing.score_tables import stirling_remainder, two_categories
-from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs
+from dpbayes.auditing.rows import check_size
+from dpbayes.laws.finite import FiniteLaw
 
 TWO = ("lapMech", "ilapMech", "geometric", "expMech", "expMech-local", "expMech-smooth")
 ANY = ("lapMech", "ilapMech", "expMech", "expMech-local", "expMech-smooth", "expMech-delta")
@@ -165,55 +161,6 @@ def test_document_a_theorem_4_1_fails_with_l1_distance_in_50_digits():
     assert found.delta == pytest.approx(2.145e-8, rel=1e-3)
     assert found.delta > delta
     assert result.epsilon == pytest.approx(20.184, abs=5e-4)
-
-
-def test_no_matrix_of_all_laws_is_held_when_it_would_not_fit():
-    rows = mechanism_rows(dp.mechanism("expMech-smooth", 1.0), 1200, np.array([1.0, 1.5]))
-    assert rows.kept(limit=1000) is rows
-    tracemalloc.start()
-    largest_loss(rows)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 8 * rows.entries / 20
-
-
-def test_rows_of_scores_agree_with_the_law_and_with_50_digits():
-    alpha = np.array([1e-6, 30.0])
-    table = two_categories(1000, alpha)
-    outputs = dp.compositions(1000, 2)
-    for x in (0, 1, 142, 500, 999):
-        # The law's own road keeps ten digits at a prior of 1e-6.
-        ours, theirs = table.row(x), log_affinity_of_outputs(alpha, outputs[x], outputs)
-        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=0)
-        with mpmath.workdps(50):
-            a, b = mpmath.mpf(1e-6) + x, mpmath.mpf(1e-6) + 64
-            c, d = mpmath.mpf(30) + 1000 - x, mpmath.mpf(30) + 1000 - 64
-            exact = sum(
-                mpmath.loggamma((s + t) / 2) - (mpmath.loggamma(s) + mpmath.loggamma(t)) / 2
-                for s, t in ((a, b), (c, d))
-            )
-        assert ours[64] == pytest.approx(float(exact), rel=1e-13)
-
-
-@given(st.floats(1e-8, 1e6))
-def test_the_remainder_of_stirlings_formula(z):
-    with mpmath.workdps(40):
-        m = mpmath.mpf(z)
-        exact = mpmath.loggamma(m) - (m - 0.5) * mpmath.log(m) + m - mpmath.log(2 * mpmath.pi) / 2
-    assert stirling_remainder(np.array([z]))[0] == pytest.approx(float(exact), rel=1e-12)
-
-
-@pytest.mark.parametrize(("n", "k"), [(6, 2), (4, 3), (3, 4)])
-def test_moves_are_all_neighbouring_pairs_once(n, k):
-    counts = dp.compositions(n, k)
-    brute = {
-        (i, j)
-        for i, j in itertools.combinations(range(len(counts)), 2)
-        if np.abs(counts[i] - counts[j]).sum() == 2
-    }
-    listed = list(zip(*(part.tolist() for part in moves(counts)), strict=True))
-    assert len(listed) == len(set(listed)) == len(brute)
-    assert set(listed) == brute
 
 
 class Shifting:

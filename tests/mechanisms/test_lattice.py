@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 
-import mpmath
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -13,62 +12,11 @@ from hypothesis import strategies as st
 
 import dpbayes as dp
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.law import LatticeLaw, listed_law
 from dpbayes.laws.lattice.projection import project
-from dpbayes.laws.square_root import square_root_series
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.lattice import SumZeroLattice
 from tests.strategies import histograms, small_cases
-
-
-@pytest.mark.parametrize("k", [2, 3, 4, 5])
-def test_number_of_vectors_by_listing(k):
-    listed = noise.points(k, 6)
-    assert np.all(listed.sum(axis=1) == 0)
-    assert len(np.unique(listed, axis=0)) == len(listed)
-    positive = np.maximum(listed, 0)
-    sizes, parts = positive.sum(axis=1), (positive > 0).sum(axis=1)
-    counted = np.exp(noise.log_numbers(k, np.arange(1, 7)))
-    for m, j in itertools.product(range(1, 7), range(1, k)):
-        assert counted[m - 1, j - 1] == pytest.approx(np.sum((sizes == m) & (parts == j)))
-    assert noise.number_of_points(k, 6) == pytest.approx(len(listed))
-
-
-@pytest.mark.parametrize(("k", "epsilon"), [(2, 1.0), (3, 0.5), (4, 2.0), (7, 1.0)])
-def test_normaliser_against_characteristic_function(k, epsilon):
-    # sum over z of q^|z| with sum z = 0 is the mean over the circle of the k-th power of
-    # sum_t q^|t| e^(i t w) = (1 - q^2) / (1 - 2 q cos w + q^2).
-    q = mpmath.exp(-mpmath.mpf(epsilon) / 2)
-    with mpmath.workdps(30):
-        mean = (
-            mpmath.quad(
-                lambda w: ((1 - q**2) / (1 - 2 * q * mpmath.cos(w) + q**2)) ** k,
-                [0, 0.1, 1, mpmath.pi],
-            )
-            / mpmath.pi
-        )
-    assert math.exp(noise.log_normaliser(k, epsilon)) == pytest.approx(float(mean), rel=1e-12)
-
-
-@given(
-    st.sampled_from([2, 3, 4]).flatmap(
-        lambda k: st.lists(st.integers(-4, 6), min_size=k, max_size=k)
-    ),
-    st.sampled_from(["l1", "l2"]),
-)
-def test_projection_is_a_nearest_histogram(row, how):
-    noisy = np.array([row])
-    if noisy.sum() < 0:
-        noisy[0, 0] -= noisy.sum()
-    n, k = int(noisy.sum()), noisy.shape[1]
-    found = project(noisy, how)[0]
-    assert found.sum() == n
-    assert found.min() >= 0
-    steps = dp.compositions(n, k) - noisy
-    assert np.abs(found - noisy[0]).sum() == np.abs(steps).sum(axis=1).min()
-    if how == "l2":
-        assert ((found - noisy[0]) ** 2).sum() == (steps**2).sum(axis=1).min()
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 5.0])
@@ -124,58 +72,6 @@ def test_balanced_three_categories_match_the_expected_order():
     assert means["ilapMech"] == pytest.approx(0.162, abs=5e-4)
     assert means["lapMech"] == pytest.approx(0.233, abs=5e-4)
     assert means["expMech-smooth"] == pytest.approx(0.807, abs=5e-4)
-
-
-@pytest.mark.parametrize(
-    ("counts", "prior", "epsilon"),
-    [
-        ((60, 80, 100), (1.0, 1.0, 1.0), 1.0),
-        ((150, 150), (1.0, 1.0), 0.5),
-        ((40, 40, 40, 40), (0.5, 1.0, 2.0, 3.0), 2.0),
-        ((10**6, 10**6, 10**6), (1.0, 1.0, 1.0), 1.0),
-        ((11019, 7309, 1560, 302), (1.0, 1.0, 1.0, 1.0), 1.0),
-    ],
-)
-@pytest.mark.parametrize("metric", [dp.hellinger, dp.hellinger_published])
-def test_mean_by_series_against_listing(counts, prior, epsilon, metric):
-    x, alpha = np.array(counts), np.array(prior)
-    listed = listed_law(alpha, x, epsilon, "l2")
-    estimate = LatticeLaw(alpha, x, epsilon, "l2").mean_distance(metric)
-    assert estimate.how == "series"
-    assert estimate.error < 1e-9
-    assert estimate.value == pytest.approx(listed.mean_distance(metric), abs=2 * estimate.error)
-
-
-def test_clamped_mass_is_exact_and_covers_the_error():
-    x, alpha = np.array([6, 40, 40]), np.ones(3)
-    law = LatticeLaw(alpha, x, 2.0, "l2")
-    shifts = noise.points(3, 60)
-    weights = np.exp(-np.abs(shifts).sum(axis=1))
-    negative = (x + shifts < 0).any(axis=1)
-    assert law.clamped == pytest.approx(weights[negative].sum() / weights.sum(), rel=1e-8)
-    estimate = law.mean_distance()
-    exact = listed_law(alpha, x, 2.0, "l2").mean_distance()
-    assert estimate.how == "series"
-    assert abs(estimate.value - exact) <= estimate.error
-
-
-def test_drawn_mean_keeps_its_stated_error():
-    x, alpha = np.array([0, 1, 2]), np.ones(3)
-    estimate = LatticeLaw(alpha, x, 0.5, "l1").mean_distance()
-    assert estimate.how == "draws"
-    exact = listed_law(alpha, x, 0.5, "l1")
-    assert abs(estimate.value - exact.mean_distance()) <= estimate.error
-    q = LatticeLaw(alpha, x, 0.5, "l1").quantile(0.5)
-    assert exact.quantile(0.494) <= q <= exact.quantile(0.506)
-
-
-@pytest.mark.parametrize("largest", [1.0, 1e4, 1e8])
-def test_square_root_series(largest):
-    series = square_root_series(40 * largest)
-    assert series.weights.sum() + series.rest == pytest.approx(1.0, abs=1e-14)
-    for log_z in (-1.0 / largest, -3.7 / largest, -2.0):
-        value = series.mean_root(-np.expm1(series.powers * log_z), 1.0)
-        assert value == pytest.approx(float(mpmath.sqrt(-mpmath.expm1(log_z))), rel=1e-12)
 
 
 def pearson(draws, law):

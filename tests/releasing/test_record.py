@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 import subprocess
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -15,9 +14,6 @@ from hypothesis import strategies as st
 
 import dpbayes as dp
 from dpbayes.releasing import Release, guarantee, release
-from dpbayes.releasing.draws import draw
-from dpbayes.samplers import candidates
-from tests.samplers.sources import SeededBits
 from tests.strategies import small_cases
 
 PROVED = {
@@ -34,36 +30,6 @@ UNPROVED = ("draft-laplace", "expMech-local", "expMech-delta")
 def mechanisms(epsilon):
     plain = [dp.mechanism(name, epsilon) for name in PROVED]
     return plain + [dp.mechanism(name, epsilon, **options) for name, options in PROVED.items()]
-
-
-def chi_square(mechanism, counts, draws, law):
-    source, prior = SeededBits(31), np.ones(len(counts))
-    drawn = [draw(mechanism, np.array(counts), prior, source)[1] for _ in range(draws)]
-    rows, observed = np.unique(drawn, axis=0, return_counts=True)
-    expected = draws * np.array([law.probability(row) for row in rows])
-    kept = expected >= 5
-    rest = draws - expected[kept].sum()
-    value = ((observed[kept] - expected[kept]) ** 2 / expected[kept]).sum()
-    value += (observed[~kept].sum() - rest) ** 2 / max(rest, 5.0)
-    return value, kept.sum() + 6 * math.sqrt(2 * kept.sum())
-
-
-@pytest.mark.parametrize("mechanism", mechanisms(1.0), ids=str)
-def test_draws_follow_the_law(mechanism):
-    scored = mechanism.name in ("expMech", "expMech-smooth", "permute-and-flip")
-    counts, draws = ((3, 4), 300) if scored else ((5, 6, 7), 4000)
-    law = mechanism.law(counts, np.ones(len(counts)))
-    value, limit = chi_square(mechanism, counts, draws, law)
-    assert value <= limit
-
-
-def test_draws_follow_the_law_and_the_test_sees_ten_percent():
-    mechanism = dp.mechanism("geometric", 0.5)
-    law = mechanism.law((2, 5), [1, 1])
-    value, limit = chi_square(mechanism, (2, 5), 8_000, law)
-    assert value <= limit
-    value, limit = chi_square(dp.mechanism("geometric", 0.55), (2, 5), 8_000, law)
-    assert value > limit
 
 
 @settings(max_examples=30, deadline=None)
@@ -108,77 +74,6 @@ def test_mechanisms_without_a_proof_are_refused_unless_asked(name):
     private = release(mechanism, [5, 6], [1, 1], without_guarantee=True)
     assert private.guarantee.epsilon is None
     assert private.guarantee.sentence.startswith("No guarantee: ")
-
-
-def test_unknown_mechanisms_have_no_sampler_and_no_guarantee():
-    @dataclass(frozen=True)
-    class Homemade:
-        epsilon: float = 1.0
-        name: str = "homemade"
-
-    with pytest.raises(ValueError, match="no proof is recorded for the mechanism homemade"):
-        release(Homemade(), [5, 6], [1, 1])
-    with pytest.raises(ValueError, match="exact sampler, got parameter-laplace"):
-        release(dp.mechanism("parameter-laplace", 1.0), [5, 6], [1, 1])
-
-
-def test_ladder_of_enclosures_against_the_law():
-    flint = pytest.importorskip("flint")
-    counts, prior = np.array([2, 0, 5]), np.array([0.3, 1.0, 2.5])
-    mechanism = dp.mechanism("expMech-smooth", 2.0)
-    rate = mechanism.exact_rate(counts, prior)
-    assert float(rate) == pytest.approx(mechanism.rate(counts, prior), rel=1e-8)
-    assert float(rate) < mechanism.rate(counts, prior)
-    rows = dp.compositions(7, 3)
-    with flint.ctx.workprec(128):
-        ladder = candidates._cumulative(flint, rows, counts, prior, rate)
-        shares = np.diff([0.0, *(float((step / ladder[-1]).mid()) for step in ladder)])
-        widths = [float(step.rad()) for step in ladder]
-    np.testing.assert_allclose(shares, mechanism.law(counts, prior).probabilities, rtol=1e-9)
-    assert max(widths) < 1e-30
-
-
-def test_a_number_on_a_boundary_asks_for_more_bits():
-    flint = pytest.importorskip("flint")
-    counts, prior = np.array([3, 4]), np.ones(2)
-    rate = dp.mechanism("expMech", 1.0).exact_rate(counts, prior)
-    with flint.ctx.workprec(256):
-        ladder = candidates._cumulative(flint, dp.compositions(7, 2), counts, prior, rate)
-        share = ladder[2] / ladder[-1]
-        exact = int((share * flint.arb(2) ** 200).floor().unique_fmpz())
-
-    class Boundary:
-        """The first 192 bits of the border between outputs 2 and 3, then all ones or all zeros."""
-
-        def __init__(self, then):
-            self.then, self.asked = then, 0
-
-        def bits(self, count):
-            self.asked += count
-            if self.asked <= 192:
-                return (exact >> (200 - self.asked)) & ((1 << count) - 1)
-            return self.then & ((1 << count) - 1)
-
-    low, high = Boundary(0), Boundary(-1)
-    first = candidates.draw_candidate(low, counts, prior, rate)
-    second = candidates.draw_candidate(high, counts, prior, rate)
-    assert low.asked > 192
-    assert first.tolist() == [2, 5]
-    assert second.tolist() == [3, 4]
-
-
-def test_a_missing_library_is_named(monkeypatch):
-    original = builtins.__import__
-
-    def without_flint(name, *arguments, **options):
-        if name == "flint":
-            raise ImportError(name)
-        return original(name, *arguments, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without_flint)
-    with pytest.raises(ImportError, match=r"install python-flint.*dpbayes\[release\]"):
-        release(dp.mechanism("expMech", 1.0), [3, 4], [1, 1])
-    assert release(dp.mechanism("lattice", 1.0), [3, 4], [1, 1]).counts.sum() == 7
 
 
 def test_a_release_holds_no_true_counts_and_has_no_seed():

@@ -1,0 +1,53 @@
+"""The lattice law without a list against the list, and against draws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.laws.lattice import noise
+from dpbayes.laws.lattice.law import LatticeLaw, listed_law
+
+
+@pytest.mark.parametrize(
+    ("counts", "prior", "epsilon"),
+    [
+        ((60, 80, 100), (1.0, 1.0, 1.0), 1.0),
+        ((150, 150), (1.0, 1.0), 0.5),
+        ((40, 40, 40, 40), (0.5, 1.0, 2.0, 3.0), 2.0),
+        ((10**6, 10**6, 10**6), (1.0, 1.0, 1.0), 1.0),
+        ((11019, 7309, 1560, 302), (1.0, 1.0, 1.0, 1.0), 1.0),
+    ],
+)
+@pytest.mark.parametrize("metric", [dp.hellinger, dp.hellinger_published])
+def test_mean_by_series_against_listing(counts, prior, epsilon, metric):
+    x, alpha = np.array(counts), np.array(prior)
+    listed = listed_law(alpha, x, epsilon, "l2")
+    estimate = LatticeLaw(alpha, x, epsilon, "l2").mean_distance(metric)
+    assert estimate.how == "series"
+    assert estimate.error < 1e-9
+    assert estimate.value == pytest.approx(listed.mean_distance(metric), abs=2 * estimate.error)
+
+
+def test_clamped_mass_is_exact_and_covers_the_error():
+    x, alpha = np.array([6, 40, 40]), np.ones(3)
+    law = LatticeLaw(alpha, x, 2.0, "l2")
+    shifts = noise.points(3, 60)
+    weights = np.exp(-np.abs(shifts).sum(axis=1))
+    negative = (x + shifts < 0).any(axis=1)
+    assert law.clamped == pytest.approx(weights[negative].sum() / weights.sum(), rel=1e-8)
+    estimate = law.mean_distance()
+    exact = listed_law(alpha, x, 2.0, "l2").mean_distance()
+    assert estimate.how == "series"
+    assert abs(estimate.value - exact) <= estimate.error
+
+
+def test_drawn_mean_keeps_its_stated_error():
+    x, alpha = np.array([0, 1, 2]), np.ones(3)
+    estimate = LatticeLaw(alpha, x, 0.5, "l1").mean_distance()
+    assert estimate.how == "draws"
+    exact = listed_law(alpha, x, 0.5, "l1")
+    assert abs(estimate.value - exact.mean_distance()) <= estimate.error
+    q = LatticeLaw(alpha, x, 0.5, "l1").quantile(0.5)
+    assert exact.quantile(0.494) <= q <= exact.quantile(0.506)

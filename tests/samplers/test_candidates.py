@@ -1,0 +1,71 @@
+"""Exact draws of candidates: enclosures against the law, borders, the library they need."""
+
+from __future__ import annotations
+
+import builtins
+
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.releasing import release
+from dpbayes.samplers import candidates
+
+
+def test_ladder_of_enclosures_against_the_law():
+    flint = pytest.importorskip("flint")
+    counts, prior = np.array([2, 0, 5]), np.array([0.3, 1.0, 2.5])
+    mechanism = dp.mechanism("expMech-smooth", 2.0)
+    rate = mechanism.exact_rate(counts, prior)
+    assert float(rate) == pytest.approx(mechanism.rate(counts, prior), rel=1e-8)
+    assert float(rate) < mechanism.rate(counts, prior)
+    rows = dp.compositions(7, 3)
+    with flint.ctx.workprec(128):
+        ladder = candidates._cumulative(flint, rows, counts, prior, rate)
+        shares = np.diff([0.0, *(float((step / ladder[-1]).mid()) for step in ladder)])
+        widths = [float(step.rad()) for step in ladder]
+    np.testing.assert_allclose(shares, mechanism.law(counts, prior).probabilities, rtol=1e-9)
+    assert max(widths) < 1e-30
+
+
+def test_a_number_on_a_boundary_asks_for_more_bits():
+    flint = pytest.importorskip("flint")
+    counts, prior = np.array([3, 4]), np.ones(2)
+    rate = dp.mechanism("expMech", 1.0).exact_rate(counts, prior)
+    with flint.ctx.workprec(256):
+        ladder = candidates._cumulative(flint, dp.compositions(7, 2), counts, prior, rate)
+        share = ladder[2] / ladder[-1]
+        exact = int((share * flint.arb(2) ** 200).floor().unique_fmpz())
+
+    class Boundary:
+        """The first 192 bits of the border between outputs 2 and 3, then all ones or all zeros."""
+
+        def __init__(self, then):
+            self.then, self.asked = then, 0
+
+        def bits(self, count):
+            self.asked += count
+            if self.asked <= 192:
+                return (exact >> (200 - self.asked)) & ((1 << count) - 1)
+            return self.then & ((1 << count) - 1)
+
+    low, high = Boundary(0), Boundary(-1)
+    first = candidates.draw_candidate(low, counts, prior, rate)
+    second = candidates.draw_candidate(high, counts, prior, rate)
+    assert low.asked > 192
+    assert first.tolist() == [2, 5]
+    assert second.tolist() == [3, 4]
+
+
+def test_a_missing_library_is_named(monkeypatch):
+    original = builtins.__import__
+
+    def without_flint(name, *arguments, **options):
+        if name == "flint":
+            raise ImportError(name)
+        return original(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without_flint)
+    with pytest.raises(ImportError, match=r"install python-flint.*dpbayes\[release\]"):
+        release(dp.mechanism("expMech", 1.0), [3, 4], [1, 1])
+    assert release(dp.mechanism("lattice", 1.0), [3, 4], [1, 1]).counts.sum() == 7

@@ -1,0 +1,42 @@
+"""Permute-and-flip from bits: its coins, a fair order, the truth as the last resort."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.samplers import flips
+from tests.samplers.sources import SeededBits
+
+pytest.importorskip("flint")
+
+
+def test_an_enormous_rate_always_gives_the_truth():
+    counts = np.array([2, 3])
+    drawn = [flips.draw_flip(SeededBits(i), counts, np.ones(2), Fraction(10**6)) for i in range(20)]
+    assert all(row.tolist() == [2, 3] for row in drawn)
+
+
+def test_a_tiny_rate_takes_the_first_in_a_fair_order():
+    source, counts = SeededBits(4), np.array([1, 1, 1])
+    drawn = Counter(
+        tuple(flips.draw_flip(source, counts, np.ones(3), Fraction(1, 10**9)).tolist())
+        for _ in range(2000)
+    )
+    assert set(drawn) == {tuple(row) for row in dp.compositions(3, 3).tolist()}
+    assert max(drawn.values()) < 200 + 6 * 14
+    assert min(drawn.values()) > 200 - 6 * 14
+
+
+def test_draws_follow_the_integral():
+    mechanism = dp.mechanism("permute-and-flip", 3.0)
+    counts, prior = np.array([2, 1]), np.ones(2)
+    rate, source = mechanism.scores_like.exact_rate(counts, prior), SeededBits(9)
+    drawn = [flips.draw_flip(source, counts, prior, rate)[0] for _ in range(1500)]
+    expected = 1500 * mechanism.law(counts, prior).probabilities
+    observed = np.bincount(drawn, minlength=4)
+    assert ((observed - expected) ** 2 / expected).sum() < 3 + 6 * np.sqrt(6)
