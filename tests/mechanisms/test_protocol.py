@@ -1,4 +1,4 @@
-"""What a mechanism must offer is enough: an object with three attributes is audited and compared."""
+"""What a mechanism must offer is enough: three attributes, and it is audited and compared."""
 
 from __future__ import annotations
 
