@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import affinity_exponent, distance_from_log_affinity, metric_name
-from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs, normalised
+from dpbayes.laws.finite import FiniteLaw, log_affinity_of_all, log_affinity_of_outputs, normalised
 from dpbayes.laws.law import Way, choose
 from dpbayes.laws.metrics import Yardstick
 from dpbayes.laws.series.law import SeriesLaw
@@ -136,7 +136,7 @@ class ExponentialMechanism:
         exponent = affinity_exponent(self.metric, float(alpha.sum() + x.sum()))
         rate = self.rate(x, alpha)
         outputs = compositions(int(x.sum()), x.size)
-        log_bc = log_affinity_of_outputs(alpha, x, outputs)
+        log_bc = log_affinity_of_all(alpha, x)
         distances = distance_from_log_affinity(log_bc)
         scores = distances if exponent == 1.0 else distance_from_log_affinity(log_bc, exponent)
         return FiniteLaw(alpha, x, outputs, normalised(-rate * scores), 0.0, distances)
