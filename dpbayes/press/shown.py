@@ -115,7 +115,7 @@ def show(bundle: dict[str, str], metadata: dict[str, Any]) -> None:
 def without_roles(text: str) -> str:
     """Return text for a viewer that knows no roles of the book: a reference becomes its words.
 
-    >>> without_roles("By {prf:ref}`the theorem <thm-a>`, `n` is small; {doc}`limits`.")
+    >>> without_roles("By {prf:ref}`the theorem <thm-smooth>`, `n` is small; {doc}`limits`.")
     'By the theorem, `n` is small; limits.'
     """
     return ROLE.sub(r"\1", text)
