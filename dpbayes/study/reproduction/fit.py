@@ -66,16 +66,16 @@ class Judged:
 
     @property
     def readings(self) -> list[tuple[float, float, float, float]]:
-        """The points as (x, y, reading error, z), where x is a number; z under `drawing`."""
-        pairs = zip(self.series.points, self.fit.scores, strict=True)
+        """The points as (x, y, reading error, z), where x is a number; z as drawn."""
+        pairs = zip(self.series.points, self.drawn.scores, strict=True)
         return [(float(point.x), point.y, point.y_error, z) for point, z in pairs]
 
     def in_boxes(self, groups: Sequence[str]) -> list[tuple[int, float, float, float]]:
-        """Return the points as (number of the group, y, reading error, z), in a box plot.
+        """Return the points as (number of the group, y, reading error, z as drawn), in a box plot.
 
         `groups` are the labels of the points in the order of the boxes; others are left out.
         """
-        pairs = zip(self.series.points, self.fit.scores, strict=True)
+        pairs = zip(self.series.points, self.drawn.scores, strict=True)
         place = {group: number for number, group in enumerate(groups)}
         return [(place[p.x], p.y, p.y_error, z) for p, z in pairs if p.x in place]
 

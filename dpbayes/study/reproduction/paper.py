@@ -132,7 +132,8 @@ def probabilities_of_distances(
     return FiniteLaw(alpha, x, law.outputs, law.log_probabilities).distance_distribution(metric)
 
 
-def _six(epsilon: float, k: int, right: bool) -> dict[str, Mechanism]:
+def six_mechanisms(epsilon: float, k: int, right: bool = False) -> dict[str, Mechanism]:
+    """Return the six mechanisms of D's Figures 3 and 4 as drawn, or as the paper defines them."""
     if right:
         names = (
             "expMech",
@@ -172,7 +173,7 @@ def _probabilities(
     k = len(counts)
     prior = [1.0] * k
     stated = split(sum(counts), [0.5, 0.5] if k == 2 else [0.33, 0.33, 0.34])
-    right, wrong = _six(epsilon, k, True), _six(drawn_epsilon, k, False)
+    right, wrong = six_mechanisms(epsilon, k, True), six_mechanisms(drawn_epsilon, k, False)
     said = f"Hellinger distance, ε = {epsilon:g}, x = {tuple(map(int, stated))}"
     done = f"ε = {drawn_epsilon:g}, x = {tuple(counts)}: "
     other = f"ε = {drawn_epsilon:g}; " if drawn_epsilon != epsilon else ""
