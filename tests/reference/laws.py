@@ -16,6 +16,7 @@ DIGITS = 90
 
 Counts = tuple[int, ...]
 Masses = dict[Counts, "mp.mpf"]
+Axis = Callable[["mp.mpf", int, int], list["mp.mpf"]]
 
 
 def histograms(n: int, k: int) -> list[Counts]:
@@ -101,9 +102,32 @@ def clamped(scale: mp.mpf, count: int, n: int) -> list[mp.mpf]:
     return masses
 
 
-def laplace(x: Counts, scale: mp.mpf) -> Masses:
+def nearest(scale: mp.mpf, count: int, n: int) -> list[mp.mpf]:
+    """clamp(count + Y rounded to the nearest whole number)."""
+
+    def below(t: int) -> mp.mpf:  # P(Y < t + 1/2)
+        edge = mp.mpf(t) + mp.mpf(1) / 2
+        return mp.exp(edge / scale) / 2 if edge <= 0 else 1 - mp.exp(-edge / scale) / 2
+
+    masses = [below(r - count) - below(r - count - 1) for r in range(n + 1)]
+    masses[0] = below(-count)
+    masses[n] = 1 - below(n - count - 1)
+    return masses
+
+
+def one_sided(scale: mp.mpf, count: int, n: int) -> list[mp.mpf]:
+    """clamp(count + |floor(Y)|)."""
+    masses = [mp.mpf(0)] * (n + 1)
+    for t in range(n - count):
+        both = {t, -t}
+        masses[count + t] = mp.fsum(floored_laplace(scale, one) for one in both)
+    masses[n] = 1 - mp.fsum(masses)
+    return masses
+
+
+def laplace(x: Counts, scale: mp.mpf, axis_of: Axis = clamped) -> Masses:
     n = sum(x)
-    axes = [clamped(scale, count, n) for count in x[:-1]]
+    axes = [axis_of(scale, count, n) for count in x[:-1]]
     masses: Masses = {}
     for free in product(range(n + 1), repeat=len(axes)):
         last = min(max(n - sum(free), 0), n)
