@@ -33,7 +33,7 @@ def best_answers(
     answers the one closest to r is taken. The expected distance is that sum over the sum of the
     weights. Data further than 46/epsilon from [low, high] weigh e^-46 and are left out; answers
     beyond those data are worse than the outermost of them, for H grows with the step. Book:
-    `thm-remap-optimal`, `lem-remap-local`. Raises ValueError when more than `LARGEST_WINDOW`
+    `thm-count-certificate`, `lem-remap-local`. Raises ValueError when more than `LARGEST_WINDOW`
     counts matter.
 
     >>> best_answers((1.0, 1.0), 10, 0.1, 0, 10)[0]
