@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -69,9 +70,18 @@ def name_of_session(names: Mapping[str, Any], cells: list[str]) -> str:
     paths = [os.environ.get("JPY_SESSION_NAME"), *(names.get(one) for one in PATHS)]
     for path in paths:
         if isinstance(path, str) and path.endswith(".ipynb"):
-            name = name_of(Path(path).absolute())
-            return name if name in known_notebooks() or "/" in name else name.lower()
+            return plain_name(name_of(Path(path).absolute()))
     return recognised(cells) or UNKNOWN
+
+
+def plain_name(name: str) -> str:
+    """Return a file's name as a record may be called.
+
+    >>> plain_name("tables/My Notebook (2)")
+    'tables/my-notebook-2'
+    """
+    parts = (re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-") for part in name.split("/"))
+    return "/".join(part for part in parts if part) or UNKNOWN
 
 
 def known_notebooks() -> dict[str, Path]:

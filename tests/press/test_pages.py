@@ -97,3 +97,14 @@ def test_equal_files_are_left_alone_and_stale_ones_go(
 def test_a_notebook_without_parameters_has_a_page_too() -> None:
     made = page(notebook(code("1 + 1")), "part/name", {}, {}, [])
     assert list(texts(made)) == ["title", "downloads"]
+
+
+def test_outputs_that_stand_elsewhere_on_the_page_are_left_out(executed: dict[str, Any]) -> None:
+    finding = {"finding": {"name": "x", "sentence": "It is **so**."}}
+    for told in ({"numbers": True}, finding, {"caption-of": "fig-a"}):
+        output = {"output_type": "display_data", "data": {}, "metadata": {"dpbayes": told}}
+        executed["cells"][3]["outputs"].append(output)
+    made = page(executed, "part/name", VALUES, DECLARED, [])
+    (cell,) = (cell for cell in made["cells"] if "figure(" in cell["source"])
+    assert len(cell["outputs"]) == 1
+    assert "It is **so**." in texts(made)["finding-x"]

@@ -58,6 +58,14 @@ def test_a_figure_is_shown_with_its_alternative_text(record: results.Record) -> 
     assert (record.folder / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_numbers_show_themselves_outside_the_book(record: results.Record) -> None:
+    shown = record.numbers({"third": 1 / 3, "count": 12})
+    assert repr(shown) == "third: 0.3333333333\ncount: 12"
+    bundle, metadata = shown._repr_mimebundle_()
+    assert "<td>third</td><td>0.3333333333</td>" in bundle["text/html"]
+    assert metadata == {"dpbayes": {"numbers": True}}
+
+
 MAKE = """
 from dpbayes.press import record as results
 from dpbayes.press.shown import SHOWN_ROWS
