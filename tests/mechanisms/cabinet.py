@@ -115,6 +115,10 @@ def one_percent_off(logs, outputs, counts):
     return normalised(1.05 * logs), outputs
 
 
+def listed_twice(logs, outputs, counts):
+    return np.append(logs, logs[-1]), np.vstack((outputs, outputs[-1:]))
+
+
 def minus_one(logs, outputs, counts):
     outputs[0, 0] = -1
     return logs, outputs
@@ -369,6 +373,7 @@ CABINET: dict[str, Setting] = {
     "an output lost": setting(Altered(at_first(-np.inf))),
     "an output left off the list": setting(Altered(without([4], whole=False))),
     "an output left off and the rest scaled": setting(Altered(bounded_noise)),
+    "an output listed twice": setting(Altered(listed_twice)),
     "mass outside": setting(Altered(shifted(0.0), 1e-6)),
     "mass outside nan": setting(Altered(shifted(0.0), np.nan)),
     "a count below zero": setting(Altered(minus_one)),
