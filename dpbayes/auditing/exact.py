@@ -23,7 +23,10 @@ from dpbayes.auditing.rows import (
     mechanism_rows,
     moves,
 )
+from dpbayes.auditing.structure import audited_by_classes, fits
+from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.posteriors import number_of_candidates
 
 Pair = tuple[int, int, NDArray[np.float64], NDArray[np.float64]]
 
@@ -100,18 +103,33 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
     What is computed is what the mechanism's `.law` returns: the result carries a certificate of it,
     and ArithmeticError is raised where the two differ. The law must list its outputs; k = 2 takes n
     in the tens of thousands (one pass of (n+1)^2 probabilities, two rows in memory at a time),
-    k = 3 about a hundred, k = 4 about thirty. Raises ValueError, naming the size that fits, beyond
-    that, and for a law that is not one.
+    k = 3 about a hundred, k = 4 about thirty; an exponential mechanism with one prior parameter
+    for all categories goes on to k = 3, n = 300 by permutation classes (`thm-classes`). Raises
+    ValueError, naming the size that fits, beyond that, and for a law that is not one.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> round(audit(mechanism("expMech-smooth", 1.0), 10, [1, 1]).epsilon, 3)
     0.318
     """
     size, alpha = checked(mechanism, n, prior)
-    check_size(size, alpha.size)
-    result = audit_rows(mechanism.name, size, alpha, mechanism_rows(mechanism, size, alpha).kept())
+    if _classes_alone_fit(mechanism, size, alpha):
+        witness, shared = audited_by_classes(mechanism, size, alpha)
+        certificate, name = shared.certificate, mechanism.name
+        result = Audit(name, size, alpha, witness.loss, witness, certificate, shared)
+    else:
+        check_size(size, alpha.size)
+        rows = mechanism_rows(mechanism, size, alpha).kept()
+        result = audit_rows(mechanism.name, size, alpha, rows)
     certificate = _convicted(mechanism, alpha, result)
     return replace(result, certificate=certificate, _mechanism=mechanism)
+
+
+def _classes_alone_fit(mechanism: Mechanism, n: int, prior: NDArray[np.float64]) -> bool:
+    # Exponential mechanisms with one prior parameter for three or more categories, where all pairs
+    # are too many and one pair of each permutation class is not.
+    if prior.size < 3 or own(mechanism, "rates") is None or np.any(prior != prior[0]):
+        return False
+    return number_of_candidates(n, prior.size) ** 2 > LARGEST_TABLE and fits(n, prior.size)
 
 
 def _convicted(mechanism: Mechanism, prior: NDArray[np.float64], result: Audit) -> Certificate:
