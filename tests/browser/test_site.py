@@ -107,20 +107,6 @@ def on_a_desktop(browser: Browser, address: str) -> Iterator[Watched]:
     watched.context.close()
 
 
-@pytest.fixture
-def on_a_phone(browser: Browser, address: str) -> Iterator[Watched]:
-    watched = Watched(browser, address, PHONE, "light")
-    yield watched
-    watched.context.close()
-
-
-@pytest.fixture
-def at_night(browser: Browser, address: str) -> Iterator[Watched]:
-    watched = Watched(browser, address, DESKTOP, "dark")
-    yield watched
-    watched.context.close()
-
-
 FACTS = """() => {
   const all = (selector, parent = document) => [...parent.querySelectorAll(selector)];
   return {
@@ -138,17 +124,45 @@ FACTS = """() => {
     downloads: all('.downloads a.download').map(one => one.href.split('/').pop()),
   };
 }"""
+NIGHT = """() => ({
+  theme: document.documentElement.dataset.theme,
+  background: getComputedStyle(document.body).backgroundColor,
+})"""
 TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
+
+
+def at_night(page: Page) -> dict[str, Any]:
+    """Return theme, background and the brightness of the first figure, then make it day again."""
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("() => document.documentElement.dataset.theme === 'dark'", timeout=5000)
+    image = page.query_selector("main figure img")
+    seen = {**page.evaluate(NIGHT), "figure": brightness(image.screenshot()) if image else None}
+    page.emulate_media(color_scheme="light")
+    return seen
+
+
+def on_a_phone(page: Page) -> int:
+    """Return by how many pixels the page is wider than a phone, then widen the window again."""
+    page.set_viewport_size({"width": PHONE, "height": 844})
+    too_wide = int(page.evaluate(TOO_WIDE))
+    page.set_viewport_size({"width": DESKTOP, "height": 844})
+    return too_wide
+
+
+def brightness(picture: bytes) -> float:
+    """Return the mean brightness of a picture, 0 black to 255 white."""
+    return float(ImageStat.Stat(Image.open(io.BytesIO(picture)).convert("L")).mean[0])
 
 
 @pytest.fixture(scope="module")
 def visited(browser: Browser, address: str) -> dict[str, dict[str, Any]]:
-    """Open every page once on a desktop and return what it holds and what went wrong."""
+    """Open every page once; look at it by day, at night and on a phone; note what went wrong."""
     watched = Watched(browser, address, DESKTOP, "light")
     found = {}
     for name in site_pages():
         watched.troubles = []
-        found[name] = watched.open(name).evaluate(FACTS)
+        page = watched.open(name)
+        found[name] = {**page.evaluate(FACTS), **at_night(page), "too wide": on_a_phone(page)}
         found[name]["troubles"] = watched.troubles
     watched.context.close()
     assert found
@@ -200,31 +214,33 @@ def test_every_result_page_offers_its_files(visited: Visited) -> None:
         assert {"provenance.json", f"{Path(name).stem}.ipynb"} <= set(facts["downloads"]), name
 
 
-def test_no_page_scrolls_sideways_on_a_phone(on_a_phone: Watched) -> None:
-    by = {name: on_a_phone.open(name).evaluate(TOO_WIDE) for name in site_pages()}
-    assert {name: pixels for name, pixels in by.items() if pixels > 0} == {}
-    assert on_a_phone.troubles == []
+def test_no_page_scrolls_sideways_on_a_phone(visited: Visited) -> None:
+    wide = {name: facts["too wide"] for name, facts in visited.items()}
+    assert {name: pixels for name, pixels in wide.items() if pixels > 0} == {}
 
 
-def brightness(picture: bytes) -> float:
-    """Return the mean brightness of a picture, 0 black to 255 white."""
-    return float(ImageStat.Stat(Image.open(io.BytesIO(picture)).convert("L")).mean[0])
+def test_pages_are_dark_at_night_and_figures_stay_on_white(visited: Visited) -> None:
+    for name, facts in visited.items():
+        assert facts["theme"] == "dark", name
+        assert sum(map(int, facts["background"][4:-1].split(", "))) < 150, name
+    figures = {name: facts["figure"] for name, facts in visited.items() if facts["figure"]}
+    assert figures
+    assert {name: bright for name, bright in figures.items() if bright <= 180} == {}
 
 
-def test_pages_are_dark_at_night_and_figures_stay_on_white(at_night: Watched) -> None:
-    figures = 0
-    for name in site_pages():
-        page = at_night.open(name)
-        assert page.evaluate("() => document.documentElement.dataset.theme") == "dark", name
-        background = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
-        assert sum(map(int, background[4:-1].split(", "))) < 150, name
-        image = page.query_selector("main figure img")
-        if image:
-            figures += 1
-            assert brightness(image.screenshot()) > 180, name
-    assert figures > 0
-    assert brightness(at_night.open("index.html").screenshot()) < 110
-    assert at_night.troubles == []
+def test_a_page_opened_at_night_is_dark(browser: Browser, address: str) -> None:
+    watched = Watched(browser, address, DESKTOP, "dark")
+    assert brightness(watched.open("index.html").screenshot()) < 110
+    assert watched.troubles == []
+    watched.context.close()
+
+
+def test_a_page_opened_on_a_phone_does_not_scroll(browser: Browser, address: str) -> None:
+    watched = Watched(browser, address, PHONE, "light")
+    for name in ("index.html", *site_pages()[::20]):
+        assert watched.open(name).evaluate(TOO_WIDE) <= 0, name
+    assert watched.troubles == []
+    watched.context.close()
 
 
 def test_pages_are_light_by_day(on_a_desktop: Watched) -> None:
