@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbayes.study.reproduction.drawing import Drawing, Series
+from dpbayes.study.reproduction.sampling import QUARTILES, Distances
 
 LARGEST_RMS, LARGEST_Z = 1.3, 4.0
 REPRODUCED, AS_DRAWN, NOT = "reproduced", "reproduced as drawn", "not reproduced"
@@ -174,4 +176,31 @@ def point_table(found: Sequence[Judged]) -> dict[str, list[str | float]]:
             }
             for key, value in row.items():
                 columns.setdefault(key, []).append(value)
+    return columns
+
+
+def drawn_boxes(
+    series: Series, groups: Sequence[str], seed: int
+) -> tuple[list[NDArray[np.float64]], list[list[float]]]:
+    """Return simulated distances as drawn, and expected quartiles and median, for each group."""
+    samples, quartiles = [], []
+    for number, group in enumerate(groups):
+        law = series.drawn.at(group)
+        if not isinstance(law, Distances):
+            raise TypeError(f"series must be a box plot, {series.curve!r} is a curve")
+        rng = np.random.default_rng([seed, number, *series.curve.encode()])
+        weights = law.masses / law.masses.sum()
+        samples.append(rng.choice(law.values, size=series.drawn.runs, p=weights))
+        runs = series.drawn.runs
+        quartiles.append([law.expected(statistic, runs).value for statistic in QUARTILES])
+    return samples, quartiles
+
+
+def box_table(found: Sequence[Judged], groups: Sequence[str]) -> dict[str, list[str | float]]:
+    """Return the columns of a table of expected statistics of boxes as drawn, a row a group."""
+    columns: dict[str, list[str | float]] = {"group": list(groups)}
+    for one in found:
+        for statistic in (*QUARTILES, "whisker-low", "whisker-high"):
+            drawn = [one.series.drawn.expected(group, statistic).value for group in groups]
+            columns[f"{one.series.curve}, {statistic}"] = list(drawn)
     return columns
