@@ -232,7 +232,7 @@ def caught(names: tuple[str, ...]) -> str:
     from dpbayes.auditing.bits import audit_bits
     from dpbayes.mechanisms.guarantees import own
     from tests.laws import test_errors
-    from tests.mechanisms import conformance, test_conformance
+    from tests.mechanisms import conformance, test_conformance, test_parameter_laplace
     from tests.samplers import test_sensitivities
 
     def laws() -> None:
@@ -279,12 +279,13 @@ def caught(names: tuple[str, ...]) -> str:
                         conformance.complaints(test_conformance.settings(name, k), (check,)) == []
                     )
 
-    for check in (laws, sensitivities, enclosures, bits, conforming):
-        started = time.time()
+    def atoms() -> None:
+        if "parameter-laplace" in names:
+            test_parameter_laplace.test_the_atoms_are_those_of_noise_of_scale_two_over_epsilon(0.7)
+
+    for check in (laws, atoms, sensitivities, enclosures, bits, conforming):
         try:
             check()
-            if "TIMES" in os.environ:
-                print(check.__name__, round(time.time() - started, 1), file=sys.stderr)
         except BaseException as error:
             return f"{check.__name__}: {type(error).__name__}"
     return ""

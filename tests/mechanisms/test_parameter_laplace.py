@@ -76,3 +76,11 @@ def test_bad_input():
         law.sample(1, 2)
     with pytest.raises(ValueError, match="between 0 and 1"):
         law.quantile(1.5)
+
+
+@pytest.mark.parametrize("epsilon", [0.7, 3.0])
+def test_the_atoms_are_those_of_noise_of_scale_two_over_epsilon(epsilon):
+    law = dp.mechanism("parameter-laplace", epsilon).law([2, 5], [1, 0.5])
+    # The first count falls to 0 and the second rises to 7: two tails of 2, scale 2/epsilon.
+    expected = (0.5 * np.exp(-2 * epsilon / 2)) ** 2
+    assert float(law.probability([0, 7])) == pytest.approx(expected, rel=1e-14)
