@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
+from dpbayes.auditing.structure import by_classes
 from dpbayes.mechanisms.optimum import OptimalMechanism, _solved
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
@@ -30,6 +31,20 @@ def test_two_categories_five_thousand_records(benchmark, name):
 
 def test_three_categories_thirty_records(benchmark):
     timed(benchmark, 10.0, lambda: dp.audit(SMOOTH, 30, np.ones(3)))
+
+
+def test_three_categories_by_classes_against_all_pairs(benchmark):
+    prior = np.ones(3)
+    timed(benchmark, 10.0, lambda: by_classes(SMOOTH, 60, prior))
+    start = time.process_time()
+    everything = dp.audit(SMOOTH, 60, prior).epsilon
+    elapsed = time.process_time() - start
+    benchmark.extra_info["all pairs, times slower"] = elapsed / benchmark.stats.stats.max
+    assert by_classes(SMOOTH, 60, prior).loss == pytest.approx(everything, rel=1e-12)
+
+
+def test_three_categories_three_hundred_records(benchmark):
+    timed(benchmark, 10.0, lambda: dp.audit(SMOOTH, 300, np.ones(3)))
 
 
 def test_four_categories_ten_records(benchmark):
