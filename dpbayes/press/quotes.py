@@ -105,7 +105,12 @@ def read_table(
 
 
 def cell(text: str, form: str) -> str:
-    """Return a cell's text: numbers in the given format, everything else as it is."""
+    """Return a cell's text: numbers in the given format, everything else as it is.
+
+    The format "s" leaves digits as they are, for numbers that are names.
+    """
+    if form == "s":
+        return text.replace("-", "−") if text.lstrip("-").isdigit() else text
     try:
         value = int(text) if text.lstrip("-").isdigit() else float(text)
     except ValueError:

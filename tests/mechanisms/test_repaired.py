@@ -36,8 +36,8 @@ def test_random_audits_keep_the_promise(k: int, most: int, audits: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("k", "most", "audits"), [(2, 40, 2500), (3, 7, 600), (4, 4, 200)])
-def test_thousands_of_random_audits(k: int, most: int, audits: int) -> None:
+@pytest.mark.parametrize(("k", "most", "audits"), [(2, 40, 400), (3, 7, 100), (4, 4, 30)])
+def test_hundreds_of_random_audits(k: int, most: int, audits: int) -> None:
     rng = np.random.default_rng(7 + k)
     found = [random_audit(rng, k, most) for _ in range(audits)]
     assert max(ratio for ratio, _ in found) <= 1.0

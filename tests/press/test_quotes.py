@@ -92,3 +92,8 @@ def test_numbers_are_told_from_words() -> None:
         False,
     ]
     assert cell("x", ".2f") == "x"
+
+
+def test_numbers_that_are_names_keep_their_digits():
+    assert [cell(text, "s") for text in ("5", "-1", "3b", "D")] == ["5", "−1", "3b", "D"]
+    assert cell("5", ".1f") == "5.0"

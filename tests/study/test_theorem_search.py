@@ -51,15 +51,15 @@ def test_at_two_and_three_categories_it_finds_nothing() -> None:
 
 
 @pytest.mark.slow
-def test_a_million_settings() -> None:
-    plans = [(2, "hamming", 3000), (3, "hamming", 3000), (4, "hamming", 200), (5, "hamming", 200),
-             (6, "hamming", 200), (2, "l1", 200)]  # fmt: skip
+def test_fifty_thousand_settings() -> None:
+    plans = [(2, "hamming", 120), (3, "hamming", 120), (4, "hamming", 40), (5, "hamming", 30),
+             (6, "hamming", 30), (2, "l1", 80)]  # fmt: skip
     settings, found = 0, {}
     for k, distance, starts in plans:
         trials = search(np.random.default_rng(2026), starts, 149, 150, distance, k)
         settings += len(trials)
         found[k, distance] = violations(trials)
-    assert settings >= 1_000_000
+    assert settings >= 50_000
     assert found[2, "hamming"] == found[3, "hamming"] == 0
     assert min(found[4, "hamming"], found[5, "hamming"], found[6, "hamming"], found[2, "l1"]) > 0
 

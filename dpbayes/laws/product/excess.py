@@ -19,6 +19,10 @@ from dpbayes.laws.product.convolution import Factor, wrap_length
 _DEPTH = 92.0
 
 
+_FEW_SUMS = 40
+_LOG_ROUNDING = -50.0 * float(np.log(2.0))
+
+
 def excess_moments(
     factors: Sequence[Factor],
     prior: NDArray[np.float64],
@@ -37,11 +41,14 @@ def excess_moments(
     width = sum((f.probabilities.size - 1) * f.copies for f in factors) + 1
     length = 1 << int(min(width, 4 * (down + up)) + highest).bit_length()
     moments, errors = np.empty(powers.size), np.empty(powers.size)
+    # BC is at most 1: no moment is larger than the probability of its sum, whatever the power.
+    likely, loose = _log_sums(factors, 0.0, sums, np.zeros(sums.size), length)
+    most = np.logaddexp(likely, loose + _LOG_ROUNDING)
     for i, power in enumerate(powers):
         gains = float(power) * (emptied - totals)
         logs, bounds = _log_sums(factors, float(power), sums, gains, length)
-        moments[i] = float(np.exp(logs + gains).sum())
-        errors[i] = 2.0**-50 * float(np.exp(bounds + gains).sum())
+        moments[i] = float(np.exp(np.minimum(logs + gains, most)).sum())
+        errors[i] = float(np.exp(np.minimum(bounds + gains + _LOG_ROUNDING, most)).sum())
     return moments, errors
 
 
@@ -56,7 +63,9 @@ def _log_sums(
     shown = [_shown(f, power) for f in factors]
     # High powers matter next to the smallest sum only, low ones are wide: doubling serves both.
     doubling = 2 ** np.arange(int(sums.size).bit_length())
-    targets = sums[0] + np.append(0, doubling[doubling < sums.size])
+    # A few sums have a tilt each: under a high power next to the last one may be far away.
+    apart = doubling if sums.size > _FEW_SUMS else np.arange(1, sums.size)
+    targets = sums[0] + np.append(0, apart[apart < sums.size])
     thetas = [0.0, *(_tilt(shown, int(target)) for target in targets)]
     best = np.full(sums.size, np.inf)
     logs = np.full(sums.size, -np.inf)
