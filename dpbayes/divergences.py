@@ -95,8 +95,8 @@ def affinity_of_counts(
     adds: prior and counts are passed apart, and added only after the smaller count is taken.
     Book: `thm-stable`. Not checked: `prior` > 0 and counts of at least 0 are the caller's promise.
 
-    >>> affinity_of_counts(1e-300, 997, 0).round(6)
-    array(-346.045107)
+    >>> float(affinity_of_counts(1e-300, 997, 0).round(6))
+    -691.841653
     """
     alpha, held, other = np.broadcast_arrays(
         *(np.asarray(part, dtype=np.float64) for part in (prior, counts, released))

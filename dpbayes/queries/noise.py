@@ -58,7 +58,7 @@ class NoiseLaw:
         prod 1/(1 - v_i^2) - 1 over their shares v_i of the largest. Book: `thm-dust`.
 
         >>> NoiseLaw([1.0, 0.5]).tail_error, NoiseLaw([1.0] + [1e-13] * 100).tail_error
-        (0.0, 1e-24)
+        (0.0, 1.0000000000000001e-24)
         """
         ratios = self.weights / self.weights.max()
         dust = ratios[ratios < SMALLEST_RATIO]
