@@ -133,6 +133,7 @@ def commands(folder: Path) -> list[list[str]]:
             ["sweep", "part/tiny", "-g", "n=1;2", "--jobs", word, "--output", str(folder / "out")],
             ["ask", "all", "--cube", word or "?", "--ledger", str(folder / "l"), "--length", "9"],
             ["plan", word or "?"],
+            ["verify", str(folder / "no site"), "--results", word or "?"],
             ["serve", word or "?"],
             ["serve", str(folder / "no service.toml"), "--port", word],
             ["plan", str(folder / "no plan.toml"), "--records", word],

@@ -33,7 +33,7 @@ class Verified:
 def verify(site: Path, results: Path | None = None) -> Verified:
     """Compare a built site with the results it carries, and with a folder of results if given."""
     if not (site / "index.html").is_file():
-        raise ValueError(f"no built site at {site}: it has no index.html")
+        raise ValueError(f"site must be a built site, with an index.html, got {str(site)!r}")
     found = Verified()
     carried = {(path.name, sha256(path)): path for path in sorted(site.glob("_downloads/*/*"))}
     numbers: dict[str, dict[str, Any]] = {}

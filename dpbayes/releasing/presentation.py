@@ -35,8 +35,9 @@ def ordered(counts: Any, order: Sequence[str] | None) -> tuple[ArrayLike, tuple[
         return counts, labels
     if order is None:
         raise ValueError(
-            "order must list the categories when counts carry labels, got None: the order of a "
-            "mapping or Series may follow the data and would then publish their ranking"
+            "counts must be a vector, or come with the order of the categories, got a "
+            f"{type(counts).__name__} without one: its own order may follow the data and would "
+            "then publish their ranking"
         )
     labels, found = _labels(order), dict(counts.items())
     unknown = [label for label in found if label not in labels]
