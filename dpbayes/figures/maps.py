@@ -102,7 +102,7 @@ def _draw(
 ) -> None:
     xe, ye = _edges(x, scales[0]), _edges(y, scales[1])
     colours = ListedColormap(list(PALETTE))
-    axes.pcolormesh(xe, ye, index, cmap=colours, vmin=-0.5, vmax=len(PALETTE) - 0.5, alpha=0.65)
+    axes.pcolormesh(xe, ye, index, cmap=colours, vmin=-0.5, vmax=len(PALETTE) - 0.5, alpha=0.55)
     for i, j in np.ndindex(index.shape):
         left, bottom = float(xe[j]), float(ye[i])
         cell = Rectangle((left, bottom), float(xe[j + 1]) - left, float(ye[i + 1]) - bottom)
@@ -116,7 +116,7 @@ def _handles(labels: Sequence[str], panels: Sequence[MapPanel]) -> list[Patch]:
         {int(number) for panel in panels for number in np.unique(np.asarray(panel.index))}
     )
     return [
-        Patch(facecolor=PALETTE[i], alpha=0.65, hatch=HATCHES[i], edgecolor="0.2", label=labels[i])
+        Patch(facecolor=PALETTE[i], alpha=0.55, hatch=HATCHES[i], edgecolor="0.2", label=labels[i])
         for i in used
     ]
 
