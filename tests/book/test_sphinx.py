@@ -78,6 +78,24 @@ def test_findings_and_captions_follow_the_parameters(project: Path) -> None:
         assert 'alt="a blank"' in tiny
 
 
+def test_a_figure_is_shown_where_it_is_talked_about_and_follows_the_parameters(
+    project: Path,
+) -> None:
+    write_tiny(project / "notebooks", "part/tiny", *STATING.strip().splitlines())
+    shown = "# A book\n\n:::{result-figure} part/tiny::d\n:::\n"
+    toctree = "```{toctree}\nresults/part/tiny\n```\n"
+    (project / "book/index.md").write_text(shown + toctree)
+    for n in (3, 4):
+        (project / "parameters.yml").write_text(f"part/tiny: {{n: {n}}}\n")
+        done = sphinx(project)
+        assert done.returncode == 0, done.stderr
+        figure = page(project).partition("<figure")[2].partition("</figure>")[0]
+        assert 'alt="a blank"' in figure
+        assert f"= {n}." in figure
+        assert 'href="results/part/tiny.html"' in figure
+        assert list((project / "site/_images").glob("d*.svg"))
+
+
 def test_a_site_is_verified_against_its_results(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,6 +127,8 @@ WRONG = {
     "{result}`part/tiny::double:q`": "Unknown format code 'q'",
     ":::{result-table} part/tiny::nobody\nx\n:::": "no notebook has recorded part/tiny/nobody.csv",
     ":::{result-table} part/tiny::squares\n:columns: x\n\nx\n:::": "has no column 'x'",
+    ":::{result-figure} part/tiny::squares\n:::": "has recorded part/tiny/squares.svg",
+    ":::{result-figure} part/tiny\n:::": "write notebook::figure",
     ":::{result-table} squares\nx\n:::": "write notebook::table",
 }
 
