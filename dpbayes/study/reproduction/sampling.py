@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -169,32 +170,43 @@ class Distances:
         return np.asarray(np.triu(np.maximum(joint, 0.0), 1))
 
     def _whisker(self, high: bool, runs: int, reach: float) -> Expected:
-        # Averaged over both quartiles, as if independent.
-        total = mean = square = 0.0
-        for lower, p in self._around(0.25, runs):
-            for upper, q in self._around(0.75, runs):
-                if upper < lower:
-                    continue
-                span = reach * (upper - lower)
-                value, second = self._extreme(upper + span if high else lower - span, high, runs)
-                total, mean, square = total + p * q, mean + p * q * value, square + p * q * second
-        mean, square = mean / total, square / total
-        return Expected(mean, float(np.sqrt(max(square - mean**2, 0.0))))
+        # Averaged over both quartiles, as if independent; many pairs end at the same value.
+        (lower, p), (upper, q) = self._around(0.25, runs), self._around(0.75, runs)
+        spans = reach * (upper[None, :] - lower[:, None])
+        limits = upper[None, :] + spans if high else lower[:, None] - spans
+        side: Literal["left", "right"] = "right" if high else "left"
+        ends = np.searchsorted(self.values, limits + (1e-9 if high else -1e-9), side)
+        weights = np.where(spans >= 0.0, p[:, None] * q[None, :], 0.0)
+        places, pairs = np.unique(ends, return_inverse=True)
+        shares = np.bincount(pairs.ravel(), weights.ravel()) / weights.sum()
+        extremes = np.array([self._extreme(int(end), high, runs) for end in places])
+        mean = float(shares @ extremes[:, 0])
+        variance = float(shares @ (extremes[:, 1] + (extremes[:, 0] - mean) ** 2))
+        return Expected(mean, float(np.sqrt(variance)))
 
-    def _around(self, q: float, runs: int) -> list[tuple[float, float]]:
+    def _around(self, q: float, runs: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         masses = self.order_statistic(round(q * (runs - 1)) + 1, runs)
-        return [(float(self.values[i]), float(masses[i])) for i in np.flatnonzero(masses > _RARE)]
+        kept = masses > _RARE
+        return self.values[kept], masses[kept]
 
-    def _extreme(self, limit: float, high: bool, runs: int) -> tuple[float, float]:
-        inside = self.values <= limit + 1e-9 if high else self.values >= limit - 1e-9
-        values, masses = self.values[inside], self.masses[inside]
+    def _extreme(self, end: int, high: bool, runs: int) -> tuple[float, float]:
+        # Mean and variance of the extreme run among the values before (or from) index `end`;
+        # beyond the values that hold all but a chance `_NEVER`**2 nothing is left.
+        passed = 1.0 - float(np.power(_NEVER**2, 1.0 / runs))
+        sums = np.append(0.0, self._cumulative)
         if high:
-            values, masses = values[::-1], masses[::-1]
+            start = int(np.searchsorted(sums, sums[end] - passed, "right")) - 1
+            inside = np.arange(max(start, 0), end)[::-1]
+        else:
+            inside = np.arange(end, int(np.searchsorted(sums, sums[end] + passed)) + 1)
+            inside = inside[inside < self.values.size]
+        values, masses = self.values[inside], self.masses[inside]
         # P[no run on the values passed so far]; the whisker ends where that first fails.
         none = np.power(np.maximum(1.0 - np.cumsum(masses), 0.0), runs)
         weights = np.append(1.0, none[:-1]) - none
         weights = weights / weights.sum()
-        return float(weights @ values), float(weights @ values**2)
+        mean = float(weights @ values)
+        return mean, float(weights @ (values - mean) ** 2)
 
 
 Printed = Distances | Moments | Exactly

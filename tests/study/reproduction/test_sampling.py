@@ -78,3 +78,24 @@ def test_bad_input_is_named() -> None:
         Distances(np.array([1.0, 0.0]), np.array([0.5, 0.5]))
     with pytest.raises(ValueError, match="one shape"):
         Distances(np.array([0.0, 1.0]), np.array([1.0]))
+
+
+@pytest.mark.parametrize("statistic", ["whisker-low", "whisker-high"])
+def test_whiskers_by_a_plain_loop(law, statistic: str) -> None:
+    """Every pair of quartiles, every value inside their reach, one after the other."""
+    high, runs, total, mean = statistic == "whisker-high", 40, 0.0, 0.0
+    around = [law.order_statistic(round(q * (runs - 1)) + 1, runs) for q in (0.25, 0.75)]
+    for i, p in enumerate(around[0]):
+        for j, q in enumerate(around[1]):
+            if min(p, q) <= 1e-4 or j < i:
+                continue
+            span = 1.5 * (law.values[j] - law.values[i])
+            limit = law.values[j] + span if high else law.values[i] - span
+            inside = [k for k, v in enumerate(law.values) if (v <= limit) == high or v == limit]
+            passed, last, value = 0.0, 1.0, 0.0
+            for k in reversed(inside) if high else inside:
+                passed += law.masses[k]
+                none = max(1.0 - passed, 0.0) ** runs
+                value, last = value + (last - none) * law.values[k], none
+            total, mean = total + p * q, mean + p * q * value / (1.0 - last)
+    assert law.expected(statistic, runs).value == pytest.approx(mean / total, abs=1e-10)
