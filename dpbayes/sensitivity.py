@@ -34,6 +34,10 @@ class Sensitivity:
 
     `value` lies in (0, 1]. For a smooth sensitivity `records_away` is the number of replaced
     records between the histogram it was asked for and the first of the pair; it is 0 otherwise.
+
+    >>> found = local_sensitivity([3, 1], [1, 1])
+    >>> round(found.value, 4), [x.tolist() for x in found.witness]
+    (0.3755, [[3, 1], [4, 0]])
     """
 
     value: float

@@ -58,6 +58,11 @@ class Audit:
     `epsilon` is the least epsilon for which the mechanism is epsilon-DP at this n and prior (inf
     when some output is possible for one data set and not for a neighbour), `witness` where.
     `certificate` says how far this was compared with what the mechanism's `.law` returns.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> found = audit(mechanism("geometric", epsilon=1.0), 10, [1, 1])
+    >>> round(found.epsilon, 12), round(found.delta(0.5), 6)
+    (1.0, 0.287649)
     """
 
     name: str

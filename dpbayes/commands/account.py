@@ -12,9 +12,10 @@ import argparse
 from pathlib import Path
 
 from dpbayes.mechanisms.guarantees import NEIGHBOURS
-from dpbayes.releasing.account import Account, create_account, open_account
+from dpbayes.releasing.account import Account
 from dpbayes.releasing.account_file import Receipt
 from dpbayes.releasing.decimals import decimal_text
+from dpbayes.releasing.opening import create_account, open_account
 from dpbayes.releasing.witness import witness_file
 
 

@@ -41,7 +41,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpbayes.releasing.account import Account, open_account
+from dpbayes.releasing.account import Account
+from dpbayes.releasing.opening import open_account
 
 if TYPE_CHECKING:
     from dpbayes.queries import Answer, Cube, QueryServer

@@ -11,9 +11,9 @@ import numpy as np
 
 from dpbayes.mechanisms import Mechanism
 from dpbayes.planning import records_needed
-from dpbayes.releasing.account import open_account
 from dpbayes.releasing.decimals import decimal_text
 from dpbayes.releasing.from_table import cost, person_sentence, planned_mechanism, rehearse
+from dpbayes.releasing.opening import open_account
 from dpbayes.releasing.plan import Plan, read_plan
 from dpbayes.releasing.witness import AccountError
 

@@ -67,7 +67,7 @@ def read_service(path: Path) -> Service:
     """Return the service that a file describes, or raise ValueError naming what is wrong."""
     from dpbayes.commands.ask import paid_server
     from dpbayes.queries.service import TICK, Service
-    from dpbayes.releasing.account import open_account
+    from dpbayes.releasing.opening import open_account
 
     try:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -24,6 +24,11 @@ class Law(Protocol):
     """An exact distribution of the released histogram.
 
     Numbers come back as an `Estimate`, a float that carries its largest error and how it was found.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> law = mechanism("geometric", epsilon=1.0).law([3, 1], [1, 1])
+    >>> round(float(law.mean_distance()), 4), round(float(law.probability([3, 1])), 4)
+    (0.2193, 0.4621)
     """
 
     def mean_distance(self, metric: Yardstick = "hellinger") -> float:

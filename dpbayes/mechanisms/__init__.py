@@ -1,4 +1,10 @@
-"""The mechanisms of the papers and the references beside them, by the names the book uses."""
+"""The mechanisms of the papers and the references beside them, by the names the book uses.
+
+>>> len(REGISTRY), sorted(REGISTRY)[:3]
+(14, ['discrete-gaussian', 'draft-laplace', 'expMech'])
+>>> REGISTRY["lattice"](0.5).name
+'lattice'
+"""
 
 from __future__ import annotations
 

@@ -113,6 +113,14 @@ class Guarantee:
     `theorem` is the label of the proof in the book, `failure` the delta of a guarantee that holds
     but for events of that probability. `neighbours` is the relation: "replace-one" with n public,
     or "add-or-remove" with n secret.
+
+    >>> promised = Guarantee(Fraction(1, 3), "an example")
+    >>> promised.bound, promised.delta
+    (Fraction(1, 3), 0.0)
+    >>> promised.epsilon >= Fraction(1, 3)
+    True
+    >>> promised.sentence[-51:]
+    "P[M(x') in S]; n itself is public. Why: an example."
     """
 
     bound: Fraction | None

@@ -27,7 +27,13 @@ Drawn = tuple[Counts, Counts]
 
 
 class Mechanism(Protocol):
-    """A frozen description of a release; what it costs is worked out by `dpbayes.audit`."""
+    """A frozen description of a release; what it costs is worked out by `dpbayes.audit`.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> chosen = mechanism("lattice", epsilon=0.5)
+    >>> chosen.name, chosen.epsilon
+    ('lattice', 0.5)
+    """
 
     @property
     def name(self) -> str:

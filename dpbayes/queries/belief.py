@@ -27,6 +27,10 @@ class OneUnknown:
 
     `slopes` (k + 1,) of the log density, from the left tail to the right tail; `heights` (k,) log
     density at the points, up to a constant.
+
+    >>> one = posterior_one_unknown([4.0], [2.0])
+    >>> round(one.mass(2.0, 6.0), 10)
+    0.6321205588
     """
 
     points: NDArray[np.float64]

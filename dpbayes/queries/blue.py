@@ -16,7 +16,13 @@ _TOLERANCE = 1e-9
 
 
 class NotEstimableError(ValueError):
-    """The query is not a combination of the history's queries, so no number is given for it."""
+    """The query is not a combination of the history's queries, so no number is given for it.
+
+    >>> blue([[1.0, 1.0]], [1.0], [1.0, 0.0]).require()  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    dpbayes.queries.blue.NotEstimableError: Q must lie in the row space of the ...
+    """
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,10 @@ class Blue:
 
     `weights` (t, m), `scales` (m,), `estimable` (t,) booleans. For a single query the leading axis
     is absent. Where a query is not estimable, weights and everything derived from them are NaN.
+
+    >>> one = Blue(np.array([1.0, -1.0]), np.array([1.0, 2.0]), np.array(True))
+    >>> float(one.variance), one.noise_weights, float(one.estimate([10.0, 4.0]))
+    (10.0, array([1., 2.]), 6.0)
     """
 
     weights: NDArray[np.float64]

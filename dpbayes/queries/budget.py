@@ -27,6 +27,12 @@ class Allocation:
     noise (infinite at alpha = 0); `history_share` 1 - kappa, the factor on the history's weights;
     `fresh_share` kappa, the weight of the fresh answer; `noise_weights` the weights of the combined
     error, the fresh answer last.
+
+    >>> bought = allocation([4.0], 1.0, 20.0, 0.05)
+    >>> round(bought.alpha, 6), round(bought.fresh_share, 6)
+    (0.150645, 0.26638)
+    >>> bought.noise_weights.round(4)
+    array([2.9345, 1.7683])
     """
 
     alpha: float

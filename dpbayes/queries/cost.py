@@ -59,7 +59,12 @@ def cost_of_scales(H: ArrayLike, scales: ArrayLike, neighbours: str = "add-remov
 
 @dataclass(frozen=True)
 class CellCosts:
-    """Spent budget: `losses` of each cell (add-remove) or pair of cells (replace-one)."""
+    """Spent budget: `losses` of each cell (add-remove) or pair of cells (replace-one).
+
+    >>> spent = no_cost(2).after([1.0, 0.0], 4.0)
+    >>> round(spent.total, 12), spent.witness
+    (0.25, (0,))
+    """
 
     neighbours: str
     losses: NDArray[np.float64]
@@ -109,7 +114,11 @@ def no_cost(cells: int, neighbours: str = "add-remove") -> CellCosts:
 
 
 def cost_of_cells(H: ArrayLike, scales: ArrayLike, neighbours: str = "add-remove") -> CellCosts:
-    """Return the loss of every cell, or pair of cells, under a history with given noise scales."""
+    """Return the loss of every cell, or pair of cells, under a history with given noise scales.
+
+    >>> cost_of_cells([[1.0, 0.0], [1.0, 2.0]], [4.0, 2.0]).losses
+    array([0.75, 1.  ])
+    """
     matrix = _arrays.history("H", H)
     b = _arrays.positive_entries("scales", scales, matrix.shape[0])
     start = no_cost(matrix.shape[1], neighbours)

@@ -37,6 +37,14 @@ class Bins:
     """A numeric attribute cut at `edges`: bin i holds edges[i] <= value < edges[i + 1].
 
     `whole` says that values are whole numbers, so that "> 4" and ">= 5" mean the same.
+
+    >>> age = Bins("age", (18, 40, 65), whole=True)
+    >>> age.size, age.labels, age.select("<", 40)
+    (2, ('18 to 40', '40 to 65'), array([ True, False]))
+    >>> age.select("<", 50)
+    Traceback (most recent call last):
+        ...
+    ValueError: age < 50 cuts through the bin 40 to 65; the edges are 18, 40, 65
     """
 
     name: str
@@ -94,7 +102,12 @@ class Bins:
 
 @dataclass(frozen=True)
 class Categories:
-    """An attribute with listed `values`, all text or all numbers."""
+    """An attribute with listed `values`, all text or all numbers.
+
+    >>> sex = Categories("sex", ("f", "m"))
+    >>> sex.size, sex.select("=", "m")
+    (2, array([False,  True]))
+    """
 
     name: str
     values: tuple[str | float, ...]
@@ -155,6 +168,10 @@ class Cube:
     """Counts of records over the cells of declared attributes, last attribute fastest.
 
     `attributes` at least one; `counts` (cells,) whole and not negative.
+
+    >>> cube = Cube((Bins("age", (18, 40, 65)), Categories("sex", ("f", "m"))), [1, 2, 3, 4])
+    >>> cube.shape, float(cube.query("age < 40") @ cube.counts)
+    ((2, 2), 3.0)
     """
 
     attributes: tuple[Attribute, ...]
@@ -216,6 +233,10 @@ def build_cube(
     `connection`, a DuckDB connection; `attributes` whose names are columns; `outside` what to do
     with records that fit no cell: "refuse" or "drop"; `count` a column with the number of records
     of each row, for tables that are already aggregated. Needs the extra `queries`.
+
+    >>> from dpbayes.queries.rand_hie import HEALTH, rand_hie_cells
+    >>> build_cube(rand_hie_cells(), [Categories("health", HEALTH)], count="records").counts
+    array([11019,  7309,  1560,   302])
     """
     declared = items("attributes", attributes)
     if not isinstance(source, (str, Path)):

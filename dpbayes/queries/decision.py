@@ -31,6 +31,9 @@ class Policy:
     `neighbours` the relation the guarantee is for; `accounting` "cells" (exact overall cost) or
     "sequential" (sum of budgets); `spending` "smallest" (with the history's help) or "direct";
     `inference` whether answers are derived from the history at all.
+
+    >>> Policy().neighbours, Policy(spending="direct").spending
+    ('add-remove', 'direct')
     """
 
     neighbours: str = "add-remove"
@@ -72,7 +75,12 @@ class State:
 
 
 def empty_state(cells: int, neighbours: str) -> State:
-    """Return the state before the first answer."""
+    """Return the state before the first answer.
+
+    >>> later = empty_state(2, "add-remove").after(np.ones(2), 4.0, 12.0, "add-remove")
+    >>> later.factor.rank, round(later.spent("cells"), 12)
+    (1, 0.25)
+    """
     nothing = frozen(np.zeros(0))
     return State(empty_factor(cells), nothing, nothing, no_cost(cells, neighbours), 0.0)
 
@@ -84,6 +92,10 @@ class Decision:
     `history_weights` (m,) signed A_i b_i of the history's part of the estimate; `scale_units` the
     scale of the fresh noise on the grid, 0 when there is none; `fresh_share` its weight; `law` of
     the error of the estimate, None when rejected; `cost` S / b of the fresh answer.
+
+    >>> made = decide(empty_state(2, "add-remove"), np.ones(2), 40.0, 0.05, 1.0, Policy())
+    >>> made.outcome, round(made.cost, 6), made.fresh_share, round(made.law.half_width(0.05), 6)
+    ('fresh', 0.149787, 1.0, 20.0)
     """
 
     outcome: str
@@ -106,6 +118,10 @@ def decide(
 
     The answers in `state` are not looked at: the decision, and so a refusal, tells nothing about
     the data.
+
+    >>> empty = empty_state(2, "add-remove")
+    >>> decide(empty, np.ones(2), 1.0, 0.05, 1.0, Policy()).outcome
+    'rejected'
     """
     instance("state", state, State)
     instance("policy", policy, Policy)

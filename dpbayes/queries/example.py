@@ -17,7 +17,12 @@ from dpbayes.queries.workload import laplace_scales
 
 @dataclass(frozen=True)
 class WorkedExample:
-    """Counts x (9,), history H (6, 9), budgets alpha, scales and answers y (6,), query q (9,)."""
+    """Counts x (9,), history H (6, 9), budgets alpha, scales and answers y (6,), query q (9,).
+
+    >>> example = worked_example()
+    >>> example.H.shape, example.scales, example.names[3]
+    ((6, 9), array([20., 10., 10., 10., 10., 20.]), 'tax')
+    """
 
     x: NDArray[np.int64]
     H: NDArray[np.float64]

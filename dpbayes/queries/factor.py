@@ -23,7 +23,12 @@ _ESTIMABLE = 1e-9
 
 @dataclass(frozen=True)
 class Factor:
-    """Factors of a scaled history: `basis` (r, cells), `Q` (m, r), `R` (r, r) upper triangular."""
+    """Factors of a scaled history: `basis` (r, cells), `Q` (m, r), `R` (r, r) upper triangular.
+
+    >>> one = empty_factor(2).append([1.0, 1.0], 2.0)
+    >>> one.answers, one.rank, one.noise_weights([2.0, 2.0]), one.noise_weights([1.0, 0.0])
+    (1, 1, array([4.]), None)
+    """
 
     basis: NDArray[np.float64]
     Q: NDArray[np.float64]

@@ -24,7 +24,12 @@ _SMALLEST_RESIDUAL = 1e-8
 
 @dataclass(frozen=True)
 class PosteriorDraws:
-    """Draws of theta = q x given y, (..., draws), and `mean` (...), averaged conditional means."""
+    """Draws of theta = q x given y, (..., draws), and `mean` (...), averaged conditional means.
+
+    >>> drawn = PosteriorDraws(np.array([1.0, 2.0, 3.0, 4.0]), np.array(2.5))
+    >>> float(drawn.quantile(0.5))
+    2.5
+    """
 
     draws: NDArray[np.float64]
     mean: NDArray[np.float64]
@@ -51,6 +56,11 @@ def posterior_draws(
 
     Source: E, equation 5 applied to the full history; the sampler is ours. In the book:
     `thm-full-posterior`.
+
+    >>> rng = np.random.default_rng(1)
+    >>> drawn = posterior_draws([[1.0]], [2.0], [4.0], [1.0], 4000, rng)
+    >>> abs(float(drawn.quantile(0.75)) - 4.0 - 2.0 * 0.6931) < 0.2
+    True
     """
     generator("rng", rng)
     steps, discarded = integer("draws", draws, 1), integer("warm_up", warm_up, 0)

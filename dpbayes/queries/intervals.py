@@ -22,7 +22,12 @@ from dpbayes.queries.noise import NoiseLaw
 
 @dataclass(frozen=True)
 class CellInterval:
-    """An interval of whole cells around the middle one: `steps` i on each side, and its `mass`."""
+    """An interval of whole cells around the middle one: `steps` i on each side, and its `mass`.
+
+    >>> run = CellInterval(steps=3, mass=0.96)
+    >>> run.cells, run.half_width
+    (7, 3.5)
+    """
 
     steps: int
     mass: float
@@ -40,7 +45,11 @@ class CellInterval:
 
 @dataclass(frozen=True)
 class Interval:
-    """The credible interval low .. high of a query, with the confidence it was made for."""
+    """The credible interval low .. high of a query, with the confidence it was made for.
+
+    >>> Interval(8.0, 12.5, 0.95).length
+    4.5
+    """
 
     low: float
     high: float

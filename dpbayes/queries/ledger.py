@@ -34,12 +34,23 @@ _SCHEMA = (
 
 
 class LedgerError(ValueError):
-    """The ledger belongs to another cube, was opened on other terms, or is damaged."""
+    """The ledger belongs to another cube, was opened on other terms, or is damaged.
+
+    >>> open_ledger("/nowhere/spend", b"", 2, {})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    dpbayes.queries.ledger.LedgerError: ledger /nowhere/spend cannot be used: ...
+    """
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One answer: its number from 1, its label, the query, scale and noisy answer in grid units."""
+    """One answer: its number from 1, its label, the query, scale and noisy answer in grid units.
+
+    >>> entry = Entry(1, "all", np.ones(2), 2**34, 30 * 2**32)
+    >>> entry.answer / 2**32, len(entry.digest("start"))
+    (30.0, 64)
+    """
 
     number: int
     label: str
@@ -54,7 +65,16 @@ class Entry:
 
 
 class Ledger:
-    """An open ledger; make one with `open_ledger`. `last` is the number of the last entry read."""
+    """An open ledger; make one with `open_ledger`. `last` is the number of the last entry read.
+
+    >>> ledger = open_ledger(None, b"cube", 2, {"bound": "1.0"})
+    >>> with ledger.writing():
+    ...     entry = ledger.append("all", np.ones(2), 2**34, 30 * 2**32)
+    ...
+    >>> ledger.accept(entry)
+    >>> ledger.last
+    1
+    """
 
     def __init__(self, connection: sqlite3.Connection, place: str, cells: int, start: str) -> None:
         self._connection = connection
@@ -153,6 +173,10 @@ def open_ledger(
     `content` identifies the cube: its digest, salted, is stored and compared. `terms` are what the
     spend was agreed on (bound, neighbours, accounting): opening a ledger on other terms is refused.
     Raises `LedgerError`, leaving the file as it was.
+
+    >>> ledger = open_ledger(None, b"cube", 2, {"bound": "1.0"})
+    >>> ledger.read_new(), ledger.last
+    ([], 0)
     """
     if not isinstance(content, bytes):
         raise TypeError(f"content must be bytes, got {shown(content)}")

@@ -29,6 +29,10 @@ class MassVector:
 
     `masses` has odd length; its middle entry belongs to the cell around 0. `lost` is the
     probability that was cut off, 0 for a histogram.
+
+    >>> vector = MassVector([0.25, 0.5, 0.2], 0.05)
+    >>> vector.half_length, round(vector.total, 12)
+    (1, 0.95)
     """
 
     masses: NDArray[np.float64]
@@ -77,6 +81,10 @@ def pmf_monte_carlo(weights: ArrayLike, samples: int, rng: np.random.Generator) 
     The expected squared error is `expected_squared_error`. In the book: `alg-monte-carlo`.
 
     Parameters: `weights` (m,); `samples` at least 1; `rng` a numpy generator, for experiments.
+
+    >>> vector = pmf_monte_carlo([1.0], 10_000, np.random.default_rng(1))
+    >>> abs(float(vector.masses[vector.half_length]) - (1.0 - math.exp(-0.5))) < 0.02
+    True
     """
     draws = np.rint(NoiseLaw(weights).sample(generator("rng", rng), integer("samples", samples, 1)))
     r = int(np.abs(draws).max())

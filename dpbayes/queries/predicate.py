@@ -38,7 +38,14 @@ class Selectable(Protocol):
 
 
 class PredicateError(ValueError):
-    """The text is not a query over the declared attributes."""
+    """The text is not a query over the declared attributes.
+
+    >>> from dpbayes.queries.cube import Bins
+    >>> coefficients("weight > 3", (Bins("age", (0, 4, 8)),))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    dpbayes.queries.predicate.PredicateError: ...no attribute 'weight'...
+    """
 
 
 def coefficients(text: str, attributes: Sequence[Selectable]) -> NDArray[np.float64]:

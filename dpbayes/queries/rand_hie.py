@@ -25,7 +25,12 @@ ATTRIBUTES: tuple[Categories, Bins, Bins, Bins] = (
 
 
 def rand_hie_cells() -> str:
-    """Return the path of the table of cell counts, one row a cell that is not empty."""
+    """Return the path of the table of cell counts, one row a cell that is not empty.
+
+    >>> from pathlib import Path
+    >>> Path(rand_hie_cells()).read_text().splitlines()[0]
+    'health,physical_limitation,chronic_diseases,visits,records'
+    """
     return str(files("dpbayes.queries") / "data" / "rand-hie-cells.csv")
 
 

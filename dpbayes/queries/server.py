@@ -36,7 +36,14 @@ Noise = Callable[[int], int]
 
 @dataclass(frozen=True)
 class Source:
-    """An earlier answer in an estimate: number, label, weight A_i, share of the variance."""
+    """An earlier answer in an estimate: number, label, weight A_i, share of the variance.
+
+    >>> server = QueryServer([10, 20, 30], bound=1.0)
+    >>> bought = server.ask("cell < 2", L=40.0, delta=0.05)
+    >>> source = server.ask("cell < 2", L=50.0, delta=0.05).sources[0]
+    >>> source.number, source.label, round(source.weight, 9), round(source.variance_share, 9)
+    (1, 'cell < 2', 1.0, 1.0)
+    """
 
     number: int
     label: str
@@ -53,6 +60,13 @@ class Answer:
     of the bound; `sources` the earlier answers it was combined from; `number` of the fresh answer
     in the ledger. `affordable` is the shortest interval that the bound still allows, told when a
     question is rejected, None where there is none.
+
+    >>> server = QueryServer([10, 20, 30], bound=1.0)
+    >>> answer = server.ask("cell < 2", L=40.0, delta=0.05)
+    >>> answer.outcome, answer.number, answer.label, round(answer.remaining, 6)
+    ('fresh', 1, 'cell < 2', 0.850213)
+    >>> round(server.ask("all", L=1.0, delta=0.05).affordable, 1)
+    7.1
     """
 
     outcome: str

@@ -98,7 +98,11 @@ def range_query(shape: tuple[int, ...], low: ArrayLike, high: ArrayLike) -> NDAr
 def random_ranges(
     shape: tuple[int, ...], count: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return `count` random box queries (count, cells), each side an interval chosen uniformly."""
+    """Return `count` random box queries (count, cells), each side an interval chosen uniformly.
+
+    >>> random_ranges((4,), 3, np.random.default_rng(1)).shape
+    (3, 4)
+    """
     boxes, sides = [], _arrays.shape("shape", shape)
     generator("rng", rng)
     for _ in range(integer("count", count, 1)):

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from dpbayes.mechanisms import Mechanism, mechanism
 from dpbayes.mechanisms.guarantees import given_epsilon, guarantee, quantified
 from dpbayes.mechanisms.independent import IndependentNoise
-from dpbayes.releasing.account import Account, open_account
+from dpbayes.releasing.account import Account
 from dpbayes.releasing.account_file import Receipt
 from dpbayes.releasing.decimals import decimal_text
+from dpbayes.releasing.opening import open_account
 from dpbayes.releasing.plan import Plan, PlanError
 from dpbayes.releasing.record import Release, release
 from dpbayes.releasing.tables import count_table
@@ -35,10 +36,28 @@ CHANGED = "add-or-remove"
 
 @dataclass(frozen=True)
 class PaidRelease:
-    """One paid release of a table, and everything that may be published about it.
+    r"""One paid release of a table, and everything that may be published about it.
 
     `private` is the draw, `request` its name, `receipt` the account's last entry, `balance` what is
     left; `repeated` says that the draw had been paid for and kept before.
+
+    >>> import os, tempfile
+    >>> from unittest.mock import patch
+    >>> from dpbayes.releasing.opening import create_account
+    >>> from dpbayes.releasing.plan import read_plan
+    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):
+    ...     table = Path(folder) / "people.csv"
+    ...     _ = table.write_text("health\n" + 40 * "good\n" + 10 * "poor\n")
+    ...     _ = (Path(folder) / "plan.toml").write_text(
+    ...         'dataset = "clinic"\naccount = "a"\ncolumn = "health"\n'
+    ...         'categories = ["good", "fair", "poor"]\nepsilon = "0.5"\n'
+    ...     )
+    ...     _ = create_account(Path(folder) / "a", "clinic", 2, table)
+    ...     paid = release_table(table, read_plan(Path(folder) / "plan.toml"))
+    >>> paid.cost, paid.balance, paid.sentence[-36:]
+    (Fraction(1, 2), Fraction(3, 2), "P[M(x) in S] <= e^0.5 P[M(x') in S].")
+    >>> paid.record()["labels"], paid.record()["records"]
+    (['good', 'fair', 'poor'], 50)
     """
 
     plan: Plan
@@ -162,11 +181,30 @@ def rehearse(plan: Plan, records: int) -> None:
 
 
 def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> PaidRelease:
-    """Return the release of a table under a plan, paid from its account and kept there.
+    r"""Return the release of a table under a plan, paid from its account and kept there.
 
     For all tables x, x' that are neighbours as `relation` says, and every set S of outputs,
     P[M(x) in S] <= e^epsilon P[M(x') in S], with the plan's epsilon. The same request returns the
     same draw and costs nothing more. `show_values` prints a value that the plan does not list.
+
+    >>> import os, tempfile
+    >>> from unittest.mock import patch
+    >>> from dpbayes.releasing.opening import create_account
+    >>> from dpbayes.releasing.plan import read_plan
+    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):
+    ...     table = Path(folder) / "people.csv"
+    ...     _ = table.write_text("health\n" + 40 * "good\n" + 10 * "poor\n")
+    ...     _ = (Path(folder) / "plan.toml").write_text(
+    ...         'dataset = "clinic"\naccount = "a"\ncolumn = "health"\n'
+    ...         'categories = ["good", "fair", "poor"]\nepsilon = "0.5"\n'
+    ...     )
+    ...     _ = create_account(Path(folder) / "a", "clinic", 2, table)
+    ...     first = release_table(table, read_plan(Path(folder) / "plan.toml"))
+    ...     again = release_table(table, read_plan(Path(folder) / "plan.toml"))
+    >>> int(first.private.counts.sum()), first.balance, again.balance, again.repeated
+    (50, Fraction(3, 2), Fraction(3, 2), True)
+    >>> bool((first.private.noisy == again.private.noisy).all())
+    True
     """
     place = Path(table)
     account = open_account(plan.account)

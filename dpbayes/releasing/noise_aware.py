@@ -31,7 +31,16 @@ _NO_WEIGHT = 1e-16
 
 @dataclass(frozen=True)
 class NoiseAwarePosterior:
-    """The mixture of Dirichlet(prior + x) over x drawn from `counts`; book: `def-noise-aware`."""
+    """The mixture of Dirichlet(prior + x) over x drawn from `counts`; book: `def-noise-aware`.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> chosen = mechanism("geometric", epsilon=1.0)
+    >>> aware = noise_aware(chosen, np.array([7]), 10, np.ones(2))
+    >>> aware.mean.round(4)
+    array([0.6617, 0.3383])
+    >>> [round(end, 4) for end in aware.credible_interval(0, level=0.9)]
+    [0.3688, 0.9099]
+    """
 
     prior: NDArray[np.float64]
     n: int

@@ -79,11 +79,21 @@ class Column:
 
 @dataclass(frozen=True)
 class Plan:
-    """A checked plan; make one with `read_plan`.
+    r"""A checked plan; make one with `read_plan`.
 
     `columns` one or two; `by` names the one that splits the report, if any; `missing` is "refuse",
     "drop" or a category; `person` the column that identifies people, of whom at most `keep`
     records each are counted; `options` of the mechanism; `prior` one parameter a cell, shape (k,).
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "plan.toml").write_text(
+    ...         'dataset = "clinic"\naccount = "a"\ncolumn = "health"\nby = "sex"\n'
+    ...         'epsilon = "0.5"\n[categories]\nhealth = ["good", "poor"]\nsex = ["f", "m"]\n'
+    ...     )
+    ...     plan = read_plan(Path(folder) / "plan.toml")
+    >>> plan.shape, plan.labels
+    ((2, 2), ('f, good', 'f, poor', 'm, good', 'm, poor'))
     """
 
     path: Path
@@ -136,7 +146,18 @@ class Plan:
 
 
 def read_plan(path: str | Path) -> Plan:
-    """Return the plan in a TOML file, or raise PlanError before anything else is opened."""
+    r"""Return the plan in a TOML file, or raise PlanError before anything else is opened.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "plan.toml").write_text(
+    ...         'dataset = "clinic"\naccount = "a"\ncolumn = "health"\n'
+    ...         'categories = ["good", "fair", "poor"]\nepsilon = "0.5"\n'
+    ...     )
+    ...     plan = read_plan(Path(folder) / "plan.toml")
+    >>> plan.labels, plan.epsilon, plan.mechanism, plan.missing
+    (('good', 'fair', 'poor'), Fraction(1, 2), 'lattice', 'refuse')
+    """
     place = Path(path)
     try:
         text = place.read_text(encoding="utf-8")

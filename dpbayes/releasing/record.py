@@ -27,6 +27,15 @@ class Release:
 
     `noisy` is the value privacy is proved for, `counts` the histogram made from it, `n` the
     public number of records, `labels` the categories' names in their declared order, if given.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> chosen = mechanism("geometric", epsilon="0.5")
+    >>> private = Release(chosen, np.ones(2), 10, np.array([12]), np.array([10, 0]))
+    >>> private.posterior.concentration, private.guarantee.bound
+    (array([11.,  1.]), Fraction(1, 2))
+    >>> private.interval().round(3)
+    array([[0.3  , 0.994],
+           [0.006, 0.7  ]])
     """
 
     mechanism: Mechanism

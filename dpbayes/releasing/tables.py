@@ -47,12 +47,24 @@ class _Table:
 
 
 def count_table(table: str | Path, plan: Plan, show_values: bool = False) -> Counts:
-    """Return the counts of the plan's cells, shape (k,), last column fastest.
+    r"""Return the counts of the plan's cells, shape (k,), last column fastest.
 
     `table` ends in .csv, .tsv or .parquet. Where the plan names a person, the first `keep` records
     of each are counted, in the order of the table. Raises TableError for an unknown value, a
     missing value where the plan refuses it, a missing person, a column that is not there.
     Needs the extra `queries`.
+
+    >>> import tempfile
+    >>> from dpbayes.releasing.plan import read_plan
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = Path(folder) / "people.csv"
+    ...     _ = table.write_text("health\ngood\npoor\ngood\n")
+    ...     _ = (Path(folder) / "plan.toml").write_text(
+    ...         'dataset = "clinic"\naccount = "a"\ncolumn = "health"\n'
+    ...         'categories = ["good", "fair", "poor"]\nepsilon = "0.5"\n'
+    ...     )
+    ...     count_table(table, read_plan(Path(folder) / "plan.toml"))
+    array([2, 0, 1])
     """
     with _opened(Path(table), plan, show_values) as opened:
         _check_columns(opened)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpbayes import cli, queries
-from dpbayes.releasing.account import open_account
+from dpbayes.releasing.opening import open_account
 
 CUBE = """
 source = "people.csv"

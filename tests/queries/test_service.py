@@ -25,7 +25,7 @@ from dpbayes.queries.service import (
     new_token,
     token_digest,
 )
-from dpbayes.releasing.account import create_account, open_account
+from dpbayes.releasing.opening import create_account, open_account
 
 ANNA, BEN = new_token(), new_token()
 

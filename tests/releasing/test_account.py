@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from dpbayes.releasing.account import Receipt, create_account, open_account
+from dpbayes.releasing.account_file import Receipt
+from dpbayes.releasing.opening import create_account, open_account
 from dpbayes.releasing.witness import AccountError, read_witness, witness_file
 
 ONE = Fraction(1)
@@ -178,7 +179,7 @@ def test_attack_a_mistyped_path(account):
 def test_attack_two_processes_at_once(account):
     code = (
         "import sys; from fractions import Fraction\n"
-        "from dpbayes.releasing.account import open_account\n"
+        "from dpbayes.releasing.opening import open_account\n"
         "account, done = open_account(sys.argv[1]), 0\n"
         "for place in range(20):\n"
         "    try:\n"
@@ -206,8 +207,8 @@ def test_attack_killed_between_any_two_steps(account, step):
     """A process killed at any step leaves a whole account, with the spend in it or not."""
     code = (
         "import os, signal, sys; from fractions import Fraction\n"
-        "from dpbayes.releasing import account as accounts, witness\n"
-        "account, left = accounts.open_account(sys.argv[1]), [int(sys.argv[2])]\n"
+        "from dpbayes.releasing import account as accounts, opening, witness\n"
+        "account, left = opening.open_account(sys.argv[1]), [int(sys.argv[2])]\n"
         "def counted(function):\n"
         "    def call(*given, **named):\n"
         "        left[0] -= 1\n"

@@ -15,9 +15,9 @@ import pytest
 import dpbayes as dp
 from dpbayes.cli import main
 from dpbayes.releasing import from_table
-from dpbayes.releasing.account import create_account, open_account
 from dpbayes.releasing.analysis import PARTS, bounded_analysis
 from dpbayes.releasing.from_table import person_sentence, release_table
+from dpbayes.releasing.opening import create_account, open_account
 from dpbayes.releasing.plan import PlanError, read_plan
 from dpbayes.releasing.report import csv_text, html_text, methods
 from dpbayes.releasing.tables import TableError
