@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
+from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike, NDArray
 
+EARLY = 0.9  # a curve that ends left of this share of the axes is labelled inside them
 LABEL_GAP = 0.2  # inches between two labels: one line of text and a little air
 
 
@@ -22,6 +24,8 @@ def spread(positions: ArrayLike, gap: float, low: float = 0.0, high: float = 1.0
     [0.45, 0.55]
     """
     wanted = np.asarray(positions, dtype=np.float64)
+    if wanted.size == 0:
+        return []
     order = np.argsort(wanted, kind="stable")
     groups: list[list[float]] = []
     for rank, position in enumerate(wanted[order]):
@@ -49,31 +53,67 @@ def label_ends(
     colors: Sequence[str],
     height: float,
 ) -> None:
-    """Write each label to the right of the axes, tied to the end (x, y) of its curve.
+    """Write each label beside the end (x, y) of its curve.
 
+    Labels of curves that reach the right stand outside the axes, with a thin grey tie that does not
+    enter them; a curve that ends earlier has its label at its end, so that no tie looks like data.
     `height` is that of the axes, in inches, roughly. Call it after limits and scales are set.
     """
     gap = LABEL_GAP / height
-    heights = spread([_fraction(axes, y) for _, y in ends], gap)
-    low, high = axes.get_ylim()
-    for (x, y), place, label, color in zip(ends, heights, labels, colors, strict=True):
-        axes.annotate(
-            label,
-            xy=(x, float(np.clip(y, low, high))),
-            xytext=(1.03, place),
-            textcoords="axes fraction",
-            color=dark(color),
-            va="center",
-            annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": color,
-                "linewidth": 0.8,
-                "shrinkA": 0,
-                "shrinkB": 0,
-                "relpos": (0.0, 0.5),
-            },
+    early = [_across(axes, x) < EARLY for x, _ in ends]
+    places = [_fraction(axes, y) for _, y in ends]
+    outside = iter(
+        spread([at for at, inside in zip(places, early, strict=True) if not inside], gap)
+    )
+    for (x, _), at, inside, label, color in zip(ends, places, early, labels, colors, strict=True):
+        if inside:
+            _write_inside(axes, (_across(axes, x), at), label, color)
+        else:
+            _write_outside(axes, at, next(outside), label, color)
+
+
+def _write_inside(axes: Axes, at: tuple[float, float], label: str, color: str) -> None:
+    axes.annotate(
+        label,
+        xy=at,
+        xycoords="axes fraction",
+        xytext=(7, 0),
+        textcoords="offset points",
+        color=dark(color),
+        va="center",
+        path_effects=[withStroke(linewidth=3, foreground="white")],
+    )
+
+
+def _write_outside(axes: Axes, end: float, place: float, label: str, color: str) -> None:
+    axes.annotate(
+        label,
+        xy=(1.0, end),
+        xycoords="axes fraction",
+        xytext=(1.04, place),
+        textcoords="axes fraction",
+        color=dark(color),
+        va="center",
+        annotation_clip=False,
+        arrowprops={
+            "arrowstyle": "-",
+            "color": "0.6",
+            "linewidth": 0.7,
+            "shrinkA": 1,
+            "shrinkB": 1,
+            "relpos": (0.0, 0.5),
+        },
+    )
+
+
+def _across(axes: Axes, x: float) -> float:
+    """Return how far across the axes a place lies, from 0 at the left to 1 at the right."""
+    low, high = axes.transLimits.transform(
+        axes.transScale.transform(
+            [(x, axes.get_ylim()[1]), (axes.get_xlim()[1], axes.get_ylim()[1])]
         )
+    )[:, 0]
+    return float(low / high)
 
 
 def _fraction(axes: Axes, y: float) -> float:

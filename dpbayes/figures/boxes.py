@@ -14,8 +14,9 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import dark
+from dpbayes.figures.language import styles
 from dpbayes.figures.readings import HOLLOW, RESIDUALS, residuals
-from dpbayes.figures.theme import HEIGHT, PALETTE, WIDTH, new_panels
+from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,8 @@ def boxes(
     extra = sum(panel.read for panel in panels)
     tall = HEIGHT * (0.55 + 0.5 * len(panels) + 0.25 * extra) if height is None else height
     figure, rows = new_panels(len(panels) + extra, 1, WIDTH, tall, sharex=True)
-    labels = dict.fromkeys(one.label for panel in panels for one in panel.boxes)
-    colors = {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(labels)}
+    looks = styles(one.label for panel in panels for one in panel.boxes)
+    colors = {label: str(look["color"]) for label, look in looks.items()}
     places = iter(axes for (axes,) in rows)
     for panel in panels:
         axes = next(places)

@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from dpbayes.figures.theme import HEIGHT, WIDTH, line_style, new_axes, new_panels
+from dpbayes.figures.language import styles
+from dpbayes.figures.theme import HEIGHT, WIDTH, new_axes, new_panels
 
 _EVEN = 401  # points from 0 to 1
 _NARROW = 0.05  # a curve that lives on less of the axis than this is drawn once more, by itself
@@ -73,8 +74,9 @@ def _draw(
     curves: Mapping[str, NDArray[np.float64]],
     shown: tuple[float, float],
 ) -> None:
-    for index, (label, heights) in enumerate(curves.items()):
-        look: dict[str, Any] = line_style(index)
+    looks = styles(curves)
+    for label, heights in curves.items():
+        look: dict[str, Any] = {**looks[label], "marker": None}
         axes.plot(points, heights, label=label, **look)
     axes.set(xlim=shown, ylim=(0.0, None))
     axes.legend(loc="best", frameon=False)

@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels, style
+from dpbayes.figures.language import styles
+from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels
 
 
 def intervals(
@@ -22,11 +23,12 @@ def intervals(
     ends = {label: _checked(label, values, len(categories)) for label, values in readings.items()}
     if not ends or not categories:
         raise ValueError("intervals need at least one category and one reading")
+    looks = list(styles(readings).values())
     figure, panels = new_panels(len(categories), 1, WIDTH, 0.5 * HEIGHT * len(categories) ** 0.7)
     for row, (category, (axes,)) in enumerate(zip(categories, panels, strict=True)):
         for index, values in enumerate(ends.values()):
             low, high = values[row]
-            look = style(index)
+            look = looks[index]
             axes.plot([low, high], [-index, -index], color=look["color"], linewidth=3.0)
             axes.plot((low + high) / 2, -index, color=look["color"], marker=look["marker"])
         axes.set(yticks=[-i for i in range(len(ends))], ylim=(0.6 - len(ends), 0.6))

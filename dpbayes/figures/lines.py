@@ -13,10 +13,11 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import label_ends
+from dpbayes.figures.language import REFERENCE, styles, tag
 from dpbayes.figures.readings import HOLLOW, RESIDUALS, residuals
-from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels, plain_decades, style
+from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels, plain_decades
 
-KINDS = ("line", "simulated", "reading", "residual")
+KINDS = ("line", "reference", "simulated", "reading", "residual")
 NOTES: Mapping[str, str] = {
     "simulated": "average of simulated runs, bars: ± 1 standard error",
     "reading": "read off the published figure",
@@ -28,7 +29,8 @@ NOTES: Mapping[str, str] = {
 class Curve:
     """One series: values `y` at `x`, both of shape (m,), under the label of its mechanism.
 
-    kind "line" is a computed curve; "simulated" draws markers with bars of `error`, shape (m,), to
+    kind "line" is a computed curve; "reference" what curves are held against, such as a promise: a
+    thin grey line without marks; "simulated" draws markers with bars of `error`, shape (m,), to
     both sides; "reading" draws small circles, with bars if there are errors; "residual" the same
     on a band of two units around zero. Series with one label share one colour.
     """
@@ -83,21 +85,23 @@ def lines(
         raise ValueError("panels must hold at least one panel, each with at least one curve")
     tall = HEIGHT * (0.55 + 0.45 * len(panels)) if height is None else height
     figure, rows = new_panels(len(panels), 1, WIDTH, tall, sharex=True)
-    styles = _styles(panels)
+    looks = _styles(panels)
     for (axes,), panel in zip(rows, panels, strict=True):
         if panel.of_residuals:
-            _residuals(axes, panel, styles, xscale)
+            _residuals(axes, panel, looks, xscale)
             continue
         axes.set(ylabel=ylabel, title=panel.title, xscale=xscale, yscale=yscale)
-        bare = all(curve.kind == "line" and np.size(curve.x) <= 15 for curve in panel.curves)
+        marked = _marked(panel)
         for curve in panel.curves:
-            _draw(axes, curve, styles[curve.label], bare)
+            _draw(axes, curve, looks[curve.label], marked)
         _widen(axes, panel)
         axes.set_ylim(*(ylim if ylim is not None else (0.0 if yscale == "linear" else None, None)))
         if yscale == "log":
             plain_decades(axes)
-        _label(axes, panel, styles, 0.75 * tall / len(panels))
+        _label(axes, panel, looks, 0.75 * tall / len(panels))
     rows[-1][0].set_xlabel(xlabel)
+    if xscale == "log":
+        plain_decades(rows[-1][0], "x")
     _explain(figure, panels, notes)
     return figure, describe(xlabel, ylabel, panels, notes)
 
@@ -115,36 +119,46 @@ def _widen(axes: Axes, panel: Panel) -> None:
 
 
 def _styles(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
-    labels = dict.fromkeys(curve.label for panel in panels for curve in panel.curves)
-    return {label: style(index) for index, label in enumerate(labels)}
+    curves = [curve for panel in panels for curve in panel.curves]
+    grey = {curve.label: dict(REFERENCE) for curve in curves if curve.kind == "reference"}
+    return styles(curve.label for curve in curves if curve.label not in grey) | grey
+
+
+def _marked(panel: Panel) -> bool:
+    """Return whether lines have marks: few points, and nothing that marks could hide."""
+    curves = [curve for curve in panel.curves if curve.kind != "reference"]
+    return all(curve.kind == "line" and np.size(curve.x) <= 15 for curve in curves)
 
 
 def _draw(axes: Axes, curve: Curve, look: Mapping[str, Any], marked: bool) -> None:
     # Markers on a line would hide the readings and simulated means that lie on it.
     bars: dict[str, Any]
-    if curve.kind == "line":
-        axes.plot(curve.x, curve.y, **{**look, "marker": look["marker"] if marked else None})
+    if curve.kind in ("line", "reference"):
+        (line,) = axes.plot(
+            curve.x, curve.y, **{**look, "marker": look["marker"] if marked else None}
+        )
     elif curve.kind == "reading":
         bars = {**look, "linestyle": "none", **HOLLOW, "zorder": 4}
-        axes.errorbar(curve.x, curve.y, curve.error, elinewidth=1.0, **bars)
+        line = axes.errorbar(curve.x, curve.y, curve.error, elinewidth=1.0, **bars)[0]
     else:
         bars = {**look, "linestyle": "none", "markersize": 3.5, "zorder": 3}
-        axes.errorbar(curve.x, curve.y, curve.error, capsize=2.5, elinewidth=1.0, **bars)
+        line = axes.errorbar(curve.x, curve.y, curve.error, capsize=2.5, elinewidth=1.0, **bars)[0]
+    tag(line, curve.label)
 
 
-def _residuals(axes: Axes, panel: Panel, styles: Mapping[str, dict[str, Any]], xscale: str) -> None:
-    points = [(curve.x, curve.y, str(styles[curve.label]["color"])) for curve in panel.curves]
+def _residuals(axes: Axes, panel: Panel, looks: Mapping[str, dict[str, Any]], xscale: str) -> None:
+    points = [(curve.x, curve.y, str(looks[curve.label]["color"])) for curve in panel.curves]
     residuals(axes, points)
     axes.set(title=panel.title, xscale=xscale)
 
 
-def _label(axes: Axes, panel: Panel, styles: Mapping[str, dict[str, Any]], height: float) -> None:
+def _label(axes: Axes, panel: Panel, looks: Mapping[str, dict[str, Any]], height: float) -> None:
     drawn: dict[str, Curve] = {}
     for curve in panel.curves:
-        if curve.label not in drawn or drawn[curve.label].kind != "line":
+        if curve.label not in drawn or drawn[curve.label].kind not in ("line", "reference"):
             drawn[curve.label] = curve
     ends = [_end(curve) for curve in drawn.values()]
-    label_ends(axes, ends, list(drawn), [styles[label]["color"] for label in drawn], height)
+    label_ends(axes, ends, list(drawn), [looks[label]["color"] for label in drawn], height)
 
 
 def _end(curve: Curve) -> tuple[float, float]:
@@ -154,7 +168,7 @@ def _end(curve: Curve) -> tuple[float, float]:
 
 
 def _explain(figure: Figure, panels: Sequence[Panel], notes: Mapping[str, str]) -> None:
-    used = {curve.kind for panel in panels for curve in panel.curves} - {"line"}
+    used = {curve.kind for panel in panels for curve in panel.curves} - {"line", "reference"}
     handles = [_handle(kind, notes[kind]) for kind in KINDS if kind in used]
     if handles:
         figure.legend(handles=handles, loc="outside lower left", fontsize=10, frameon=False)
@@ -181,7 +195,7 @@ def _sentence(curve: Curve, notes: Mapping[str, str]) -> str:
     y: NDArray[np.float64] = np.asarray(curve.y)
     if curve.kind == "residual":
         return f"{curve.label}: residuals from {y.min():.1f} to {y.max():.1f}."
-    kind = "" if curve.kind == "line" else f" ({notes[curve.kind]})"
+    kind = f" ({notes[curve.kind]})" if curve.kind in notes else ""
     text = f"{curve.label}{kind}: {y[0]:.3g} at {x[0]:.6g}"
     if x.size == 1:
         return text + "."

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch, PathPatch
+from matplotlib.path import Path
 from numpy.typing import ArrayLike, NDArray
 
-from dpbayes.figures.theme import PALETTE, WIDTH, new_panels
+from dpbayes.figures.language import LOOKS, mechanism_of, series_style
+from dpbayes.figures.theme import WIDTH, new_panels, plain_decades
 
-HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "++", "oo")
+HATCHES = ("", "////", "....", "xx")  # of what is not a mechanism
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,8 @@ def maps(
     figure, axes = new_panels(down, min(2, len(panels)), WIDTH, 0.7 + 2.4 * down)
     grid = [one for row in axes for one in row]
     for one, panel in zip(grid, panels, strict=False):
-        _draw(one, x, y, np.asarray(panel.index), (xscale, yscale))
-        one.set(title=panel.title, xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
+        _draw(one, x, y, np.asarray(panel.index), labels, (xscale, yscale))
+        one.set(title=panel.title, xlabel=xlabel, ylabel=ylabel)
     for empty in grid[len(panels) :]:
         empty.set_axis_off()
     figure.legend(
@@ -98,27 +101,45 @@ def _draw(
     x: NDArray[np.float64],
     y: NDArray[np.float64],
     index: NDArray[np.int64],
+    labels: Sequence[str],
     scales: tuple[str, str],
 ) -> None:
     xe, ye = _edges(x, scales[0]), _edges(y, scales[1])
-    colours = ListedColormap(list(PALETTE))
-    axes.pcolormesh(xe, ye, index, cmap=colours, vmin=-0.5, vmax=len(PALETTE) - 0.5, alpha=0.55)
-    for i, j in np.ndindex(index.shape):
-        left, bottom = float(xe[j]), float(ye[i])
-        cell = Rectangle((left, bottom), float(xe[j + 1]) - left, float(ye[i + 1]) - bottom)
-        cell.set(fill=False, hatch=HATCHES[index[i, j]], edgecolor="0.2", linewidth=0.0)
-        axes.add_patch(cell)
+    axes.set(xscale=scales[0], yscale=scales[1], xlim=xe[[0, -1]], ylim=ye[[0, -1]])
+    for number in np.unique(index):
+        region = Path.make_compound_path(*_runs(index == number, xe, ye))
+        axes.add_patch(PathPatch(region, **_fill(labels, int(number))))
+    for which in "xy":
+        plain_decades(axes, which)
     axes.grid(False)
+
+
+def _runs(
+    won: NDArray[np.bool_], xe: NDArray[np.float64], ye: NDArray[np.float64]
+) -> Iterator[Path]:
+    """Yield one rectangle for each run of neighbouring cells in a row."""
+    for i, row in enumerate(won):
+        turns = np.flatnonzero(np.diff(np.concatenate(([False], row, [False])).astype(int)))
+        for first, last in turns.reshape(-1, 2):
+            corners = [(xe[first], ye[i]), (xe[last], ye[i])]
+            corners += [(xe[last], ye[i + 1]), (xe[first], ye[i + 1]), (xe[first], ye[i])]
+            yield Path(corners, closed=True)
+
+
+def _fill(labels: Sequence[str], number: int) -> dict[str, Any]:
+    """Return the look of a mechanism's region: a tint of its colour under its hatching."""
+    name = mechanism_of(labels[number])
+    color = LOOKS[name].color if name else str(series_style(number)["color"])
+    hatch = LOOKS[name].hatch if name else HATCHES[number % len(HATCHES)]
+    tint = tuple(0.55 + 0.45 * part for part in to_rgb(color))
+    return {"facecolor": tint, "hatch": hatch, "edgecolor": color, "linewidth": 0.0}
 
 
 def _handles(labels: Sequence[str], panels: Sequence[MapPanel]) -> list[Patch]:
     used = sorted(
         {int(number) for panel in panels for number in np.unique(np.asarray(panel.index))}
     )
-    return [
-        Patch(facecolor=PALETTE[i], alpha=0.55, hatch=HATCHES[i], edgecolor="0.2", label=labels[i])
-        for i in used
-    ]
+    return [Patch(**_fill(labels, i), label=labels[i]) for i in used]
 
 
 def _describe(

@@ -11,7 +11,8 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import label_ends
-from dpbayes.figures.theme import PALETTE, WIDTH, line_style, new_panels
+from dpbayes.figures.language import REFERENCE, SERIES, styles, tag
+from dpbayes.figures.theme import WIDTH, new_panels
 
 _HEIGHT = 5.8  # inches, for both panels
 
@@ -46,9 +47,10 @@ def meaning(
 def _draw_chances(
     axes: Axes, x: NDArray[np.float64], ceiling: NDArray[np.float64], guess: float
 ) -> None:
-    axes.plot(x, ceiling, color=PALETTE[6])
-    axes.axhline(guess, color=PALETTE[4], linestyle="--")
-    lines = (("after", float(ceiling[-1]), PALETTE[6]), ("before", guess, PALETTE[4]))
+    before = str(REFERENCE["color"])
+    axes.plot(x, ceiling, color=SERIES[0])
+    axes.axhline(guess, **REFERENCE)
+    lines = (("after", float(ceiling[-1]), SERIES[0]), ("before", guess, before))
     axes.set(xscale="log", ylim=(0.0, 1.05), ylabel="best chance of the guesser")
     label_ends(
         axes,
@@ -62,15 +64,18 @@ def _draw_chances(
 def _draw_distances(
     axes: Axes, x: NDArray[np.float64], costs: Mapping[str, NDArray[np.float64]]
 ) -> None:
-    for index, values in enumerate(costs.values()):
-        axes.plot(x, values, **line_style(index))
+    looks = styles(costs)
+    for label, values in costs.items():
+        (line,) = axes.plot(x, values, **{**looks[label], "marker": None})
+        tag(line, label)
     axes.set(xscale="log", ylim=(0.0, None), xlim=(x[0], x[-1]))
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set(xlabel="privacy parameter ε (smaller is more private)", ylabel="mean distance")
     ends = [(float(x[-1]), float(values[-1])) for values in costs.values()]
-    label_ends(axes, ends, list(costs), PALETTE[: len(costs)], 0.4 * _HEIGHT)
+    colors = [str(looks[label]["color"]) for label in costs]
+    label_ends(axes, ends, list(costs), colors, 0.4 * _HEIGHT)
 
 
 def _describe(

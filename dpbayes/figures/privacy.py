@@ -9,7 +9,8 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from dpbayes.figures.theme import PALETTE, WIDTH, new_axes
+from dpbayes.figures.language import SERIES
+from dpbayes.figures.theme import WIDTH, new_axes
 
 
 def score_grid(
@@ -30,7 +31,7 @@ def score_grid(
     import seaborn  # its start-up time is paid only where a grid is drawn
 
     figure, axes = new_axes("yardstick", "score", WIDTH, 1.9 + 0.38 * len(scores))
-    colours = seaborn.light_palette(PALETTE[0], as_cmap=True)
+    colours = seaborn.light_palette(SERIES[0], as_cmap=True)
     # The scale ends above the largest ratio: every cell stays light enough for dark numbers.
     look = {"cmap": colours, "norm": LogNorm(vmax=4.0 * table.max()), "linewidths": 0.6}
     numbers = {"annot": True, "fmt": ".2f", "annot_kws": {"size": 9, "color": "0.1"}}

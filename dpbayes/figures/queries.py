@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from dpbayes.figures.theme import HEIGHT, PALETTE, WIDTH, line_style, new_axes, new_panels
+from dpbayes.figures.language import REFERENCE, SERIES, styles
+from dpbayes.figures.theme import HEIGHT, WIDTH, new_axes, new_panels
 
 
 def mass_panels(
@@ -28,8 +29,10 @@ def mass_panels(
     gaps = []
     for (axes,), (title, masses) in zip(panels, approximations.items(), strict=True):
         bars = _centred(masses, shown)
-        axes.bar(cells, bars, width=1.0, color=PALETTE[4], label="approximation")
-        axes.plot(cells, truth, color=PALETTE[1], label="exact")
+        axes.bar(
+            cells, bars, width=1.0, color=SERIES[2], alpha=0.5, linewidth=0, label="approximation"
+        )
+        axes.plot(cells, truth, color=SERIES[1], label="exact")
         axes.set(title=title, ylabel="probability")
         axes.legend(loc="upper right")
         gaps.append(
@@ -62,12 +65,13 @@ def stream_panels(
         raise ValueError("answered and spent must have the same rules, at least one")
     figure, panels = new_panels(2, 1, WIDTH, 1.5 * HEIGHT, sharex=True)
     above, below = panels[0][0], panels[1][0]
-    for index, rule in enumerate(answered):
+    looks = {rule: {**look, "marker": None} for rule, look in styles(answered).items()}
+    for rule, look in looks.items():
         share, used = np.asarray(answered[rule]), np.asarray(spent[rule])
         asked = np.arange(1, share.size + 1)
-        above.plot(asked, share, label=rule, **line_style(index))
-        below.step(asked, used, where="post", label=rule, **line_style(index))
-    below.axhline(bound, color="0.4", linewidth=1.0)
+        above.plot(asked, share, label=rule, **look)
+        below.step(asked, used, where="post", label=rule, **look)
+    below.axhline(bound, **REFERENCE)
     below.annotate("bound", (1, bound), xytext=(0, 3), textcoords="offset points", color="0.3")
     above.set(ylabel="share answered", ylim=(0.0, 1.05))
     below.set(xlabel="questions asked", ylabel="overall cost")
@@ -90,12 +94,13 @@ def probability_curves(
     points = np.asarray(x, dtype=np.float64)
     figure, axes = new_axes(xlabel, ylabel)
     texts = []
-    for index, (label, values) in enumerate(curves.items()):
+    looks = styles(curves)
+    for label, values in curves.items():
         heights = np.asarray(values, dtype=np.float64)
-        axes.plot(points, heights, label=label, **line_style(index))
+        axes.plot(points, heights, label=label, **{**looks[label], "marker": None})
         texts.append(f"{label} goes from {heights[0]:.3g} to {heights[-1]:.3g}")
     for place in marked:
-        axes.axvline(place, color="0.4", linewidth=1.0, linestyle=":")
+        axes.axvline(place, **REFERENCE)
     axes.set_ylim(-0.02, 1.02)
     axes.legend(loc="best")
     return figure, f"{ylabel} against {xlabel}: {'; '.join(texts)}."

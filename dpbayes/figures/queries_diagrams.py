@@ -12,7 +12,8 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from numpy.typing import ArrayLike
 
-from dpbayes.figures.theme import HEIGHT, PALETTE, WIDTH, new_panels
+from dpbayes.figures.language import SERIES
+from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels
 
 _BOXES = {
     "question": (0.5, 0.93, "question q, length L, confidence 1 − δ", "white"),
@@ -97,7 +98,7 @@ def _grid(
         axes.text(-0.08, i + 0.5, row_labels[i], ha="right", va="center", fontsize=9)
         for j in range(width):
             shade = 0.25 * cells[i, j] / max(cells.max(), 1)
-            colour = to_rgba(PALETTE[0], shade)
+            colour = to_rgba(SERIES[0], shade)
             axes.add_patch(Rectangle((j, i), 1, 1, facecolor=colour, edgecolor="0.4"))
             axes.text(j + 0.5, i + 0.5, f"{int(cells[i, j])}", ha="center", va="center")
     for j in range(width):

@@ -11,7 +11,11 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import dark
-from dpbayes.figures.theme import HEIGHT, PALETTE, WIDTH, new_axes, new_panels
+from dpbayes.figures.language import LOOKS
+from dpbayes.figures.theme import HEIGHT, WIDTH, new_axes, new_panels
+
+# The colours of the mechanisms that use the one and the other.
+_GLOBAL, _LOCAL = LOOKS["expMech"].color, LOOKS["expMech-local"].color
 
 
 @dataclass(frozen=True)
@@ -47,16 +51,16 @@ def sensitivity_profile(profiles: Sequence[Profile], xlabel: str) -> tuple[Figur
     for (axes,), one in zip(rows, profiles, strict=True):
         x, local = np.asarray(one.counts), np.asarray(one.local)
         axes.fill_between(x, local, one.overall, color="0.93", linewidth=0)
-        axes.axhline(one.overall, color=PALETTE[1], linestyle="--")
-        axes.plot(x, local, color=PALETTE[0])
+        axes.axhline(one.overall, color=_GLOBAL, linestyle="--")
+        axes.plot(x, local, color=_LOCAL)
         axes.set(ylabel="sensitivity", title=one.title, ylim=(0.0, 1.22 * one.overall))
         axes.margins(x=0.01)
         middle = int(x.size // 2)
         text: dict[str, Any] = {"ha": "center", "va": "bottom"}
         at = (float(x[middle]), 1.02 * one.overall)
-        axes.text(*at, "global sensitivity", color=dark(PALETTE[1]), **text)
+        axes.text(*at, "global sensitivity", color=dark(_GLOBAL), **text)
         at = (float(x[middle]), float(local[middle]) + 0.04 * one.overall)
-        axes.text(*at, "local sensitivity", color=dark(PALETTE[0]), **text)
+        axes.text(*at, "local sensitivity", color=dark(_LOCAL), **text)
         sentences.append(_profile_sentence(one))
     rows[-1][0].set_xlabel(xlabel)
     return figure, " ".join(sentences)

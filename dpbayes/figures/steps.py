@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,8 +13,9 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from dpbayes.figures._labels import dark
+from dpbayes.figures.language import styles, tag
 from dpbayes.figures.readings import HOLLOW, RESIDUALS, residuals
-from dpbayes.figures.theme import HEIGHT, WIDTH, line_style, new_panels, style
+from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels
 
 
 @dataclass(frozen=True)
@@ -70,11 +72,11 @@ def steps(
     extra = sum(bool(panel.residuals) for panel in panels)
     tall = HEIGHT * (0.65 + 0.5 * len(panels) + 0.25 * extra) if height is None else height
     figure, rows = new_panels(len(panels) + extra, 1, WIDTH, tall)
-    index, places = _indices(panels), iter(axes for (axes,) in rows)
+    looks, places = _looks(panels), iter(axes for (axes,) in rows)
     for panel in panels:
         axes = next(places)
         for masses in panel.masses:
-            _draw(axes, masses, index[masses.label], panel.cumulative)
+            _draw(axes, masses, looks[masses.label], panel.cumulative)
         sign = "≤" if panel.cumulative else "="
         axes.set(ylabel=f"P(H {sign} c)", title=panel.title, xlabel=xlabel, yscale=yscale)
         right = max(float(np.max(masses.distances)) for masses in panel.masses)
@@ -82,50 +84,55 @@ def steps(
         if yscale == "linear":
             axes.set_ylim(0.0, 1.02 if panel.cumulative else None)
         if panel.residuals:
-            _residuals(next(places), panel, index, axes.get_xlim())
-    _legend(figure, panels, index)
+            _residuals(next(places), panel, looks, axes.get_xlim())
+    _legend(figure, panels, looks)
     return figure, _describe(panels)
 
 
-def _indices(panels: Sequence[StepPanel]) -> Mapping[str, int]:
-    labels = dict.fromkeys(masses.label for panel in panels for masses in panel.masses)
-    return {label: index for index, label in enumerate(labels)}
+def _looks(panels: Sequence[StepPanel]) -> Mapping[str, dict[str, Any]]:
+    return styles(masses.label for panel in panels for masses in panel.masses)
 
 
-def _draw(axes: Axes, masses: Masses, index: int, cumulative: bool) -> None:
-    look = style(index)
+def _draw(axes: Axes, masses: Masses, look: Mapping[str, Any], cumulative: bool) -> None:
     x, p = np.asarray(masses.distances), np.asarray(masses.probabilities)
     if cumulative:
         stairs = {**look, "marker": None, "drawstyle": "steps-post"}
-        axes.plot(x, np.cumsum(p), label=masses.label, **stairs)
+        (line,) = axes.plot(x, np.cumsum(p), label=masses.label, **stairs)
     else:
-        thin = {**look, "markersize": 4.0, "linewidth": 1.0}
-        axes.plot(x, p, label=masses.label, **thin)
+        # Nothing lies between two distances of a discrete law: treads, no slopes.
+        thin = {**look, "markersize": 4.0, "linewidth": 1.0, "drawstyle": "steps-mid"}
+        (line,) = axes.plot(x, p, label=masses.label, **thin)
+    tag(line, masses.label)
     if masses.readings:
         at, read, *more = np.array(masses.readings).T
-        hollow = {**look, "linestyle": "none", **HOLLOW, "clip_on": False, "zorder": 4}
+        hollow = {**look, "linestyle": "none", **HOLLOW, "zorder": 4}
         axes.errorbar(at, read, more[0] if more else None, elinewidth=1.0, **hollow)
 
 
 def _residuals(
-    axes: Axes, panel: StepPanel, index: Mapping[str, int], xlim: tuple[float, float]
+    axes: Axes,
+    panel: StepPanel,
+    looks: Mapping[str, dict[str, Any]],
+    xlim: tuple[float, float],
 ) -> None:
     points = []
     for one in panel.residuals:
         at, _, _, scores = np.array(one.readings).T
-        points.append((at, scores, str(style(index[one.label])["color"])))
+        points.append((at, scores, str(looks[one.label]["color"])))
     residuals(axes, points)
     axes.set(xlim=xlim, title=RESIDUALS)
 
 
-def _legend(figure: Figure, panels: Sequence[StepPanel], index: Mapping[str, int]) -> None:
-    look = line_style if all(panel.cumulative for panel in panels) else style
-    handles = [Line2D([], [], label=label, **look(place)) for label, place in index.items()]
+def _legend(
+    figure: Figure, panels: Sequence[StepPanel], looks: Mapping[str, dict[str, Any]]
+) -> None:
+    bare = {"marker": None} if all(panel.cumulative for panel in panels) else {}
+    handles = [Line2D([], [], label=label, **{**look, **bare}) for label, look in looks.items()]
     legend = figure.legend(
         handles=handles, loc="outside lower left", ncols=3, fontsize=10, frameon=False
     )
-    for text, place in zip(legend.get_texts(), index.values(), strict=True):
-        text.set_color(dark(str(style(place)["color"])))
+    for text, look in zip(legend.get_texts(), looks.values(), strict=True):
+        text.set_color(dark(str(look["color"])))
 
 
 def _describe(panels: Sequence[StepPanel]) -> str:

@@ -1,7 +1,7 @@
-"""How every figure looks: colours, line styles, axes, and the bytes a figure becomes.
+"""How every figure looks: axes, scales, type, and the bytes a figure becomes.
 
-The colours are the set of Okabe and Ito without its yellow, which most colour-blind readers can
-tell apart; line styles and markers change along with them, so that nothing is lost in grey.
+Colours, dashes and markers of mechanisms stand in :mod:`dpbayes.figures.language`: they change
+together, so that nothing is lost in grey or to a colour-blind reader.
 Figures are made without pyplot: nothing is shown twice, and no global state is left behind.
 """
 
@@ -15,9 +15,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 WIDTH, HEIGHT = 6.4, 4.0  # inches; the book's text column
 PNG_DPI = 150
 
@@ -34,22 +31,9 @@ SETTINGS: Any = {
     "legend.frameon": False,
     "lines.linewidth": 1.8,
     "lines.markersize": 5.0,
+    "hatch.linewidth": 0.5,
     "svg.fonttype": "path",
 }
-
-
-def style(index: int) -> dict[str, Any]:
-    """Return colour, line style and marker of the series with this index."""
-    return {
-        "color": PALETTE[index % len(PALETTE)],
-        "linestyle": LINE_STYLES[index % len(LINE_STYLES)],
-        "marker": MARKERS[index % len(MARKERS)],
-    }
-
-
-def line_style(index: int) -> dict[str, Any]:
-    """Return colour and line style of a smooth curve with this index."""
-    return {key: value for key, value in style(index).items() if key != "marker"}
 
 
 def new_axes(
@@ -72,13 +56,23 @@ def new_panels(
     return figure, [list(row) for row in panels]
 
 
-def plain_decades(axes: Axes) -> None:
+def plain_decades(axes: Axes, which: str = "y") -> None:
     """Label a logarithmic axis of less than three decades at 1, 2 and 5, in plain decimals."""
-    low, high = axes.get_ylim()
-    if 0.0 < low < high < 1000.0 * low and low > 1e-4 and high < 1e5:
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.yaxis.set_minor_formatter(NullFormatter())
+    axis, limits = (axes.xaxis, axes.get_xlim()) if which == "x" else (axes.yaxis, axes.get_ylim())
+    low, high = limits
+    if 0.0 < low < high < 1000.0 * low and low > 1e-4 and high < 1e6:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+        axis.set_minor_formatter(NullFormatter())
+
+
+def plain(value: float) -> str:
+    """Return a number without exponent, thousands set apart.
+
+    >>> plain(20000.0), plain(0.05)
+    ('20\u202f000', '0.05')
+    """
+    return f"{value:,.0f}".replace(",", "\u202f") if value >= 1e4 else f"{value:g}"
 
 
 def svg_bytes(figure: Figure, salt: str) -> bytes:

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from dpbayes.figures.boxes import Boxes, BoxPanel, boxes
-from dpbayes.figures.theme import PALETTE
+from dpbayes.figures.language import LOOKS, SERIES
 
 SAMPLE = np.concatenate((np.linspace(0.1, 0.5, 101), [0.9, 0.9, 0.95]))
 
@@ -51,13 +51,14 @@ def test_exact_quantiles_are_short_bars():
 
 
 def test_a_mechanism_keeps_its_colour_in_every_panel():
-    one, other = (Boxes(name, [SAMPLE]) for name in ("one", "other"))
+    one, other = (Boxes(name, [SAMPLE]) for name in ("lapMech", "other"))
     figure, _ = boxes("p", "d", ["1"], [BoxPanel([one, other]), BoxPanel([other])])
     colors = [axes.patches[-1].get_edgecolor()[:3] for axes in figure.axes]
     assert colors[0] == colors[1]
     legend = figure.legends[0]
-    assert [text.get_text() for text in legend.get_texts()] == ["one", "other"]
-    assert [line.get_color() for line in legend.get_lines()] == list(PALETTE[:2])
+    assert [text.get_text() for text in legend.get_texts()] == ["lapMech", "other"]
+    colors = [line.get_color() for line in legend.get_lines()]
+    assert colors == [LOOKS["lapMech"].color, SERIES[0]]
 
 
 def test_the_alternative_text_gives_exact_medians():

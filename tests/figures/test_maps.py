@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 
+from dpbayes.figures.language import LOOKS
 from dpbayes.figures.maps import MapPanel, maps
 from dpbayes.figures.theme import svg_bytes
 
@@ -21,10 +23,15 @@ def test_shares_of_cells_are_said_in_words() -> None:
 
 
 def test_every_cell_has_its_winner_s_colour_and_pattern() -> None:
-    figure, _ = maps("n", "a", [1, 2, 4], [1.0, 3.0], ["x", "y"], [MapPanel(INDEX)])
-    axes = figure.axes[0]
-    assert axes.collections[0].get_array().reshape(INDEX.shape).tolist() == INDEX.tolist()
-    assert [bool(patch.get_hatch()) for patch in axes.patches] == (INDEX.ravel() > 0).tolist()
+    names = ["lapMech", "expMech"]
+    x, y = np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0])
+    figure, _ = maps("n", "a", x, y, names, [MapPanel(INDEX)])
+    patches = figure.axes[0].patches
+    assert [patch.get_hatch() for patch in patches] == [LOOKS[name].hatch for name in names]
+    assert [to_hex(p.get_edgecolor()).upper() for p in patches] == [LOOKS[n].color for n in names]
+    for (i, j), number in np.ndenumerate(INDEX):
+        inside = [patch.get_path().contains_point((x[j], y[i])) for patch in patches]
+        assert inside == [number == 0, number == 1]
 
 
 def test_an_odd_number_of_panels_leaves_one_empty() -> None:

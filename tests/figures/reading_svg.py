@@ -1,0 +1,55 @@
+"""Reads an SVG file of the book: which lines are mechanisms, and whether they look like them."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+from dpbayes.figures.language import LOOKS, TAG, mechanism_of
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def off_the_language(file: bytes) -> tuple[set[str], list[str]]:
+    """Return the mechanisms drawn in a file, and what does not look as its mechanism should."""
+    root = ET.fromstring(file, ET.XMLParser(target=ET.TreeBuilder(insert_comments=True)))
+    found: set[str] = set()
+    wrong: list[str] = []
+    for group in root.iter(f"{SVG}g"):
+        identifier = group.get("id") or ""
+        if identifier.startswith(TAG):
+            name = identifier.split(":")[1].replace("+", ", ")
+            found.add(name)
+            exact = not identifier.endswith(":variant")
+            wrong += _differences(group, name, exact)
+    wrong += [
+        f"{label} is written in the file and no line of it is marked"
+        for label in _written(root) & set(LOOKS) - found
+    ]
+    return found, wrong
+
+
+def _written(root: ET.Element) -> set[str]:
+    """Return the texts of a file: matplotlib writes each into a comment before its outlines."""
+    texts = {str(one.text).strip() for one in root.iter() if one.tag is ET.Comment}
+    return {text for text in texts if mechanism_of(text)}
+
+
+def _differences(group: ET.Element, name: str, exact: bool) -> list[str]:
+    look = LOOKS[name]
+    for path in group.findall(f"{SVG}path"):
+        style = dict(re.findall(r"([\w-]+): ([^;]+)", path.get("style") or ""))
+        if style.get("stroke", "").upper() != look.color:
+            return [f"{name} is drawn in {style.get('stroke')}, not in {look.color}"]
+        if exact and not _same_dash(style, look.dash):
+            return [f"{name} has the dash {style.get('stroke-dasharray')}, not {look.dash}"]
+    return []
+
+
+def _same_dash(style: dict[str, str], dash: object) -> bool:
+    width = float(style.get("stroke-width", "1"))
+    drawn = [float(part) / width for part in style.get("stroke-dasharray", "").split(",") if part]
+    wanted = list(dash[1]) if isinstance(dash, tuple) else []
+    return len(drawn) == len(wanted) and all(
+        abs(one - other) < 1e-3 for one, other in zip(drawn, wanted, strict=True)
+    )

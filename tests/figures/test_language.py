@@ -1,0 +1,132 @@
+"""One look for each mechanism, told apart in colour and in grey, by day and at night."""
+
+from __future__ import annotations
+
+import itertools
+import xml.etree.ElementTree as ET
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.colors import to_hex
+
+import dpbayes
+from dpbayes.figures._labels import dark
+from dpbayes.figures.language import (
+    LOOKS,
+    MARKERS,
+    REFERENCE,
+    SERIES,
+    mechanism_of,
+    plain_name,
+    series_style,
+    styles,
+)
+from dpbayes.figures.lines import Curve, Panel, lines
+from dpbayes.figures.night import PAGE, at_night, contrast, luminance
+from dpbayes.figures.steps import Masses, StepPanel, steps
+from dpbayes.figures.theme import svg_bytes
+from dpbayes.mechanisms import REGISTRY
+from tests.figures.reading_svg import off_the_language
+
+COLORS = sorted({look.color for look in LOOKS.values()} | {*SERIES, str(REFERENCE["color"])})
+
+
+def test_every_registered_mechanism_has_a_look_and_a_plain_name() -> None:
+    assert set(REGISTRY) <= set(LOOKS)
+    assert all(mechanism_of(name) == name for name in LOOKS)
+    names = [plain_name(name) for name in LOOKS]
+    assert len(set(names)) == len(names)
+    with pytest.raises(ValueError, match="name must be one of lapMech"):
+        plain_name("nobody")
+
+
+def test_no_two_mechanisms_look_alike_even_in_grey() -> None:
+    pairs = Counter((look.dash, look.marker) for look in LOOKS.values())
+    assert max(pairs.values()) == 1
+    hatched = Counter(look.hatch for look in LOOKS.values())
+    assert max(hatched.values()) == 1
+    for one, other in itertools.combinations(LOOKS, 2):
+        same = one.split(",")[0] == other.split(",")[0] and "remapped" in other
+        assert (LOOKS[one].color == LOOKS[other].color) == same
+
+
+def test_no_series_has_the_colour_of_a_mechanism() -> None:
+    assert not {look.color for look in LOOKS.values()} & {*SERIES, REFERENCE["color"]}
+    assert series_style(len(SERIES))["color"] == SERIES[0]
+
+
+@pytest.mark.parametrize("color", COLORS)
+def test_lines_and_their_labels_stand_out_by_day_and_at_night(color: str) -> None:
+    label = to_hex(dark(color))
+    for one, least in ((color, 3.0), (label, 4.5)):
+        assert contrast(one, "#FFFFFF") >= least
+        assert contrast(at_night(one), PAGE) >= least
+
+
+@given(st.tuples(*[st.integers(0, 255)] * 3))
+def test_night_keeps_every_contrast_with_the_page(parts: tuple[int, int, int]) -> None:
+    color = "#" + "".join(f"{part:02x}" for part in parts)
+    by_day = min(contrast(color, "#ffffff"), contrast("#ffffff", PAGE))
+    assert contrast(at_night(color), PAGE) == pytest.approx(by_day, rel=0.03)
+
+
+def test_night_turns_the_page_and_the_ink() -> None:
+    assert at_night("#ffffff") == PAGE.lower()
+    assert at_night("#000000") == "#ffffff"
+    assert luminance(at_night("#e6e6e6")) < 0.05
+    with pytest.raises(ValueError, match="six hexadecimal digits"):
+        at_night("white")
+
+
+def test_a_label_is_looked_up_by_its_mechanism_and_not_by_its_place() -> None:
+    forward = styles(["lapMech", "something", "expMech"])
+    backward = styles(["expMech", "lapMech"])
+    for name in ("lapMech", "expMech"):
+        assert forward[name] == backward[name] == LOOKS[name].style()
+    assert forward["something"]["color"] == SERIES[0]
+
+
+def test_what_is_said_of_one_mechanism_shares_its_colour_and_nothing_else() -> None:
+    looks = styles(["geometric", "geometric, certified", "geometric, true"])
+    assert {look["color"] for look in looks.values()} == {LOOKS["geometric"].color}
+    assert len({(str(look["linestyle"]), look["marker"]) for look in looks.values()}) == 3
+    assert styles(["lapMech, k = 3"])["lapMech, k = 3"] == LOOKS["lapMech"].style()
+    assert styles(["calibrated"])["calibrated"] == LOOKS["expMech-smooth, calibrated"].style()
+
+
+def test_the_svg_files_tell_which_lines_are_mechanisms() -> None:
+    x, names = np.arange(1.0, 5.0), ["expMech", "lapMech", "geometric, remapped"]
+    curves = [Curve(name, x, x + place) for place, name in enumerate([*names, "other"])]
+    drawings = {"lines": lines("n", "d", [Panel(curves)] * 2)[0]}
+    panel = StepPanel([Masses(name, [0.0, 0.1], [0.5, 0.5]) for name in names])
+    drawings["steps"] = steps([panel])[0]
+    for name, figure in drawings.items():
+        file = svg_bytes(figure, name)
+        found, wrong = off_the_language(file)
+        assert set(names) <= found
+        assert not wrong
+        ids = [one.get("id") for one in ET.fromstring(file).iter() if one.get("id")]
+        assert len(ids) == len(set(ids))
+
+
+def test_a_line_in_a_foreign_colour_or_dash_is_found() -> None:
+    x = np.arange(1.0, 5.0)
+    for change in ({"color": "#123456"}, {"linestyle": (0, (9.0, 9.0))}):
+        figure, _ = lines("n", "d", [Panel([Curve("lapMech", x, x)])])
+        figure.axes[0].get_lines()[0].set(**change)
+        assert off_the_language(svg_bytes(figure, "x"))[1]
+
+
+def test_a_labelled_line_without_its_mark_is_found() -> None:
+    x = np.arange(1.0, 5.0)
+    figure, _ = lines("n", "d", [Panel([Curve("lapMech", x, x)])])
+    figure.axes[0].get_lines()[0].set_gid(None)
+    assert off_the_language(svg_bytes(figure, "x"))[1]
+
+
+def test_the_package_exports_stay_without_plotting() -> None:
+    assert dpbayes.mechanism("lapMech", 1.0).name in LOOKS
+    assert len(MARKERS) == len(set(MARKERS))
