@@ -16,10 +16,11 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import dark
+from dpbayes.figures.language import SERIES, styles, tag
 from dpbayes.figures.lines import NOTES, Curve
 from dpbayes.figures.readings import HOLLOW, RESIDUALS, residuals
 from dpbayes.figures.steps import Masses, StepPanel
-from dpbayes.figures.theme import HEIGHT, PALETTE, WIDTH, new_panels, style
+from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels
 
 Reading = tuple[float, float, float, float]
 
@@ -75,7 +76,8 @@ def dots(
             below = next(places)
             found = [(_shifted(one, labels, gap), one) for one in panel.residuals]
             scores = [[row[3] for row in one.readings] for _, one in found]
-            colors = [str(style(labels.index(one.label))["color"]) for _, one in found]
+            looks = styles(labels)
+            colors = [str(looks[one.label]["color"]) for _, one in found]
             residuals(below, zip([x for x, _ in found], scores, colors, strict=True))
             below.set(xlim=axes.get_xlim(), title=RESIDUALS)
     _names(figure, labels, extra > 0)
@@ -98,13 +100,13 @@ def _shifted(one: Masses, labels: Sequence[str], gap: float) -> NDArray[np.float
 
 
 def _stems(axes: Axes, one: Masses, labels: Sequence[str], gap: float, yscale: str) -> None:
-    look = style(labels.index(one.label))
+    look = styles(labels)[one.label]
     x, p = np.asarray(one.distances), np.asarray(one.probabilities)
     kept = p > 0 if yscale == "log" else np.ones(p.shape, dtype=bool)
     at = x[kept] + _shift(one.label, labels, gap)
     if yscale == "linear":
         axes.vlines(at, 0.0, p[kept], color=look["color"], linewidth=1.2, alpha=0.6)
-    axes.plot(at, p[kept], **{**look, "linestyle": "none", "markersize": 4.0})
+    tag(axes.plot(at, p[kept], **{**look, "linestyle": "none", "markersize": 4.0})[0], one.label)
     if one.readings:
         values = np.array([row[1:3] if len(row) > 2 else (row[1], 0.0) for row in one.readings])
         circle = {**HOLLOW, "markersize": 6.0, "markerfacecolor": "none", "linestyle": "none"}
@@ -113,9 +115,10 @@ def _stems(axes: Axes, one: Masses, labels: Sequence[str], gap: float, yscale: s
 
 
 def _names(figure: Figure, labels: Sequence[str], read: bool) -> None:
+    looks = styles(labels)
     handles = [
-        Line2D([], [], label=label, **{**style(i), "linestyle": "none"})
-        for i, label in enumerate(labels)
+        Line2D([], [], label=label, **{**look, "linestyle": "none"})
+        for label, look in looks.items()
     ]
     if read:
         circle = {**HOLLOW, "color": "0.35", "linestyle": "none"}
@@ -123,8 +126,8 @@ def _names(figure: Figure, labels: Sequence[str], read: bool) -> None:
     legend = figure.legend(
         handles=handles, loc="outside lower left", ncols=3, fontsize=10, frameon=False
     )
-    for text, i in zip(legend.get_texts(), range(len(labels)), strict=False):
-        text.set_color(dark(str(style(i)["color"])))
+    for text, look in zip(legend.get_texts(), looks.values(), strict=False):
+        text.set_color(dark(str(look["color"])))
 
 
 def _describe_dots(panels: Sequence[StepPanel]) -> str:
@@ -160,7 +163,7 @@ def change_cloud(
     if read:
         at, value, error, scores = np.array(read, dtype=np.float64).T
         circle = {**HOLLOW, "markerfacecolor": "none", "linestyle": "none", "markersize": 4.0}
-        color, note = PALETTE[0], NOTES["reading"]
+        color, note = SERIES[0], NOTES["reading"]
         axes.errorbar(at, value, error, color=color, elinewidth=0.8, label=note, **circle)
         residuals(panels[1][0], [(at, scores, color)])
         panels[1][0].set_title(RESIDUALS)
@@ -197,15 +200,16 @@ def strips(panels: Mapping[str, Sequence[Strip]], ylabel: str) -> tuple[Figure, 
         raise ValueError("panels must hold at least one panel, each with at least one strip")
     figure, rows = new_panels(2 * len(panels), 1, WIDTH, HEIGHT * (0.5 + 0.75 * len(panels)))
     sentences = [f"{ylabel} of single runs."]
+    looks = styles(one.label for many in panels.values() for one in many)
     for number, (title, many) in enumerate(panels.items()):
         axes, below = rows[2 * number][0], rows[2 * number + 1][0]
         for place, one in enumerate(many):
-            _strip(axes, one, place)
+            _strip(axes, one, place, str(looks[one.label]["color"]))
             read = f", published {one.read[0]:.3g}" if one.read is not None else ""
             sentences.append(f"{title}: {one.label} has the mean {one.mean:.3g}{read}.")
         axes.set(ylabel=ylabel, title=title, ylim=(0.0, 1.0), xlim=(-0.6, len(many) - 0.4))
         left = [(i, one.read[2]) for i, one in enumerate(many) if one.read is not None]
-        residuals(below, [([i], [z], PALETTE[i % len(PALETTE)]) for i, z in left])
+        residuals(below, [([i], [z], str(looks[many[i].label]["color"])) for i, z in left])
         below.set(title=RESIDUALS, xlim=axes.get_xlim())
         for one_axes in (axes, below):
             one_axes.set_xticks(range(len(many)), [one.label for one in many])
@@ -213,8 +217,8 @@ def strips(panels: Mapping[str, Sequence[Strip]], ylabel: str) -> tuple[Figure, 
     return figure, " ".join(sentences)
 
 
-def _strip(axes: Axes, one: Strip, place: int) -> None:
-    color, sample = PALETTE[place % len(PALETTE)], np.asarray(one.sample, dtype=np.float64)
+def _strip(axes: Axes, one: Strip, place: int, color: str) -> None:
+    sample = np.asarray(one.sample, dtype=np.float64)
     beside = place + np.linspace(-0.3, 0.3, sample.size)
     axes.plot(beside, sample, color=color, marker=".", markersize=2.5, linestyle="none", alpha=0.6)
     axes.hlines(one.mean, place - 0.38, place + 0.38, "black", linewidth=1.6)
