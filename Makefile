@@ -1,5 +1,6 @@
 # make book    the book, in book/_build/html        make test    the tests that take seconds
 # make check   format, lint, types, spelling        make bench   the benchmarks
+# make pdf     paper.pdf and book.pdf, into the built book; needs Chromium
 # make lowest  the quick tests on the lowest versions allowed
 # Each installs .venv from a lock first, unless that has been done.
 
@@ -13,13 +14,17 @@ TESTS ?= $(if $(CI),,-m "not slow")
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help book test bench check lowest lock clean
+.PHONY: help book pdf test bench check lowest lock clean
 
 help:
 	@sed -n 's/^# //p' Makefile
 
 book: $(READY)
 	$(BIN)/jupyter-book build book -W -n --keep-going
+
+pdf: $(TESTING)
+	test -f book/_build/html/paper.html || $(MAKE) book
+	$(BIN)/python tools/print_book.py
 
 test: $(TESTING)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup $(TESTS) $(ARGS)

@@ -85,18 +85,26 @@ def _is_data(file: str) -> bool:
     return not code and not elsewhere and os.path.isfile(file)
 
 
-@functools.cache
 def _elsewhere() -> tuple[str, ...]:
-    """Return the folders whose files are known by version, or are nobody's data."""
+    """Return the folders whose files are known by version, or are nobody's data.
+
+    Three of them are named by the surroundings of a run, which a forked kernel learns after the
+    fork.
+    """
+    stage = os.environ.get("DPBAYES_RESULTS")
+    paths = {str(Path(stage).parent)} if stage else set()
+    named = (os.environ.get("IPYTHONDIR"), os.environ.get("JUPYTER_RUNTIME_DIR"))
+    paths |= {one for one in named if one}
+    paths |= {os.path.realpath(one) for one in paths}
+    return (*_installed(), *sorted(os.path.join(one, "") for one in paths))
+
+
+@functools.cache
+def _installed() -> tuple[str, ...]:
     paths = {sys.prefix, sys.base_prefix, sys.exec_prefix, *sysconfig.get_paths().values()}
     paths |= {site.getusersitepackages(), "/usr", "/lib", "/etc", "/proc", "/sys", "/dev"}
     home = Path.home()
     paths |= {str(home / name) for name in (".cache", ".config", ".ipython", ".jupyter", ".local")}
-    stage = os.environ.get("DPBAYES_RESULTS")
-    paths |= {str(Path(stage).parent)} if stage else set()
-    ipython = os.environ.get("IPYTHONDIR")
-    runtime = os.environ.get("JUPYTER_RUNTIME_DIR")
-    paths |= {str(one) for one in (ipython, runtime) if one}
     paths |= {os.path.realpath(one) for one in paths}
     return tuple(sorted(os.path.join(one, "") for one in paths))
 

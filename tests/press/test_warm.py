@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpbayes.press.execution import execute
-from dpbayes.press.jobs import ONE_THREAD, Job, NotebookFailure
+from dpbayes.press.jobs import ONE_THREAD, TRACES, Job, NotebookFailure
 from dpbayes.press.warm import NAME, ORDINARY, warm_kernels
 from tests.tiny_notebooks import write_tiny
 
@@ -36,6 +37,13 @@ def test_a_warm_kernel_gives_the_bytes_of_an_ordinary_one(tmp_path: Path) -> Non
         assert name == NAME
         warm = run(tmp_path, "warm", name)
     assert warm == run(tmp_path, "cold", None)
+
+
+def test_a_warm_run_takes_nothing_of_its_own_stage_for_data(tmp_path: Path) -> None:
+    ordered = "import os\nfrom dpbayes.press.opening import ORDER\nopen(os.environ[ORDER]).read()"
+    with warm_kernels(ONE_THREAD) as name:
+        run(tmp_path, "warm", name, ordered)
+    assert json.loads((tmp_path / "warm" / TRACES).read_text())["read"] == []
 
 
 @pytest.mark.slow
