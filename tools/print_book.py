@@ -34,7 +34,8 @@ FOOTER = (
 TAKE = """([name, kept]) => {
   const article = document.querySelector('article.bd-article').cloneNode(true);
   const anchor = page => 'page-' + page.replace(/[^a-z0-9]+/gi, '-');
-  for (const one of article.querySelectorAll('script, button, .headerlink, .on-screen')) one.remove();
+  const unprinted = 'script, button, .headerlink, .on-screen';
+  for (const one of article.querySelectorAll(unprinted)) one.remove();
   for (const one of article.querySelectorAll('details')) one.open = true;
   for (const one of article.querySelectorAll('img')) one.src = one.src;
   for (const one of article.querySelectorAll('[id]')) {
