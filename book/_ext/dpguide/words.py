@@ -16,6 +16,7 @@ GLOSSARY = "appendix/glossary"
 # Everyday words as well: their meaning in this book is linked where a page says so itself.
 EVERYDAY = {"chain", "delta", "epsilon", "exact", "finding", "guarantee", "history", "hypothesis"}
 EVERYDAY |= {"law", "optimal", "projection", "reader", "record", "score", "step"}
+EVERYDAY |= {"draft", "notes"}
 CLOSED = (
     nodes.title,
     nodes.caption,
