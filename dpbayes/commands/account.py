@@ -9,12 +9,13 @@ dpbayes account accept clinic.account people-2027.csv
 from __future__ import annotations
 
 import argparse
+from fractions import Fraction
 from pathlib import Path
 
 from dpbayes.mechanisms.guarantees import NEIGHBOURS
 from dpbayes.releasing.account import Account
 from dpbayes.releasing.account_file import Receipt
-from dpbayes.releasing.decimals import decimal_text
+from dpbayes.releasing.decimals import decimal_text, significant_text
 from dpbayes.releasing.opening import create_account, open_account
 from dpbayes.releasing.witness import witness_file
 
@@ -26,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     create.add_argument("account", help="file of the account, which must not exist")
     create.add_argument("--dataset", required=True, help="name of the data set")
     create.add_argument("--epsilon", required=True, help="bound of all spends together")
+    create.add_argument("--delta", default="0", help="bound of all deltas together (0)")
     create.add_argument("--table", required=True, help="file the data set consists of")
     create.add_argument("--neighbours", choices=list(NEIGHBOURS), default="replace-one")
     create.add_argument("--receipts", help="second file that gets a line for each entry")
@@ -50,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.table,
             arguments.neighbours,
             arguments.receipts,
+            arguments.delta,
         )
         print(f"{summary(account)}\nkey      {witness_file(account.dataset)}")
         return 0
@@ -84,7 +87,7 @@ def listing(account: Account) -> str:
     """Return one line a spend."""
     spends = [entry for entry in account.entries if entry.kind == "spend"]
     return "\n".join(
-        f"{entry.sequence:>6}  {entry.time}  {decimal_text(entry.epsilon, 'up'):>10}  "
+        f"{entry.sequence:>6}  {entry.time}  {amount(entry.epsilon, entry.delta):>10}  "
         f"{entry.request}"
         for entry in spends
     )
@@ -93,8 +96,16 @@ def listing(account: Account) -> str:
 def summary(account: Account) -> str:
     """Return name, balance and receipt of an account."""
     left, bound = (decimal_text(value, "down") for value in (account.balance, account.bound))
+    slack = (account.delta_balance, account.delta_bound)
+    deltas = " of ".join(significant_text(value, "down") for value in slack)
     return (
         f"account  {account.path} of {account.dataset}, {account.neighbours}\n"
-        f"balance  {left} of {bound}\n"
+        f"balance  {left} of {bound}{f', delta {deltas}' if account.delta_bound else ''}\n"
         f"receipt  {account.receipt}"
     )
+
+
+def amount(epsilon: Fraction, delta: Fraction) -> str:
+    """Return an epsilon, and a delta where there is one, rounded up."""
+    slack = f" + delta {significant_text(delta, 'up')}" if delta else ""
+    return f"{decimal_text(epsilon, 'up')}{slack}"

@@ -51,11 +51,20 @@ def core_text(paid: PaidRelease, folder: Path) -> str:
     lines += [
         f"request    {paid.request}{again}",
         f"guarantee  {paid.sentence}",
-        f"cost       {record['cost']} of {record['bound']}; {record['balance']} left",
+        f"cost       {record['cost']} of {record['bound']}; {record['balance']} left"
+        + slack(record),
         f"receipt    {paid.receipt}",
         f"files      {folder / 'report.html'}, release.json, release.csv",
     ]
     return "\n".join(lines)
+
+
+def slack(record: Mapping[str, Any]) -> str:
+    """Return what the delta cost, where there is one."""
+    if record["delta"] == "0":
+        return ""
+    taken, left, bound = (record[f"delta_{name}"] for name in ("cost", "balance", "bound"))
+    return f"; delta {taken} of {bound}, {left} left"
 
 
 def analysis_text(record: Mapping[str, Any]) -> str:

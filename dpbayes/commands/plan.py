@@ -11,10 +11,11 @@ import numpy as np
 
 from dpbayes.mechanisms import Mechanism
 from dpbayes.planning import records_needed
-from dpbayes.releasing.decimals import decimal_text
-from dpbayes.releasing.from_table import cost, person_sentence, planned_mechanism, rehearse
+from dpbayes.releasing.decimals import decimal_text, significant_text
+from dpbayes.releasing.from_table import rehearse
 from dpbayes.releasing.opening import open_account
 from dpbayes.releasing.plan import Plan, read_plan
+from dpbayes.releasing.prices import cost, person_sentence, planned_mechanism
 from dpbayes.releasing.witness import AccountError
 
 ERRORS = (0.1, 0.05, 0.02)
@@ -51,9 +52,14 @@ def price(plan: Plan) -> str:
         account = open_account(plan.account)
     except AccountError as error:
         return f"{decimal_text(plan.epsilon, 'up')}; {error}"
-    wanted, left = cost(plan, account), account.balance
-    verdict = "" if wanted <= left else ", not enough"
-    return f"{decimal_text(wanted, 'up')} of the {decimal_text(left, 'down')} left{verdict}"
+    wanted, left, spare = cost(plan, account), account.balance, account.delta_balance
+    verdict = "" if wanted.epsilon <= left and wanted.delta <= spare else ", not enough"
+    slack = ""
+    if wanted.delta:
+        texts = significant_text(wanted.delta, "up"), significant_text(spare, "down")
+        slack = ", and delta {} of the {} left".format(*texts)
+    amount = f"{decimal_text(wanted.epsilon, 'up')} of the {decimal_text(left, 'down')} left"
+    return f"{amount}{slack}{verdict}"
 
 
 def expected(plan: Plan, chosen: Mechanism, records: int) -> str:

@@ -24,7 +24,7 @@ from dpbayes.releasing.account_file import (
     connected,
     read_entry,
 )
-from dpbayes.releasing.decimals import decimal_text
+from dpbayes.releasing.decimals import decimal_text, significant_text
 from dpbayes.releasing.witness import (
     AccountError,
     Witness,
@@ -39,8 +39,10 @@ FORMAT = 1
 class Account:
     r"""An open account; make one with `create_account`, open one with `open_account`.
 
-    `dataset` its name, `bound` the largest epsilon of all spends together, `neighbours` the
-    relation that this epsilon is for.
+    `dataset` its name, `bound` the largest epsilon of all spends together, `delta_bound` their
+    largest delta, `neighbours` the relation that both are for. Spends add up, epsilon and delta
+    each by itself: all of them together are (sum of epsilons, sum of deltas)-private, also where
+    one was chosen after seeing another (basic composition).
 
     >>> import os, tempfile
     >>> from dpbayes.releasing.opening import create_account
@@ -62,6 +64,7 @@ class Account:
     bound: Fraction
     neighbours: str
     receipts: str | None
+    delta_bound: Fraction
     _witness: Witness = field(repr=False)
     _entries: list[Entry] = field(default_factory=list, repr=False)
 
@@ -81,6 +84,16 @@ class Account:
     def balance(self) -> Fraction:
         """What is left to spend."""
         return self.bound - self.spent
+
+    @property
+    def delta_spent(self) -> Fraction:
+        """The sum of the deltas of all spends."""
+        return sum((entry.delta for entry in self.entries), Fraction(0))
+
+    @property
+    def delta_balance(self) -> Fraction:
+        """What is left of the delta."""
+        return self.delta_bound - self.delta_spent
 
     @property
     def receipt(self) -> Receipt:
@@ -109,35 +122,34 @@ class Account:
         """Let the account stand for another version of its table too; costs nothing."""
         fingerprint = self._witness.fingerprint(table)
         with self._writing() as connection:
-            self._append(connection, "table", "", Fraction(0), fingerprint)
+            self._append(connection, "table", "", fingerprint)
             known = dict.fromkeys((*self._witness.tables, fingerprint))
             self._witness = replace(self._witness, tables=tuple(known))
         return self._settled()
 
-    def spend(self, request: str, epsilon: Fraction, statement: str) -> bool:
-        """Reserve `epsilon` for a request, durably; return False if that was done before.
+    def spend(
+        self, request: str, epsilon: Fraction, statement: str, delta: Fraction = Fraction(0)
+    ) -> bool:
+        """Reserve `epsilon` and `delta` for a request, durably; return False if it was done before.
 
         `statement` says what is bought; a request that was made for something else is refused, and
         so is one that the balance does not cover.
         """
         if epsilon <= 0:
             raise ValueError(f"epsilon must be positive, got {epsilon}")
+        if not 0 <= delta < 1:
+            raise ValueError(f"delta must be at least 0 and below 1, got {delta}")
         with self._writing() as connection:
             before = self._of(request, "spend")
             if before is not None:
-                if (before.body, before.epsilon) != (statement, epsilon):
+                if (before.body, before.epsilon, before.delta) != (statement, epsilon, delta):
                     raise AccountError(
                         f"request {request!r} was made for something else (entry "
                         f"{before.sequence}); name the new one differently"
                     )
                 return False
-            left = self.bound - sum((entry.epsilon for entry in self._entries), Fraction(0))
-            if epsilon > left:
-                raise AccountError(
-                    f"epsilon must be at most {decimal_text(left, 'down')}, what is left of "
-                    f"account {self.path}, got {decimal_text(epsilon, 'up')}"
-                )
-            self._append(connection, "spend", request, epsilon, statement)
+            self._require(epsilon, delta)
+            self._append(connection, "spend", request, statement, epsilon, delta)
         self._settled()
         return True
 
@@ -149,7 +161,7 @@ class Account:
             before = self._of(request, "result")
             if before is not None:
                 return before.body
-            self._append(connection, "result", request, Fraction(0), result)
+            self._append(connection, "result", request, result)
         self._settled()
         return result
 
@@ -176,15 +188,36 @@ class Account:
         found = [e for e in self._entries if e.kind == kind and e.request == request]
         return found[0] if found else None
 
+    def _require(self, epsilon: Fraction, delta: Fraction) -> None:
+        """Refuse a spend that the entries known under the write lock do not leave room for."""
+        left = self.bound - sum((entry.epsilon for entry in self._entries), Fraction(0))
+        if epsilon > left:
+            raise AccountError(
+                f"epsilon must be at most {decimal_text(left, 'down')}, what is left of "
+                f"account {self.path}, got {decimal_text(epsilon, 'up')}"
+            )
+        spare = self.delta_bound - sum((entry.delta for entry in self._entries), Fraction(0))
+        if delta > spare:
+            raise AccountError(
+                f"delta must be at most {significant_text(spare, 'down')}, what is left of "
+                f"account {self.path}, got {significant_text(delta, 'up')}"
+            )
+
     def _append(
-        self, connection: sqlite3.Connection, kind: str, request: str, epsilon: Fraction, body: str
+        self,
+        connection: sqlite3.Connection,
+        kind: str,
+        request: str,
+        body: str,
+        epsilon: Fraction = Fraction(0),
+        delta: Fraction = Fraction(0),
     ) -> None:
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         before = self._entries[-1] if self._entries else None
         number = 0 if before is None else before.sequence + 1
-        entry = Entry(number, kind, request, epsilon, body, moment, "")
+        entry = Entry(number, kind, request, epsilon, body, moment, "", delta)
         digest = self._witness.sign("" if before is None else before.digest, entry.content())
-        row = (number, kind, request, str(epsilon), body, moment, digest)
+        row = (number, kind, request, entry.cost, body, moment, digest)
         connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         self._entries.append(replace(entry, digest=digest))
 

@@ -44,7 +44,7 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of an account: kind "open", "table", "spend" or "result"."""
+    """One line of an account: kind "open", "table", "spend" or "result"; what it took, if any."""
 
     sequence: int
     kind: str
@@ -53,18 +53,26 @@ class Entry:
     body: str
     time: str
     digest: str
+    delta: Fraction = Fraction(0)
+
+    @property
+    def cost(self) -> str:
+        """What it took, as it stands in the file: an epsilon, and a delta where there is one."""
+        return f"{self.epsilon};{self.delta}" if self.delta else str(self.epsilon)
 
     def content(self) -> str:
         """Return what the digest is computed from."""
-        fields = [self.sequence, self.kind, self.request, str(self.epsilon), self.body, self.time]
+        fields = [self.sequence, self.kind, self.request, self.cost, self.body, self.time]
         return json.dumps(fields)
 
 
 def read_entry(path: Path, row: tuple[Any, ...]) -> Entry:
     """Return the entry in a row of the file."""
     try:
-        return Entry(int(row[0]), row[1], row[2], Fraction(row[3]), row[4], row[5], row[6])
-    except (ValueError, TypeError, ZeroDivisionError) as error:
+        epsilon, _, delta = row[3].partition(";")
+        cost = Fraction(epsilon), Fraction(delta or 0)
+        return Entry(int(row[0]), row[1], row[2], cost[0], row[4], row[5], row[6], cost[1])
+    except (ValueError, TypeError, AttributeError, ZeroDivisionError) as error:
         raise AccountError(f"account {path} is damaged: entry {row[0]} cannot be read") from error
 
 

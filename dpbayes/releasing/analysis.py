@@ -52,7 +52,7 @@ def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]
     import numpy as np
 
     import dpbayes as dp
-    from dpbayes.releasing.from_table import chosen_mechanism
+    from dpbayes.releasing.prices import chosen_mechanism
 
     described = record["mechanism"]
     epsilon = Fraction(record["epsilon"]) / record["records_of_a_person"]

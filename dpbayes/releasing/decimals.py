@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 
@@ -16,6 +16,33 @@ def decimal_text(value: Fraction, direction: str, digits: int = 6) -> str:
     scaled = value * 10**digits
     whole = math.ceil(scaled) if direction == "up" else math.floor(scaled)
     return format(Decimal(whole).scaleb(-digits).normalize(), "f")
+
+
+def significant_text(value: Fraction, direction: str, digits: int = 12) -> str:
+    """Return a decimal of so many digits that is at least ("up") or at most ("down") as large.
+
+    For numbers that may be tiny, such as a delta.
+
+    >>> significant_text(Fraction(1, 3 * 10**9), "up", 3), significant_text(Fraction(0), "down")
+    ('3.34e-10', '0')
+    """
+    rounding = ROUND_CEILING if direction == "up" else ROUND_FLOOR
+    context = Context(prec=digits, rounding=rounding)
+    found = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    plain = found.normalize(context)
+    return f"{plain:f}" if not plain or -6 <= plain.adjusted() < digits else f"{plain:e}"
+
+
+def exp_above(value: Fraction) -> Fraction:
+    """Return a fraction above e^value, by less than one part in 10^25.
+
+    >>> exp_above(Fraction(1)) > Fraction("2.718281828459045235360287471")
+    True
+    """
+    context = Context(prec=30, rounding=ROUND_CEILING, Emax=10**9, Emin=-(10**9))
+    power = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    # Decimal.exp rounds to the nearest, whatever the context says.
+    return Fraction(context.exp(power)) * (1 + Fraction(1, 10**28))
 
 
 def float_below(value: Fraction) -> float:

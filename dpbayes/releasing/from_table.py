@@ -17,21 +17,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes.mechanisms import Mechanism, mechanism
-from dpbayes.mechanisms.guarantees import given_epsilon, guarantee, quantified
-from dpbayes.mechanisms.independent import IndependentNoise
 from dpbayes.releasing.account import Account
 from dpbayes.releasing.account_file import Receipt
-from dpbayes.releasing.decimals import decimal_text
+from dpbayes.releasing.decimals import decimal_text, significant_text
 from dpbayes.releasing.opening import open_account
 from dpbayes.releasing.plan import Plan, PlanError
+from dpbayes.releasing.prices import (
+    Price,
+    cost,
+    person_price,
+    person_sentence,
+    planned_mechanism,
+    relation,
+)
 from dpbayes.releasing.record import Release, release
 from dpbayes.releasing.tables import count_table
 from dpbayes.releasing.witness import AccountError
 
-SCHEMA = "dpbayes.release/1"
-REPLACED = "replace-one"
-CHANGED = "add-or-remove"
+SCHEMA = "dpbayes.release/2"
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,8 @@ class PaidRelease:
     r"""One paid release of a table, and everything that may be published about it.
 
     `private` is the draw, `request` its name, `receipt` the account's last entry, `balance` what is
-    left; `repeated` says that the draw had been paid for and kept before.
+    left; `repeated` says that the draw had been paid for and kept before; `deltas` are cost,
+    balance and bound of the delta.
 
     >>> import os, tempfile
     >>> from unittest.mock import patch
@@ -68,10 +72,11 @@ class PaidRelease:
     balance: Fraction
     bound: Fraction
     repeated: bool
+    deltas: tuple[Fraction, Fraction, Fraction] = (Fraction(0), Fraction(0), Fraction(0))
 
     @property
     def sentence(self) -> str:
-        """The guarantee for a person, with epsilon rounded up."""
+        """The guarantee for a person, with epsilon and delta rounded up."""
         return person_sentence(self.plan)
 
     def record(self) -> dict[str, Any]:
@@ -91,83 +96,18 @@ class PaidRelease:
             "records": private.n if plan.records == "public" else None,
             "mechanism": {"name": plan.mechanism, "options": plan.options},
             "epsilon": decimal_text(plan.epsilon, "up", 12),
+            "delta": significant_text(person_price(plan).delta, "up"),
             "records_of_a_person": plan.keep,
             "neighbours": relation(plan),
             "guarantee": self.sentence,
             "cost": decimal_text(self.cost, "up", 12),
             "balance": decimal_text(self.balance, "down", 12),
             "bound": decimal_text(self.bound, "down", 12),
+            "delta_cost": significant_text(self.deltas[0], "up"),
+            "delta_balance": significant_text(self.deltas[1], "down"),
+            "delta_bound": significant_text(self.deltas[2], "down"),
             "receipt": str(self.receipt),
         }
-
-
-def relation(plan: Plan) -> str:
-    """Return the neighbour relation of a plan: replaced with public n, changed with secret n."""
-    return REPLACED if plan.records == "public" else CHANGED
-
-
-def person_sentence(plan: Plan) -> str:
-    """Return what the release promises, quantified, for all records of one person.
-
-    The epsilon printed is at least the one that holds.
-    """
-    if plan.person is None:
-        who = "one record replaced" if plan.records == "public" else "one record more or less"
-    elif plan.keep == 1:
-        who = "one person replaced" if plan.records == "public" else "one person more or less"
-    else:
-        who = f"the at most {plan.keep} counted records of one person " + (
-            "replaced by as many others" if plan.records == "public" else "added or taken away"
-        )
-    return quantified(f"tables x, x' that differ by {who}", plan.epsilon) + "."
-
-
-def chosen_mechanism(name: str, epsilon: Fraction, options: dict[str, Any]) -> Mechanism:
-    """Return the mechanism of this name, the one for a secret number of records included."""
-    if name == IndependentNoise.name:
-        if options:
-            raise TypeError(f"{name} has no options, got {options}")
-        return IndependentNoise(given_epsilon(epsilon))
-    return mechanism(name, epsilon=epsilon, **options)
-
-
-def planned_mechanism(plan: Plan) -> Mechanism:
-    """Return the mechanism of a plan, at the epsilon of one record; PlanError if it has none.
-
-    A mechanism without a proved guarantee for the plan's relation is refused.
-    """
-    try:
-        chosen = chosen_mechanism(plan.mechanism, plan.epsilon_of_a_record, plan.options)
-        promised = guarantee(chosen, len(plan.labels))
-    except (ValueError, TypeError) as error:
-        raise PlanError(f"{plan.path}: mechanism: {error}") from error
-    if promised.bound is None or promised.failure:
-        raise PlanError(
-            f"{plan.path}: mechanism must have a proved guarantee with delta 0, got "
-            f"{plan.mechanism!r}: {promised.basis}"
-        )
-    if promised.neighbours != relation(plan):
-        raise PlanError(
-            f"{plan.path}: mechanism must be one for {relation(plan)} (records = "
-            f"{plan.records!r}), got {plan.mechanism!r}, which is for {promised.neighbours}"
-        )
-    return chosen
-
-
-def cost(plan: Plan, account: Account) -> Fraction:
-    """Return what a release costs in the account's relation.
-
-    A replaced record is one taken away and one added: twice the epsilon. The other way round there
-    is no bound, and a plan that keeps n public does not fit an account for changing n.
-    """
-    if relation(plan) == account.neighbours:
-        return plan.epsilon
-    if account.neighbours == REPLACED:
-        return 2 * plan.epsilon
-    raise PlanError(
-        f'{plan.path}: records must be "secret" for account {account.path}, whose epsilon is for '
-        'one record more or less, got "public"'
-    )
 
 
 def rehearse(plan: Plan, records: int) -> None:
@@ -184,7 +124,8 @@ def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> P
     r"""Return the release of a table under a plan, paid from its account and kept there.
 
     For all tables x, x' that are neighbours as `relation` says, and every set S of outputs,
-    P[M(x) in S] <= e^epsilon P[M(x') in S], with the plan's epsilon. The same request returns the
+    P[M(x) in S] <= e^epsilon P[M(x') in S] + delta, with the plan's epsilon and the mechanism's
+    delta, which is 0 for most. The same request returns the
     same draw and costs nothing more. `show_values` prints a value that the plan does not list.
 
     >>> import os, tempfile
@@ -220,19 +161,19 @@ def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> P
     if kept is None:
         kept = _drawn(place, plan, account, request, price, show_values)
         return _paid(plan, account, request, price, kept, False)
-    account.spend(request, price, plan.statement())
+    account.spend(request, price.epsilon, plan.statement(), price.delta)
     return _paid(plan, account, request, price, kept, True)
 
 
 def _drawn(
-    table: Path, plan: Plan, account: Account, request: str, price: Fraction, show_values: bool
+    table: Path, plan: Plan, account: Account, request: str, price: Price, show_values: bool
 ) -> str:
     counts = count_table(table, plan, show_values)
     n = int(counts.sum())
     if n == 0 and plan.records == "public":
         raise AccountError(f"table {table} holds no record that the plan counts")
     rehearse(plan, n if plan.records == "public" else 1000)
-    account.spend(request, price, plan.statement())
+    account.spend(request, price.epsilon, plan.statement(), price.delta)
     private = release(planned_mechanism(plan), counts, plan.prior)
     drawn = {
         "n": private.n if plan.records == "public" else None,
@@ -243,13 +184,23 @@ def _drawn(
 
 
 def _paid(
-    plan: Plan, account: Account, request: str, price: Fraction, kept: str, repeated: bool
+    plan: Plan, account: Account, request: str, price: Price, kept: str, repeated: bool
 ) -> PaidRelease:
     drawn = json.loads(kept)
     counts: NDArray[np.int64] = np.array(drawn["counts"], dtype=np.int64)
     n = int(counts.sum()) if drawn["n"] is None else int(drawn["n"])
     noisy = np.array(drawn["noisy"], dtype=np.int64)
     private = Release(planned_mechanism(plan), plan.prior, n, noisy, counts)
+    deltas = price.delta, account.delta_balance, account.delta_bound
+    left = account.balance
     return PaidRelease(
-        plan, private, request, account.receipt, price, account.balance, account.bound, repeated
+        plan,
+        private,
+        request,
+        account.receipt,
+        price.epsilon,
+        left,
+        account.bound,
+        repeated,
+        deltas,
     )

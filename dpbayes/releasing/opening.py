@@ -14,8 +14,10 @@ from dpbayes.releasing.account_file import SCHEMA, connected
 from dpbayes.releasing.witness import (
     AccountError,
     all_witnesses,
+    creating,
     dataset_name,
     file_digest,
+    forget_abandoned,
     new_witness,
     read_witness,
     sync_folder,
@@ -32,12 +34,15 @@ def create_account(
     table: str | Path,
     neighbours: str = "replace-one",
     receipts: str | Path | None = None,
+    delta: Epsilon = 0,
 ) -> Account:
     r"""Make the account of a data set and return it; its key goes to the folder of keys.
 
-    `epsilon` > 0 bounds all spends together, `table` is the file the data set consists of,
-    `receipts` a second file to which a line is added for each entry. A data set or a table that has
-    an account already is refused, and so is a path that exists.
+    `epsilon` > 0 and `delta` in [0, 1) bound all spends together, `table` is the file the data set
+    consists of, `receipts` a second file to which a line is added for each entry. A data set or a
+    table that has an account already is refused, and so is a path that exists. The key is written
+    first, marked as pending, then the account appears as a whole, then the mark is taken off. A
+    crash in between is mended by making the account again, or by opening it.
 
     >>> import os, tempfile
     >>> from unittest.mock import patch
@@ -49,26 +54,35 @@ def create_account(
     ('clinic', Fraction(3, 10), 1)
     """
     place, name = _file_path(path), dataset_name(dataset)
-    bound = exact_epsilon(given_epsilon(epsilon))
+    bound, slack = exact_epsilon(given_epsilon(epsilon)), given_delta(delta)
     if neighbours not in NEIGHBOURS:
         raise ValueError(f"neighbours must be one of {', '.join(NEIGHBOURS)}, got {neighbours!r}")
-    if place.exists():
-        raise AccountError(f"account {place} exists already")
-    _refuse_second_account(Path(table))
-    witness = new_witness(name, place)
     second = None if receipts is None else str(Path(receipts).absolute())
-    terms = {"format": FORMAT, "dataset": name, "bound": str(bound), "neighbours": neighbours}
-    account = Account(place, name, bound, neighbours, second, witness)
+    with creating():
+        forget_abandoned()
+        if place.exists():
+            raise AccountError(f"account {place} exists already")
+        _refuse_second_account(Path(table))
+        witness = new_witness(name, place)
+        account = Account(place, name, bound, neighbours, second, slack, witness)
+        _written(account, witness.fingerprint(Path(table)))
+    account._settled()
+    return open_account(place)
+
+
+def _written(account: Account, fingerprint: str) -> None:
+    """Write the file beside its place, then its key as pending, put it in place, free the key."""
+    place, witness = account.path, account._witness
     place.parent.mkdir(parents=True, exist_ok=True)
-    part = place.with_name(f"{place.name}.{os.getpid()}.part")
-    fingerprint = witness.fingerprint(Path(table))
+    part = place.with_name(f".{place.name}.dpbayes-part")
+    part.unlink(missing_ok=True)
     with connected(part, new=True) as connection:
         connection.execute(SCHEMA)
-        body = json.dumps({**terms, "receipts": second}, sort_keys=True)
-        account._append(connection, "open", "", Fraction(0), body)
-        account._append(connection, "table", "", Fraction(0), fingerprint)
+        account._append(connection, "open", "", json.dumps(_terms(account), sort_keys=True))
+        account._append(connection, "table", "", fingerprint)
     last = account._entries[-1]
-    write_witness(replace(witness.seen(last.sequence, last.digest), tables=(fingerprint,)))
+    seen = replace(witness.seen(last.sequence, last.digest), tables=(fingerprint,))
+    write_witness(replace(seen, pending=True))
     try:
         os.link(part, place)
     except FileExistsError:
@@ -76,8 +90,34 @@ def create_account(
     finally:
         part.unlink()
     sync_folder(place.parent)
-    account._settled()
-    return open_account(place)
+    write_witness(seen)
+
+
+def _terms(account: Account) -> dict[str, object]:
+    terms: dict[str, object] = {
+        "format": FORMAT,
+        "dataset": account.dataset,
+        "bound": str(account.bound),
+        "neighbours": account.neighbours,
+        "receipts": account.receipts,
+    }
+    return {**terms, "delta": str(account.delta_bound)} if account.delta_bound else terms
+
+
+def given_delta(value: Epsilon) -> Fraction:
+    """Return the exact delta that text or a number stands for; it lies in [0, 1).
+
+    >>> given_delta("1e-6"), given_delta(0)
+    (Fraction(1, 1000000), Fraction(0, 1))
+    """
+    try:
+        zero = Fraction(value) == 0
+        exact = Fraction(0) if zero else exact_epsilon(given_epsilon(value))
+    except (ValueError, TypeError, OverflowError, ZeroDivisionError):
+        exact = Fraction(-1)
+    if isinstance(value, bool) or not 0 <= exact < 1:
+        raise ValueError(f"delta must be at least 0 and below 1, got {value!r}")
+    return exact
 
 
 def open_account(path: str | Path) -> Account:
@@ -93,31 +133,50 @@ def open_account(path: str | Path) -> Account:
     """
     place = _file_path(path)
     if not place.is_file():
-        raise AccountError(
-            f"no account at {place.absolute()}; make one with: dpbayes account create"
-        )
+        raise AccountError(_absence(place))
     with connected(place) as connection:
         row = connection.execute("SELECT body FROM entries WHERE sequence = 0").fetchone()
     try:
         terms = json.loads(row[0])
-        witness = read_witness(terms["dataset"])
-        account = Account(
-            place,
-            terms["dataset"],
-            Fraction(terms["bound"]),
-            terms["neighbours"],
-            terms["receipts"],
-            witness,
-        )
-    except (TypeError, KeyError, json.JSONDecodeError) as error:
+        bounds = Fraction(terms["bound"]), Fraction(terms.get("delta", "0"))
+        named = terms["dataset"], terms["neighbours"], terms["receipts"]
+    except (TypeError, KeyError, ValueError) as error:
         raise AccountError(f"account {place} is damaged: its terms cannot be read") from error
+    witness = read_witness(named[0])
+    account = Account(place, named[0], bounds[0], named[1], named[2], bounds[1], witness)
     if Path(witness.account).resolve() != place.resolve():
         raise AccountError(
             f"the account of data set {account.dataset!r} is {witness.account}; {place} is a copy "
             f"of it. If it was moved on purpose, correct the path in the key file"
         )
     account.verify([])
+    if witness.pending:
+        _finish(account)
     return account
+
+
+def _finish(account: Account) -> None:
+    """Free the key of an account that was put in place just before its maker was interrupted."""
+    with creating():
+        newest = read_witness(account.dataset)
+        if newest.pending:
+            write_witness(replace(newest, pending=False))
+    account._witness = read_witness(account.dataset)
+
+
+def _absence(place: Path) -> str:
+    """Say that there is no account here, and what to do about it."""
+    where = place.absolute()
+    try:
+        interrupted = any(w.abandoned and Path(w.account) == where for w in all_witnesses())
+    except AccountError:
+        interrupted = False
+    if interrupted:
+        return (
+            f"no account at {where}: its making was interrupted before anything was spent; give "
+            "the same command again: dpbayes account create"
+        )
+    return f"no account at {where}; make one with: dpbayes account create"
 
 
 def _refuse_second_account(table: Path) -> None:

@@ -93,16 +93,17 @@ def methods(record: Mapping[str, Any]) -> str:
     """Return a paragraph to paste into a methods section."""
     described = record["mechanism"]
     options = "".join(f", {name} {value}" for name, value in described["options"].items())
+    slack = "" if record["delta"] == "0" else f" and delta {record['delta']}"
     size = "kept secret" if record["records"] is None else f"{record['records']:,}, public"
     prior = sorted(set(record["prior"]))
     shown = f"all {prior[0]:g}" if len(prior) == 1 else ", ".join(f"{v:g}" for v in record["prior"])
     return (
         f"Counts of {len(record['labels'])} categories ({', '.join(record['columns'])}) were "
         f"released once by the mechanism {described['name']}{options} at epsilon "
-        f"{record['epsilon']}, drawn in exact integer arithmetic from the operating system's "
-        f"randomness. {record['guarantee']} The number of records is {size}. Prior parameters: "
-        f"{shown}. Intervals are central {LEVEL:.0%} intervals; the noise-aware ones average over "
-        "the counts that may have been the true ones."
+        f"{record['epsilon']}{slack}, drawn in exact integer arithmetic from the "
+        f"operating system's randomness. {record['guarantee']} The number of records is "
+        f"{size}. Prior parameters: {shown}. Intervals are central {LEVEL:.0%} intervals; "
+        "the noise-aware ones average over the counts that may have been the true ones."
     )
 
 
@@ -122,6 +123,13 @@ def _meaning(record: Mapping[str, Any]) -> str:
     epsilon = float(record["epsilon"])
     if epsilon > LARGEST_MEANING:
         return "At an epsilon this large the promise is of little worth to a person."
+    if record["delta"] != "0":
+        share = (math.exp(epsilon) + float(record["delta"])) / (1.0 + math.exp(epsilon))
+        return (
+            "Somebody who knows everything about the others and gives even odds to two values of "
+            "one person's answer can tell them apart with a probability of at most "
+            f"{math.ceil(share * 1000) / 10:.1f} %."
+        )
     return (
         "Somebody who knows everything about the others and would give even odds on one person's "
         f"answer can come to odds of at most {math.exp(epsilon) + 0.005:.2f} to 1."
@@ -159,6 +167,13 @@ def _interval(row: Mapping[str, Any], name: str) -> str:
     return "" if low is None else f"{low:.4f} to {high:.4f}"
 
 
+def _delta_lines(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    if record["delta"] == "0":
+        return []
+    taken, left, bound = (record[f"delta_{name}"] for name in ("cost", "balance", "bound"))
+    return [("Cost in delta", f"{taken} of {bound}; {left} left")]
+
+
 def _particulars(record: Mapping[str, Any]) -> str:
     size = "secret" if record["records"] is None else f"{record['records']:,}"
     listed: Sequence[tuple[str, str]] = [
@@ -167,6 +182,7 @@ def _particulars(record: Mapping[str, Any]) -> str:
         ("Prior", ", ".join(f"{value:g}" for value in record["prior"])),
         ("Number of records", size),
         ("Cost", f"{record['cost']} of {record['bound']}; {record['balance']} left"),
+        *_delta_lines(record),
         ("Receipt", record["receipt"]),
         ("How to cite", "dpbayes cite " + record["mechanism"]["name"]),
     ]

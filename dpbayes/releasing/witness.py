@@ -15,10 +15,14 @@ import json
 import os
 import re
 import secrets
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 FOLDER = "DPBAYES_KEYS"
+PATIENCE = 60.0
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -30,7 +34,8 @@ class AccountError(ValueError):
 class Witness:
     """What is kept of one account: `key` (hexadecimal), `sequence` and `digest` of its last entry.
 
-    `tables` are the keyed fingerprints of the tables the account stands for.
+    `tables` are the keyed fingerprints of the tables the account stands for. `pending` says that
+    the account was being made when this was written: nothing has been spent under such a key.
     """
 
     dataset: str
@@ -39,6 +44,7 @@ class Witness:
     sequence: int
     digest: str
     tables: tuple[str, ...] = ()
+    pending: bool = False
 
     def sign(self, before: str, content: str) -> str:
         """Return the digest of an entry that follows the one with digest `before`."""
@@ -48,6 +54,11 @@ class Witness:
     def fingerprint(self, table: Path) -> str:
         """Return the keyed fingerprint of a table's bytes; without the key it tells nothing."""
         return hmac.new(bytes.fromhex(self.key), file_digest(table), hashlib.sha256).hexdigest()
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether the making of the account was interrupted before there was one."""
+        return self.pending and not Path(self.account).exists()
 
     def seen(self, sequence: int, digest: str) -> Witness:
         """Return the witness of a later entry."""
@@ -100,6 +111,31 @@ def write_witness(witness: Witness) -> None:
         os.fsync(stream.fileno())
     part.replace(path)
     sync_folder(path.parent)
+
+
+def forget_abandoned() -> None:
+    """Remove the keys of accounts whose making was interrupted; hold `creating` meanwhile."""
+    for witness in all_witnesses():
+        if witness.abandoned:
+            witness_file(witness.dataset).unlink()
+
+
+@contextmanager
+def creating() -> Iterator[None]:
+    """Let one process at a time make an account; the lock ends with the process that holds it."""
+    folder = keys_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = sqlite3.connect(folder / "creating.lock", timeout=PATIENCE, isolation_level=None)
+    except (OSError, sqlite3.Error) as error:
+        raise AccountError(f"the folder of keys {folder} cannot be used: {error}") from error
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+        yield
+    except sqlite3.Error as error:
+        raise AccountError(f"the folder of keys {folder} cannot be used: {error}") from error
+    finally:
+        lock.close()
 
 
 def all_witnesses() -> list[Witness]:

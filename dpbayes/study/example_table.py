@@ -23,8 +23,9 @@ from dpbayes.figures.theme import svg_bytes
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.releasing.account_file import Receipt
 from dpbayes.releasing.analysis import parts_of
-from dpbayes.releasing.from_table import PaidRelease, planned_mechanism
+from dpbayes.releasing.from_table import PaidRelease
 from dpbayes.releasing.plan import Plan, read_plan
+from dpbayes.releasing.prices import planned_mechanism
 from dpbayes.releasing.record import Release
 from dpbayes.releasing.report import html_text
 from dpbayes.releasing.tables import count_table

@@ -281,3 +281,182 @@ def test_bad_terms_are_refused_before_anything_is_made(table, tmp_path):
     with pytest.raises(AccountError, match="cannot be read"):
         create_account(path, "clinic", 1, tmp_path / "missing.csv")
     assert list(tmp_path.glob("new*")) == []
+
+
+CREATING = """
+import os, signal, sys
+from dpbayes.releasing import opening, witness
+left = [int(sys.argv[1])]
+def counted(place, name):
+    function = getattr(place, name)
+    def call(*given, **named):
+        left[0] -= 1
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return function(*given, **named)
+    setattr(place, name, call)
+for place, name in [
+    (opening, "new_witness"), (opening, "connected"), (opening, "write_witness"), (os, "fsync"),
+    (os, "link"), (opening, "sync_folder"), (opening.Account, "_settled"),
+    (opening, "open_account"), (opening, "_refuse_second_account"), (opening, "forget_abandoned"),
+]:
+    counted(place, name)
+opening.create_account("clinic.account", "clinic", 3, "people.csv")
+print(left[0])
+"""
+
+
+def interrupted(folder, step):
+    command = [sys.executable, "-c", CREATING, str(step)]
+    return subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
+
+
+def test_there_are_sixteen_steps_of_making_an_account(table, tmp_path):
+    assert interrupted(tmp_path, 1000).stdout == "984\n"
+
+
+@pytest.mark.parametrize("step", range(1, 17))
+def test_making_an_account_killed_at_any_step_is_mended_by_making_it_again(table, tmp_path, step):
+    assert interrupted(tmp_path, step).returncode == -signal.SIGKILL
+    place = tmp_path / "clinic.account"
+    if place.exists():
+        with pytest.raises(AccountError, match="exists already"):
+            create_account(place, "clinic", 3, table)
+        account = open_account(place)
+    else:
+        with pytest.raises(AccountError, match=f"no account at {place}"):
+            open_account(place)
+        account = create_account(place, "clinic", 3, table)
+    assert not read_witness("clinic").pending
+    assert (account.spent, account.balance, len(account.entries)) == (0, 3, 2)
+    account.spend("one", ONE, "plan")
+    assert open_account(place).balance == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "clinic.account", "keys", "people.csv",
+    ]  # fmt: skip
+
+
+def test_an_interrupted_making_says_what_to_do(table, tmp_path):
+    place = tmp_path / "clinic.account"
+    steps = [step for step in range(1, 17) if not place.exists()]
+    said = set()
+    for step in steps:
+        interrupted(tmp_path, step)
+        if place.exists():
+            break
+        with pytest.raises(AccountError) as caught:
+            open_account(place)
+        said.add(str(caught.value).rpartition(": ")[0].rpartition(str(place))[2])
+    assert (
+        ": its making was interrupted before anything was spent; give the same command again"
+        in said
+    )
+
+
+def test_attack_an_account_set_aside_while_it_was_made(table, tmp_path):
+    """An account put in place and moved away before its key was free cannot come back."""
+    place, aside = tmp_path / "clinic.account", tmp_path / "aside"
+    for step in range(1, 17):
+        interrupted(tmp_path, step)
+        if place.exists():
+            break
+    assert read_witness("clinic").pending
+    place.rename(aside)
+    second = create_account(tmp_path / "other.account", "other", 3, table)
+    second.spend("all", 3 * ONE, "")
+    aside.rename(place)
+    with pytest.raises(AccountError, match="the key of data set 'clinic' is not at"):
+        open_account(place)
+
+
+def test_attack_an_account_deleted_after_it_was_opened_is_not_made_again(account, table):
+    assert not read_witness("clinic").pending
+    account.path.unlink()
+    with pytest.raises(AccountError, match="has an account already"):
+        create_account(account.path, "clinic", 3, table)
+
+
+MILLIONTH = Fraction(1, 10**6)
+
+
+@pytest.fixture
+def slack(table, tmp_path):
+    return create_account(tmp_path / "slack.account", "slack", 3, table, delta="3e-6")
+
+
+def test_deltas_add_up_exactly_beside_the_epsilons(slack):
+    for place in range(3):
+        assert slack.spend(f"request {place}", Fraction(1, 10), "plan", MILLIONTH)
+    again = open_account(slack.path)
+    assert (again.delta_bound, again.delta_spent, again.delta_balance) == (
+        3 * MILLIONTH,
+        3 * MILLIONTH,
+        0,
+    )
+    assert again.spent == Fraction(3, 10)
+    with pytest.raises(
+        AccountError, match=r"delta must be at most 0, what is left of .* got 1e-12"
+    ):
+        again.spend("more", Fraction(1, 10), "plan", Fraction(1, 10**12))
+    assert again.spend("pure", Fraction(1, 10), "plan")
+
+
+def test_an_account_without_delta_takes_no_delta(account):
+    with pytest.raises(AccountError, match="delta must be at most 0, what is left of account"):
+        account.spend("one", ONE, "plan", Fraction(1, 10**300))
+    assert account.spent == 0
+    assert account.delta_bound == 0
+
+
+def test_a_request_cannot_change_its_delta(slack):
+    slack.spend("one", ONE, "plan", MILLIONTH)
+    for delta in (Fraction(0), 2 * MILLIONTH):
+        with pytest.raises(AccountError, match="request 'one' was made for something else"):
+            slack.spend("one", ONE, "plan", delta)
+
+
+@pytest.mark.parametrize("delta", [-1, 1, 2, "nan", "x", None, True, "1/0", "1e-400"])
+def test_bad_deltas(table, tmp_path, delta):
+    with pytest.raises(ValueError, match="delta must be at least 0 and below 1, got"):
+        create_account(tmp_path / "a", "slack", 1, table, delta=delta)
+    assert not (tmp_path / "a").exists()
+
+
+def test_attack_a_delta_is_rewritten(slack):
+    slack.spend("one", ONE, "plan", MILLIONTH)
+    with sqlite3.connect(slack.path) as connection:
+        connection.execute("UPDATE entries SET epsilon = '1' WHERE kind = 'spend'")
+    with pytest.raises(AccountError, match="entry 2 does not match its digest"):
+        open_account(slack.path)
+
+
+def test_attack_the_delta_of_the_terms_is_raised(slack):
+    with sqlite3.connect(slack.path) as connection:
+        connection.execute(
+            "UPDATE entries SET body = replace(body, '3/1000000', '1/2') WHERE sequence = 0"
+        )
+    with pytest.raises(AccountError, match="entry 0 does not match its digest"):
+        open_account(slack.path)
+
+
+def test_attack_two_processes_spend_the_last_delta(slack):
+    code = (
+        "import sys; from fractions import Fraction\n"
+        "from dpbayes.releasing.opening import open_account\n"
+        "account, done = open_account(sys.argv[1]), 0\n"
+        "for place in range(5):\n"
+        "    try:\n"
+        "        name = f'{sys.argv[2]} {place}'\n"
+        "        done += account.spend(name, Fraction(1, 100), '', Fraction(1, 2 * 10**6))\n"
+        "    except ValueError:\n"
+        "        pass\n"
+        "print(done)\n"
+    )
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(slack.path), name], stdout=subprocess.PIPE, text=True
+        )
+        for name in ("a", "b")
+    ]
+    assert sum(int(process.communicate()[0]) for process in running) == 6
+    assert open_account(slack.path).delta_balance == 0

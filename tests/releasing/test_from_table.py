@@ -11,14 +11,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from mpmath import mp
 
 import dpbayes as dp
 from dpbayes.cli import main
 from dpbayes.releasing import from_table
 from dpbayes.releasing.analysis import PARTS, bounded_analysis
-from dpbayes.releasing.from_table import person_sentence, release_table
+from dpbayes.releasing.from_table import release_table
 from dpbayes.releasing.opening import create_account, open_account
 from dpbayes.releasing.plan import PlanError, read_plan
+from dpbayes.releasing.prices import Price, person_sentence, planned_mechanism
 from dpbayes.releasing.report import csv_text, html_text, methods
 from dpbayes.releasing.tables import TableError
 from dpbayes.releasing.witness import AccountError
@@ -125,7 +127,7 @@ def test_the_promise_names_the_person_and_rounds_up(folder):
 
 def test_the_records_of_a_person_share_the_budget(folder):
     (folder / "plan.toml").write_text(PLAN + 'person = "health"\nkeep = 3\n')
-    chosen = from_table.planned_mechanism(read_plan(folder / "plan.toml"))
+    chosen = planned_mechanism(read_plan(folder / "plan.toml"))
     assert Fraction(chosen.epsilon) <= Fraction(1, 6)
     assert chosen.epsilon == pytest.approx(1 / 6, rel=1e-15)
     # Three replaced records: the exact audit of one, three times.
@@ -204,7 +206,7 @@ def test_the_report_stands_alone_and_says_what_a_reader_needs(folder, capsys):
     printed = capsys.readouterr().out
     record = json.loads((folder / "out" / "release.json").read_text())
     page = (folder / "out" / "report.html").read_text()
-    assert record["schema"] == "dpbayes.release/1"
+    assert record["schema"] == "dpbayes.release/2"
     assert set(record["analysis"]) == set(PARTS)
     for text in (
         record["guarantee"].replace("<", "&lt;").replace("'", "&#x27;"),
@@ -285,3 +287,88 @@ def test_the_account_commands(folder, capsys):
     assert main(["release", "people.csv"]) == 2
     assert main(["release", "people.csv", "--plan", "plan.toml", "--epsilon", "1"]) == 2
     assert main(["release"]) == 2
+
+
+SLACK = PLAN + 'mechanism = "discrete-gaussian"\noptions = {delta = 1e-6}\n'
+
+
+def test_a_mechanism_with_a_delta_needs_an_account_that_has_one(folder):
+    with pytest.raises(AccountError, match=r"delta must be at most 0, what is left .* 0\.000001"):
+        released(folder, SLACK)
+    account = open_account(folder / "clinic.account")
+    assert (account.spent, len(account.entries)) == (0, 2)
+
+
+def with_delta(folder, delta, epsilon="1.2"):
+    (folder / "other.csv").write_text("health\n" + "good\n" * 30 + "poor\n" * 10)
+    return create_account(
+        folder / "slack.account", "slack", epsilon, folder / "other.csv", delta=delta
+    )
+
+
+def of_other(folder, text):
+    (folder / "plan.toml").write_text(text.replace('"clinic', '"slack'))
+    return release_table(folder / "other.csv", read_plan(folder / "plan.toml"))
+
+
+def test_epsilon_and_delta_are_paid_and_the_report_says_so(folder):
+    with_delta(folder, "1e-5")
+    paid = of_other(folder, SLACK)
+    account = open_account(folder / "slack.account")
+    assert (account.spent, account.delta_spent) == (Fraction(1, 2), Fraction(1, 10**6))
+    assert of_other(folder, SLACK).repeated
+    assert open_account(folder / "slack.account").delta_spent == Fraction(1, 10**6)
+    record = paid.record()
+    assert (record["delta"], record["delta_cost"]) == ("0.000001", "0.000001")
+    assert (record["delta_balance"], record["delta_bound"]) == ("0.000009", "0.00001")
+    assert record["guarantee"].endswith("<= e^0.5 P[M(x') in S] + 0.000001.")
+    page = html_text(record)
+    assert "tell them apart with a probability of at most 62.3 %" in page
+    assert "0.000001 of 0.00001; 0.000009 left" in page
+    assert "at epsilon 0.5 and delta 0.000001" in methods(record)
+
+
+def test_the_records_of_a_person_have_a_larger_delta_together(folder):
+    with_delta(folder, "1e-5")
+    paid = of_other(folder, SLACK + 'person = "health"\nkeep = 3\n')
+    third = np.exp(0.5 / 3)
+    expected = 1e-6 * (1 + third + third**2)
+    spent = open_account(folder / "slack.account").delta_spent
+    assert float(spent) == pytest.approx(expected, rel=1e-14)
+    # Never less: the powers of e are rounded up.
+    with mp.workdps(50):
+        least = mp.fsum(mp.exp(mp.mpf(i) / 6) for i in range(3)) * mp.mpf(10) ** -6
+        assert mp.mpf(spent.numerator) / spent.denominator >= least
+    assert float(paid.record()["delta"]) >= expected * (1 - 1e-11)
+    with pytest.raises(PlanError, match="delta must be below 1 for all 400 records"):
+        of_other(folder, SLACK.replace("1e-6", "0.01") + 'person = "health"\nkeep = 400\n')
+
+
+def test_groups_with_a_delta_against_an_exact_audit():
+    """Two replaced records: the group's delta covers the exact one of the mechanism."""
+    chosen = dp.mechanism("discrete-gaussian", "0.5", delta=0.01)
+    law = [chosen.law(x, [1, 1]) for x in ([4, 4], [6, 2])]
+    p, q = (np.array([one.probability([a, 8 - a]) for a in range(9)]) for one in law)
+    price = Price(Fraction(1, 2), Fraction(1, 100)).times(2)
+    assert price.epsilon == 1
+    lost = np.maximum(p - np.exp(1.0) * q, 0.0).sum()
+    assert 0.0 < lost <= float(price.delta)
+
+
+def test_the_plan_command_prices_a_delta(folder, capsys):
+    with_delta(folder, "1e-7")
+    (folder / "plan.toml").write_text(SLACK.replace('"clinic', '"slack'))
+    assert main(["plan", "plan.toml"]) == 0
+    printed = capsys.readouterr().out
+    assert "0.5 of the 1.2 left, and delta 0.000001 of the 1e-7 left, not enough" in printed
+    assert main(["account", "show", "slack.account"]) == 0
+    assert "balance  1.2 of 1.2, delta 1e-7 of 1e-7" in capsys.readouterr().out
+
+
+def test_the_account_command_takes_a_delta(folder, capsys):
+    (folder / "other.csv").write_text("health\ngood\n")
+    words = ["account", "create", "o.account", "--dataset", "o", "--epsilon", "1"]
+    assert main([*words, "--table", "other.csv", "--delta", "2"]) == 2
+    assert "delta must be at least 0 and below 1, got '2'" in capsys.readouterr().err
+    assert main([*words, "--table", "other.csv", "--delta", "0.001"]) == 0
+    assert open_account("o.account").delta_bound == Fraction(1, 1000)
