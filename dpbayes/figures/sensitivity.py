@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import dark
-from dpbayes.figures.language import LOOKS
+from dpbayes.figures.language import LOOKS, styles, tag
 from dpbayes.figures.theme import HEIGHT, WIDTH, new_axes, new_panels
 
 # The colours of the mechanisms that use the one and the other.
@@ -63,6 +63,43 @@ def sensitivity_profile(profiles: Sequence[Profile], xlabel: str) -> tuple[Figur
         axes.text(*at, "local sensitivity", color=dark(_LOCAL), **text)
         sentences.append(_profile_sentence(one))
     rows[-1][0].set_xlabel(xlabel)
+    return figure, " ".join(sentences)
+
+
+def sensitivity_levels(
+    counts: ArrayLike, levels: Mapping[str, tuple[str, ArrayLike]], xlabel: str
+) -> tuple[Figure, str]:
+    """Draw several sensitivities along all data sets, each in the colour of who scales by it.
+
+    `counts` (m,) increase; `levels` maps a mechanism to the name of its sensitivity and the values
+    (m,). Returns the figure and its alternative text.
+    """
+    x = np.asarray(counts, dtype=np.float64)
+    if not levels or any(np.shape(values) != x.shape for _, values in levels.values()):
+        raise ValueError(f"levels must hold sensitivities of shape {x.shape}, at least one")
+    figure, axes = new_axes(xlabel, "sensitivity")
+    looks = styles(levels)
+    sentences = [f"Sensitivities against {xlabel}."]
+    for mechanism, (name, values) in levels.items():
+        y = np.asarray(values, dtype=np.float64)
+        look = {**looks[mechanism], "marker": None}
+        tag(axes.plot(x, y, **look)[0], mechanism)
+        middle, quarter = float(y[x.size // 2]), float(y[x.size // 4])
+        sentences.append(f"{name}: from {y.min():.3g} to {y.max():.3g}, {middle:.3g} midway.")
+        # The lowest is named below its curve, a slope to the right of it, a level above it.
+        lowest = all(middle <= np.asarray(other)[x.size // 2] for _, other in levels.values())
+        sloping = not lowest and quarter > 1.1 * middle
+        axes.annotate(
+            f"{name}: {mechanism}",
+            (float(x[x.size // (4 if sloping else 2)]), quarter if sloping else middle),
+            (4 if sloping else 0, -4 if lowest else 3),
+            textcoords="offset points",
+            ha="left" if sloping else "center",
+            va="top" if lowest else "bottom",
+            color=dark(str(look["color"])),
+        )
+    axes.margins(x=0.01)
+    axes.set_ylim(0.0, 1.12 * axes.dataLim.y1)
     return figure, " ".join(sentences)
 
 

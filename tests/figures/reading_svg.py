@@ -39,9 +39,10 @@ def _differences(group: ET.Element, name: str, exact: bool) -> list[str]:
     look = LOOKS[name]
     for path in group.findall(f"{SVG}path"):
         style = dict(re.findall(r"([\w-]+): ([^;]+)", path.get("style") or ""))
-        if style.get("stroke", "").upper() != look.color:
-            return [f"{name} is drawn in {style.get('stroke')}, not in {look.color}"]
-        if exact and not _same_dash(style, look.dash):
+        drawn = style.get("stroke", style.get("fill", ""))  # a bar has no outline
+        if drawn.upper() != look.color:
+            return [f"{name} is drawn in {drawn}, not in {look.color}"]
+        if exact and "stroke" in style and not _same_dash(style, look.dash):
             return [f"{name} has the dash {style.get('stroke-dasharray')}, not {look.dash}"]
     return []
 
