@@ -87,12 +87,13 @@ def boxes(
             shift = (place - (len(panel.boxes) - 1) / 2) * 0.8 / len(panel.boxes)
             _draw(axes, one, colors[one.label], shift, 0.8 / len(panel.boxes), whiskers, notch)
         ticks = np.arange(len(groups))
-        axes.set_xticks(ticks, groups, rotation=90 if len(groups) > 9 else 0)
+        axes.set_xticks(ticks, groups)
         axes.set(ylabel=ylabel, title=panel.title, ylim=ylim, xlim=(-0.6, len(groups) - 0.4))
         axes.grid(False, axis="x")
         if panel.read:
             _residuals(next(places), panel, colors)
     rows[-1][0].set_xlabel(xlabel)
+    rows[-1][0].tick_params(axis="x", rotation=90 if len(groups) > 9 else 0)
     _legend(figure, panels, colors)
     return figure, _describe(xlabel, ylabel, groups, panels)
 

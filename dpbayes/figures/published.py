@@ -85,9 +85,11 @@ def dots(
 
 
 def _gap(panel: StepPanel) -> float:
-    # The smallest distance between two neighbouring distances of the panel.
+    # The smallest step between two distances of the panel, but no less than can be seen.
     found = np.unique(np.concatenate([np.asarray(one.distances) for one in panel.masses]).round(9))
-    return float(np.diff(found).min()) if found.size > 1 else 1.0
+    if found.size < 2:
+        return 1.0
+    return float(max(np.diff(found).min(), (found[-1] - found[0]) / 16.0))
 
 
 def _shift(label: str, labels: Sequence[str], gap: float) -> float:

@@ -20,7 +20,7 @@ from dpbayes.study.reproduction.abstract import METRIC_CAUSE, at_shares
 from dpbayes.study.reproduction.drawing import Drawing, Series, boxed, releases, values
 from dpbayes.study.reproduction.noise import SequentialLaplace
 from dpbayes.study.reproduction.notes import change_of
-from dpbayes.study.reproduction.points import RawMean
+from dpbayes.study.reproduction.points import RawMean, published_points
 from dpbayes.study.reproduction.programs import given_beta, given_global
 
 DELTA = 1e-8
@@ -167,27 +167,59 @@ _WHY = {
 }
 
 
-def _probabilities(
-    panel: tuple[str, str], epsilon: float, drawn_epsilon: float, counts: list[int], commit: str
-) -> list[Series]:
+_HOW = {
+    "expMech": ", GS = sqrt(1 - π/4) as a number",
+    "expMech-local": ", no factor 2",
+    "M_H smooth (circle)": ", β = 0.01 as a number",
+}
+
+
+def _probabilities(panel: tuple[str, str]) -> list[Series]:
+    drawn_epsilon, counts, epsilon, commit = PROBABILITIES[panel]
     k = len(counts)
     prior = [1.0] * k
     stated = split(sum(counts), [0.5, 0.5] if k == 2 else [0.33, 0.33, 0.34])
     right, wrong = six_mechanisms(epsilon, k, True), six_mechanisms(drawn_epsilon, k, False)
     said = f"Hellinger distance, ε = {epsilon:g}, x = {tuple(map(int, stated))}"
-    done = f"ε = {drawn_epsilon:g}, x = {tuple(counts)}: "
+    done = f"published distance, ε = {drawn_epsilon:g}, x = {tuple(counts)}"
     other = f"ε = {drawn_epsilon:g}; " if drawn_epsilon != epsilon else ""
-    missing = {"expMech-local"} if panel == ("4", "b") else set()
-    missing |= {"lapMech"} if panel == ("4", "b") else set()
+    read = {point.curve for point in published_points("D", *panel)}
     return [
         Series(
             "D", *panel, curve, values(said, mass_at(right[curve], stated, prior, hellinger)),
-            values(done + _WHY[curve], mass_at(wrong[curve], counts, prior)),
+            values(done + _HOW.get(curve, ""), mass_at(wrong[curve], counts, prior)),
             other + _WHY[curve], commit,
         )
         for curve in wrong
-        if curve not in missing
+        if curve in read
     ]  # fmt: skip
+
+
+PROBABILITIES: Mapping[tuple[str, str], tuple[float, list[int], float, str]] = {
+    ("3", "a"): (1.0, [300, 300], 1.0, "9f4e223"),
+    ("3", "b"): (5.0, [200, 200, 200], 1.0, "d2f876f"),
+    ("4", "a"): (5.0, [500, 500], 5.0, "9f4e223"),
+    ("4", "b"): (5.0, [5000, 5000], 5.0, "9f4e223"),
+}
+"""Figures 3 and 4: epsilon and counts as drawn, epsilon of the caption, commit of the program."""
+
+PLAIN = {"M_H gamma (star)": "expMech-smooth", "M_H smooth (circle)": "β given"}
+"""What the stars and circles of Figures 3 and 4 are."""
+
+
+def probabilities_as_drawn(
+    figure: str, panel: str, shown: int
+) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Return the nearest distances and their probabilities of each curve of a panel as drawn."""
+    _validate.choice("figure", figure, ("3", "4"))
+    _validate.choice("panel", panel, ("a", "b"))
+    epsilon, counts, _, _ = PROBABILITIES[figure, panel]
+    six, prior = six_mechanisms(epsilon, len(counts)), [1.0] * len(counts)
+    found = {
+        name: probabilities_of_distances(one, counts, prior, hellinger_published)
+        for name, one in six.items()
+    }
+    return {name: (c[:shown], p[:shown]) for name, (c, p) in found.items()}
 
 
 def loss_next_to_the_corners(divisor: float | None, metric: str) -> Callable[[str], float]:
@@ -241,10 +273,7 @@ def paper_series() -> tuple[Series, ...]:
     """Return the series of D's figures."""
     return (
         *_sensitivities(),
-        *_probabilities(("3", "a"), 1.0, 1.0, [300, 300], "9f4e223"),
-        *_probabilities(("3", "b"), 1.0, 5.0, [200, 200, 200], "d2f876f"),
-        *_probabilities(("4", "a"), 5.0, 5.0, [500, 500], "9f4e223"),
-        *_probabilities(("4", "b"), 5.0, 5.0, [5000, 5000], "9f4e223"),
+        *(series for panel in PROBABILITIES for series in _probabilities(panel)),
         *_balanced(),
         *_more_categories(),
         *_priors(),
