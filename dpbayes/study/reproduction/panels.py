@@ -49,10 +49,10 @@ def boxes_of_both(seed: int) -> tuple[list[Box], list[Judged]]:
         sizes = [one.series.points[0].x for one in pair]
         drawn = [drawn_boxes(one.series, [x], seed) for one, x in zip(pair, sizes, strict=True)]
         read = [
-            (number, *row[1:])
+            (number, y, error, z)
             for number, (one, x) in enumerate(zip(pair, sizes, strict=True))
-            for row in one.in_boxes([x])
+            for _, y, error, z in one.in_boxes([x])
         ]
-        samples, quartiles = ([box[part][0] for box in drawn] for part in (0, 1))
+        samples, quartiles = [box[0][0] for box in drawn], [box[1][0] for box in drawn]
         found.append((pair[0].series.curve, samples, quartiles, read))
     return found, [one for panel in fits for one in panel]
