@@ -1,4 +1,4 @@
-"""Verdicts on the smaller sentences of document D, recomputed from the package; one test a claim."""
+"""Verdicts on the smaller sentences of document D, recomputed; one test a claim."""
 
 from __future__ import annotations
 
@@ -101,9 +101,10 @@ def test_d_c20_even_steps() -> None:
 
 def test_d_c21_odd_steps() -> None:
     a, b = 30.0, 25.0
-    same = [np.isclose(closed_forms.squared_distance_odd(a, b, t, printed=True), dp.hellinger([a, b], [a + t, b - t]) ** 2)
-            for t in (1, 3, 5)]  # fmt: skip
-    check("D-C21", as_written=all(same))
+    printed = [closed_forms.squared_distance_odd(a, b, t, printed=True) for t in (1, 3, 5)]
+    right = [float(dp.hellinger([a, b], [a + t, b - t])) ** 2 for t in (1, 3, 5)]
+    same = np.isclose(printed, right)
+    check("D-C21", as_written=bool(same.all()))
 
 
 def test_d_c22_laplace_rows_of_the_tables() -> None:

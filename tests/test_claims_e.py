@@ -1,4 +1,4 @@
-"""Verdicts on the smaller sentences of document E, recomputed from the package; one test a claim."""
+"""Verdicts on the smaller sentences of document E, recomputed; one test a claim."""
 
 from __future__ import annotations
 

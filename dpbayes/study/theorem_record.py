@@ -1,4 +1,4 @@
-"""The long run of the search for counterexamples: a million settings in blocks, kept with the package.
+"""The long run of the search for counterexamples: a million settings, kept with the package.
 
 Each block has a generator of its own, seeded by its row and number, so any block can be run again
 alone. `tools/search_theorem.py` runs the blocks that the record lacks.
