@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "book" / "claims" / "documents.md"
@@ -24,8 +23,7 @@ def table() -> dict[str, list[str]]:
 
 
 def contents() -> set[str]:
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text())
-    return {chapter["file"] for part in toc["parts"] for chapter in part["chapters"]}
+    return set(re.findall(r"file: (\S+)", (ROOT / "_toc.yml").read_text()))
 
 
 def target(link: str) -> str:
