@@ -41,7 +41,7 @@ def _grid(a: float, length: int) -> NDArray[np.float64]:
     h = 0.5 * np.arange(length)
     if a < SERIES_FROM:
         return np.asarray(gammaln(a + h))
-    top = a + h
+    top = np.asarray(a + h, dtype=np.float64)
     return np.asarray((top - 0.5) * np.log1p(h / a) - h + stirling_series(top))
 
 
