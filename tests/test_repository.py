@@ -270,6 +270,18 @@ def test_mathjax_is_the_published_file_with_its_licence() -> None:
     assert "Apache License" in (folder / "LICENSE").read_text()
 
 
+def test_uplot_is_the_published_version_with_its_licence() -> None:
+    folder = ROOT / "book" / "_extra" / "uplot"
+    published = {
+        "uPlot.iife.min.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
+        "uPlot.min.css": "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
+    }
+    for name, digest in published.items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest, name
+    assert "1.6.32" in (folder / "uPlot.iife.min.js").read_text()[:200]
+    assert "The MIT License" in (folder / "LICENSE").read_text()
+
+
 def test_configuration_and_contents_are_linked_into_the_book() -> None:
     for name in ("_config.yml", "_toc.yml"):
         link = ROOT / "book" / name

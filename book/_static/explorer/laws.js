@@ -1,0 +1,197 @@
+/**
+ * The exact law of every data set of n records, and what it costs: accuracy and privacy loss.
+ */
+
+import { MECHANISMS, scoredRates, steppedLogs } from "./mechanisms.js";
+
+const SAME = 1e-9;
+
+/**
+ * All laws of a mechanism, kept in one buffer of log-probabilities.
+ *
+ * `at(scale)` fills `logs` with ln P(r | x) for the rates times `scale`, `loss(scale)` gives the
+ * largest privacy loss alone.
+ */
+export class Laws {
+  constructor(state, table, buffer) {
+    this.n = state.n;
+    this.epsilon = state.epsilon;
+    this.table = table;
+    this.logs = buffer;
+    this.mechanism = MECHANISMS.get(state.mechanism);
+    this.rates = this.mechanism.kind === "scored" ? scoredRates(state, table) : null;
+    this.constants = new Float64Array(state.n + 1);
+    // With equal prior parameters the law of n - x is that of x, read backwards.
+    this.mirrored = state.prior[0] === state.prior[1];
+    this.means = new Float64Array(state.n + 1);
+  }
+
+  /** The law of the noise, for a mechanism that adds noise to the count. */
+  step(scale) {
+    return this.mechanism.step(this.epsilon * scale);
+  }
+
+  /** Fill `logs` and `means` (the mean distance at every x) for one scale. */
+  at(scale) {
+    if (this.rates) this.fillScored(scale);
+    else this.fillStepped(scale);
+    return this;
+  }
+
+  fillScored(scale) {
+    const { table, logs, means, n } = this;
+    const size = n + 1;
+    const half = this.mirrored ? n >> 1 : n;
+    for (let x = 0; x <= half; x += 1) {
+      const rate = this.rates[x] * scale;
+      const row = x * size;
+      let total = 0;
+      let mean = 0;
+      for (let place = row; place < row + size; place += 1) {
+        const exponent = -rate * table[place];
+        const weight = Math.exp(exponent);
+        logs[place] = exponent;
+        total += weight;
+        mean += weight * table[place];
+      }
+      means[x] = mean / total;
+      const constant = Math.log(total);
+      for (let place = row; place < row + size; place += 1) logs[place] -= constant;
+    }
+    for (let x = half + 1; x <= n; x += 1) {
+      means[x] = means[n - x];
+      for (let r = 0, place = (n - x + 1) * size - 1; r <= n; r += 1, place -= 1) {
+        logs[x * size + r] = logs[place];
+      }
+    }
+  }
+
+  fillStepped(scale) {
+    const { table, logs, means, n } = this;
+    const size = n + 1;
+    const step = this.step(scale);
+    steppedLogs(n, step, logs);
+    const inside = new Float64Array(2 * n + 1);
+    for (let t = -n; t <= n; t += 1) inside[t + n] = Math.exp(step.log(t));
+    for (let x = 0; x < size; x += 1) {
+      const row = x * size;
+      let mean = Math.exp(logs[row]) * table[row] + Math.exp(logs[row + n]) * table[row + n];
+      for (let r = 1; r < n; r += 1) mean += inside[r - x + n] * table[row + r];
+      means[x] = mean;
+    }
+  }
+
+  /** The largest privacy loss over all neighbours at one scale; `logs` is used on the way. */
+  loss(scale) {
+    if (!this.rates) {
+      steppedLogs(this.n, this.step(scale), this.logs);
+      return Math.max(...pairLosses(this.n, this.logs));
+    }
+    return this.scoredLoss(scale);
+  }
+
+  scoredLoss(scale) {
+    const { table, rates, constants, n } = this;
+    const size = n + 1;
+    const half = this.mirrored ? Math.min((n >> 1) + 1, n) : n;
+    for (let x = 0; x <= half; x += 1) {
+      const rate = -rates[x] * scale;
+      let total = 0;
+      for (let place = x * size; place < x * size + size; place += 1) {
+        total += Math.exp(rate * table[place]);
+      }
+      constants[x] = Math.log(total);
+    }
+    let largest = 0;
+    for (let x = 0; x < half; x += 1) {
+      const here = rates[x] * scale;
+      const there = rates[x + 1] * scale;
+      const shift = constants[x + 1] - constants[x];
+      const row = x * size;
+      for (let r = 0; r < size; r += 1) {
+        const loss = Math.abs(shift + there * table[row + size + r] - here * table[row + r]);
+        if (loss > largest) largest = loss;
+      }
+    }
+    return largest;
+  }
+}
+
+/** The largest |ln P(r | x) - ln P(r | x + 1)| over r, for x = 0 .. n - 1. */
+export function pairLosses(n, logs) {
+  const size = n + 1;
+  const losses = new Float64Array(n);
+  for (let x = 0; x < n; x += 1) {
+    let largest = 0;
+    for (let place = x * size; place < x * size + size; place += 1) {
+      const loss = Math.abs(logs[place] - logs[place + size]);
+      if (loss > largest) largest = loss;
+    }
+    losses[x] = largest;
+  }
+  return losses;
+}
+
+/** The pair and the output where the largest loss is attained; the first of equals. */
+export function worstPair(n, logs, losses) {
+  const largest = Math.max(...losses);
+  const enough = largest * (1 - SAME);
+  const size = n + 1;
+  const x = losses.findIndex((loss) => loss >= enough);
+  for (let r = 0; r < size; r += 1) {
+    const loss = logs[x * size + r] - logs[(x + 1) * size + r];
+    if (Math.abs(loss) >= enough) {
+      const [likely, other] = loss > 0 ? [x, x + 1] : [x + 1, x];
+      return { loss: largest, likely, other, output: r };
+    }
+  }
+  return null;
+}
+
+/** The least delta for which all laws are (epsilon, delta)-private. */
+export function leastDelta(n, logs, epsilon) {
+  const size = n + 1;
+  let worst = 0;
+  for (let x = 0; x < n; x += 1) {
+    let forward = 0;
+    let backward = 0;
+    for (let place = x * size; place < x * size + size; place += 1) {
+      const loss = logs[place] - logs[place + size];
+      if (loss > epsilon) forward += Math.exp(logs[place]) * -Math.expm1(epsilon - loss);
+      if (-loss > epsilon) backward += Math.exp(logs[place + size]) * -Math.expm1(epsilon + loss);
+    }
+    worst = Math.max(worst, forward, backward);
+  }
+  return worst;
+}
+
+/**
+ * The largest scale at which the audited loss stays within epsilon, up to rounding.
+ *
+ * Bracketed by doubling and halving from 1, then found by secant steps in logarithms, of which
+ * every third halves the bracket.
+ */
+export function calibrated(laws) {
+  const excess = (scale) => Math.log(laws.loss(scale) / laws.epsilon);
+  let low = 1;
+  let atLow = excess(1);
+  const grow = atLow <= 0 ? 2 : 0.5;
+  let high = low * grow;
+  let atHigh = excess(high);
+  while (atHigh <= 0 === atLow <= 0 && high < 1e18 && high > 1e-18) {
+    [low, atLow, high] = [high, atHigh, high * grow];
+    atHigh = excess(high);
+  }
+  if (low > high) [low, high, atLow, atHigh] = [high, low, atHigh, atLow];
+  for (let count = 0; count < 100 && high / low - 1 > 1e-13 && atLow !== 0; count += 1) {
+    const share = count % 3 < 2 ? atLow / (atLow - atHigh) : 0.5;
+    const kept = Math.min(Math.max(share, 1e-12), 1 - 1e-12);
+    const middle = low * (high / low) ** kept;
+    if (!(low < middle && middle < high)) break;
+    const value = excess(middle);
+    if (Math.abs(value) < 1e-14) return middle;
+    if (value <= 0) [low, atLow] = [middle, value];
+    else [high, atHigh] = [middle, value];
+  }
+  return low;
+}

@@ -1,0 +1,113 @@
+/**
+ * What the explorer is asked: a plain object, checked, written into an address and read from one.
+ *
+ * A state is also a command: the notebook `foundations/one-release` prints the same numbers.
+ */
+
+import { MECHANISMS } from "./mechanisms.js";
+
+/** The notebook that prints the same numbers. */
+const NOTEBOOK = "foundations/one-release";
+
+export const LIMITS = {
+  n: [1, 500],
+  prior: [1e-6, 1e4],
+  epsilon: [0.01, 20],
+  gamma: [0.01, 20],
+  delta: [1e-12, 0.1],
+};
+
+export const DEFAULTS = {
+  n: 100,
+  ones: 30,
+  prior: [1, 1],
+  epsilon: 1,
+  mechanism: "expMech-smooth",
+  gamma: 1,
+  delta: 1e-6,
+  promise: "nominal",
+  distance: "hellinger",
+  noisy: null,
+};
+
+const PROMISES = ["nominal", "audited"];
+const DISTANCES = ["hellinger", "published"];
+const FARTHEST = 1e6;
+
+function within(value, [low, high], otherwise) {
+  return Number.isFinite(value) ? Math.min(Math.max(value, low), high) : otherwise;
+}
+
+function whole(value, limits, otherwise) {
+  return Math.round(within(value, limits, otherwise));
+}
+
+/** The same state with every value brought into its range. */
+export function checkedState(given) {
+  const wanted = { ...DEFAULTS, ...given };
+  const n = whole(wanted.n, LIMITS.n, DEFAULTS.n);
+  const mechanism = MECHANISMS.has(wanted.mechanism) ? wanted.mechanism : DEFAULTS.mechanism;
+  const reach = MECHANISMS.get(mechanism).kind === "stepped" ? [-FARTHEST, FARTHEST] : [0, n];
+  const noisy = wanted.noisy === null ? null : whole(wanted.noisy, reach, 0);
+  return {
+    n,
+    ones: whole(wanted.ones, [0, n], Math.min(DEFAULTS.ones, n)),
+    prior: [0, 1].map((i) => within(wanted.prior[i], LIMITS.prior, 1)),
+    epsilon: within(wanted.epsilon, LIMITS.epsilon, DEFAULTS.epsilon),
+    mechanism,
+    gamma: within(wanted.gamma, LIMITS.gamma, DEFAULTS.gamma),
+    delta: within(wanted.delta, LIMITS.delta, DEFAULTS.delta),
+    promise: PROMISES.includes(wanted.promise) ? wanted.promise : "nominal",
+    distance: DISTANCES.includes(wanted.distance) ? wanted.distance : "hellinger",
+    noisy,
+  };
+}
+
+/** The parameters of a state as pairs of texts, in order; unused ones are left out. */
+function pairs(state) {
+  const uses = MECHANISMS.get(state.mechanism).uses;
+  return Object.keys(DEFAULTS)
+    .filter((name) => !["gamma", "delta"].includes(name) || uses.includes(name))
+    .filter((name) => state[name] !== null)
+    .map((name) => [name, String(state[name])]);
+}
+
+/** The query of an address that leads to this state. */
+export function queryOf(state) {
+  return `?${pairs(state).map(([name, text]) => `${name}=${text}`).join("&")}`;
+}
+
+/** The state that a query asks for; what it leaves out is taken from `start`. */
+export function stateOf(query, start = DEFAULTS) {
+  const asked = new URLSearchParams(query);
+  const given = { ...start };
+  for (const [name, text] of asked) {
+    if (!(name in DEFAULTS) || text === "") continue;
+    if (name === "prior") given.prior = text.split(",").map(Number);
+    else if (["mechanism", "promise", "distance"].includes(name)) given[name] = text;
+    else given[name] = Number(text);
+  }
+  return checkedState(given);
+}
+
+/**
+ * The command that computes the same numbers with the package.
+ *
+ * The notebook has one parameter for gamma or delta, of which a mechanism has at most one, and one
+ * for what epsilon stands for and how distance is measured.
+ */
+export function commandOf(state, noisy) {
+  const [smoothing] = MECHANISMS.get(state.mechanism).uses;
+  const measure = state.distance === "published" ? "-published" : "";
+  const values = {
+    counts: `${state.ones},${state.n - state.ones}`,
+    prior: state.prior.join(","),
+    epsilon: state.epsilon,
+    mechanism: state.mechanism,
+    ...(smoothing ? { smoothing: state[smoothing] } : {}),
+    promise: `${state.promise}${measure}`,
+    noisy,
+  };
+  const words = Object.entries(values).map(([name, value]) => `-p ${name}=${value}`);
+  return `dpbayes run ${NOTEBOOK} ${words.join(" ")}`;
+}
