@@ -13,7 +13,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-PAGE = "#14181E"  # the dark page of the book's theme
+PAGE = "#121212"  # the dark page of the book's theme
 COLOR = re.compile(r"#[0-9a-fA-F]{6}(?![0-9a-fA-F])")
 _WEIGHTS = np.array([0.2126, 0.7152, 0.0722])
 

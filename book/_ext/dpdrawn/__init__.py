@@ -1,0 +1,67 @@
+"""Figures as part of the page: they follow its light and dark theme and open in full size.
+
+Every SVG picture of a result becomes an ``svg`` element with the alternative text as its label. A
+button beside it, for narrow screens, opens it at its natural size. Pictures with a class of
+``SMALL`` or a width of their own stay images, which the browser loads when they come into sight.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.writers.html5 import HTML5Translator
+
+from dpdrawn.svg import inlined
+
+SMALL = {"thumbnail", "thumb", "thumbnails", "preview"}
+BUTTON = (
+    '<button type="button" class="drawn-open" aria-haspopup="dialog">'
+    '<span aria-hidden="true">⤢</span> Full size</button>'
+)
+
+
+class Drawn(nodes.General, nodes.Element):
+    """A figure that stands in the page itself."""
+
+
+class InlineFigures(SphinxPostTransform):
+    """Put the SVG pictures of results into the page."""
+
+    default_priority = 5  # before pictures are collected for copying
+    formats = ("html",)
+
+    def run(self, **_: Any) -> None:
+        """Replace each picture by the element it holds."""
+        for number, image in enumerate(list(self.document.findall(nodes.image))):
+            file = Path(self.env.srcdir) / image["uri"]
+            if is_figure(image, file):
+                svg = file.read_text(encoding="utf-8")
+                drawn = inlined(svg, f"d{number}-", image.get("alt", ""))
+                image.replace_self(Drawn(svg=drawn, ids=image["ids"]))
+
+
+def is_figure(image: nodes.image, file: Path) -> bool:
+    """Say whether a picture is an SVG drawn by the package, and shown in its own size."""
+    small = SMALL & set(image["classes"]) or {"width", "height", "scale"} & set(image.attributes)
+    if file.suffix != ".svg" or small or not file.is_file():
+        return False
+    return '<g id="figure_1">' in file.read_text(encoding="utf-8")
+
+
+def visit_drawn(translator: HTML5Translator, node: Drawn) -> None:
+    """Write the figure and its button."""
+    translator.body.append(f'<div class="drawn-box">{node["svg"]}{BUTTON}</div>\n')
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Connect the extension."""
+    app.add_node(Drawn, html=(visit_drawn, None))
+    app.add_post_transform(InlineFigures)
+    app.add_css_file("figures.css")
+    app.add_js_file("figures.js", loading_method="defer")
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,63 @@
+/* A figure in its natural size: the element itself moves into a dialog and back. */
+(() => {
+  "use strict";
+
+  const narrow = window.matchMedia("(max-width: 720px)");
+  let dialog = null;
+  let home = null;
+
+  function build() {
+    const made = document.createElement("dialog");
+    made.className = "drawn-dialog";
+    made.setAttribute("aria-label", "Figure in full size");
+    const close = document.createElement("button");
+    close.type = "button";
+    close.className = "drawn-close";
+    close.textContent = "Close";
+    close.addEventListener("click", () => made.close());
+    const sheet = document.createElement("div");
+    sheet.className = "drawn-sheet";
+    sheet.tabIndex = 0;
+    sheet.setAttribute("role", "region");
+    sheet.setAttribute("aria-label", "Figure, scrolls both ways");
+    made.append(close, sheet);
+    made.addEventListener("click", (event) => {
+      if (event.target === made) made.close();
+    });
+    // The page's own keys, such as the arrows to other pages, have no business in here.
+    made.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      if (event.key === "Escape") made.close();
+    });
+    made.addEventListener("close", restore);
+    (document.querySelector("main article") || document.body).append(made);
+    return made;
+  }
+
+  function restore() {
+    if (!home) return;
+    home.gap.replaceWith(home.figure);
+    home.button.focus({ preventScroll: true });
+    home = null;
+  }
+
+  function open(box) {
+    dialog = dialog || build();
+    const figure = box.querySelector("svg.drawn");
+    const gap = document.createElement("div");
+    gap.style.height = `${figure.getBoundingClientRect().height}px`;
+    figure.replaceWith(gap);
+    home = { figure, gap, button: box.querySelector(".drawn-open") };
+    const sheet = dialog.querySelector(".drawn-sheet");
+    sheet.append(figure);
+    dialog.showModal();
+    sheet.scrollTo(0, 0);
+    sheet.focus();
+  }
+
+  document.addEventListener("click", (event) => {
+    const box = event.target.closest(".drawn-box");
+    if (!box || (!event.target.closest(".drawn-open") && !narrow.matches)) return;
+    if (box.querySelector("svg.drawn")) open(box);
+  });
+})();
