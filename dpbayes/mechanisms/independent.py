@@ -75,6 +75,10 @@ class IndependentNoise:
             neighbours="add-or-remove",
         )
 
+    def log_likelihood_at(self, noisy: int, values: Counts) -> NDArray[np.float64]:
+        """Return ln P(noisy | count) for an array of counts, up to a constant."""
+        return np.asarray(-float(self.epsilon) * np.abs(noisy - values))
+
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
         """Return the noisy counts, and the same with those below 0 set to 0."""
         rate = exact_epsilon(self.epsilon)

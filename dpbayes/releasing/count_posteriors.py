@@ -19,6 +19,8 @@ _LARGEST_TOTAL = 2_000_000
 
 Marginal = tuple[NDArray[np.int64], NDArray[np.float64]]
 """Possible values of one count, and their probabilities."""
+Joint = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+"""Possible values of one count and of the total, and the probability of each pair."""
 
 
 class CountPosterior(Protocol):
@@ -26,6 +28,10 @@ class CountPosterior(Protocol):
 
     def marginal(self, i: int) -> Marginal:
         """Return the distribution of the count of category i."""
+        ...
+
+    def joint(self, i: int) -> Joint:
+        """Return the distribution of the count of category i together with the total."""
         ...
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
@@ -63,9 +69,14 @@ class ListedCounts:
         values, inverse = np.unique(self.histograms[:, i], return_inverse=True)
         return values, np.bincount(inverse.ravel(), self.weights).astype(np.float64)
 
+    def joint(self, i: int) -> Joint:
+        """Return the distribution of the count of category i beside the known total."""
+        values, weights = self.marginal(i)
+        return values, np.full_like(values, self.histograms[0].sum()), weights
+
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         """Return independent histograms, shape (size, k)."""
-        return self.histograms[_pick(rng, self.weights, size)]
+        return self.histograms[pick(rng, self.weights, size)]
 
 
 @dataclass(frozen=True)
@@ -121,6 +132,11 @@ class ProductCounts:
         weights = self.factors[i] * _at(others, rest)
         return self.starts[i] + np.arange(weights.size), weights / weights.sum()
 
+    def joint(self, i: int) -> Joint:
+        """Return the distribution of the count of category i beside the known total."""
+        values, weights = self.marginal(i)
+        return values, np.full_like(values, self.n), weights
+
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         """Return independent histograms: the last category first, then backwards."""
         left = np.full(size, self.n - sum(self.starts))
@@ -130,7 +146,7 @@ class ProductCounts:
             for total in np.unique(left):
                 rows = np.flatnonzero(left == total)
                 weights = self.factors[i] * _at(self._prefixes[i - 1], total - steps)
-                result[rows, i] = _pick(rng, weights, rows.size)
+                result[rows, i] = pick(rng, weights, rows.size)
             left = left - result[:, i]
         result[:, 0] = left
         return np.asarray(result + np.array(self.starts))
@@ -173,7 +189,8 @@ def _at(values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.flo
     return np.asarray(np.where(inside, values[np.clip(index, 0, values.size - 1)], 0.0))
 
 
-def _pick(rng: np.random.Generator, weights: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+def pick(rng: np.random.Generator, weights: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+    """Return `size` indices, each drawn with a probability proportional to its weight."""
     cumulative = np.cumsum(weights)
     drawn = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
     return np.asarray(np.minimum(drawn, weights.size - 1))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 from scipy.special import betainc, betaln
 
 from dpbayes import _validate
@@ -22,6 +23,7 @@ from dpbayes.releasing.count_posteriors import (
     ProductCounts,
     log_prior_factor,
 )
+from dpbayes.releasing.secret_counts import secret_counts
 
 LARGEST_LISTED = 3000
 """Candidate sets above this are not searched one law at a time."""
@@ -33,6 +35,8 @@ _NO_WEIGHT = 1e-16
 class NoiseAwarePosterior:
     """The mixture of Dirichlet(prior + x) over x drawn from `counts`; book: `def-noise-aware`.
 
+    `n` is the number of records, None where it is secret; `counts.total()` is then its posterior.
+
     >>> from dpbayes.mechanisms import mechanism
     >>> chosen = mechanism("geometric", epsilon=1.0)
     >>> aware = noise_aware(chosen, np.array([7]), 10, np.ones(2))
@@ -43,7 +47,7 @@ class NoiseAwarePosterior:
     """
 
     prior: NDArray[np.float64]
-    n: int
+    n: int | None
     counts: CountPosterior
 
     @property
@@ -54,16 +58,22 @@ class NoiseAwarePosterior:
     @property
     def mean(self) -> NDArray[np.float64]:
         """Mean of the category probabilities, shape (k,)."""
+        if self.n is None:
+            return np.array([self._mean(i) for i in range(self.k)])
         expected = np.array([np.dot(*self.counts.marginal(i)) for i in range(self.k)])
         return np.asarray((self.prior + expected) / (self.prior.sum() + self.n))
+
+    def _mean(self, i: int) -> float:
+        values, totals, weights = self.counts.joint(i)
+        return float(weights @ ((self.prior[i] + values) / (self.prior.sum() + totals)))
 
     def _mixture(
         self, i: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        values, weights = self.counts.marginal(_validate.integer("i", i, minimum=0))
+        values, totals, weights = self.counts.joint(_validate.integer("i", i, minimum=0))
         kept = weights > _NO_WEIGHT
         a = self.prior[i] + values[kept]
-        return a, self.prior.sum() + self.n - a, weights[kept] / weights[kept].sum()
+        return a, self.prior.sum() + totals[kept] - a, weights[kept] / weights[kept].sum()
 
     def density(self, i: int, proportions: ArrayLike) -> NDArray[np.float64]:
         """Return the density of the probability of category i at points in (0, 1)."""
@@ -83,6 +93,10 @@ class NoiseAwarePosterior:
         inside = _validate.open_unit("level", level)
         a, b, weights = self._mixture(i)
         edges = np.array([(1 - inside) / 2, (1 + inside) / 2])
+        if self.n is None:
+            # Many pairs of count and total: fewer evaluations, to 1e-13.
+            roots = [_reaching(a, b, weights, edge) for edge in edges.tolist()]
+            return roots[0], roots[1]
         low, high = np.zeros(2), np.ones(2)
         for _ in range(60):
             middle = (low + high) / 2
@@ -102,6 +116,17 @@ class NoiseAwarePosterior:
         return np.asarray(gammas / gammas.sum(axis=1, keepdims=True))
 
 
+def _reaching(
+    a: NDArray[np.float64], b: NDArray[np.float64], weights: NDArray[np.float64], share: float
+) -> float:
+    """Return where the distribution function of a mixture of Beta laws reaches a share."""
+
+    def short(theta: float) -> float:
+        return float(betainc(a, b, theta) @ weights) - share
+
+    return float(brentq(short, 0.0, 1.0, xtol=1e-14, rtol=1e-13))
+
+
 def noise_aware(
     mechanism: Mechanism, noisy: NDArray[np.int64], n: int, prior: NDArray[np.float64]
 ) -> NoiseAwarePosterior:
@@ -109,8 +134,12 @@ def noise_aware(
 
     `noisy` is what was drawn before clamping or projection: k-1 counts for the Laplace family,
     one for geometric, k for lattice; for the others the released histogram. These others are
-    searched one law at a time, so their candidate sets may hold at most `LARGEST_LISTED`.
+    searched one law at a time, so their candidate sets may hold at most `LARGEST_LISTED`. Where the
+    noise hides the number of records, `n` is not used: every number is equally likely beforehand.
     """
+    independent = own(mechanism, "log_likelihood_at")
+    if independent is not None:
+        return NoiseAwarePosterior(prior, None, secret_counts(prior, noisy, independent))
     likelihoods = own(mechanism, "log_likelihoods")
     if likelihoods is not None:
         return _product(prior, n, likelihoods(noisy, n, int(prior.size)))

@@ -1,0 +1,178 @@
+"""What independent noise says about the true counts when their number is secret.
+
+Beforehand every number of records n is equally likely, the shares are Dirichlet(alpha), and the
+counts are multinomial given both. Then
+
+    P(x | y) is proportional to g(n) prod_i Gamma(alpha_i + x_i) / x_i! P(y_i | x_i),
+    g(n) = n! / Gamma(A + n),  n = sum_i x_i,  A = sum_i alpha_i,
+
+a product over the categories times one factor of the total. What is left out, factors
+below e^-60 and pairs below 1e-15 of the largest, together changes probabilities by less than 1e-11
+where epsilon is at least 0.1. Book: `thm-secret-reading`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from dpbayes.releasing.count_posteriors import Joint, Marginal, log_prior_factor, pick
+
+Floats = NDArray[np.float64]
+LogLikelihood = Callable[[int, NDArray[np.int64]], Floats]
+"""ln P(noisy count | true counts), for one noisy count and an array of true ones."""
+
+_TRIM = 60.0  # factors below e^-60 of the largest are left out
+_LEAST = 1e-26  # and so are sums of others below this share of the largest
+_RARE = 1e-15
+_WIDEST = 1 << 21
+_MOST_PAIRS = 1 << 24
+_ROUNDS = 200
+
+
+@dataclass(frozen=True)
+class SecretCounts:
+    """The posterior of the counts (k,) and of their total; make it with `secret_counts`.
+
+    Each factor is an array over x = start, start + 1, …; `tilt` times the total has been moved from
+    the factor of the total into theirs, which changes nothing.
+    """
+
+    starts: tuple[int, ...]
+    factors: tuple[Floats, ...]
+    total_prior: float
+    tilt: float
+
+    def marginal(self, i: int) -> Marginal:
+        """Return the distribution of the count of category i."""
+        values, _, weights = self.joint(i)
+        places, inverse = np.unique(values, return_inverse=True)
+        return places, np.bincount(inverse, weights).astype(np.float64)
+
+    def joint(self, i: int) -> Joint:
+        """Return counts of category i, totals and the probability of each pair, three arrays.
+
+        Pairs less likely than `_RARE` of the most likely one are left out.
+        """
+        others, first = self._others[i]
+        own = self.factors[i]
+        if own.size * others.size > _MOST_PAIRS:
+            raise ValueError(
+                f"epsilon is too small for a noise-aware reading of a secret number of records: "
+                f"{own.size * others.size} pairs of count and total, at most {_MOST_PAIRS}"
+            )
+        totals = np.add.outer(np.arange(own.size), np.arange(others.size)) + first + self.starts[i]
+        weights = np.multiply.outer(own, others) * self._of_total(totals)
+        kept = weights > _RARE * weights.max()
+        values = np.broadcast_to((self.starts[i] + np.arange(own.size))[:, None], weights.shape)
+        return values[kept], totals[kept], weights[kept] / weights[kept].sum()
+
+    def total(self) -> Marginal:
+        """Return the distribution of the number of records."""
+        sums, first = _sum_of(self.factors, self.starts)
+        values = first + np.arange(sums.size)
+        weights = sums * self._of_total(values)
+        return values, weights / weights.sum()
+
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        """Return independent histograms, shape (size, k): a total, then the counts backwards."""
+        values, weights = self.total()
+        left = values[pick(rng, weights, size)]
+        result = np.empty((size, len(self.factors)), dtype=np.int64)
+        for i in range(len(self.factors) - 1, 0, -1):
+            before, first = _sum_of(self.factors[:i], self.starts[:i])
+            steps = self.starts[i] + np.arange(self.factors[i].size)
+            for total in np.unique(left):
+                rows = np.flatnonzero(left == total)
+                rest = total - steps - first
+                inside = (rest >= 0) & (rest < before.size)
+                chances = np.where(inside, before[np.clip(rest, 0, before.size - 1)], 0.0)
+                result[rows, i] = steps[pick(rng, self.factors[i] * chances, rows.size)]
+            left = left - result[:, i]
+        result[:, 0] = left
+        return result
+
+    def _of_total(self, totals: NDArray[np.int64]) -> Floats:
+        low = int(totals.min())
+        values = np.arange(low, int(totals.max()) + 1)
+        logs = _log_of_total(self.total_prior, values) + self.tilt * (values - low)
+        return np.asarray(np.exp(logs - logs.max())[totals - low])
+
+    @cached_property
+    def _others(self) -> list[tuple[Floats, int]]:
+        k = len(self.factors)
+        before = [(np.ones(1), 0)]
+        for i in range(k - 1):
+            before.append(_joined(*before[-1], self.factors[i], self.starts[i]))
+        after = [(np.ones(1), 0)]
+        for i in range(k - 1, 0, -1):
+            after.append(_joined(*after[-1], self.factors[i], self.starts[i]))
+        return [_joined(*before[i], *after[k - 1 - i]) for i in range(k)]
+
+
+def secret_counts(
+    prior: Floats, noisy: NDArray[np.int64], likelihood: LogLikelihood
+) -> SecretCounts:
+    """Return the posterior of counts and total given one noisy count a category, shape (k,)."""
+    total_prior = float(prior.sum())
+    tilt = 0.0
+    for _ in range(_ROUNDS):
+        windows = [
+            _window(float(a), int(y), likelihood, tilt) for a, y in zip(prior, noisy, strict=True)
+        ]
+        expected = sum(float(w @ (s + np.arange(w.size))) for s, w in windows)
+        wanted = float(
+            _log_of_total(total_prior, np.array([expected]))[0]
+            - _log_of_total(total_prior, np.array([expected + 1.0]))[0]
+        )
+        if abs(wanted - tilt) < 1e-3:
+            break
+        tilt = 0.5 * (tilt + wanted)
+    return SecretCounts(
+        tuple(s for s, _ in windows), tuple(w for _, w in windows), total_prior, tilt
+    )
+
+
+def _log_of_total(total_prior: float, values: NDArray[np.int64] | Floats) -> Floats:
+    return np.asarray(gammaln(values + 1.0) - gammaln(total_prior + values))
+
+
+def _window(alpha: float, y: int, likelihood: LogLikelihood, tilt: float) -> tuple[int, Floats]:
+    """Return the first value and the tilted factor of one category, summing to 1."""
+    reach = 64
+    while True:
+        low, high = max(0, y - reach), max(0, y) + reach
+        values = np.arange(low, high + 1)
+        logs = log_prior_factor(alpha, values) + likelihood(y, values) - tilt * (values - low)
+        logs = logs - logs.max()
+        cut = (low > 0 and logs[0] > -_TRIM) or logs[-1] > -_TRIM
+        if not cut:
+            break
+        reach *= 2
+        if reach > _WIDEST:
+            raise ValueError(
+                f"a noisy count of {y} leaves more than {_WIDEST} possible counts open; a "
+                "noise-aware reading needs a larger epsilon or a prior nearer to 1"
+            )
+    kept = np.flatnonzero(logs > -_TRIM)
+    part = np.exp(logs[kept[0] : kept[-1] + 1])
+    return low + int(kept[0]), part / part.sum()
+
+
+def _joined(a: Floats, start_a: int, b: Floats, start_b: int) -> tuple[Floats, int]:
+    """Return the law of a sum, without its negligible ends, and where it starts."""
+    both = np.convolve(a, b)
+    kept = np.flatnonzero(both > _LEAST * both.max())
+    return both[kept[0] : kept[-1] + 1], start_a + start_b + int(kept[0])
+
+
+def _sum_of(factors: tuple[Floats, ...], starts: tuple[int, ...]) -> tuple[Floats, int]:
+    sums, first = factors[0], starts[0]
+    for factor, start in zip(factors[1:], starts[1:], strict=True):
+        sums, first = _joined(sums, first, factor, start)
+    return sums, first
