@@ -65,6 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object a line")
     parser.add_argument("--length", type=float, help="longest interval that will do")
     parser.add_argument("--confidence", type=float, default=0.95, help="of the interval (.95)")
+    parser.add_argument(
+        "--consistent", action="store_true", help="add the estimate that fits counts >= 0"
+    )
     parser.add_argument("--explain", action="store_true", help="list the answers combined")
 
 
@@ -106,7 +109,8 @@ def _over_the_wire(arguments: argparse.Namespace) -> int:
         )
     path = "/price" if arguments.price else "/ask"
     fields = {"question": arguments.question, "length": arguments.length}
-    reply = request(arguments.server, token, path, {**fields, "confidence": arguments.confidence})
+    fields |= {"confidence": arguments.confidence, "consistent": arguments.consistent}
+    reply = request(arguments.server, token, path, fields)
     print(json.dumps(reply) if arguments.json else _wired(reply))
     return 1 if reply["outcome"] == "rejected" else 0
 
@@ -116,6 +120,8 @@ def _wired(reply: dict[str, Any]) -> str:
     if reply["interval"] is not None:
         low, high = reply["interval"]
         lines.append(f"  estimate {reply['estimate']:.2f}, interval {low:.2f} to {high:.2f}")
+    if reply["consistent"] is not None:
+        lines.append(_fitting(reply["consistent"]))
     if reply["affordable_length"] is not None:
         lines.append(f"  the shortest interval you can afford is {reply['affordable_length']:.6g}")
     return "\n".join([*lines, f"  left {reply['left']}"])
@@ -143,8 +149,11 @@ def conditions(attribute: Any) -> list[str]:
 
 
 def _single(server: QueryServer, question: str, arguments: argparse.Namespace) -> str:
-    ask = server.price if arguments.price else server.ask
-    answer = ask(question, arguments.length, 1.0 - arguments.confidence)
+    delta = 1.0 - arguments.confidence
+    if arguments.price:
+        answer = server.price(question, arguments.length, delta)
+    else:
+        answer = server.ask(question, arguments.length, delta, consistent=arguments.consistent)
     if arguments.json:
         from dpbayes.queries.service import as_fields
 
@@ -176,6 +185,7 @@ def _session(server: QueryServer, arguments: argparse.Namespace) -> int:
     line_parser.add_argument("--confidence", type=float, default=arguments.confidence)
     line_parser.add_argument("--explain", action="store_true", default=arguments.explain)
     line_parser.add_argument("--by", default=arguments.by)
+    line_parser.add_argument("--consistent", action="store_true", default=arguments.consistent)
     line_parser.set_defaults(price=arguments.price, json=arguments.json)
     outcomes = [
         _line(server, line.strip(), line_parser)
@@ -201,12 +211,18 @@ def _described(answer: Answer, confidence: float) -> str:
     if answer.interval is None or answer.estimate is None:
         return f"{answer.label}\n  rejected: the bound does not allow it; {left}{_shortest(answer)}"
     interval = answer.interval
+    fitting = "" if answer.consistent is None else f"{_fitting(answer.consistent)}\n"
     return (
         f"{answer.label}\n"
         f"  estimate {answer.estimate:.2f}\n"
         f"  interval {interval.low:.2f} to {interval.high:.2f} at confidence {confidence:g}\n"
+        f"{fitting}"
         f"  {answer.outcome}, cost {answer.cost:.6g}; {left}"
     )
+
+
+def _fitting(value: float) -> str:
+    return f"  consistent {value:.2f}, fits counts >= 0 (biased; the interval is the estimate's)"
 
 
 def _explained(answer: Answer) -> str:

@@ -1,14 +1,15 @@
 """Bayesian inference from private answers to linear queries, and the online query system (E).
 
-`workload` queries, sensitivities, scales · `blue` best linear unbiased estimate · `noise` exact law
-of its error · `masses` the two approximations and the exact mass vector · `intervals` credible
-intervals and hypotheses · `belief`, `gibbs` the full posterior · `budget` the smallest budget for
-an interval · `cost` overall privacy cost · `factor` a factorisation that grows · `decision`,
-`server` the online system · `grid` exact noise for real answers · `ledger` the spend on disk ·
-`cube`, `predicate` real tables and query texts · `rand_hie` the real table · `example` the worked
-example.
+`workload` queries, sensitivities, scales · `blue` best linear unbiased estimate · `consistent`
+estimates that fit counts of at least 0 · `noise` exact law of its error · `masses` the two
+approximations and the exact mass vector · `intervals` credible intervals and hypotheses · `belief`,
+`gibbs` the full posterior · `budget` the smallest budget for an interval · `cost` overall privacy
+cost · `factor` a factorisation that grows · `decision`, `answers`, `server` the online system ·
+`grid` exact noise for real answers · `ledger` the spend on disk · `cube`, `predicate` real tables
+and query texts · `rand_hie` the real table · `example` the worked example.
 """
 
+from dpbayes.queries.answers import Answer, Source
 from dpbayes.queries.belief import OneUnknown, posterior_one_unknown
 from dpbayes.queries.blue import (
     Blue,
@@ -18,6 +19,7 @@ from dpbayes.queries.blue import (
     chebyshev_half_width,
 )
 from dpbayes.queries.budget import Allocation, allocation, budget, budget_with_history, combine
+from dpbayes.queries.consistent import Consistent
 from dpbayes.queries.cost import CellCosts, cost_of_cells, cost_of_scales, no_cost, privacy_cost
 from dpbayes.queries.cube import Bins, Categories, Cube, build_cube
 from dpbayes.queries.decision import Decision, Policy, decide, empty_state
@@ -47,7 +49,7 @@ from dpbayes.queries.masses import (
 from dpbayes.queries.noise import NoiseLaw, equal_scale_density
 from dpbayes.queries.predicate import PredicateError
 from dpbayes.queries.rand_hie import rand_hie_cells, rand_hie_cube
-from dpbayes.queries.server import Answer, QueryServer, Source
+from dpbayes.queries.server import QueryServer
 from dpbayes.queries.workload import (
     all_intervals,
     laplace_scales,
@@ -66,6 +68,7 @@ __all__ = [
     "Categories",
     "CellCosts",
     "CellInterval",
+    "Consistent",
     "Cube",
     "Decision",
     "Entry",

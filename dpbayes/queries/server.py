@@ -6,14 +6,16 @@ import math
 import secrets
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpbayes._validate import generator, open_unit, positive
+from dpbayes._validate import flag, generator, open_unit, positive
+from dpbayes.queries.answers import Answer, Source
+from dpbayes.queries.consistent import LARGEST, consistent_answer
 from dpbayes.queries.cube import Cube, as_cube
 from dpbayes.queries.decision import (
     Decision,
@@ -25,60 +27,13 @@ from dpbayes.queries.decision import (
     spent_after,
 )
 from dpbayes.queries.grid import as_float, on_grid, system_noise, true_answer
-from dpbayes.queries.intervals import Interval, interval
+from dpbayes.queries.intervals import interval
 from dpbayes.queries.ledger import Entry, open_ledger
 from dpbayes.queries.workload import sensitivity
 from dpbayes.releasing.account import Account
 from dpbayes.releasing.decimals import float_below
 
 Noise = Callable[[int], int]
-
-
-@dataclass(frozen=True)
-class Source:
-    """An earlier answer in an estimate: number, label, weight A_i, share of the variance.
-
-    >>> server = QueryServer([10, 20, 30], bound=1.0)
-    >>> bought = server.ask("cell < 2", L=40.0, delta=0.05)
-    >>> source = server.ask("cell < 2", L=50.0, delta=0.05).sources[0]
-    >>> source.number, source.label, round(source.weight, 9), round(source.variance_share, 9)
-    (1, 'cell < 2', 1.0, 1.0)
-    """
-
-    number: int
-    label: str
-    weight: float
-    variance_share: float
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a question got.
-
-    `outcome` "derived", "fresh" or "rejected"; `estimate` and `interval`, None when rejected;
-    `cost` budget of the fresh answer alone; `spent` overall cost after it; `remaining` what is left
-    of the bound; `sources` the earlier answers it was combined from; `number` of the fresh answer
-    in the ledger. `affordable` is the shortest interval that the bound still allows, told when a
-    question is rejected, None where there is none.
-
-    >>> server = QueryServer([10, 20, 30], bound=1.0)
-    >>> answer = server.ask("cell < 2", L=40.0, delta=0.05)
-    >>> answer.outcome, answer.number, answer.label, round(answer.remaining, 6)
-    ('fresh', 1, 'cell < 2', 0.850213)
-    >>> round(server.ask("all", L=1.0, delta=0.05).affordable, 1)
-    7.1
-    """
-
-    outcome: str
-    label: str
-    estimate: float | None
-    interval: Interval | None
-    cost: float
-    spent: float
-    remaining: float
-    sources: tuple[Source, ...]
-    number: int | None
-    affordable: float | None = None
 
 
 class QueryServer:
@@ -179,6 +134,7 @@ class QueryServer:
         *,
         most: Fraction | None = None,
         payer: str = "",
+        consistent: bool = False,
     ) -> Answer:
         """Return an answer whose credible interval at confidence 1 - delta is at most L long.
 
@@ -186,11 +142,15 @@ class QueryServer:
         "income >= 10 and age < 35". Nothing is spent and nothing changes when it is rejected or
         when an argument is refused. `most` caps what the answer may cost in the unit of the account
         (of the bound, where there is none); `payer` is noted in the account beside the spend.
+        `consistent` adds the estimate that fits counts of at least 0 (`dpbayes.queries.consistent`)
+        beside the unbiased one; it is worked out from the noisy answers and costs nothing.
         """
         query, length, share = self._checked(q, L, delta)
+        flag("consistent", consistent)
         label = q if isinstance(q, str) else "coefficients"
         with self._lock:
             self._catch_up()
+            self._check_size(consistent)
             decision = self._decided(query, length, share, most)
             if decision.outcome == "fresh":
                 with self._ledger.writing():
@@ -198,11 +158,25 @@ class QueryServer:
                     if self._catch_up():
                         decision = self._decided(query, length, share, most)
                     entry = self._draw(decision, label, query, payer)
-                return self._answer(decision, label, share, entry)
-            answer = self._answer(decision, label, share, None)
+                answer = self._answer(decision, label, share, entry)
+            else:
+                answer = self._answer(decision, label, share, None)
             if answer.outcome == "rejected":
                 return replace(answer, affordable=self._affordable(query, length, share, most))
-            return answer
+            return replace(answer, consistent=self._consistent(query)) if consistent else answer
+
+    def _check_size(self, consistent: bool) -> None:
+        answers, cells = len(self._entries) + 1, self.cube.counts.size
+        if consistent and answers * cells > LARGEST:
+            raise ValueError(
+                f"consistent must be False for {answers} answers over {cells} cells: at most "
+                f"{LARGEST} coefficients are taken into account"
+            )
+
+    def _consistent(self, query: NDArray[np.float64]) -> float | None:
+        H = np.array([entry.query for entry in self._entries])
+        answers = [as_float(entry.answer) for entry in self._entries]
+        return consistent_answer(H, self._state.scales, answers, query)
 
     def price(
         self, q: str | ArrayLike, L: float, delta: float, *, most: Fraction | None = None

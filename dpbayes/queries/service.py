@@ -5,7 +5,8 @@ analyst has a token, of which only the digest is stored, and a budget, which is 
 account's own entries, so that a restart forgets nothing. Answers leave at fixed ticks, so that the
 time of an answer does not follow the noise in it.
 
-    POST /ask    {"question": "income >= 10", "length": 40, "confidence": 0.95}
+    POST /ask    {"question": "income >= 10", "length": 40, "confidence": 0.95}, and, if wanted,
+                 "consistent": true for the estimate that fits counts of at least 0, beside
     POST /price  the same; nothing is drawn or spent
     GET /balance
 """
@@ -29,7 +30,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, cast
 
-from dpbayes.queries.server import Answer, QueryServer
+from dpbayes.queries.answers import Answer
+from dpbayes.queries.server import QueryServer
 from dpbayes.releasing.account import Account
 from dpbayes.releasing.decimals import decimal_text
 
@@ -53,6 +55,16 @@ class Analyst:
     name: str
     token: str
     budget: Fraction
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What an analyst asks for: a question, the longest interval that will do, its confidence."""
+
+    question: str
+    length: float
+    confidence: float
+    consistent: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,24 +104,29 @@ class Service:
             return {"analyst": analyst.name, "left": decimal_text(self.left(analyst), "down", 12)}
         if method != "POST" or path not in ("/ask", "/price"):
             raise Refusal(404, f"path must be POST /ask, POST /price or GET /balance, got {path!r}")
-        question, length, confidence = asked(body)
+        wish = asked(body)
         try:
             # One at a time: two questions of one analyst must not both see the same budget.
             with self._lock:
-                return self._answered(path, analyst, question, length, confidence)
+                return self._answered(path, analyst, wish)
         except (ValueError, TypeError) as error:
             raise Refusal(400, str(error)) from error
 
-    def _answered(
-        self, path: str, analyst: Analyst, question: str, length: float, confidence: float
-    ) -> dict[str, Any]:
-        most, delta = self.left(analyst), 1.0 - confidence
+    def _answered(self, path: str, analyst: Analyst, wish: Wish) -> dict[str, Any]:
+        most, delta = self.left(analyst), 1.0 - wish.confidence
         if path == "/price":
-            answer = self.server.price(question, length, delta, most=most)
+            answer = self.server.price(wish.question, wish.length, delta, most=most)
         else:
-            answer = self.server.ask(question, length, delta, most=most, payer=analyst.name)
+            answer = self.server.ask(
+                wish.question,
+                wish.length,
+                delta,
+                most=most,
+                payer=analyst.name,
+                consistent=wish.consistent,
+            )
         return {
-            **as_fields(answer, confidence),
+            **as_fields(answer, wish.confidence),
             "left": decimal_text(self.left(analyst), "down", 12),
         }
 
@@ -127,21 +144,25 @@ def as_fields(answer: Answer, confidence: float) -> dict[str, Any]:
         "spent": answer.spent,
         "left": answer.remaining,
         "affordable_length": answer.affordable,
+        "consistent": answer.consistent,
     }
 
 
-def asked(body: bytes) -> tuple[str, float, float]:
-    """Return question, length and confidence of a request's body, or refuse."""
+def asked(body: bytes) -> Wish:
+    """Return what a request's body asks for, or refuse."""
     try:
         fields = json.loads(body)
     except ValueError:
         raise Refusal(400, "body must be JSON") from None
-    wanted = {"question", "length", "confidence"}
+    wanted = {"question", "length", "confidence", "consistent"}
     if not isinstance(fields, dict) or not {"question", "length"} <= fields.keys() <= wanted:
         raise Refusal(
-            400, "body must be an object with question, length and, if wanted, confidence"
+            400,
+            "body must be an object with question, length and, if wanted, confidence and "
+            "consistent",
         )
     question, confidence = fields["question"], fields.get("confidence", 0.95)
+    fitting = fields.get("consistent", False)
     if not isinstance(question, str):
         raise Refusal(400, f"question must be text, got {question!r}")
     for name, value in (("length", fields["length"]), ("confidence", confidence)):
@@ -149,7 +170,9 @@ def asked(body: bytes) -> tuple[str, float, float]:
             raise Refusal(400, f"{name} must be a number, got {value!r}")
     if not 0.0 < confidence < 1.0:
         raise Refusal(400, f"confidence must lie strictly between 0 and 1, got {confidence!r}")
-    return question, float(fields["length"]), float(confidence)
+    if not isinstance(fitting, bool):
+        raise Refusal(400, f"consistent must be true or false, got {fitting!r}")
+    return Wish(question, float(fields["length"]), float(confidence), fitting)
 
 
 def new_token() -> str:

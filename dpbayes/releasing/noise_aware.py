@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 from scipy.special import betainc, betaln
 
 from dpbayes import _validate
@@ -120,6 +119,7 @@ def _reaching(
     a: NDArray[np.float64], b: NDArray[np.float64], weights: NDArray[np.float64], share: float
 ) -> float:
     """Return where the distribution function of a mixture of Beta laws reaches a share."""
+    from scipy.optimize import brentq  # slow to import, and only this reading needs it
 
     def short(theta: float) -> float:
         return float(betainc(a, b, theta) @ weights) - share

@@ -18,6 +18,7 @@ from dpbayes.queries.service import (
     Analyst,
     Refusal,
     Service,
+    Wish,
     asked,
     at_tick,
     in_background,
@@ -123,6 +124,7 @@ BAD = [
     (b'{"question": "all", "length": NaN}', "L must be finite, got nan"),
     (b'{"question": "all", "length": -1}', "L must be positive"),
     (b'{"question": "age = 3", "length": 2}', "no attribute 'age'"),
+    (b'{"question": "all", "length": 2, "consistent": 1}', "consistent must be true or false"),
     (b'{"question": "all", "length": 2, "more": 1}', "body must be an object"),
 ]
 
@@ -147,6 +149,13 @@ def test_over_the_wire_refusals_are_sentences(address):
         request("http://example.org", ANNA, "/balance")
     with pytest.raises(ValueError, match="server must answer at unix:/nowhere"):
         request("unix:/nowhere", ANNA, "/balance")
+
+
+def test_a_consistent_estimate_beside_the_unbiased_one(address):
+    fields = {"question": "cell < 1", "length": 40.0, "consistent": True}
+    both = request(address, ANNA, "/ask", fields)
+    assert both["consistent"] == pytest.approx(max(both["estimate"], 0.0), abs=1e-6)
+    assert ask(address, ANNA, "cell < 1")["consistent"] is None
 
 
 def test_over_a_unix_socket(folder):
@@ -192,7 +201,7 @@ def test_only_digests_are_stored_and_tokens_are_long(capsys):
     token, digest = (line.split()[1] for line in capsys.readouterr().out.splitlines())
     assert token_digest(token) == digest
     assert len(token) >= 32
-    assert asked(b'{"question": "all", "length": 1}') == ("all", 1.0, 0.95)
+    assert asked(b'{"question": "all", "length": 1}') == Wish("all", 1.0, 0.95, False)
 
 
 def test_the_command_serves_what_its_file_says(folder, monkeypatch, capsys):
