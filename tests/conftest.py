@@ -1,4 +1,4 @@
-"""A small book of tiny notebooks, for tests of the build."""
+"""A small book of tiny notebooks, for tests of the press and the build."""
 
 from __future__ import annotations
 

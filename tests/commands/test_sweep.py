@@ -1,0 +1,36 @@
+"""What `dpbayes sweep` refuses before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpbayes.cli import main
+from tests.tiny_notebooks import write_tiny
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "_toc.yml").touch()
+    write_tiny(tmp_path / "notebooks", "part/tiny", "assert n != 4, 'four is not for us'")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-g", "n=2;0"], "n must be >= 1, got 0"),
+        (["-g", "m=2;3"], "part/tiny has no parameter 'm'"),
+        (["-g", "n=2;x"], "n must be int, got 'x'"),
+        (["-g", "n"], "a grid axis is given as name=value;value, got 'n'"),
+        (["-g", "n=2;2"], "n lists a value twice"),
+        (["-g", "n=2;3", "-p", "n=5"], "n is given more than once"),
+        (["-g", "n=2;3", "--jobs", "0"], "--jobs must be an integer of at least 1, got 0"),
+    ],
+)
+def test_bad_grids_are_refused_before_anything_runs(checkout, capsys, words, message):
+    assert main(["sweep", "part/tiny", *words]) == 2
+    assert message in capsys.readouterr().err
+    assert not (checkout / "sweep").exists()

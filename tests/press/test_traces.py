@@ -1,0 +1,51 @@
+"""What a run imported and read is known, and what it looked for and did not find."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from dpbook.build import build_results
+from tests.tiny_notebooks import write_tiny
+
+
+def run(project: Path) -> dict[str, str]:
+    return build_results(project, project / "book")
+
+
+READ = """
+from dpbayes import datasets
+counts = datasets.load(datasets.names()[0])
+text = open({path!r}).read()
+try:
+    import brand_new_package
+except ImportError:
+    pass
+"""
+
+
+@pytest.mark.usefixtures("hashes")
+def test_modules_packages_and_data_of_a_run_are_known(project: Path) -> None:
+    data = project / "data.txt"
+    data.write_text("abc")
+    os.utime(data, (1, 1))
+    write_tiny(project / "notebooks", "part/tiny", READ.format(path=str(data)))
+    run(project)
+    made_from = json.loads((entry(project) / "entry.json").read_text())["key"]
+    assert {"datasets.py", "data/counts.csv", "press/record.py"} <= made_from["files"].keys()
+    assert "auditing/exact.py" not in made_from["files"]
+    assert "brand_new_package" in made_from["absent"]
+    provenance = json.loads((project / "book/results/part/tiny/provenance.json").read_text())
+    assert "datasets.py" in provenance["modules"]
+    assert provenance["data"] == ["data.txt", "data/counts.csv"]
+    assert {"dpbayes", "ipykernel"} <= provenance["versions"].keys()
+    assert run(project) == {}
+    data.write_text("abcd")
+    assert run(project) == {"part/tiny": f"data changed ({data})"}
+
+
+def entry(project: Path) -> Path:
+    return project / "book/_build/.jupyter_cache/notebooks/part/tiny"
