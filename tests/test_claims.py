@@ -128,6 +128,9 @@ def test_a_c1_wins_from_650_records() -> None:
     l1 = last_change(delta_mechanism(distance="l1"), lap, TENTH, sizes)
     hamming = last_change(delta_mechanism(), lap, TENTH, sizes)
     assert (slipped, l1, hamming) == (645, 1405, 1645)
+    ours = delta_mechanism(distance="l1", metric="published")
+    every = dp.crossover(ours, lap, TENTH, FLAT, range(640, 670), dp.hellinger_published)
+    assert every.changes == ((645, ours.name), (653, lap.name), (655, ours.name))
     check("A-C1", near(l1, 650), corrected=near(slipped, 650) and l1 is not None)
 
 
