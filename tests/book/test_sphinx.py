@@ -82,17 +82,20 @@ def test_a_figure_is_shown_where_it_is_talked_about_and_follows_the_parameters(
     project: Path,
 ) -> None:
     write_tiny(project / "notebooks", "part/tiny", *STATING.strip().splitlines())
-    shown = "# A book\n\n:::{result-figure} part/tiny::d\n:::\n"
+    shown = "# A book\n\n:::{result-figure} part/tiny::d\n:::\n\n"
+    shown += ":::{result-figure} part/tiny::d\n:name: fig-mine\nIn other words.\n:::\n"
     toctree = "```{toctree}\nresults/part/tiny\n```\n"
     (project / "book/index.md").write_text(shown + toctree)
     for n in (3, 4):
         (project / "parameters.yml").write_text(f"part/tiny: {{n: {n}}}\n")
         done = sphinx(project)
         assert done.returncode == 0, done.stderr
-        figure = page(project).partition("<figure")[2].partition("</figure>")[0]
+        figure, _, other = page(project).partition("<figure")[2].partition("</figure>")
         assert 'alt="a blank"' in figure
         assert f"= {n}." in figure
         assert 'href="results/part/tiny.html"' in figure
+        assert "In other words." in other
+        assert f"= {n}." not in other
         assert list((project / "site/_images").glob("d*.svg"))
 
 

@@ -5,8 +5,9 @@
     :::{result-figure} accuracy/growth::means
     :::
 
-Caption and alternative text are those that the notebook recorded. Without ``:name:`` the figure has
-no number here, because it has one on its own page.
+Caption and alternative text are those that the notebook recorded; words of the page's own may stand
+in place of the caption. Without ``:name:`` the figure has no number here, because it has one on its
+own page.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class ResultFigure(SphinxDirective):
     """A figure of a notebook, where it is talked about."""
 
     required_arguments = 1
-    has_content = False
+    has_content = True
     option_spec: ClassVar[dict[str, Any]] = {
         "name": directives.unchanged_required,
         "class": directives.class_option,
@@ -59,6 +60,7 @@ class ResultFigure(SphinxDirective):
             page = Path(self.env.srcdir) / "results" / f"{name}.ipynb"
             self.env.note_dependency(str(page))
             caption, alt = recorded(page, stem)
+            caption = " ".join(self.content) or caption
         except ValueError as error:
             where = self.get_location()
             logger.warning("result-figure: %s", error, location=where, type="dpbook")

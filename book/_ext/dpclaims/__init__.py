@@ -1,4 +1,4 @@
-"""The Sphinx extension behind the page of claims: it stops the build when evidence is missing."""
+"""The Sphinx extension behind the verdict board: it stops the build when evidence is missing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from dpclaims.ledger import check_evidence, read_claims
-from dpclaims.page import Claims, ClaimsSummary, claims_file
+from dpclaims.page import Claims, ClaimsSummary, ErrataList, claims_file, errata
+from dpclaims.sources import ClaimTests
+
+BOARD = "claims/claims"
 
 
 class ClaimsError(ExtensionError):
@@ -25,14 +28,29 @@ def check(app: Sphinx) -> None:
     if not path.is_file():
         raise ClaimsError(f"no claims at {path}")
     try:
-        check_evidence(read_claims(path), source / "results")
+        claims = read_claims(path)
+        check_evidence(claims, source / "results")
     except ValueError as error:
         raise ClaimsError(str(error)) from error
+    known = errata(source)
+    missing = [label for claim in claims for label in claim.errata if label not in known]
+    if missing:
+        raise ClaimsError(f"no misprint is called {', '.join(missing)} on the page of errata")
+
+
+def add_filter(app: Sphinx, page: str, *_: Any) -> None:
+    """Load the filter of the claims on their own page only."""
+    if page == BOARD:
+        app.add_js_file("claims.js", loading_method="defer")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the extension."""
     app.connect("builder-inited", check)
+    app.connect("html-page-context", add_filter)
     app.add_directive("claims", Claims)
     app.add_directive("claims-summary", ClaimsSummary)
+    app.add_directive("claim-tests", ClaimTests)
+    app.add_directive("errata-list", ErrataList)
+    app.add_css_file("claims.css")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

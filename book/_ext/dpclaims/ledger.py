@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,15 @@ import yaml
 
 VERDICTS = ("holds", "holds corrected", "false", "open", "wish")
 FIELDS = ("id", "source", "claim", "verdict", "finding", "evidence", "test")
+OPTIONAL = ("errata",)
+DOCUMENTS = {
+    "A": "extended abstract",
+    "B": "first draft",
+    "C": "notes",
+    "D": "full paper",
+    "E": "paper on queries",
+}
+LETTER = re.compile(r"\b[A-E](?=,)")
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,7 @@ class Claim:
     finding: str
     evidence: tuple[Evidence, ...]
     test: str
+    errata: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
@@ -55,6 +66,12 @@ class Claim:
     def anchor(self) -> str:
         """Return the claim's name in links."""
         return f"claim-{self.id.lower()}"
+
+    @property
+    def place(self) -> str:
+        """Return where the claim is made, with the document's name: ``The full paper (D), ...``."""
+        named = LETTER.sub(lambda found: f"the {DOCUMENTS[found[0]]} ({found[0]})", self.source)
+        return named[:1].upper() + named[1:]
 
 
 def read_claims(path: Path) -> list[Claim]:
@@ -75,11 +92,12 @@ def _claim(entry: Any) -> Claim:
         raise ValueError(f"a claim must have the fields {', '.join(FIELDS)}, got {entry!r}")
     name = entry.get("id", "a claim without id")
     missing = [field for field in FIELDS if not entry.get(field)]
-    unknown = [field for field in entry if field not in FIELDS]
+    unknown = [field for field in entry if field not in (*FIELDS, *OPTIONAL)]
     if missing or unknown:
         raise ValueError(f"{name}: missing fields {missing}, unknown fields {unknown}")
     plain = {field: str(entry[field]) for field in FIELDS if field != "evidence"}
-    return Claim(evidence=_evidence(name, entry["evidence"]), **plain)
+    errata = tuple(str(label) for label in entry.get("errata", []))
+    return Claim(evidence=_evidence(name, entry["evidence"]), errata=errata, **plain)
 
 
 def _evidence(name: str, quotes: Any) -> tuple[Evidence, ...]:

@@ -1,16 +1,20 @@
-"""The directives ``{claims}`` and ``{claims-summary}`` that make the page of claims."""
+"""The directives of the verdict board: ``{claims}``, ``{claims-summary}`` and ``{errata-list}``."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from dpclaims.ledger import Claim, counted, read_claims
+from dpbook.figures import recorded
+from dpclaims.ledger import DOCUMENTS, VERDICTS, Claim, read_claims
+from dpguide.glossary import formula
 
 BADGES = {"holds": "✓", "holds corrected": "≈", "false": "✗", "open": "?", "wish": "→"}
+ERRATUM = re.compile(r"^\((err-[a-z0-9-]+)\)=\n\*\*([^*]+)\*\* \(([^)]*)\)", re.MULTILINE)
 
 
 def claims_file(source: Path) -> Path:
@@ -18,17 +22,37 @@ def claims_file(source: Path) -> Path:
     return source / "claims" / "claims.yml"
 
 
+def slug(verdict: str) -> str:
+    """Return a verdict as a part of a class name."""
+    return verdict.replace(" ", "-")
+
+
+def errata(source: Path) -> dict[str, str]:
+    """Return label and name of each misprint on the page of errata, such as ``Figure 3 (D)``."""
+    text = (source / "claims" / "errata.md").read_text(encoding="utf-8")
+    found = {}
+    for label, name, place in ERRATUM.findall(text):
+        letters = ", ".join(re.findall(r"\b[A-E]\b", place))
+        found[label] = f"{formula(name).replace('$', '')} ({letters})"
+    return found
+
+
 class ClaimsDirective(SphinxDirective):
-    """What both directives share: the claims of the file, and text that becomes nodes."""
+    """What the directives share: the claims of the file, and text that becomes nodes."""
+
+    @property
+    def source(self) -> Path:
+        """Return the folder of the book's pages."""
+        return Path(self.env.srcdir)
 
     def claims(self) -> list[Claim]:
         """Return the claims, and have the page read again when a number or the file changes."""
-        path = claims_file(Path(self.env.srcdir))
+        path = claims_file(self.source)
         self.env.note_dependency(str(path))
         found = read_claims(path)
         for claim in found:
             for evidence in claim.evidence:
-                numbers = Path(self.env.srcdir, "results", evidence.notebook, "numbers.json")
+                numbers = self.source / "results" / evidence.notebook / "numbers.json"
                 self.env.note_dependency(str(numbers))
         return found
 
@@ -41,56 +65,91 @@ class ClaimsDirective(SphinxDirective):
 
 
 class Claims(ClaimsDirective):
-    """The claims of one document, such as ``{claims} A``: verdict, finding, evidence and test."""
+    """The claims of one document, such as ``{claims} A``, a card for each."""
 
     required_arguments = 1
     has_content = False
 
     def run(self) -> list[nodes.Node]:
-        """Return one block for each claim whose name starts with the argument."""
+        """Return one card for each claim whose name starts with the argument."""
         chosen = [c for c in self.claims() if c.id.startswith(self.arguments[0] + "-")]
-        return [self.block(claim) for claim in chosen]
+        return [self.card(claim) for claim in chosen]
 
-    def block(self, claim: Claim) -> nodes.container:
-        """Return the block of one claim."""
-        block = nodes.container(ids=[claim.anchor], classes=["claim"])
-        verdict = f"{BADGES[claim.verdict]} {claim.verdict}"
+    def card(self, claim: Claim) -> nodes.container:
+        """Return a card: verdict and statement, picture, what was found, where to check it."""
+        classes = ["claim", f"verdict-{slug(claim.verdict)}", f"document-{claim.id[0].lower()}"]
+        card = nodes.container(ids=[claim.anchor], classes=classes)
         head = nodes.paragraph(classes=["claim-head"])
-        head += nodes.strong("", f"{claim.id}: {verdict}")
-        head += nodes.Text(f" ({claim.source})")
-        block += head
-        block += self.parsed(claim.claim)
-        block += self.parsed("**Found.** " + claim.finding)
-        block += self.parsed(self.sources(claim))
-        return block
+        words = f"{BADGES[claim.verdict]} {claim.verdict.capitalize()}"
+        head += nodes.inline("", words, classes=["claim-verdict"])
+        head += nodes.Text(f" {claim.place} ")
+        card += head
+        card += self.thumbnail(claim)
+        statement = nodes.container(classes=["claim-statement"])
+        statement += self.parsed(claim.claim)
+        card += statement
+        card += self.parsed("**Found.** " + claim.finding)
+        card += self.parsed(self.sources(claim))
+        return card
+
+    def thumbnail(self, claim: Claim) -> list[nodes.Node]:
+        """Return the figure behind a claim, small, as a link to its page; nothing without one."""
+        for notebook in dict.fromkeys(evidence.notebook for evidence in claim.evidence):
+            pictures = sorted((self.source / "results" / notebook).glob("*.svg"))
+            if pictures:
+                return [self.picture(notebook, pictures[0].stem)]
+        return []
+
+    def picture(self, notebook: str, stem: str) -> nodes.paragraph:
+        """Return a recorded figure in a link."""
+        page = self.source / "results" / f"{notebook}.ipynb"
+        alt = recorded(page, stem)[1].partition(". ")[0] or notebook
+        uri = self.env.app.builder.get_relative_uri(self.env.docname, f"results/{notebook}")
+        image = nodes.image(uri=f"/results/{notebook}/{stem}.png", alt=alt, loading="lazy")
+        return nodes.paragraph(
+            "", "", nodes.reference("", "", image, refuri=uri), classes=["claim-picture"]
+        )
 
     def sources(self, claim: Claim) -> str:
-        """Return the line that names notebooks, numbers and test."""
-        notebooks = dict.fromkeys(evidence.notebook for evidence in claim.evidence)
-        links = []
-        for notebook in notebooks:
-            keys = [e.key for e in claim.evidence if e.notebook == notebook]
-            listed = ", ".join(f"`{key}`" for key in keys)
-            links.append(f"{{doc}}`/results/{notebook}` ({listed})")
-        words = claim.test.rpartition("::test_")[2].replace("_", " ")
-        return f"Evidence: {'; '.join(links)}. Test: *{words}*."
+        """Return the line of links: pages with the numbers, the test, misprints that matter."""
+        pages = dict.fromkeys(evidence.notebook for evidence in claim.evidence)
+        links = "; ".join(f"{{doc}}`/results/{notebook}`" for notebook in pages)
+        name = claim.test.rpartition("::test_")[2]
+        words = name.partition(claim.id.lower().replace("-", "_"))[2].replace("_", " ").strip()
+        line = f"Numbers: {links}. Test: {{ref}}`{words} <test-{claim.id.lower()}>`."
+        known = errata(self.source)
+        named = ", ".join(f"{{ref}}`{known[label]} <{label}>`" for label in claim.errata)
+        return line + (f" Misprint: {named}." if named else "")
 
 
 class ClaimsSummary(ClaimsDirective):
-    """How many claims have each verdict, with a link to each."""
+    """How many claims of each document have each verdict."""
 
     has_content = False
 
     def run(self) -> list[nodes.Node]:
-        """Return one list item for each verdict."""
+        """Return a table of numbers, a row for each document."""
         claims = self.claims()
-        listing = nodes.bullet_list()
-        for verdict, number in counted(claims).items():
-            line = nodes.paragraph()
-            line += nodes.strong("", f"{BADGES[verdict]} {verdict}")
-            line += nodes.Text(f" ({number}): ")
-            for index, claim in enumerate(c for c in claims if c.verdict == verdict):
-                line += nodes.Text(", " if index else "")
-                line += nodes.reference("", claim.id, refid=claim.anchor, internal=True)
-            listing += nodes.list_item("", line)
-        return [listing]
+        head = ["document", *(f"{BADGES[verdict]} {verdict}" for verdict in VERDICTS), "all"]
+        rows = [self.row(claims, letter) for letter in DOCUMENTS]
+        lines = [head, ["---"] * len(head), *rows, self.row(claims, "")]
+        return self.parsed("\n".join("| " + " | ".join(line) + " |" for line in lines))
+
+    def row(self, claims: list[Claim], letter: str) -> list[str]:
+        """Return the counts of one document, or of all of them."""
+        own = [claim for claim in claims if claim.id.startswith(letter)]
+        counts = [str(sum(c.verdict == verdict for c in own)) for verdict in VERDICTS]
+        name = f"the {DOCUMENTS[letter]} ({letter})" if letter else "all"
+        return [name, *counts, str(len(own))]
+
+
+class ErrataList(ClaimsDirective):
+    """The misprints by name, each a link to its entry."""
+
+    has_content = False
+
+    def run(self) -> list[nodes.Node]:
+        """Return one paragraph of links."""
+        self.env.note_dependency(str(self.source / "claims" / "errata.md"))
+        named = (f"{{ref}}`{name} <{label}>`" for label, name in errata(self.source).items())
+        return self.parsed(" · ".join(named))

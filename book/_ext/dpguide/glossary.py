@@ -11,6 +11,7 @@ SYMBOLS = {
     r"\gamma": "γ",
     r"\alpha": "α",
     r"\theta": "θ",
+    r"\lambda": "λ",
     r"\le": "≤",
     r"\dots": "…",
 }

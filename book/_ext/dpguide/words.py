@@ -124,7 +124,8 @@ def explain(app: Sphinx, doctree: nodes.document, page: str) -> None:
     objects: dict[tuple[str, str], tuple[str, str]] = vars(app.env.get_domain("std"))["data"][
         "objects"
     ]
-    by_anchor = {objects["term", term][1]: text for term, text in definitions.items()}
+    found = {term: objects["term", term][1] for term in definitions if ("term", term) in objects}
+    by_anchor = {anchor: definitions[term] for term, anchor in found.items()}
     address = app.builder.get_relative_uri(page, GLOSSARY)
     for reference in doctree.findall(nodes.reference):
         to, _, anchor = str(reference.get("refuri", "")).partition("#")
