@@ -44,13 +44,18 @@ results/part/tiny
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """Return the root of a book with one notebook and one page that quotes it."""
-    (tmp_path / "_toc.yml").touch()
-    write_tiny(tmp_path / "notebooks", "part/tiny")
-    book = tmp_path / "book"
+    return write_project(tmp_path)
+
+
+def write_project(root: Path) -> Path:
+    """Write a book with one notebook and one page that quotes it, and return its root."""
+    (root / "_toc.yml").touch()
+    write_tiny(root / "notebooks", "part/tiny")
+    book = root / "book"
     book.mkdir()
     (book / "conf.py").write_text(CONF)
     (book / "index.md").write_text(INDEX)
-    return tmp_path
+    return root
 
 
 @pytest.fixture

@@ -101,3 +101,43 @@ def test_errata_event_g() -> None:
     rare = scores.probabilities[-scores.distances <= -scores.cut].sum()
     common = scores.probabilities[-scores.distances >= -scores.cut].sum()
     assert rare <= 0.1 < 0.9 <= common
+
+
+def test_errata_equality_in_the_definitions() -> None:
+    laws = [dp.mechanism("geometric", 1.0).law([x, 3 - x], [1, 1]) for x in (1, 2)]
+    first, second = (np.exp(law.log_probabilities) for law in laws)
+    subsets = [[i for i in range(4) if bits >> i & 1] for bits in range(1, 15)]
+    ratios = np.array([first[s].sum() / second[s].sum() for s in subsets])
+    assert np.all(ratios <= np.e * (1 + 1e-12))
+    # Equality for a set and for its complement would add up to 1 = e.
+    assert not np.all(np.isclose(ratios, np.e))
+
+
+def test_errata_local_sensitivity_with_one_data_set() -> None:
+    outputs = 1.0 + dp.compositions(6, 2)
+    x, other = np.array([3.0, 5.0]), np.array([4.0, 4.0])
+    here, there = dp.hellinger(x, outputs), dp.hellinger(other, outputs)
+    assert np.abs(there - there).max() == 0.0
+    assert np.abs(here - there).max() > 0.1
+
+
+def test_errata_smooth_sensitivity_of_d() -> None:
+    n, gamma = 60, 0.02
+    inverse = 1.0 / profile(n, [1, 1])
+    padded = np.concatenate(([np.inf], inverse, [np.inf])) + gamma
+    adjacent = np.minimum(inverse, np.minimum(padded[:-2], padded[2:]))
+    everywhere = 1.0 / profile(n, [1, 1], True, gamma)
+    assert np.abs(np.diff(adjacent)).max() > 2 * gamma
+    assert np.abs(np.diff(everywhere)).max() <= gamma + 1e-12
+
+
+def test_errata_step_of_the_proof_of_lemma_5_1() -> None:
+    least = 0.0
+    for x in range(20):
+        here, there = 1.0 + np.array([x, 20 - x]), 1.0 + np.array([x + 1, 19 - x])
+        outputs = 1.0 + dp.compositions(20, 2)
+        change = np.abs(dp.hellinger(here, outputs) - dp.hellinger(there, outputs)).max()
+        least = min(least, -float(change) / (4 * profile(20, [1, 1], True)[x]))
+    # The bound with a quarter is right and nearly attained; four steps with one half would not do.
+    assert -0.25 - 1e-12 <= least < -0.24
+    assert 0.25 + 0.25 + 0.5 + 0.25 > 1.0

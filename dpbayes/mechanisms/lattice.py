@@ -21,7 +21,7 @@ from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilo
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.mechanisms.remap import best_answers, best_candidates
 from dpbayes.posteriors import compositions, number_of_candidates
-from dpbayes.samplers import enclosed_laws, whole_numbers
+from dpbayes.samplers import enclosed_laws, sum_zero, whole_numbers
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.enclosed_laws import Balls
 
@@ -125,7 +125,7 @@ class SumZeroLattice:
 
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
         """Return the noisy counts, which sum to n, and their projection."""
-        step = whole_numbers.lattice(bits, counts.size, exact_epsilon(self.epsilon))
+        step = sum_zero.lattice(bits, counts.size, exact_epsilon(self.epsilon))
         noisy = whole_numbers.plain([int(x) + z for x, z in zip(counts, step, strict=True)])
         released = project(noisy[None, :], self.projection)[0]
         return noisy, self._answer(released, prior) if self.remap else released

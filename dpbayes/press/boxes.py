@@ -39,7 +39,8 @@ def finding_boxes(cell: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         markdown(
             f"finding-{one['name']}",
-            f":::{{admonition}} Finding\n:class: finding\n{one['sentence']}\n:::",
+            f":::{{admonition}} Finding\n:class: finding finding-{one['name']}\n"
+            f"{one['sentence']}\n:::",
         )
         for one in found
     ]

@@ -1,8 +1,10 @@
 """A history's factorisation that grows by one answer at a time.
 
-The scaled history is kept as diag(1/b) H = Q R V with orthonormal columns in Q and orthonormal
-rows in V (a basis of the row space). The noise weights of a query are then Q R^-T (V q), without
-a new factorisation; adding an answer costs one update of Q and R.
+Answers are split in two: the first ones in every new direction, whose scaled rows are B = L V with
+L lower triangular and orthonormal rows in V, and the rest, whose scaled rows are D B. A query with
+coordinates c in B is then estimable with noise weights w, the shortest solution of
+w_1 + D^T w_2 = c. With M = 1 + D^T D it is w_2 = D M^-1 c and w_1 = c - D^T w_2. An answer in a new
+direction adds a row to L and V; any other adds a row to D and one update to the factor of M.
 """
 
 from __future__ import annotations
@@ -19,25 +21,31 @@ from dpbayes.queries import _arrays
 # Share of a query's length that may lie outside the row space before it counts as a new direction.
 _NEW_DIRECTION = 1e-10
 _ESTIMABLE = 1e-9
+_BLOCK = 256  # rows of D kept in one array: adding one copies no more than these
+_SETTLED = 1e-12
+_REFINEMENTS = 4
 
 
 @dataclass(frozen=True)
 class Factor:
-    """Factors of a scaled history: `basis` (r, cells), `Q` (m, r), `R` (r, r) upper triangular.
+    """Factors of a scaled history of m answers, r of them first in a new direction.
 
-    >>> one = empty_factor(2).append([1.0, 1.0], 2.0)
-    >>> one.answers, one.rank, one.noise_weights([2.0, 2.0]), one.noise_weights([1.0, 0.0])
-    (1, 1, array([4.]), None)
+    `basis` (r, cells) is V, `lower` (r, r) is L, `upper` (r, r) the transposed Cholesky factor of
+    M. `blocks` are rows of D, in order; later columns that a block lacks are 0. `first` (r,) and
+    `rest` (m - r,) are the places of the answers.
     """
 
     basis: NDArray[np.float64]
-    Q: NDArray[np.float64]
-    R: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    blocks: tuple[NDArray[np.float64], ...]
+    first: NDArray[np.int64]
+    rest: NDArray[np.int64]
 
     @property
     def answers(self) -> int:
         """The number m of answers."""
-        return int(self.Q.shape[0])
+        return int(self.first.size + self.rest.size)
 
     @property
     def rank(self) -> int:
@@ -50,8 +58,19 @@ class Factor:
         inside = self.basis @ q
         if np.linalg.norm(q - inside @ self.basis) > _ESTIMABLE * np.linalg.norm(q):
             return None
-        solved = scipy.linalg.solve_triangular(self.R, inside, trans="T", check_finite=False)
-        return np.asarray(self.Q @ solved)
+        c = self._coordinates(inside)
+        z = self._solved(c)
+        for _ in range(_REFINEMENTS):
+            later = self._times(z)
+            early = c - self._transposed_times(later)
+            # Where z solves M z = c exactly, it is c - D^T D z.
+            error = early - z
+            if np.linalg.norm(error) <= _SETTLED * np.linalg.norm(z):
+                break
+            z = z + self._solved(error)
+        weights = np.empty(self.answers)
+        weights[self.first], weights[self.rest] = early, later
+        return weights
 
     def append(self, query: ArrayLike, scale: float) -> Factor:
         """Return the factorisation after one more answer, to `query` with noise of this scale."""
@@ -62,42 +81,84 @@ class Factor:
         again = self.basis @ outside
         inside, outside = inside + again, outside - again @ self.basis
         length = float(np.linalg.norm(outside))
-        Q, R = self._with_row(inside)
-        if length <= _NEW_DIRECTION * float(np.linalg.norm(row)):
-            return Factor(self.basis, frozen(Q), frozen(R))
-        basis = np.vstack([self.basis, outside / length])
-        Q, R = _with_column(Q, R, length)
-        return Factor(frozen(basis), frozen(Q), frozen(R))
+        if length > _NEW_DIRECTION * float(np.linalg.norm(row)):
+            return self._with_direction(inside, outside / length, length)
+        return self._with_combination(self._coordinates(inside))
 
-    def _with_row(
-        self, row: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        rank = self.rank
-        if rank == 0:
-            return np.zeros((self.answers + 1, 0)), np.zeros((0, 0))
-        Q, R = scipy.linalg.qr_insert(
-            self.Q, self.R, row, self.answers, which="row", check_finite=False
+    def _with_direction(
+        self, inside: NDArray[np.float64], direction: NDArray[np.float64], length: float
+    ) -> Factor:
+        return Factor(
+            frozen(np.vstack([self.basis, direction])),
+            frozen(_bordered(self.lower, inside, length)),
+            frozen(_bordered(self.upper, np.zeros(self.rank), 1.0)),
+            self.blocks,
+            frozen(np.append(self.first, self.answers)),
+            self.rest,
         )
-        return np.asarray(Q[:, :rank], np.float64), np.asarray(R[:rank], np.float64)
+
+    def _with_combination(self, row: NDArray[np.float64]) -> Factor:
+        last = self.blocks[-1] if self.blocks else np.zeros((0, self.rank))
+        if last.shape[0] == _BLOCK:
+            blocks = (*self.blocks, frozen(row[None, :]))
+        else:
+            wider = np.zeros((last.shape[0] + 1, self.rank))
+            wider[:-1, : last.shape[1]], wider[-1] = last, row
+            blocks = (*self.blocks[:-1], frozen(wider))
+        upper = frozen(_updated(self.upper, row))
+        rest = frozen(np.append(self.rest, self.answers))
+        return Factor(self.basis, self.lower, upper, blocks, self.first, rest)
+
+    def _coordinates(self, inside: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return c with c B = inside V, that is L^T c = inside."""
+        if not self.rank:
+            return np.zeros(0)
+        return np.asarray(
+            scipy.linalg.solve_triangular(
+                self.lower, inside, trans="T", lower=True, check_finite=False
+            )
+        )
+
+    def _solved(self, c: NDArray[np.float64]) -> NDArray[np.float64]:
+        if not self.rank:
+            return np.zeros(0)
+        return np.asarray(scipy.linalg.cho_solve((self.upper, False), c, check_finite=False))
+
+    def _times(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        parts = [block @ z[: block.shape[1]] for block in self.blocks]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def _transposed_times(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        total, start = np.zeros(self.rank), 0
+        for rows in self.blocks:
+            total[: rows.shape[1]] += w[start : start + rows.shape[0]] @ rows
+            start += rows.shape[0]
+        return total
 
 
-def _with_column(
-    Q: NDArray[np.float64], R: NDArray[np.float64], length: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the factors with a new last column that is 0 but for `length` in its last row."""
-    m, rank = Q.shape
-    column = np.zeros(m)
-    column[-1] = length
-    inside = Q.T @ column
-    outside = column - Q @ inside
-    again = Q.T @ outside
-    inside, outside = inside + again, outside - Q @ again
-    rest = float(np.linalg.norm(outside))
-    wider = np.zeros((rank + 1, rank + 1))
-    wider[:rank, :rank] = R
-    wider[:rank, rank] = inside
-    wider[rank, rank] = rest
-    return np.hstack([Q, (outside / rest)[:, None]]), wider
+def _bordered(
+    matrix: NDArray[np.float64], row: NDArray[np.float64], corner: float
+) -> NDArray[np.float64]:
+    size = matrix.shape[0]
+    wider = np.zeros((size + 1, size + 1))
+    wider[:size, :size], wider[size, :size], wider[size, size] = matrix, row, corner
+    return wider
+
+
+def _updated(upper: NDArray[np.float64], row: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the upper triangular U' with U'^T U' = U^T U + row^T row, by plane rotations."""
+    factor, x = upper.copy(), row.copy()
+    for k in range(row.size):
+        if x[k] == 0.0:
+            continue
+        length = float(np.hypot(factor[k, k], x[k]))
+        cosine, sine = factor[k, k] / length, x[k] / length
+        factor[k, k] = length
+        ahead = factor[k, k + 1 :]
+        turned = cosine * ahead + sine * x[k + 1 :]
+        x[k + 1 :] = cosine * x[k + 1 :] - sine * ahead
+        factor[k, k + 1 :] = turned
+    return factor
 
 
 def empty_factor(cells: int) -> Factor:
@@ -108,4 +169,5 @@ def empty_factor(cells: int) -> Factor:
     array([ 1., -2.])
     """
     size = integer("cells", cells, 1)
-    return Factor(frozen(np.zeros((0, size))), frozen(np.zeros((0, 0))), frozen(np.zeros((0, 0))))
+    nothing, none = frozen(np.zeros((0, 0))), frozen(np.zeros(0, dtype=np.int64))
+    return Factor(frozen(np.zeros((0, size))), nothing, nothing, (), none, none)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.samplers.bits import BitSource
+from dpbayes.samplers.counts import draw_count
 
 LARGEST = 200_000
 """Candidate sets above this are refused: a draw would take more than some seconds."""
@@ -49,9 +50,14 @@ def check_size(counts: NDArray[np.int64]) -> None:
 def draw_candidate(
     source: BitSource, counts: NDArray[np.int64], prior: NDArray[np.float64], rate: Fraction
 ) -> NDArray[np.int64]:
-    """Return r in R with probability exactly proportional to e^(-rate H(BI(x), BI(r)))."""
-    check_size(counts)
+    """Return r in R with probability exactly proportional to e^(-rate H(BI(x), BI(r))).
+
+    With two categories nothing is listed, whatever n is (`dpbayes.samplers.counts`).
+    """
     library = flint()
+    if counts.size == 2:
+        return draw_count(source, library, counts, prior, rate)
+    check_size(counts)
     candidates = compositions(int(counts.sum()), counts.size)
     precision, known, bits = FIRST_PRECISION, 0, 0
     while True:

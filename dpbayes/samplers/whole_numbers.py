@@ -88,7 +88,7 @@ def rounded_laplace(source: BitSource, rate: Fraction) -> int:
     return -size if source.bits(1) else size
 
 
-def lattice(source: BitSource, k: int, epsilon: Fraction) -> list[int]:
+def lattice_by_coins(source: BitSource, k: int, epsilon: Fraction) -> list[int]:
     """Return z with sum 0 and probability proportional to e^(-epsilon |z|_1 / 2).
 
     The first k-1 entries are drawn independently with rate epsilon/2 and kept with probability

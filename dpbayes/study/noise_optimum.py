@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from dpbayes import _validate
 from dpbayes.laws.lattice import noise as lattice_noise
 from dpbayes.samplers.bits import BitSource
-from dpbayes.samplers.whole_numbers import bernoulli_exp, lattice
+from dpbayes.samplers.sum_zero import lattice
+from dpbayes.samplers.whole_numbers import bernoulli_exp
 
 Share = Fraction | int | str
 

@@ -116,7 +116,7 @@ def _trial(plan: Chain, logarithms: NDArray[np.float64]) -> Trial:
     b = float(np.exp(first))
     prior = (b, float(np.exp(second))) if isinstance(plan.prior, tuple) else b
     setting = replace(plan, delta=float(np.exp(log_delta)), prior=prior)
-    epsilon = min(kink(setting) * float(np.exp(over)), _LARGEST_EPSILON)
+    epsilon = min(kink(setting, quick=True) * float(np.exp(over)), _LARGEST_EPSILON)
     chain = replace(setting, epsilon=max(epsilon, 1e-6))
     found = chain.audit(quick=True)
     return Trial(chain, found.epsilon_ratio, found.ratio, found.pair)

@@ -96,6 +96,26 @@ def test_rank_deficient_history_keeps_its_digits_where_normal_equations_lose_the
     assert np.abs(naive @ H - q).max() > 1e-3 * np.abs(q).max()
 
 
+@pytest.mark.parametrize("spread", [1.0, 1e2, 1e4])
+def test_the_grown_factor_keeps_its_digits_at_noise_of_many_sizes(spread: float) -> None:
+    rng = np.random.default_rng(5)
+    H = queries.random_ranges((8, 8), 400, rng)
+    H = np.vstack([H, H[:100]])
+    b = spread ** rng.uniform(0.0, 1.0, 500)
+    factor = queries.empty_factor(64)
+    for row, scale in zip(H, b, strict=True):
+        factor = factor.append(row, scale)
+    assert factor.answers == 500
+    assert factor.rank == np.linalg.matrix_rank(H)
+    for q in (H[17], H[300] - H[20], rng.normal(size=64)):
+        grown, expected = factor.noise_weights(q), queries.blue(H, b, q)
+        assert grown is not None
+        assert np.abs((grown / b) @ H - q).max() < 1e-9 * np.abs(q).max()
+        assert 2.0 * grown @ grown == pytest.approx(float(expected.variance), rel=1e-9)
+        difference = np.abs(grown - expected.weights * b).max()
+        assert difference < 1e-7 * np.abs(grown).max()
+
+
 def test_covariance_has_the_variances_on_its_diagonal() -> None:
     Q = EXAMPLE.H[:3]
     result = queries.blue(EXAMPLE.H, EXAMPLE.scales, Q)

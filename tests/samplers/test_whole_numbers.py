@@ -75,7 +75,9 @@ def test_floored_and_rounded_laplace():
 
 def test_lattice_by_bit_streams():
     # Zero has probability 1/Z; only its order relative to the neighbours is decided this early.
-    masses, left = law_of_bits(lambda source: tuple(samplers.lattice(source, 2, Fraction(4))), 14)
+    masses, left = law_of_bits(
+        lambda source: tuple(samplers.lattice_by_coins(source, 2, Fraction(4))), 14
+    )
     q = math.exp(-4)
     exact = (1 - q) / (1 + q)
     assert float(masses[0, 0]) <= exact <= float(masses[0, 0] + left)
@@ -129,7 +131,7 @@ def test_lattice_noise_chi_square():
         return scale * math.exp(-(abs(cell[0]) + abs(cell[1]) + abs(sum(cell))) / 2)
 
     def chi_square(epsilon):
-        draws = [tuple(samplers.lattice(source, 3, epsilon)) for _ in range(15_000)]
+        draws = [tuple(samplers.lattice_by_coins(source, 3, epsilon)) for _ in range(15_000)]
         assert all(sum(z) == 0 for z in draws)
         coded = np.array([z[0] * 1000 + z[1] for z in draws])
         codes = [a * 1000 + b for a, b in cells]

@@ -3,18 +3,25 @@
 Before documents are looked for, every notebook below ``notebooks/`` is run, or known to be up to
 date, and published below ``book/results/``. Pages quote its numbers with the role ``result``, its
 findings with the role ``finding``, and show its tables and figures with the directives
-``result-table`` and ``result-figure``.
+``result-table`` and ``result-figure``. A notebook's own page begins with what came out.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
 
+from dpbook import drawings
 from dpbook.build import run_notebooks
+from dpbook.drawings import DrawingFile, Drawings, find_drawings
 from dpbook.figures import ResultFigure
+from dpbook.finding_again import Entries, Site
+from dpbook.folds import Fold, depart_fold, visit_fold
 from dpbook.quotes import FindingRole, Quote, ResultRole, depart_quote, visit_quote
+from dpbook.related import ClaimLink, find_claims
+from dpbook.result_first import ResultFirst
 from dpbook.tables import ResultTable
 
 BEFORE_CONTENTS = 100  # the table of contents is read at priority 900
@@ -24,6 +31,15 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the extension."""
     app.connect("config-inited", run_notebooks, priority=BEFORE_CONTENTS)
     app.add_node(Quote, html=(visit_quote, depart_quote))
+    app.add_node(Fold, html=(visit_fold, depart_fold))
+    app.add_node(DrawingFile, html=(drawings.visit_drawing, drawings.depart_drawing))
+    app.add_node(nodes.image, override=True, html=(drawings.visit_image, drawings.depart_image))
+    app.add_node(ClaimLink)
+    app.add_builder(Site, override=True)
+    for transform in (Drawings, ResultFirst, Entries):
+        app.add_transform(transform)
+    app.connect("doctree-resolved", find_drawings)
+    app.connect("doctree-resolved", find_claims)
     app.add_role("result", ResultRole())
     app.add_role("finding", FindingRole())
     app.add_directive("result-table", ResultTable)

@@ -1,0 +1,84 @@
+"""What a search finds: keys of the papers and defined words come first, code is not indexed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.builders.html import StandaloneHTMLBuilder
+from sphinx.transforms import SphinxTransform
+
+KEY = re.compile(
+    r"\b([A-E]), ((?:Table|Figure|Theorem|Lemma|Corollary|Algorithm) \d[\d.]*(?:\([a-z]\))?)"
+    r"(?= · | and )"
+)
+OF_ALL = ("Theorem", "Lemma", "Corollary", "Algorithm")  # bare, too, whichever document has them
+
+
+class Entries(SphinxTransform):
+    """Enter a page under the tables, figures and theorems its title names, and its definitions.
+
+    The search puts what is entered before what merely uses the words.
+    """
+
+    default_priority = 870  # before the event doctree-read
+
+    def apply(self, **kwargs: object) -> None:
+        """Add the entries of the page."""
+        page = next(iter(self.document.findall(nodes.section)), None)
+        if page is None or not page["ids"]:
+            return
+        found = [("single", key, page["ids"][0], "main", None) for key in keys(page[0].astext())]
+        found += [
+            ("single", word, block["ids"][0], "main", None)
+            for block in self.document.findall(is_definition)
+            if isinstance(block, nodes.Element)
+            for word in defined(block)
+        ]
+        if found:
+            page.insert(1, addnodes.index(entries=found))
+
+
+def keys(title: str) -> list[str]:
+    """Return the entries of a title: the full paper, D, is meant where no document is named.
+
+    >>> keys("D, Figure 5 · Who is most accurate?")
+    ['D, Figure 5', 'Figure 5']
+    >>> keys("A, Figure 3 and B, Figure 4 · Who?")
+    ['A, Figure 3', 'B, Figure 4']
+    >>> keys("A, Theorem 4.1 (map) · Where?")
+    []
+    """
+    found = []
+    for document, key in KEY.findall(title):
+        found.append(f"{document}, {key}")
+        if document == "D" and not key.startswith(OF_ALL):
+            found.append(key)
+        if document == "A" and key.startswith(OF_ALL):
+            found.append(key)
+    return found
+
+
+def is_definition(node: nodes.Node) -> bool:
+    """Say whether a node is a definition with a label."""
+    return isinstance(node, nodes.Element) and node.get("realtype") == "definition"
+
+
+def defined(block: nodes.Element) -> Iterator[str]:
+    """Yield the words that a definition sets in bold."""
+    for word in dict.fromkeys(one.astext().strip(" .,") for one in block.findall(nodes.strong)):
+        if word and ";" not in word and "!" not in word:
+            yield word
+
+
+class Site(StandaloneHTMLBuilder):
+    """The site, whose search index knows the text of pages and not their code."""
+
+    def index_page(self, pagename: str, doctree: nodes.document, title: str) -> None:
+        """Feed the index with a page without its code."""
+        text = doctree.deepcopy()
+        for code in list(text.findall(nodes.literal_block)):
+            code.parent.remove(code)
+        super().index_page(pagename, text, title)

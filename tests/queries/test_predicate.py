@@ -1,0 +1,125 @@
+"""The language of conditions, against Python's own evaluation of each condition, cell by cell."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpbayes.queries.cube import Bins, Categories
+from dpbayes.queries.predicate import coefficients
+
+AGES, INCOMES, HEALTH = (0, 20, 40, 60), (0, 10, 25), ("good", "fair", "poor")
+CUBE = (Bins("age", AGES), Bins("income", INCOMES), Categories("health", HEALTH))
+CELLS = list(itertools.product(AGES[:-1], INCOMES[:-1], HEALTH))
+Condition = tuple[str, Callable[[int, int, str], bool]]
+
+
+def atoms() -> st.SearchStrategy[Condition]:
+    """Return conditions on one attribute, each with the function it stands for."""
+    signs = {"<": operator.lt, ">=": operator.ge}
+
+    def compared(place: int, name: str, edge: int, sign: str) -> Condition:
+        return f"{name} {sign} {edge}", lambda *cell: signs[sign](cell[place], edge)
+
+    def between(low: int, high: int) -> Condition:
+        return f"age between {low} and {high}", lambda age, *_: low <= age < high
+
+    def chosen(words: list[str]) -> Condition:
+        return f"health in ({', '.join(words)})", lambda *cell: cell[2] in words
+
+    def unequal(word: str) -> Condition:
+        return f"health != '{word}'", lambda *cell: cell[2] != word
+
+    sign = st.sampled_from(sorted(signs))
+    words = st.lists(st.sampled_from(HEALTH), min_size=1, max_size=3)
+    return st.one_of(
+        st.builds(lambda e, s: compared(0, "age", e, s), st.sampled_from(AGES), sign),
+        st.builds(lambda e, s: compared(1, "income", e, s), st.sampled_from(INCOMES), sign),
+        st.sampled_from([(0, 20), (20, 60), (0, 60)]).map(lambda pair: between(*pair)),
+        words.map(chosen),
+        st.sampled_from(HEALTH).map(unequal),
+    )
+
+
+def joined(inner: st.SearchStrategy[Condition]) -> st.SearchStrategy[Condition]:
+    def negated(one: Condition) -> Condition:
+        return f"not ({one[0]})", lambda *cell: not one[1](*cell)
+
+    def both(a: Condition, b: Condition) -> Condition:
+        return f"({a[0]}) and {b[0]}", lambda *cell: a[1](*cell) and b[1](*cell)
+
+    def either(a: Condition, b: Condition) -> Condition:
+        return f"({a[0]} or {b[0]})", lambda *cell: a[1](*cell) or b[1](*cell)
+
+    return st.one_of(
+        inner.map(negated), st.builds(both, inner, atoms()), st.builds(either, inner, atoms())
+    )
+
+
+CONDITIONS = st.recursive(atoms(), joined, max_leaves=6)
+
+
+@settings(max_examples=200, deadline=None)
+@given(CONDITIONS)
+def test_a_condition_selects_the_cells_that_python_selects(condition: Condition) -> None:
+    text, truth = condition
+    expected = [float(truth(*cell)) for cell in CELLS]
+    np.testing.assert_array_equal(coefficients(text, CUBE), expected, err_msg=text)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(-4, 4), CONDITIONS), min_size=1, max_size=4))
+def test_weighted_sums_add_up(terms: list[tuple[int, Condition]]) -> None:
+    text = " ".join(f"{'-' if w < 0 else '+'} {abs(w)} * ({c[0]})" for w, c in terms)
+    expected = [sum(w * c[1](*cell) for w, c in terms) for cell in CELLS]
+    np.testing.assert_array_equal(coefficients(text, CUBE), expected, err_msg=text)
+
+
+def test_and_binds_more_tightly_than_or_and_not_most_tightly() -> None:
+    found = coefficients("health = good or health = fair and age < 20", CUBE)
+    expected = [h == "good" or (h == "fair" and age < 20) for age, _, h in CELLS]
+    np.testing.assert_array_equal(found, expected)
+    found = coefficients("not age < 20 and health = good", CUBE)
+    np.testing.assert_array_equal(found, [age >= 20 and h == "good" for age, _, h in CELLS])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "must not be empty"),
+        ("age < 30", "cuts through the bin 20 to 40"),
+        ("age between 40 and 20", "two numbers that increase"),
+        ("age < 20 and", "an attribute must stand here"),
+        ("(age < 20", r"expected '\)'"),
+        ("age < 20 health = good", "unexpected 'health'"),
+        ("height < 20", "no attribute 'height'"),
+        ("health = splendid", "splendid"),
+        ("__import__('os')", "no attribute '__import__'"),
+        ("age < 20; drop table", "unexpected ';'"),
+        ("3 age < 20", r"expected '\*'"),
+        ("age in good", r"expected '\('"),
+    ],
+)
+def test_what_is_no_query_is_refused_with_its_reason(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        coefficients(text, CUBE)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="age<>=!() andornti*+-0246.'\"h\n", max_size=30))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        found = coefficients(text, CUBE)
+    except ValueError as error:
+        said = str(error)
+    else:
+        assert found.shape == (len(CELLS),)
+        return
+    # The parser names the query; an attribute that is compared wrongly names itself.
+    assert said.startswith(("query", "age", "income", "health"))

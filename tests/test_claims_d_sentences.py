@@ -1,0 +1,204 @@
+"""Verdicts on the smaller sentences of document D, recomputed; one test a claim."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.stats import laplace
+
+import dpbayes as dp
+from dpbayes.mechanisms.guarantees import guarantee
+from dpbayes.posteriors import neighbours
+from dpbayes.sensitivity import profile
+from dpbayes.study import closed_forms
+from dpbayes.study.theorem_chain import corner_pair, enumerated_pair
+from tests.test_claims import check, mean
+
+
+def error(name: str, n: int, epsilon: float = 1.0, prior: float = 1.0) -> float:
+    return mean(dp.mechanism(name, epsilon), dp.split(n, [0.5, 0.5]), [prior, prior])
+
+
+def falls(values: list[float]) -> bool:
+    return all(b < a for a, b in pairwise(values))
+
+
+def test_d_c12_the_full_proof() -> None:
+    smooth = guarantee(dp.mechanism("expMech-smooth", 1.0), 2)
+    assert smooth is not None
+    assert smooth.delta == 0.0
+    theirs = dp.mechanism("expMech-delta", 0.784, delta=1e-6)
+    x, other = corner_pair(178, 4)
+    pair = enumerated_pair(theirs, x, other, [0.02, 1e8, 1e8, 1e8])
+    check("D-C12", as_written=pair.delta(0.784) <= 1e-6)
+
+
+def test_d_c13_better_than_existing_mechanisms() -> None:
+    rivals = ("lapMech", "ilapMech", "geometric")
+    better = [error("expMech-smooth", n) < min(error(m, n) for m in rivals) for n in (4, 50, 300)]
+    check("D-C13", as_written=all(better))
+
+
+def test_d_c14_smooth_against_global_sensitivity() -> None:
+    wins = [error("expMech-smooth", n) < error("expMech", n) for n in (2, 8, 14, 16, 50, 300, 1000)]
+    check("D-C14", as_written=all(wins), corrected=wins == [False] * 3 + [True] * 4)
+
+
+def test_d_c15_clamped_counts_are_valid() -> None:
+    def invalid(counts: list[int]) -> float:
+        law = dp.mechanism("ilapMech", 0.8).law(counts, [1.0] * len(counts))
+        off = law.outputs.sum(axis=1) != sum(counts)
+        return float(np.exp(law.log_probabilities[off]).sum())
+
+    # By hand: the sum is too large when the two clamped noisy counts exceed 15 together.
+    steps = dp.laplace_step_probability(np.arange(-200, 200), 0.8, 2.0)
+    noisy = np.zeros(16)
+    np.add.at(noisy, np.clip(5 + np.arange(-200, 200), 0, 15), steps)
+    over = float(np.convolve(noisy, noisy)[16:].sum())
+    assert invalid([5, 5, 5]) == pytest.approx(over, rel=1e-9)
+    check("D-C15", as_written=over < 1e-9, corrected=invalid([5, 5]) < 1e-12)
+
+
+def test_d_c16_sensitivity_does_not_grow() -> None:
+    moved = [max(np.abs(np.full(k, 2) - y).sum() for y in neighbours([2] * k)) for k in (2, 3, 6)]
+    check("D-C16", as_written=moved[2] > moved[1] > moved[0])
+
+
+def test_d_c17_laplace_mechanisms_are_private() -> None:
+    losses = {(m, k): dp.audit(dp.mechanism(m, 0.9), n, [1.0] * k).epsilon / 0.9
+              for m in ("lapMech", "ilapMech") for k, n in ((2, 10), (3, 7), (4, 5))}  # fmt: skip
+    assert losses["ilapMech", 2] == pytest.approx(1.0, rel=1e-9)
+    check("D-C17", max(losses.values()) <= 1 + 1e-9)
+
+
+def test_d_c18_change_of_the_smooth_sensitivity() -> None:
+    changes = [np.abs(np.diff(1.0 / profile(n, [a, b], True, gamma))).max() / gamma
+               for n in (5, 60) for a, b in ((1, 1), (0.1, 3)) for gamma in (0.2, 1.0)]  # fmt: skip
+    check("D-C18", bool(max(changes) <= 1 + 1e-9))
+
+
+def test_d_c19_probability_of_a_rounded_step() -> None:
+    t, scale = np.arange(-6, 7), 2.0
+    exact = laplace.cdf(t + 1, scale=scale) - laplace.cdf(t, scale=scale)
+    first = closed_forms.printed_step_probability(t, 1.0, scale)
+    second = dp.laplace_step_probability(t, 1.0, scale)
+    same = [bool(np.allclose(exact, values, rtol=1e-9)) for values in (first, second)]
+    check("D-C19", as_written=all(same), corrected=same[1])
+
+
+def test_d_c20_even_steps() -> None:
+    a, b = 30.0, 25.0
+    same = []
+    for t in (2, 4, 8):
+        half = t // 2
+        left = np.prod([np.sqrt(1 - half / (a + j + half)) for j in range(half)])
+        right = np.prod([np.sqrt(1 - half / (b - j)) for j in range(1, half + 1)])
+        same.append(np.isclose(1 - left * right, dp.hellinger([a, b], [a + t, b - t]) ** 2))
+    check("D-C20", all(same))
+
+
+def test_d_c21_odd_steps() -> None:
+    a, b = 30.0, 25.0
+    printed = [closed_forms.squared_distance_odd(a, b, t, printed=True) for t in (1, 3, 5)]
+    right = [float(dp.hellinger([a, b], [a + t, b - t])) ** 2 for t in (1, 3, 5)]
+    same = np.isclose(printed, right)
+    check("D-C21", as_written=bool(same.all()))
+
+
+def test_d_c22_laplace_rows_of_the_tables() -> None:
+    for table, sides in ((1, 1), (2, 2)):
+        rows = {}
+        for rival, sensitivity in closed_forms.RIVALS.items():
+            up = dp.laplace_step_probability([0, 1, 2], 1.0, sensitivity)
+            down = dp.laplace_step_probability([0, -1, -2], 1.0, sensitivity)
+            rows[rival] = up if sides == 1 else np.where([True, False, False], up, up + down)
+        check("D-C22", closed_forms.misprints(table, 1.0, rows) == 0)
+
+
+def test_d_c23_distance_of_a_step_falls() -> None:
+    for t in (1, 2, 5):
+        h = [
+            float(dp.hellinger([n + 1, n + 1], [n + 1 + t, n + 1 - t])) for n in (6, 20, 300, 5000)
+        ]
+        check("D-C23", falls(h))
+        assert h[-1] == pytest.approx(t / np.sqrt(8 * 5000 / 2), rel=0.01)
+
+
+def probabilities_of_a_distance(counts: list[int]) -> tuple[float, float]:
+    law = dp.mechanism("expMech-smooth", 1.0).law(counts, [1.0, 1.0])
+    one = np.exp(law.log_probabilities)
+    at = counts[0] + 3
+    same = np.isclose(law.distances, law.distances[at], rtol=1e-9, atol=0)
+    return float(one[at]), float(one[same].sum())
+
+
+def test_d_c24_probability_of_a_distance() -> None:
+    one, distance = probabilities_of_a_distance([20, 20])
+    skewed, skewed_distance = probabilities_of_a_distance([10, 30])
+    check("D-C24", as_written=distance == one, corrected=skewed == skewed_distance)
+
+
+def test_d_c25_two_posteriors_at_each_distance() -> None:
+    law = dp.mechanism("expMech-smooth", 1.0).law([20, 20], [1.0, 1.0])
+    np.testing.assert_allclose(law.distances, law.distances[::-1], rtol=1e-12, atol=1e-15)
+    one, distance = probabilities_of_a_distance([20, 20])
+    check("D-C25", distance == pytest.approx(2 * one, rel=1e-12))
+
+
+def test_d_c26_ranges_of_the_equations() -> None:
+    sizes = np.arange(2, 400, 2)
+    ours = closed_forms.balanced_step_probabilities(sizes, [1.0, 1.0], 1.0, [0]).ravel()
+    last = [sizes[ours > p].max(initial=0) for p in (0.19673467014, 0.31606027941)]
+    large = dp.mechanism("expMech-smooth", 5.0).law([300, 300], [1.0, 1.0]).probability([300, 300])
+    turned = large > dp.laplace_step_probability([0], 5.0, 1.0)[0] and last[0] < 10
+    check("D-C26", as_written=max(last) > 300, corrected=bool(turned))
+
+
+def test_d_c27_third_equation() -> None:
+    sizes = np.arange(6, 601, 2)
+    two = 2 * closed_forms.balanced_step_probabilities(sizes, [1.0, 1.0], 1.0, [2]).ravel()
+    printed, right = (sizes[two > value] for value in (0.07237464051, 0.19170024978))
+    assert printed.size == sizes.size
+    check("D-C27", as_written=printed.size == right.size)
+
+
+def test_d_c28_errors_fall_with_the_size() -> None:
+    names = ("expMech-smooth", "lapMech", "ilapMech")
+    small = [falls([error(m, n) for n in (2, 6, 20, 100)]) for m in names]
+    large = [falls([error(m, n) for n in (100, 200, 300, 500)]) for m in names]
+    check("D-C28", as_written=all(small + large), corrected=all(large))
+
+
+def test_d_c29_below_300_records() -> None:
+    def loses(n: int) -> bool:
+        return max(error("lapMech", n), error("ilapMech", n)) < error("expMech-smooth", n)
+
+    few, more = [loses(n) for n in (2, 4, 6)], [loses(n) for n in (8, 20, 100, 299, 600)]
+    check("D-C29", as_written=all(few + more), corrected=all(more) and not any(few))
+
+
+def test_d_c30_small_priors() -> None:
+    better = [max(error(m, 100, prior=b) for m in ("lapMech", "ilapMech"))
+              < error("expMech-smooth", 100, prior=b) for b in (1.0, 20.0)]  # fmt: skip
+    check("D-C30", all(better))
+
+
+def test_d_c31_first_conclusion() -> None:
+    beats = [error("expMech-smooth", n, prior=b) < error("lapMech", n, prior=b)
+             for n in (50, 300) for b in (0.5, 1.0, 3.0)]  # fmt: skip
+    check("D-C31", as_written=all(beats))
+
+
+def test_d_c32_second_conclusion() -> None:
+    ratios = [error("expMech-smooth", 100, prior=b) / error("ilapMech", 100, prior=b)
+              for b in (200.0, 2000.0)]  # fmt: skip
+    check("D-C32", as_written=min(ratios) < 1.2)
+
+
+def test_d_c33_actual_loss_is_smaller() -> None:
+    losses = [
+        dp.audit(dp.mechanism("expMech-smooth", 1.0), n, [1.0, 1.0]).epsilon for n in (10, 500)
+    ]
+    check("D-C33", max(losses) < 1.0)

@@ -1,0 +1,200 @@
+"""Verdicts on the smaller sentences of document E, recomputed; one test a claim."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from time import perf_counter
+
+import numpy as np
+import pytest
+from scipy.stats import laplace
+
+from dpbayes import queries
+from dpbayes.study.query_experiments import recorded_times, squared_error
+from tests.test_claims import check
+
+EXAMPLE = queries.worked_example()
+BEST = queries.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.q)
+LAW = queries.NoiseLaw(BEST.noise_weights)
+
+
+def test_e_c9_laplace_answers_are_private() -> None:
+    for alpha, sensitivity in ((0.3, 1.0), (2.0, 3.0)):
+        at = np.linspace(-40, 40, 401)
+        first = laplace.logpdf(at, scale=sensitivity / alpha)
+        moved = laplace.logpdf(at, loc=sensitivity, scale=sensitivity / alpha)
+        check("E-C9", bool(np.abs(first - moved).max() <= alpha + 1e-12))
+
+
+def test_e_c10_usefulness_and_credible_intervals() -> None:
+    half = queries.NoiseLaw([1.0]).half_width(0.05)
+    one = queries.posterior_one_unknown([2.0], [1.0]).mass(2.0 - half, 2.0 + half)
+    pair = queries.NoiseLaw([0.5, 0.5]).half_width(0.05)
+    two = queries.posterior_one_unknown([-3, 3], [1, 1]).mass(-pair, pair)
+    assert one == pytest.approx(0.95, abs=1e-9)
+    check("E-C10", as_written=abs(two - 0.95) < 0.01, corrected=abs(one - 0.95) < 1e-6)
+
+
+def test_e_c11_flat_and_informative_priors() -> None:
+    t = np.arange(-30, 31)
+    flat = laplace.pdf(-3, loc=t, scale=2.0)
+    counts = (t >= 0) * 0.9 ** np.abs(t)
+    first, then = flat * counts, counts * flat
+    np.testing.assert_array_equal(first / first.sum(), then / then.sum())
+    below = flat[t < 0].sum() / flat.sum()
+    check("E-C11", as_written=below < 0.01, corrected=bool(then[t < 0].sum() == 0.0))
+
+
+def test_e_c12_chebyshev() -> None:
+    miss = [2 * LAW.tail(queries.chebyshev_half_width(LAW.variance, d)) for d in (0.5, 0.1, 0.01)]
+    check("E-C12", all(m <= d for m, d in zip(miss, (0.5, 0.1, 0.01), strict=True)))
+
+
+def test_e_c13_law_by_characteristic_functions() -> None:
+    at, step = np.linspace(-3000, 3000, 120_001), 6000 / 120_000
+    weights = np.array([3.0, 8.0])
+    t = np.linspace(0, 4.0, 40_001)
+    phi = np.prod(1 / (1 + (weights[:, None] * t) ** 2), axis=0)
+    density = np.trapezoid(phi * np.cos(t * 5.0), t) / np.pi
+    convolved = laplace.pdf(at, scale=3.0) @ laplace.pdf(5.0 - at, scale=8.0) * step
+    assert density == pytest.approx(convolved, rel=1e-3)
+    law = queries.NoiseLaw(weights)
+    check("E-C13", (law.tail(4.99) - law.tail(5.01)) / 0.02 == pytest.approx(convolved, rel=1e-3))
+
+
+def test_e_c14_sums_are_not_laplace() -> None:
+    noise = np.random.default_rng(11).laplace(size=(4, 400_000)).sum(axis=0)
+    drawn = (noise**4).mean() / (noise**2).mean() ** 2
+    # Cumulants add: 3 + 3/m for m noises of one scale, 6 for a Laplace law.
+    assert drawn == pytest.approx(3 + 3 / 4, abs=0.1)
+    check("E-C14", as_written=abs(drawn - 6.0) < 0.5)
+
+
+def test_e_c15_many_answers_are_not_hard() -> None:
+    weights = np.random.default_rng(3).uniform(1, 10, 1000)
+    start = perf_counter()
+    law = queries.NoiseLaw(weights)
+    total = float(queries.exact_masses(law).masses.sum())
+    seconds = perf_counter() - start
+    assert total == pytest.approx(1.0, abs=1e-9)
+    check("E-C15", as_written=seconds > 60.0)
+
+
+def test_e_c16_the_histogram_converges() -> None:
+    rng = np.random.default_rng(4)
+    errors = [squared_error(queries.pmf_monte_carlo(LAW.weights, n, rng), LAW)
+              for n in (300, 3000, 300_000)]  # fmt: skip
+    check("E-C16", errors[0] > 3 * errors[1] > 30 * errors[2])
+
+
+def test_e_c17_bound_by_a_chi_square() -> None:
+    p, draws = queries.exact_masses(LAW, 40).masses, 1000
+    rng = np.random.default_rng(12)
+    errors = ((rng.multinomial(draws, p, size=2000)[:, : p.size] / draws - p) ** 2).sum(axis=1)
+    largest = float((p * (1 - p)).max()) / draws
+    bound = largest * np.random.default_rng(13).chisquare(p.size, size=2000)
+    levels = (0.5, 0.9, 0.99)
+    check("E-C17", bool(np.all(np.quantile(errors, levels) < np.quantile(bound, levels))))
+
+
+def test_e_c18_time_of_algorithm_1() -> None:
+    times = recorded_times()
+    answers, seconds = times["answers"], times["Algorithm 1"]
+    large = answers >= 100
+    slope = np.polyfit(np.log(answers[large]), np.log(seconds[large]), 1)[0]
+    check("E-C18", bool(0.7 < slope < 1.3))
+
+
+def test_e_c19_lost_mass() -> None:
+    whole = queries.pmf_probability_calculation(LAW.weights, 0.01)
+    parts = [queries.pmf_probability_calculation([w], 0.01) for w in LAW.weights]
+    kept = np.prod([1 - part.lost for part in parts])
+    check("E-C19", whole.lost == pytest.approx(1 - kept, rel=1e-9))
+
+
+def test_e_c20_length_of_the_vectors() -> None:
+    cells = [queries.pmf_probability_calculation(LAW.weights, g).masses.size
+             for g in (1e-2, 1e-4, 1e-8)]  # fmt: skip
+    check("E-C20", cells[1] <= 2.01 * cells[0] and cells[2] <= 4.01 * cells[0])
+
+
+def test_e_c21_order_of_convolution() -> None:
+    halves = np.array([2, 5, 9, 14, 30])
+    work = {order: queries.convolution_work(np.array(order)) for order in permutations(halves)}
+    least, most = min(work.values()), max(work.values())
+    assert work[tuple(halves)] == least
+    assert most < 1.1 * least
+    times = {name: values[-1] for name, values in recorded_times().items()}
+    alone = times["Algorithm 2, tree"] >= times["Algorithm 2"]
+    check("E-C21", as_written=alone, corrected=work[tuple(halves)] == least)
+
+
+def test_e_c22_monte_carlo_for_many_answers() -> None:
+    times = {name: values[-1] for name, values in recorded_times().items()}
+    check("E-C22", as_written=times["Algorithm 1"] < times["exact, transform"])
+
+
+def test_e_c23_independence_of_cells() -> None:
+    # Two answers to two cells that always agree: the loss about one record is that of its cell.
+    at = np.linspace(-30, 30, 121)
+    first = laplace.logpdf(at[:, None], loc=0) + laplace.logpdf(at[None, :], loc=0)
+    one = laplace.logpdf(at[:, None], loc=1) + laplace.logpdf(at[None, :], loc=0)
+    both = laplace.logpdf(at[:, None], loc=1) + laplace.logpdf(at[None, :], loc=1)
+    assert np.abs(first - both).max() == pytest.approx(2.0)
+    needs_independence = np.abs(first - one).max() > 1.0 + 1e-12
+    check("E-C23", as_written=bool(needs_independence))
+
+
+def test_e_c24_sequential_composition() -> None:
+    at = np.linspace(-30, 30, 121)
+    loss = [
+        laplace.logpdf(at, scale=1 / a) - laplace.logpdf(at, loc=1, scale=1 / a) for a in (0.2, 0.5)
+    ]
+    worst = np.abs(loss[0][:, None] + loss[1][None, :]).max()
+    assert queries.privacy_cost(np.ones((2, 4)), [0.2, 0.5]) == pytest.approx(worst)
+    check("E-C24", worst == pytest.approx(0.7))
+
+
+def test_e_c25_parallel_composition() -> None:
+    budgets = [0.1, 0.2, 0.3]
+    added = queries.privacy_cost(np.eye(3), budgets)
+    scales = queries.laplace_scales(np.eye(3), budgets)
+    replaced = queries.cost_of_scales(np.eye(3), scales, "replace-one")
+    assert replaced == pytest.approx(0.5)
+    check("E-C25", added == pytest.approx(0.3))
+
+
+def test_e_c26_inference_control() -> None:
+    # Two possible values of one record; answers of cost 1 until the belief exceeds .95.
+    alpha, threshold = 1.0, 0.95
+    odds = np.exp(alpha * np.arange(10))
+    beliefs = odds / (1 + odds)
+    stopped = beliefs[np.argmax(beliefs > threshold)]
+    exact = queries.posterior_one_unknown([0.0, 0.0], [1.0, 1.0]).mass(-50.0, 0.0)
+    quantified = exact == pytest.approx(0.5, abs=1e-9)
+    check("E-C26", as_written=bool(stopped <= threshold), corrected=bool(quantified))
+
+
+def test_e_c27_even_law() -> None:
+    exact = queries.exact_masses(LAW, 40).masses
+    convolved = queries.pmf_probability_calculation(LAW.weights, 0.01).masses
+    drawn = queries.pmf_monte_carlo(LAW.weights, 1000, np.random.default_rng(3)).masses
+    even = [bool(np.allclose(v, v[::-1], atol=1e-15)) for v in (exact, convolved, drawn)]
+    assert np.argmax(exact) == exact.size // 2
+    check("E-C27", as_written=all(even), corrected=even[0] and even[1])
+
+
+def test_e_c28_guaranteed_utility() -> None:
+    half, rng = queries.NoiseLaw([1.0]).half_width(0.05), np.random.default_rng(9)
+    noise = rng.laplace(size=(20_000, 50))
+    fixed = np.mean(np.abs(noise[:, 0]) <= half)
+    chosen = np.mean(np.abs(noise.max(axis=1)) <= half)
+    check("E-C28", as_written=bool(chosen > 0.9), corrected=bool(abs(fixed - 0.95) < 0.01))
+
+
+def test_e_c29_overall_privacy_cost() -> None:
+    rows, budgets = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 1, 0]]), [0.3, 0.2, 0.1]
+    overall = queries.privacy_cost(rows, budgets)
+    by_cell = (np.abs(rows) * np.array(budgets)[:, None]).sum(axis=0)
+    assert overall == pytest.approx(by_cell.max())
+    check("E-C29", overall < sum(budgets))
