@@ -165,14 +165,31 @@ export function leastDelta(n, logs, epsilon) {
   return worst;
 }
 
+const EXACT = 1e-13;
+
 /**
- * The largest scale at which the audited loss stays within epsilon, up to rounding.
+ * The scale at which the audited loss is epsilon, up to rounding.
  *
- * Bracketed by doubling and halving from 1, then found by secant steps in logarithms, of which
- * every third halves the bracket.
+ * The loss is nearly proportional to the scale: secant steps in logarithms find it in a few audits.
+ * Where they do not, because another pair takes over, it is bracketed and the bracket is shrunk.
  */
 export function calibrated(laws) {
   const excess = (scale) => Math.log(laws.loss(scale) / laws.epsilon);
+  let [before, atBefore] = [1, excess(1)];
+  let here = Math.exp(-atBefore);
+  for (let count = 0; count < 10 && Math.abs(atBefore) > EXACT; count += 1) {
+    const atHere = excess(here);
+    if (Math.abs(atHere) <= EXACT) return here;
+    const slope = (atHere - atBefore) / Math.log(here / before);
+    if (!(slope > 0.2 && slope < 5)) return bracketed(excess);
+    [before, atBefore, here] = [here, atHere, here * Math.exp(-atHere / slope)];
+    if (Math.abs(here / before - 1) < EXACT) return here;
+  }
+  return Math.abs(atBefore) <= EXACT ? before : bracketed(excess);
+}
+
+/** The same, bracketed by doubling and halving from 1; every third step halves the bracket. */
+function bracketed(excess) {
   let low = 1;
   let atLow = excess(1);
   const grow = atLow <= 0 ? 2 : 0.5;
@@ -183,13 +200,12 @@ export function calibrated(laws) {
     atHigh = excess(high);
   }
   if (low > high) [low, high, atLow, atHigh] = [high, low, atHigh, atLow];
-  for (let count = 0; count < 100 && high / low - 1 > 1e-13 && atLow !== 0; count += 1) {
+  for (let count = 0; count < 100 && high / low - 1 > 1e-13; count += 1) {
     const share = count % 3 < 2 ? atLow / (atLow - atHigh) : 0.5;
-    const kept = Math.min(Math.max(share, 1e-12), 1 - 1e-12);
-    const middle = low * (high / low) ** kept;
+    const middle = low * (high / low) ** Math.min(Math.max(share, 1e-12), 1 - 1e-12);
     if (!(low < middle && middle < high)) break;
     const value = excess(middle);
-    if (Math.abs(value) < 1e-14) return middle;
+    if (Math.abs(value) <= EXACT) return middle;
     if (value <= 0) [low, atLow] = [middle, value];
     else [high, atHigh] = [middle, value];
   }

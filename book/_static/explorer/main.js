@@ -59,6 +59,7 @@ class Explorer {
     if (this.small) parts.push(this.said);
     else parts.push(element("section", { "aria-label": "Read-out" }, element("p", { class: "dp-title" }, "In words"), this.said), this.command());
     this.place.replaceChildren(...parts);
+    this.place.explorer = this;
     this.place.classList.add("dp-ready");
     this.colour();
   }
@@ -194,7 +195,7 @@ class Explorer {
   }
 }
 
-/** Make every place on the page live. */
+/** Make every place on the page live; each holds its explorer as a property. */
 export function start() {
   return [...document.querySelectorAll(".dp-explorer:not(.dp-ready)")].map((place) => new Explorer(place));
 }
