@@ -17,7 +17,7 @@ TARGET = 16.0  # milliseconds, one frame at 60 a second
 UPDATES = 60
 PREPARE = """async (state) => {
   const { explorer } = document.querySelector('.dp-explorer');
-  const { stateOf } = await import('/_static/explorer/state.js');
+  const { stateOf } = await import('/explorer/state.js');
   const start = stateOf(state);
   const parts = {
     epsilon: (i) => ({ epsilon: 0.5 + 0.01 * i }),

@@ -23,8 +23,8 @@ from dpbayes.figures.night import at_night
 from dpbayes.study.one_release import EXPLORED
 
 PAGE = "explorer/index"
-STYLES = ("uplot/uPlot.min.css", "_static/explorer/explorer.css")
-LIBRARY, PROGRAM = "uplot/uPlot.iife.min.js", "_static/explorer/main.js"
+STYLES = ("uplot/uPlot.min.css", "explorer/explorer.css")
+LIBRARY, PROGRAM = "uplot/uPlot.iife.min.js", "explorer/main.js"
 
 STATES: Mapping[str, str] = {
     "start": "n=100&ones=30&mechanism=expMech-smooth&epsilon=1&gamma=1",

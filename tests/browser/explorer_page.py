@@ -49,9 +49,8 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         return None
 
     def translate_path(self, path: str) -> str:
-        """Find `_static` and the vendored scripts where they lie in the checkout."""
-        name = path.partition("?")[0].lstrip("/")
-        return str(BOOK / name if name.startswith("_static/") else BOOK / "_extra" / name)
+        """Find what the site copies as it is where it lies in the checkout."""
+        return str(BOOK / "_extra" / path.partition("?")[0].lstrip("/"))
 
     def guess_type(self, path: Any) -> str:
         """Say of modules that they are modules."""

@@ -197,8 +197,8 @@ def test_draws_follow_the_law(opened: Opener) -> None:
     page = opened()
     drawn = page.evaluate(
         """async () => {
-          const { Model } = await import('/_static/explorer/model.js');
-          const { checkedState } = await import('/_static/explorer/state.js');
+          const { Model } = await import('/explorer/model.js');
+          const { checkedState } = await import('/explorer/state.js');
           const found = {};
           for (const mechanism of ['lapMech', 'ilapMech', 'geometric', 'expMech-smooth']) {
             const model = new Model();
@@ -313,9 +313,9 @@ def test_colours_and_plain_names_are_those_of_the_figures() -> None:
 
 
 def test_the_modules_are_short_and_offer_the_mechanisms_of_the_package(opened: Opener) -> None:
-    for module in (BOOK / "_static" / "explorer").glob("*.js"):
+    for module in (BOOK / "_extra" / "explorer").glob("*.js"):
         assert len(module.read_text().splitlines()) < 350, module.name
     names = opened().evaluate(
-        "async () => [...(await import('/_static/explorer/mechanisms.js')).MECHANISMS.keys()]"
+        "async () => [...(await import('/explorer/mechanisms.js')).MECHANISMS.keys()]"
     )
     assert names == list(EXPLORED)

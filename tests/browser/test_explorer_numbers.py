@@ -21,8 +21,8 @@ SHARES = np.array([0.001, 0.1, 0.5, 0.95])
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 COMPUTE = """async ([states, shares]) => {
-  const { Model } = await import("/_static/explorer/model.js");
-  const { checkedState, stateOf, queryOf } = await import("/_static/explorer/state.js");
+  const { Model } = await import("/explorer/model.js");
+  const { checkedState, stateOf, queryOf } = await import("/explorer/state.js");
   const model = new Model();
   return states.map((state) => {
     const seen = model.compute(checkedState(state));
