@@ -24,7 +24,7 @@ from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 SITE = ROOT / "book" / "_build" / "html"
-MARGIN = {"top": "18mm", "bottom": "20mm", "left": "18mm", "right": "18mm"}
+MARGIN = {"top": "17mm", "bottom": "18mm", "left": "19mm", "right": "19mm"}
 FOOTER = (
     '<div style="font: 8px serif; width: 100%; text-align: center">'
     '<span class="pageNumber"></span></div>'
@@ -34,12 +34,12 @@ FOOTER = (
 TAKE = """([name, kept]) => {
   const article = document.querySelector('article.bd-article').cloneNode(true);
   const anchor = page => 'page-' + page.replace(/[^a-z0-9]+/gi, '-');
-  const unprinted = 'script, button, .headerlink, .on-screen';
+  const unprinted = 'script, button, .headerlink, .printed-file';
   for (const one of article.querySelectorAll(unprinted)) one.remove();
   for (const one of article.querySelectorAll('details')) one.open = true;
   for (const one of article.querySelectorAll('img')) one.src = one.src;
   for (const one of article.querySelectorAll('[id]')) {
-    if (!one.closest('mjx-container')) one.id = anchor(name) + '--' + one.id;
+    if (!one.closest('svg')) one.id = anchor(name) + '--' + one.id;  // drawings refer to their own
   }
   for (const link of article.querySelectorAll('a[href]')) {
     const target = new URL(link.getAttribute('href'), location.href);
@@ -53,6 +53,17 @@ TAKE = """([name, kept]) => {
   chapter.id = anchor(name);
   chapter.append(article);
   return chapter.outerHTML;
+}"""
+# A page printed alone counts its own figures from one.
+COUNT = """() => {
+  const numbers = new Map();
+  for (const one of document.querySelectorAll('figure .caption-number')) {
+    numbers.set(one.textContent.trim(), `Fig. ${numbers.size + 1}`);
+  }
+  for (const one of document.querySelectorAll('figure .caption-number, a .std-numref')) {
+    const text = one.textContent.trim();
+    if (numbers.has(text)) one.textContent = numbers.get(text) + ' ';
+  }
 }"""
 PUT = """html => {
   document.body.className = 'printed-book';
@@ -84,6 +95,8 @@ def print_pages(page: Page, address: str, names: list[str], target: Path) -> Non
     page.goto(f"{address}{names[0]}.html", wait_until="load")
     page.evaluate("() => window.MathJax ? MathJax.startup.promise : null")
     page.evaluate(PUT, "".join(taken))
+    if len(names) == 1:
+        page.evaluate(COUNT)
     page.emulate_media(media="print", color_scheme="light")
     options: Any = {"format": "A4", "margin": MARGIN, "outline": True, "tagged": True}
     half = target.with_suffix(".half")
