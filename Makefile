@@ -1,6 +1,6 @@
 # make book    the book, in book/_build/html        make test    the tests that take seconds
 # make check   format, lint, types, spelling        make bench   the benchmarks
-# make pdf     paper.pdf and book.pdf, into the built book; needs Chromium
+# make pdf     paper.pdf and book.pdf, into the built book (needs Chromium)
 # make lowest  the quick tests on the lowest versions allowed
 # Each installs .venv from a lock first, unless that has been done.
 

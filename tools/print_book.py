@@ -85,8 +85,8 @@ def chapters(contents: Path = ROOT / "_toc.yml") -> list[str]:
     return [toc["root"], *found]
 
 
-def print_pages(page: Page, address: str, names: list[str], target: Path) -> None:
-    """Print pages of the site as one document; the file appears when it is complete."""
+def compose(page: Page, address: str, names: list[str]) -> None:
+    """Make one document of pages of the site, as it will be printed."""
     taken = []
     for name in names:
         page.goto(f"{address}{name}.html", wait_until="load")
@@ -98,6 +98,11 @@ def print_pages(page: Page, address: str, names: list[str], target: Path) -> Non
     if len(names) == 1:
         page.evaluate(COUNT)
     page.emulate_media(media="print", color_scheme="light")
+
+
+def print_pages(page: Page, address: str, names: list[str], target: Path) -> None:
+    """Print pages of the site as one document; the file appears when it is complete."""
+    compose(page, address, names)
     options: Any = {"format": "A4", "margin": MARGIN, "outline": True, "tagged": True}
     half = target.with_suffix(".half")
     half.write_bytes(
@@ -131,7 +136,7 @@ def served(site: Path) -> Iterator[str]:
 def link(site: Path) -> None:
     """Show the links to the printed files, which the pages hold back until the files exist."""
     sheet = site / "_static" / "printed.css"
-    sheet.write_text(".bd-content .printed-file { display: inline; }\n", encoding="utf-8")
+    sheet.write_text(".bd-main .bd-content .printed-file { display: inline; }\n", encoding="utf-8")
 
 
 def main() -> int:

@@ -123,7 +123,8 @@ FACTS = """() => {
     })),
     loose: all('main .cell_output :is(img, svg.drawn)')
       .filter(one => !one.closest('figure')).map(one => one.src ?? one.id),
-    links: all('a[href]').map(one => one.href.split('#')[0]),
+    links: all('a[href]').filter(one => one.checkVisibility() || !one.closest('.printed-file'))
+      .map(one => one.href.split('#')[0]),
     downloads: all('.downloads a.download').map(one => one.href.split('/').pop()),
   };
 }"""
