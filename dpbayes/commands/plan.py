@@ -6,12 +6,13 @@ dpbayes plan release.toml --records 5000
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from typing import Any
 
-import numpy as np
-
-from dpbayes.mechanisms import Mechanism
 from dpbayes.planning import records_needed
+from dpbayes.releasing.analysis import LEVEL
 from dpbayes.releasing.decimals import decimal_text, significant_text
+from dpbayes.releasing.forecast import DRAWS, WIDTH, compared, forecast
 from dpbayes.releasing.from_table import rehearse
 from dpbayes.releasing.opening import open_account
 from dpbayes.releasing.plan import Plan, read_plan
@@ -19,6 +20,11 @@ from dpbayes.releasing.prices import cost, person_sentence, planned_mechanism
 from dpbayes.releasing.witness import AccountError
 
 ERRORS = (0.1, 0.05, 0.02)
+CLASSES = {
+    "all": "the mean over all data sets of {n:,} records in {k} categories",
+    "even": "evenly spread counts of {n:,} records in {k} categories",
+}
+TIE = 1e-9
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,19 +34,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the plan as understood, its price, its promise and its expected error."""
+    """Print the plan as understood, its price, its promise, its expected error, and rivals."""
     plan = read_plan(arguments.plan)
     chosen = planned_mechanism(plan)
+    if arguments.records is not None and arguments.records < 1:
+        raise ValueError(f"--records must be at least 1, got {arguments.records}")
     cells = " × ".join(f"{column.name} ({column.size})" for column in plan.columns)
     print(f"cells      {len(plan.labels)}: {cells}")
     print(f"mechanism  {chosen}")
     print(f"guarantee  {person_sentence(plan)}")
     print(f"cost       {price(plan)}")
-    if arguments.records is not None:
-        if arguments.records < 1:
-            raise ValueError(f"--records must be at least 1, got {arguments.records}")
+    if arguments.records is None:
+        print("forecast   give --records N for the error to expect and a comparison")
+    else:
         rehearse(plan, arguments.records)
-        print(expected(plan, chosen, arguments.records))
+        print(comparison(plan, arguments.records))
     if plan.mechanism == "lattice":
         print(needed(plan))
     return 0
@@ -62,19 +70,75 @@ def price(plan: Plan) -> str:
     return f"{amount}{slack}{verdict}"
 
 
-def expected(plan: Plan, chosen: Mechanism, records: int) -> str:
-    """Return the mean error for balanced data and for halving shares of this size."""
-    k = len(plan.labels)
-    halving = 0.5 ** np.arange(1, k + 1)
-    errors = []
-    for shares in (np.full(k, 1.0 / k), halving / halving.sum()):
-        counts = np.floor(shares * records).astype(np.int64)
-        counts[0] += records - counts.sum()
-        errors.append(float(chosen.law(counts, plan.prior).mean_distance()))
+def comparison(plan: Plan, records: int) -> str:
+    """Return the expected error and width, and which mechanism has the smallest error."""
+    request = {
+        "name": plan.mechanism,
+        "options": plan.options,
+        "epsilon": str(plan.epsilon_of_a_record),
+        "prior": plan.prior.tolist(),
+        "records": records,
+        "secret": plan.records == "secret",
+    }
+    found = forecast(request)
+    own = next(iter(compared(request)))
+    lines = [f"error      {own_error(found[own], records)}", f"width      {width(found[WIDTH])}"]
+    rivals = {label: part for label, part in found.items() if label != WIDTH}
+    return "\n".join([*lines, *advice(rivals, own, records, len(plan.labels))])
+
+
+def own_error(part: Mapping[str, Any], records: int) -> str:
+    """Return the errors of the plan's mechanism for two made-up data sets."""
+    if "missing" in part:
+        return f"not computed: {part['missing']}"
     return (
-        f"error      {errors[0]:.3g} mean Hellinger distance for balanced counts of {records:,} "
-        f"records, {errors[1]:.3g} where each category is half the one before"
+        f"{part['even']:.3g} mean Hellinger distance for balanced counts of {records:,} records, "
+        f"{part['halving']:.3g} where each category is half the one before"
     )
+
+
+def width(part: Mapping[str, Any]) -> str:
+    """Return how wide the intervals will be."""
+    if "missing" in part:
+        return f"not computed: {part['missing']}"
+    return (
+        f"{part['aware']:.3g} (± {part['error']:.1g}) of the {LEVEL:.0%} noise-aware interval of a "
+        f"share, balanced counts, mean of {DRAWS} made-up releases; {part['plain']:.3g} if the "
+        "noise is ignored"
+    )
+
+
+def advice(rivals: Mapping[str, Mapping[str, Any]], own: str, records: int, k: int) -> list[str]:
+    """Return the comparison, the mechanism with the smallest error in it, and over which data."""
+    known = {label: part for label, part in rivals.items() if "missing" not in part}
+    if not known:
+        return ["recommended nothing: no error could be computed"]
+    kind = "all" if all("all" in part for part in known.values()) else "even"
+    errors = {label: part[kind] for label, part in known.items()}
+    least = min(errors.values())
+    equal = [label for label, error in errors.items() if error <= least + TIE]
+    chosen = own if own in equal else equal[0]
+    where = CLASSES[kind].format(n=records, k=k)
+    listed = ", ".join(f"{label} {error:.3g}" for label, error in sorted(errors.items(), key=last))
+    without = [label for label in rivals if label not in known]
+    left_out = f"; not computed or not possible here: {', '.join(without)}" if without else ""
+    others = [label for label in equal if label != chosen]
+    tie = f" (as small: {', '.join(others)})" if others else ""
+    reason = (
+        f"the smallest exact mean error of these {len(errors)}, at this epsilon, for {where}; for "
+        "other data another may be better, and looking it up in the table would be a leak"
+        if len(rivals) > 1
+        else "the only mechanism here whose promise is for one record more or less"
+    )
+    lines = [f"compared   {listed}{left_out}", f"recommended  {chosen}{tie}: {reason}"]
+    if own not in equal and own in errors:
+        lines.append(f"           the plan has {own}, whose error there is {errors[own]:.3g}")
+    return lines
+
+
+def last(pair: tuple[str, float]) -> float:
+    """Return the error in a pair of label and error."""
+    return pair[1]
 
 
 def needed(plan: Plan) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -26,13 +26,23 @@ def bounded_analysis(record: Mapping[str, Any], seconds: float = SECONDS) -> dic
     `record` is what `PaidRelease.record` returns. Each part is a mapping, {"missing": reason} where
     it was not computed.
     """
-    command = [sys.executable, "-m", "dpbayes.releasing.analysis"]
+    return bounded("dpbayes.releasing.analysis", record, PARTS, seconds)
+
+
+def bounded(
+    module: str, request: Mapping[str, Any], parts: Sequence[str], seconds: float
+) -> dict[str, Any]:
+    """Run a module as a program on a request; return its parts, as far as time and memory allow."""
     worker = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, "-m", module],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     late = False
     try:
-        answered, _ = worker.communicate(json.dumps(dict(record)), timeout=seconds)
+        answered, _ = worker.communicate(json.dumps(dict(request)), timeout=seconds)
     except subprocess.TimeoutExpired:
         worker.kill()
         answered, _ = worker.communicate()
@@ -44,7 +54,7 @@ def bounded_analysis(record: Mapping[str, Any], seconds: float = SECONDS) -> dic
     reason = (
         f"not finished within {seconds:g} seconds" if late else "needs more memory than allowed"
     )
-    return {part: found.get(part, {"missing": reason}) for part in PARTS}
+    return {part: found.get(part, {"missing": reason}) for part in parts}
 
 
 def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]]]:
@@ -84,15 +94,20 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
+def report_parts(parts: Mapping[str, Callable[[], dict[str, Any]]]) -> None:
+    """Compute each part and print it as it comes, or why it is missing."""
+    for name, compute in parts.items():
+        try:
+            result = compute()
+        except (ValueError, TypeError, ArithmeticError, MemoryError, ImportError) as error:
+            result = {"missing": str(error) or type(error).__name__}
+        print(json.dumps({name: result}), flush=True)
+
+
 def main() -> None:
     """Read a release, compute each part, write each result as it comes."""
     limit_memory()
-    for name, compute in parts_of(json.load(sys.stdin)).items():
-        try:
-            result = compute()
-        except (ValueError, TypeError, ArithmeticError, MemoryError) as error:
-            result = {"missing": str(error) or type(error).__name__}
-        print(json.dumps({name: result}), flush=True)
+    report_parts(parts_of(json.load(sys.stdin)))
 
 
 if __name__ == "__main__":
