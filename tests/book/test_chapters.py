@@ -76,3 +76,12 @@ def test_every_chapter_but_the_one_on_judging_has_an_example_that_runs() -> None
 def test_labels_of_exercises_are_unique() -> None:
     labels = [label for page in pages() for label in re.findall(r":label: (ex-\S+)", text(page))]
     assert len(labels) == len(set(labels)) >= 30
+
+
+@pytest.mark.parametrize(
+    "page", sorted(name for name in pages() if name.startswith("foundations/"))
+)
+def test_a_foundations_page_has_a_picture_and_leaves_misprints_to_the_errata(page: str) -> None:
+    lesson = re.sub(r"```\{margin\}.*?```", "", text(page), flags=re.DOTALL)
+    assert "{result-figure}" in lesson
+    assert re.findall(r"misprint|prints (?:both|the|an)|print the exponents", lesson) == []
