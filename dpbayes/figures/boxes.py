@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import dark
-from dpbayes.figures.language import styles
+from dpbayes.figures.language import styles, tag
 from dpbayes.figures.readings import HOLLOW, RESIDUALS, residuals
 from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels
 
@@ -108,7 +108,7 @@ def _draw(
     notch: bool,
 ) -> None:
     at = np.arange(len(one.samples)) + shift
-    axes.bxp(
+    drawn = axes.bxp(
         [_stats(sample, whiskers) for sample in one.samples],
         positions=at,
         widths=0.82 * width,
@@ -121,6 +121,7 @@ def _draw(
         capprops={"color": color, "linewidth": 0.9},
         flierprops={"marker": ".", "markersize": 2, "markeredgecolor": color},
     )
+    tag(drawn["boxes"][0], one.label, dashed=False)
     if one.quantiles is not None:
         exact = np.asarray(one.quantiles, dtype=np.float64)
         middle = np.repeat(at, 3)

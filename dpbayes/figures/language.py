@@ -166,16 +166,16 @@ def _variant(name: str, label: str, kin: list[str]) -> dict[str, Any]:
     }
 
 
-def tag(artist: Any, label: str) -> Any:
+def tag(artist: Any, label: str, dashed: bool = True) -> Any:
     """Mark an artist with the mechanism of its label, so that the SVG file tells it; return it.
 
-    The group in the file has the id ``mechanism:<name>:<number>``; labels that say more than the
-    name, and so may have another dash, end in ``:variant``.
+    The group in the file has the id ``mechanism:<name>:<number>``; that of a label that says more
+    than the name, and so may have another dash, and of what has no dash, ends in ``:variant``.
     """
     name = mechanism_of(label)
     if name is not None and artist.figure is not None:
         stem = f"{TAG}{name.replace(', ', '+')}"
         taken = artist.figure.findobj(lambda one: (one.get_gid() or "").startswith(f"{stem}:"))
-        exact = ALIASES.get(label, label) == name
+        exact = dashed and ALIASES.get(label, label) == name
         artist.set_gid(f"{stem}:{len(taken) + 1}" + ("" if exact else ":variant"))
     return artist

@@ -21,7 +21,7 @@ def off_the_language(file: bytes) -> tuple[set[str], list[str]]:
             name = identifier.split(":")[1].replace("+", ", ")
             found.add(name)
             exact = not identifier.endswith(":variant")
-            wrong += _differences(group, name, exact)
+            wrong += _differences(root, group, name, exact)
     wrong += [
         f"{label} is written in the file and no line of it is marked"
         for label in _written(root) & set(LOOKS) - found
@@ -35,16 +35,28 @@ def _written(root: ET.Element) -> set[str]:
     return {text for text in texts if mechanism_of(text)}
 
 
-def _differences(group: ET.Element, name: str, exact: bool) -> list[str]:
+def _differences(root: ET.Element, group: ET.Element, name: str, exact: bool) -> list[str]:
     look = LOOKS[name]
     for path in group.findall(f"{SVG}path"):
         style = dict(re.findall(r"([\w-]+): ([^;]+)", path.get("style") or ""))
         drawn = style.get("stroke", style.get("fill", ""))  # a bar has no outline
+        if drawn.startswith("url(#"):
+            drawn = _of_the_hatching(root, drawn[5:-1])
         if drawn.upper() != look.color:
             return [f"{name} is drawn in {drawn}, not in {look.color}"]
         if exact and "stroke" in style and not _same_dash(style, look.dash):
             return [f"{name} has the dash {style.get('stroke-dasharray')}, not {look.dash}"]
     return []
+
+
+def _of_the_hatching(root: ET.Element, name: str) -> str:
+    (pattern,) = (one for one in root.iter(f"{SVG}pattern") if one.get("id") == name)
+    strokes = {
+        match[1]
+        for path in pattern.iter(f"{SVG}path")
+        if (match := re.search(r"stroke: ([^;]+)", path.get("style") or ""))
+    }
+    return strokes.pop() if len(strokes) == 1 else ""
 
 
 def _same_dash(style: dict[str, str], dash: object) -> bool:

@@ -14,6 +14,7 @@ from dpbayes.press.execution import EXECUTED, execute
 from dpbayes.press.jobs import RESULTS, Job
 from dpbayes.press.pages import publish
 from dpbayes.press.parameters import chosen, declared, load
+from tests.figures.reading_svg import off_the_language
 from tests.notebooks.test_sources import EVERY, NOTEBOOKS, small_parameters
 
 EXAMPLE = "foundations/beta-posterior"
@@ -30,7 +31,10 @@ def run_by_the_build(name: str, folder: Path) -> dict[str, bytes]:
     for cell in json.loads((folder / "out" / f"{name}.ipynb").read_text())["cells"]:
         if cell.get("outputs") and "figure" in cell["metadata"].get("mystnb", {}):
             assert cell["metadata"]["mystnb"]["image"]["alt"].strip()
-    return recorded(stage / RESULTS / name)
+    files = recorded(stage / RESULTS / name)
+    wrong = {file: off_the_language(files[file])[1] for file in files if file.endswith(".svg")}
+    assert not any(wrong.values()), wrong
+    return files
 
 
 def run_by_papermill(name: str, folder: Path) -> dict[str, bytes]:
