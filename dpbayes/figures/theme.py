@@ -96,6 +96,10 @@ def draw_nothing() -> None:
 
 
 def _saved(figure: Figure, **options: Any) -> bytes:
+    """Return the figure in a format; its parts are placed once, so that it stays where it is."""
+    if figure.get_layout_engine() is not None:
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
     stream = io.BytesIO()
     figure.savefig(stream, facecolor="white", **options)
     return stream.getvalue()
