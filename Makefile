@@ -43,7 +43,8 @@ LOWEST := .venv-lowest
 lowest:
 	test -x $(LOWEST)/bin/python || uv venv --quiet --python 3.11 $(LOWEST)
 	uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e '.[queries,release]' \
-	  'pytest>=8' 'hypothesis>=6.100' 'mpmath>=1.3' 'pytest-benchmark>=4'
+	  'pytest>=8' 'hypothesis>=6.100' 'mpmath>=1.3' 'pytest-benchmark>=4' \
+	  'opendp>=0.12' 'dp-accounting>=0.5'
 	$(LOWEST)/bin/python -m pytest -q $(LOW_TESTS) -m "not slow and not browser" $(ARGS)
 LOW_TESTS ?= tests/test_posteriors.py tests/test_divergences.py tests/test_sensitivity.py tests/test_accuracy.py \
   tests/mechanisms tests/laws tests/auditing tests/figures
