@@ -12,9 +12,12 @@ import socket
 import sys
 from types import FrameType
 
+HANDED_ON = (signal.SIGINT, signal.SIGTERM)
+
 
 def main(address: str, arguments: list[str]) -> int:
-    """Order a kernel and wait for its exit status."""
+    """Order a kernel and wait for its exit status; signals wait until the order is out."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, HANDED_ON)
     wire = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     wire.connect(address)
     order = {"arguments": arguments, "folder": os.getcwd(), "environment": dict(os.environ)}
@@ -23,8 +26,9 @@ def main(address: str, arguments: list[str]) -> int:
     def hand_on(number: int, frame: FrameType | None) -> None:
         wire.sendall(bytes([number]))
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in HANDED_ON:
         signal.signal(number, hand_on)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDED_ON)
     answer = wire.recv(1)
     return answer[0] if answer else 1
 

@@ -1,0 +1,49 @@
+"""A mechanism described in words on the command line."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+import dpbayes as dp
+from dpbayes.commands.described import add_options, chosen_mechanism, number, numbers, option
+
+
+def described(*words: str) -> dp.Mechanism:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("mechanism")
+    parser.add_argument("--epsilon", type=float)
+    add_options(parser)
+    return chosen_mechanism(parser.parse_args(words))
+
+
+def test_options_reach_the_mechanism() -> None:
+    chosen = described("expMech-smooth", "--epsilon", "0.5", "-o", "gamma=0.3")
+    assert chosen == dp.mechanism("expMech-smooth", epsilon=0.5, gamma=0.3)
+    assert described("lapMech", "--epsilon", "1", "-o", "rounding=nearest") == dp.mechanism(
+        "lapMech", epsilon=1.0, rounding="nearest"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("gamma=0.3", ("gamma", 0.3)),
+        ("remap=True", ("remap", True)),
+        ("rounding=nearest", ("rounding", "nearest")),
+        ("a=b=c", ("a", "b=c")),
+        ("a=__import__('os')", ("a", "__import__('os')")),
+        ("a=", ("a", "")),
+    ],
+)
+def test_a_value_is_a_literal_or_a_word_and_never_run(words: str, value: object) -> None:
+    assert option(words) == value
+
+
+def test_numbers_are_named_when_they_are_none() -> None:
+    assert numbers("--prior", "1,2.5,1e-3") == [1.0, 2.5, 1e-3]
+    with pytest.raises(ValueError, match="--prior must be numbers separated by commas, got 'x'"):
+        number("--prior", "x")
+    with pytest.raises(ValueError, match="an option is given as name=value, got 'gamma'"):
+        option("gamma")
