@@ -81,8 +81,9 @@ def _module_files() -> dict[str, str]:
 def _is_data(file: str) -> bool:
     """Say whether a file is somebody's data: no code, no part of the system, no cache."""
     code = file.endswith((".py", ".pyc", ".so"))
+    described = os.path.dirname(file).endswith((".egg-info", ".dist-info"))
     elsewhere = not file.startswith(INSIDE) and file.startswith(_elsewhere())
-    return not code and not elsewhere and os.path.isfile(file)
+    return not (code or described or elsewhere) and os.path.isfile(file)
 
 
 def _elsewhere() -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dpbayes.press import traces
 from dpbook.build import build_results
 from tests.tiny_notebooks import write_tiny
 
@@ -49,3 +50,24 @@ def test_modules_packages_and_data_of_a_run_are_known(project: Path) -> None:
 
 def entry(project: Path) -> Path:
     return project / "book/_build/.jupyter_cache/notebooks/part/tiny"
+
+
+@pytest.mark.parametrize(
+    ("file", "is_data"),
+    [
+        ("table.csv", True),
+        ("module.py", False),
+        ("library.so", False),
+        ("package.egg-info/PKG-INFO", False),
+        ("package-1.0.dist-info/METADATA", False),
+        ("missing/table.csv", None),
+    ],
+)
+def test_data_are_files_that_are_there_and_no_description_of_a_package(
+    tmp_path: Path, file: str, is_data: bool | None
+) -> None:
+    path = tmp_path / file
+    if is_data is not None:
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    assert traces._is_data(str(path)) == bool(is_data)
