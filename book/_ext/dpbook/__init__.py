@@ -3,7 +3,8 @@
 Before documents are looked for, every notebook below ``notebooks/`` is run, or known to be up to
 date, and published below ``book/results/``. Pages quote its numbers with the role ``result``, its
 findings with the role ``finding``, and show its tables and figures with the directives
-``result-table`` and ``result-figure``. A notebook's own page begins with what came out.
+``result-table`` and ``result-figure``. A notebook's own page begins with what came out; pages that
+draw a published figure again carry its badge, and the directive ``gallery`` shows all of them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from dpbook import drawings
+from dpbook.badges import Gallery, mark_page
 from dpbook.build import run_notebooks
 from dpbook.drawings import DrawingFile, Drawings, find_drawings
 from dpbook.figures import ResultFigure
@@ -44,4 +46,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("finding", FindingRole())
     app.add_directive("result-table", ResultTable)
     app.add_directive("result-figure", ResultFigure)
+    app.add_directive("gallery", Gallery)
+    app.connect("doctree-read", mark_page)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
