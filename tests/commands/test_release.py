@@ -1,20 +1,16 @@
-"""`dpbayes release` and `dpbayes cite`: what they print and what they refuse."""
+"""`dpbayes release` with counts: the released counts, the promise, and what is refused."""
 
 from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
 import dpbayes as dp
 from dpbayes.cli import main
-from dpbayes.commands import cite
-from dpbayes.mechanisms import REGISTRY
 
 COUNTS = ["--counts", "11019,7309,1560,302"]
-ROOT = Path(__file__).parents[2]
 
 
 def released(capsys, *words):
@@ -96,24 +92,3 @@ def test_a_mechanism_without_proof_on_request(capsys):
     report = released(capsys, *words, "--without-guarantee")
     assert report["epsilon"] is None
     assert report["guarantee"].startswith("No guarantee")
-
-
-def test_every_mechanism_can_be_cited(capsys):
-    assert set(REGISTRY) <= set(cite.methods())
-    assert {key for keys in cite.methods().values() for key in keys} == set(cite.entries())
-    assert main(["cite", "lattice", "geometric"]) == 0
-    shown = capsys.readouterr().out
-    assert re.findall(r"^@\w+\{([\w-]+),", shown, re.MULTILINE) == [
-        "dpbayes",
-        "ghosh-universally",
-        "canonne-discrete",
-    ]
-    assert dp.__version__ in shown
-    assert main(["cite", "lattuce"]) == 2
-    assert "method must be one of" in capsys.readouterr().err
-
-
-def test_shipped_references_are_those_of_the_book():
-    book = (ROOT / "book" / "references.bib").read_text(encoding="utf-8")
-    for key, entry in cite.entries().items():
-        assert entry in book, key
