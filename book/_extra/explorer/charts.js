@@ -128,7 +128,7 @@ class Chart {
       },
       axes: [
         axis(ink, this.xLabel, { space: 55 }),
-        axis(ink, this.yLabel, { size: 48, space: 34, ...this.yAxis }),
+        axis(ink, this.yLabel, { size: 58, space: 34, ...this.yAxis }),
       ],
       series: [{}, ...this.series(ink).map((one) => ({ points: { show: false }, ...one }))],
       hooks: { draw: [(plot) => this.marks(plot)] },
