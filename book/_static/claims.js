@@ -83,7 +83,7 @@
   function begin() {
     const cards = [...document.querySelectorAll(".bd-article .claim")];
     const first = cards.length && cards[0].closest("section");
-    if (!first) return;
+    if (!first || document.querySelector(".claims-filter")) return;
     const { form, count } = build(cards);
     first.before(form);
     apply(form, cards, count, false);

@@ -56,7 +56,11 @@ def test_a_chapter_ends_with_three_things_and_two_exercises(chapter: str) -> Non
     exercises = EXERCISE.findall(section(chapter, "Exercises"))
     assert len(exercises) in (2, 3)
     assert all(":::{dropdown} Solution\n" in body for _, _, body in exercises)
-    assert text(chapter).rstrip().endswith("::::")
+    listed = [one["file"] for one in chapters()]
+    following = listed[listed.index(chapter) + 1]
+    link = following.removeprefix("chapters/") if following.startswith("chapters/") else following
+    last = text(chapter).rstrip().rpartition("\n")[2]
+    assert last in (f"Next chapter: {{doc}}`{link}`.", f"Next chapter: {{doc}}`../{link}`.")
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)

@@ -95,6 +95,8 @@ def test_a_figure_is_shown_where_it_is_talked_about_and_follows_the_parameters(
         assert f"= {n}." in figure
         assert 'href="results/part/tiny.html"' in figure
         assert "In other words." in other
+        assert "caption-number" in other.partition("</figure>")[0]
+        assert "caption-number" not in figure
         assert f"= {n}." not in other
         assert list((project / "site/_images").glob("d*.svg"))
 

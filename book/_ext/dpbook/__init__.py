@@ -18,7 +18,7 @@ from dpbook import drawings
 from dpbook.badges import Gallery, mark_page
 from dpbook.build import run_notebooks
 from dpbook.drawings import DrawingFile, Drawings, find_drawings
-from dpbook.figures import ResultFigure
+from dpbook.figures import ResultFigure, Shown, depart_shown, visit_shown
 from dpbook.finding_again import Entries, Site
 from dpbook.folds import Fold, depart_fold, visit_fold
 from dpbook.quotes import FindingRole, Quote, ResultRole, depart_quote, visit_quote
@@ -45,6 +45,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("result", ResultRole())
     app.add_role("finding", FindingRole())
     app.add_directive("result-table", ResultTable)
+    app.add_node(Shown, html=(visit_shown, depart_shown))
     app.add_directive("result-figure", ResultFigure)
     app.add_directive("gallery", Gallery)
     app.connect("doctree-read", mark_page)

@@ -40,6 +40,20 @@ def recorded(notebook: Path, stem: str) -> tuple[str, str]:
     raise ValueError(f"{notebook.stem} records no figure {stem!r}")
 
 
+class Shown(nodes.figure):
+    """A figure that has its number on another page, and so none here."""
+
+
+def visit_shown(writer: Any, node: Shown) -> None:
+    """Begin the figure in HTML as any other."""
+    writer.visit_figure(node)
+
+
+def depart_shown(writer: Any, node: Shown) -> None:
+    """End the figure."""
+    writer.depart_figure(node)
+
+
 class ResultFigure(SphinxDirective):
     """A figure of a notebook, where it is talked about."""
 
@@ -69,7 +83,8 @@ class ResultFigure(SphinxDirective):
 
     def figure(self, name: str, stem: str, caption: str, alt: str) -> nodes.figure:
         """Return the picture, its caption and the link to the page that computes it."""
-        figure = nodes.figure(classes=["result-figure", *self.options.get("class", [])])
+        kind = nodes.figure if "name" in self.options else Shown
+        figure = kind(classes=["result-figure", *self.options.get("class", [])])
         figure += nodes.image(uri=f"/results/{name}/{stem}.svg", alt=alt)
         words, messages = self.state.inline_text(caption, self.lineno)
         figure += nodes.caption("", "", *words, *messages, nodes.Text(" From: "), self.source(name))

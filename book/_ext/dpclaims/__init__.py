@@ -41,7 +41,7 @@ def check(app: Sphinx) -> None:
 def add_filter(app: Sphinx, page: str, *_: Any) -> None:
     """Load the filter of the claims on their own page only."""
     if page == BOARD:
-        app.add_js_file("claims.js", loading_method="defer")
+        app.add_js_file("claims.js")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

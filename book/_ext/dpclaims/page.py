@@ -33,7 +33,8 @@ def errata(source: Path) -> dict[str, str]:
     found = {}
     for label, name, place in ERRATUM.findall(text):
         letters = ", ".join(re.findall(r"\b[A-E]\b", place))
-        found[label] = f"{formula(name).replace('$', '')} ({letters})"
+        plain = formula(name).replace("$", "").replace("<", "below")
+        found[label] = f"{plain} ({letters})"
     return found
 
 

@@ -34,5 +34,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("exercise", Exercise)
     app.add_directive("exercise-list", ExerciseList)
     app.add_css_file("guide.css")
-    app.add_js_file("words.js", loading_method="defer")
+    app.add_js_file("words.js")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
