@@ -1,4 +1,4 @@
-"""The guide in a real browser: words explain themselves, the board filters, the sidebar is short."""
+"""The guide in a browser: words explain themselves, the board filters, the sidebar is short."""
 
 from __future__ import annotations
 
