@@ -114,8 +114,6 @@ class TruncatedGeometric:
 
     def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
         """Return ln P of every output in ball arithmetic, for audits; k = 2."""
-        if counts.size != 2:
-            raise ValueError(f"prior must have 2 parameters for an enclosure, got {counts.size}")
         return enclosed_laws.truncated_geometric(library, counts, exact_epsilon(self.epsilon))
 
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:

@@ -231,8 +231,7 @@ class LaplaceMechanism:
 
     def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
         """Return ln P of every output in ball arithmetic, for audits; k = 2, two-sided noise."""
-        if counts.size != 2:
-            raise ValueError(f"prior must have 2 parameters for an enclosure, got {counts.size}")
+        enclosed_laws.two_counts(counts)
         if self.sides == "one":
             raise ValueError(f"sides must be two for an enclosure, got {self.sides!r}")
         nearest = self.rounding == "nearest"

@@ -107,6 +107,10 @@ class SumZeroLattice:
             logs = np.log(np.bincount(answers, row, len(outputs)))
         return FiniteLaw(prior, x, outputs, logs)
 
+    def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
+        """Return ln P of every output in ball arithmetic, for audits; k = 2."""
+        return enclosed_laws.truncated_geometric(library, counts, exact_epsilon(self.epsilon))
+
     def guarantee(self, k: int) -> Guarantee:
         """Return what is proved: `thm-lattice-private`."""
         bound = exact_epsilon(self.epsilon)
@@ -116,12 +120,6 @@ class SumZeroLattice:
             f"e^-{rounded_up(bound / 2)} for each unit of l1, the projection is post-processing",
             "thm-lattice-private",
         )
-
-    def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
-        """Return ln P of every output in ball arithmetic, for audits; k = 2."""
-        if counts.size != 2:
-            raise ValueError(f"prior must have 2 parameters for an enclosure, got {counts.size}")
-        return enclosed_laws.truncated_geometric(library, counts, exact_epsilon(self.epsilon))
 
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
         """Return the noisy counts, which sum to n, and their projection."""

@@ -89,8 +89,15 @@ def rounded_laplace(
     return masses
 
 
+def two_counts(counts: NDArray[np.int64]) -> None:
+    """Refuse counts that are not two: these laws are enclosed for two categories only."""
+    if counts.size != 2:
+        raise ValueError(f"prior must have 2 parameters for an enclosure, got {counts.size}")
+
+
 def truncated_geometric(library: Any, counts: NDArray[np.int64], epsilon: Fraction) -> Balls:
     """Return ln P[r] of x + Z clamped to [0, n], P(Z = z) proportional to e^(-epsilon |z|)."""
+    two_counts(counts)
     n, x = int(counts.sum()), int(counts[0])
     if n == 0:
         return [library.arb(0)]
