@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import isqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.auditing.enclosure import Enclosure, enclose
+from dpbayes.auditing.located import applies, located
 from dpbayes.auditing.losses import DeltaWitness, PairAudit, Witness, hockey_stick, loss
 from dpbayes.auditing.rows import (
+    LARGEST_STREAM,
     LARGEST_TABLE,
     Certificate,
     Rows,
@@ -107,7 +110,8 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
 
     What is computed is what the mechanism's `.law` returns: the result carries a certificate of it,
     and ArithmeticError is raised where the two differ. The law must list its outputs; k = 2 takes n
-    in the tens of thousands (one pass of (n+1)^2 probabilities, two rows in memory at a time),
+    in the tens of thousands (one pass of (n+1)^2 probabilities, two rows in memory at a time), an
+    exponential mechanism up to millions where bounds leave few pairs to compute (`thm-located`),
     k = 3 about a hundred, k = 4 about thirty; an exponential mechanism with one prior parameter
     for all categories goes on to k = 3, n = 300 by permutation classes (`thm-classes`). Raises
     ValueError, naming the size that fits, beyond that, and for a law that is not one.
@@ -117,6 +121,9 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
     0.318
     """
     size, alpha = checked(mechanism, n, prior)
+    found = _located(mechanism, size, alpha)
+    if found is not None:
+        return found
     if _classes_alone_fit(mechanism, size, alpha):
         witness, shared = audited_by_classes(mechanism, size, alpha)
         certificate, name = shared.certificate, mechanism.name
@@ -127,6 +134,18 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
         result = audit_rows(mechanism.name, size, alpha, rows)
     certificate = _convicted(mechanism, alpha, result)
     return replace(result, certificate=certificate, _mechanism=mechanism)
+
+
+def _located(mechanism: Mechanism, n: int, prior: NDArray[np.float64]) -> Audit | None:
+    # Two categories, where all pairs would take long: bounds leave few pairs to compute.
+    if not applies(mechanism, n, prior.size) or (n + 1) ** 2 <= LARGEST_TABLE:
+        return None
+    found = located(mechanism, n, prior)
+    if found is None:
+        return None
+    witness, rows = found
+    result = Audit(mechanism.name, n, prior, witness.loss, witness, rows.certificate, rows)
+    return replace(result, _mechanism=mechanism)
 
 
 def _classes_alone_fit(mechanism: Mechanism, n: int, prior: NDArray[np.float64]) -> bool:
@@ -214,6 +233,12 @@ def pairs(rows: Rows) -> Iterator[Pair]:
 
 
 def _curve(rows: Rows, epsilons: NDArray[np.float64]) -> DeltaCurve:
+    if rows.counts.shape[1] == 2 and rows.entries > LARGEST_STREAM:
+        n = int(rows.counts[0].sum())
+        raise ValueError(
+            f"n must be at most {isqrt(LARGEST_STREAM) - 1} for delta(epsilon) over all pairs, got "
+            f"{n}; audit_pair compares two data sets"
+        )
     forward, backward = np.zeros(epsilons.size), np.zeros(epsilons.size)
     attained = np.zeros((2, epsilons.size, 2), dtype=np.int64)
     attained[..., 1] = 1

@@ -45,6 +45,22 @@ class CategoryTable:
             main[far] += (self.grid[2 * x] - 0.5) * (self.logarithms[2 * x] - log_m)
         return np.asarray(rest - 0.5 * main)
 
+    def steps(self, by: int) -> NDArray[np.float64]:
+        """Return psi(alpha + x, alpha + x + by) for x = 0 … n - by, with `by` at least 1."""
+        size = self.n + 1 - by
+        a, b = slice(0, 2 * size, 2), slice(2 * by, 2 * (by + size), 2)
+        middle = slice(by, by + 2 * size, 2)
+        m = self.grid[middle]
+        rest = self.remainders[middle] - 0.5 * (self.remainders[a] + self.remainders[b])
+        d, main = 0.5 * by, np.empty(size)
+        first = min(size, max(0, int(np.ceil(d / _CLOSE - d - self.alpha))))
+        u = d / m[first:]
+        main[first:] = (m[first:] - 0.5) * np.log1p(-u * u) + 2.0 * d * np.arctanh(u)
+        log_m = self.logarithms[middle][:first]
+        main[:first] = (self.grid[b][:first] - 0.5) * (self.logarithms[b][:first] - log_m)
+        main[:first] += (self.grid[a][:first] - 0.5) * (self.logarithms[a][:first] - log_m)
+        return np.asarray(rest - 0.5 * main)
+
     def _close(self, x: int) -> tuple[int, int]:
         # |r - x| < _CLOSE (2 alpha + x + r), solved for r on either side.
         a = self.alpha + x
@@ -72,6 +88,10 @@ class TwoCategories:
         result = np.minimum(self.first.row(x) + self.second.row(n - x)[::-1], 0.0)
         result[x] = 0.0
         return np.asarray(result)
+
+    def steps(self, by: int) -> NDArray[np.float64]:
+        """Return ln BC between x and the candidate x + by, for x = 0 … n - by."""
+        return np.asarray(np.minimum(self.first.steps(by) + self.second.steps(by)[::-1], 0.0))
 
 
 def two_categories(n: int, prior: NDArray[np.float64]) -> TwoCategories:
