@@ -37,7 +37,6 @@ import os
 import shlex
 import sys
 import tomllib
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +92,9 @@ def _one(server: QueryServer, question: str, arguments: argparse.Namespace) -> i
         raise ValueError(
             f"--confidence must lie strictly between 0 and 1, got {arguments.confidence!r}"
         )
-    questions = by_value(server.cube, question, arguments.by)
+    from dpbayes.queries.groups import by_value
+
+    questions = by_value(server.cube, question, arguments.by, "--by")
     outcomes = [_single(server, text, arguments) for text in questions]
     return 1 if "rejected" in outcomes else 0
 
@@ -103,16 +104,19 @@ def _over_the_wire(arguments: argparse.Namespace) -> int:
     from dpbayes.queries.client import request
 
     token = os.environ.get(TOKEN, "")
-    if not token or arguments.question is None or arguments.length is None or arguments.by:
+    if not token or arguments.question is None or arguments.length is None:
         raise ValueError(
             f"--server takes one question, --length, and a token in the variable {TOKEN}"
         )
     path = "/price" if arguments.price else "/ask"
     fields = {"question": arguments.question, "length": arguments.length}
     fields |= {"confidence": arguments.confidence, "consistent": arguments.consistent}
+    fields |= {} if arguments.by is None else {"by": arguments.by}
     reply = request(arguments.server, token, path, fields)
-    print(json.dumps(reply) if arguments.json else _wired(reply))
-    return 1 if reply["outcome"] == "rejected" else 0
+    replies = reply.get("answers", [reply])
+    for one in replies:
+        print(json.dumps(one) if arguments.json else _wired(one))
+    return 1 if "rejected" in [one["outcome"] for one in replies] else 0
 
 
 def _wired(reply: dict[str, Any]) -> str:
@@ -125,27 +129,6 @@ def _wired(reply: dict[str, Any]) -> str:
     if reply["affordable_length"] is not None:
         lines.append(f"  the shortest interval you can afford is {reply['affordable_length']:.6g}")
     return "\n".join([*lines, f"  left {reply['left']}"])
-
-
-def by_value(cube: Cube, question: str, attribute: str | None) -> list[str]:
-    """Return the question once for each value of an attribute, or as it is."""
-    if attribute is None:
-        return [question]
-    found = [a for a in cube.attributes if a.name == attribute]
-    if not found:
-        known = ", ".join(a.name for a in cube.attributes)
-        raise ValueError(f"--by must be an attribute of the cube ({known}), got {attribute!r}")
-    parts = (part for part in conditions(found[0]))
-    return [f"({question}) and {part}" for part in parts]
-
-
-def conditions(attribute: Any) -> list[str]:
-    """Return one condition for each value or bin of an attribute."""
-    edges = getattr(attribute, "edges", None)
-    if edges is not None:
-        return [f"{attribute.name} between {a!r} and {b!r}" for a, b in pairwise(edges)]
-    texts = [f"'{v}'" if isinstance(v, str) else repr(v) for v in attribute.values]
-    return [f"{attribute.name} = {text}" for text in texts]
 
 
 def _single(server: QueryServer, question: str, arguments: argparse.Namespace) -> str:

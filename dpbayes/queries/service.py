@@ -6,7 +6,8 @@ account's own entries, so that a restart forgets nothing. Answers leave at fixed
 time of an answer does not follow the noise in it.
 
     POST /ask    {"question": "income >= 10", "length": 40, "confidence": 0.95}, and, if wanted,
-                 "consistent": true for the estimate that fits counts of at least 0, beside
+                 "consistent": true for the estimate that fits counts of at least 0, beside;
+                 "by": "sex" asks once for each value of an attribute
     POST /price  the same; nothing is drawn or spent
     GET /balance
 """
@@ -24,13 +25,14 @@ import socketserver
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, cast
 
 from dpbayes.queries.answers import Answer
+from dpbayes.queries.groups import by_value
 from dpbayes.queries.server import QueryServer
 from dpbayes.releasing.account import Account
 from dpbayes.releasing.decimals import decimal_text
@@ -65,6 +67,7 @@ class Wish:
     length: float
     confidence: float
     consistent: bool = False
+    by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,11 @@ class Service:
             raise Refusal(400, str(error)) from error
 
     def _answered(self, path: str, analyst: Analyst, wish: Wish) -> dict[str, Any]:
+        if wish.by is not None:
+            texts = by_value(self.server.cube, wish.question, wish.by)
+            each = [replace(wish, question=text, by=None) for text in texts]
+            answers = [self._answered(path, analyst, one) for one in each]
+            return {"by": wish.by, "answers": answers, "left": answers[-1]["left"]}
         most, delta = self.left(analyst), 1.0 - wish.confidence
         if path == "/price":
             answer = self.server.price(wish.question, wish.length, delta, most=most)
@@ -154,12 +162,12 @@ def asked(body: bytes) -> Wish:
         fields = json.loads(body)
     except ValueError:
         raise Refusal(400, "body must be JSON") from None
-    wanted = {"question", "length", "confidence", "consistent"}
+    wanted = {"question", "length", "confidence", "consistent", "by"}
     if not isinstance(fields, dict) or not {"question", "length"} <= fields.keys() <= wanted:
         raise Refusal(
             400,
-            "body must be an object with question, length and, if wanted, confidence and "
-            "consistent",
+            "body must be an object with question, length and, if wanted, confidence, consistent "
+            "and by",
         )
     question, confidence = fields["question"], fields.get("confidence", 0.95)
     fitting = fields.get("consistent", False)
@@ -172,7 +180,10 @@ def asked(body: bytes) -> Wish:
         raise Refusal(400, f"confidence must lie strictly between 0 and 1, got {confidence!r}")
     if not isinstance(fitting, bool):
         raise Refusal(400, f"consistent must be true or false, got {fitting!r}")
-    return Wish(question, float(fields["length"]), float(confidence), fitting)
+    by = fields.get("by")
+    if by is not None and not isinstance(by, str):
+        raise Refusal(400, f"by must be the name of an attribute, got {by!r}")
+    return Wish(question, float(fields["length"]), float(confidence), fitting, by)
 
 
 def new_token() -> str:

@@ -125,6 +125,8 @@ BAD = [
     (b'{"question": "all", "length": -1}', "L must be positive"),
     (b'{"question": "age = 3", "length": 2}', "no attribute 'age'"),
     (b'{"question": "all", "length": 2, "consistent": 1}', "consistent must be true or false"),
+    (b'{"question": "all", "length": 2, "by": 1}', "by must be the name of an attribute"),
+    (b'{"question": "all", "length": 2, "by": "sex"}', "by must be an attribute of the cube"),
     (b'{"question": "all", "length": 2, "more": 1}', "body must be an object"),
 ]
 
@@ -156,6 +158,18 @@ def test_a_consistent_estimate_beside_the_unbiased_one(address):
     both = request(address, ANNA, "/ask", fields)
     assert both["consistent"] == pytest.approx(max(both["estimate"], 0.0), abs=1e-6)
     assert ask(address, ANNA, "cell < 1")["consistent"] is None
+
+
+def test_one_request_for_each_value(folder):
+    service = served(folder)
+    body = b'{"question": "all", "length": 90, "by": "cell"}'
+    reply = service.reply("POST", "/ask", f"Bearer {ANNA}", body)
+    outcomes = [one["outcome"] for one in reply["answers"]]
+    assert (len(outcomes), set(outcomes)) == (6, {"fresh"})
+    # No record has two values: all of them together cost what one costs.
+    costs = {one["spent"] for one in reply["answers"]}
+    assert max(costs) == pytest.approx(reply["answers"][0]["cost"], rel=1e-9)
+    assert reply["left"] == reply["answers"][-1]["left"]
 
 
 def test_over_a_unix_socket(folder):
