@@ -68,6 +68,9 @@ def parameters_box(
             "```text",
             example(name, values, parameters),
             "```",
+            "",
+            f"The page comes out as `rerun/{name}.html`, its tables and figures in the folder "
+            f"`rerun/{name}`. It says at its top how it differs from the book, number by number.",
             ":::",
         ]
     )

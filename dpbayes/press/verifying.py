@@ -1,7 +1,7 @@
 """A built site against its results: every file to download, every number and sentence quoted.
 
 A quote is marked on the page with the number or the finding it shows. A site carries its results
-among its downloads and its figures; each result's provenance lists the hashes of its files.
+among its downloads; each result's provenance lists the hashes of its files.
 """
 
 from __future__ import annotations
@@ -35,11 +35,10 @@ def verify(site: Path, results: Path | None = None) -> Verified:
     if not (site / "index.html").is_file():
         raise ValueError(f"site must be a built site, with an index.html, got {str(site)!r}")
     found = Verified()
-    files = [*sorted(site.glob("_downloads/*/*")), *sorted(site.glob("_images/*.svg"))]
-    carried = {sha256(path): path for path in files}
+    carried = {(path.name, sha256(path)): path for path in sorted(site.glob("_downloads/*/*"))}
     numbers: dict[str, dict[str, Any]] = {}
-    for path in files:
-        if path.name == "provenance.json":
+    for (file, _), path in carried.items():
+        if file == "provenance.json":
             provenance = json.loads(path.read_text(encoding="utf-8"))
             check_result(carried, results, provenance, found, numbers)
     if not found.results:
@@ -50,21 +49,21 @@ def verify(site: Path, results: Path | None = None) -> Verified:
 
 
 def check_result(
-    carried: dict[str, Path],
+    carried: dict[tuple[str, str], Path],
     results: Path | None,
     provenance: dict[str, Any],
     found: Verified,
     numbers: dict[str, dict[str, Any]],
 ) -> None:
-    """Look for every file of a result on the site, by its hash."""
+    """Look for every file of a result among the downloads, by its hash."""
     name = provenance["notebook"]
     found.results += 1
     for file, digest in provenance["sha256"].items():
         found.files += 1
-        if digest not in carried:
+        if (file, digest) not in carried:
             found.problems.append(f"{name}/{file}: no download has the hash its provenance lists")
         elif file == "numbers.json":
-            numbers[name] = json.loads(carried[digest].read_text(encoding="utf-8"))
+            numbers[name] = json.loads(carried[file, digest].read_text(encoding="utf-8"))
         if results and sha256(results / name / file) != digest:
             found.problems.append(f"{name}/{file}: the site was built from another result")
 

@@ -21,7 +21,7 @@ from dpbayes.figures.lines import Curve, Panel, lines
 from dpbayes.figures.maps import MapPanel, maps
 from dpbayes.figures.night import PAGE, contrast
 from dpbayes.figures.theme import svg_bytes
-from tests.browser.test_site import CHROMIUM, IN_CI, Quiet
+from tests.browser.conftest import CHROMIUM, IN_CI, Quiet
 
 ROOT = Path(__file__).parents[2]
 PHONE = {"width": 390, "height": 844}

@@ -20,6 +20,7 @@ from dpbayes.press.boxes import (
     code_span,
     differences_box,
     example,
+    parameters_box,
     run_of,
 )
 from dpbayes.press.parameters import chosen_from_text, read_declarations
@@ -47,6 +48,12 @@ def test_the_command_changes_a_value_and_names_a_folder(
     assert (words[4] if "-p" in words else None) == changed
     if changed:
         assert chosen_from_text("part/name", parameters, [changed]) != values
+
+
+def test_the_box_says_where_the_page_comes_out() -> None:
+    box = parameters_box("part/name", {"kind": "l1", "n": 6}, DECLARED)
+    assert "dpbayes run part/name -p kind=hamming --output rerun" in box
+    assert "`rerun/part/name.html`" in box
 
 
 @given(st.text(alphabet="`ab|*_${ <[\\\\", max_size=12))

@@ -14,13 +14,13 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from dpbook import drawings
+from dpbook import drawings, folds
 from dpbook.badges import Gallery, mark_page
 from dpbook.build import run_notebooks
-from dpbook.drawings import DrawingFile, Drawings, find_drawings
+from dpbook.drawings import Drawings
 from dpbook.figures import ResultFigure, Shown, depart_shown, visit_shown
 from dpbook.finding_again import Entries, Site
-from dpbook.folds import Fold, depart_fold, visit_fold
+from dpbook.folds import Fold, Scrolled
 from dpbook.quotes import FindingRole, Quote, ResultRole, depart_quote, visit_quote
 from dpbook.related import ClaimLink, find_claims
 from dpbook.result_first import ResultFirst
@@ -33,14 +33,13 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the extension."""
     app.connect("config-inited", run_notebooks, priority=BEFORE_CONTENTS)
     app.add_node(Quote, html=(visit_quote, depart_quote))
-    app.add_node(Fold, html=(visit_fold, depart_fold))
-    app.add_node(DrawingFile, html=(drawings.visit_drawing, drawings.depart_drawing))
+    app.add_node(Fold, html=(folds.visit_fold, folds.depart_fold))
+    app.add_node(Scrolled, html=(folds.visit_scrolled, folds.depart_scrolled))
     app.add_node(nodes.image, override=True, html=(drawings.visit_image, drawings.depart_image))
     app.add_node(ClaimLink)
     app.add_builder(Site, override=True)
     for transform in (Drawings, ResultFirst, Entries):
         app.add_transform(transform)
-    app.connect("doctree-resolved", find_drawings)
     app.connect("doctree-resolved", find_claims)
     app.add_role("result", ResultRole())
     app.add_role("finding", FindingRole())

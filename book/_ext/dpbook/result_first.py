@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-from dpbook.folds import Fold
+from dpbook.folds import Fold, Scrolled
 from dpbook.quotes import own_name
 from dpbook.related import related_claims
 
@@ -77,7 +77,7 @@ def leading_result(page: nodes.section) -> list[nodes.Element]:
             return [out(table)]
     for bundle in page.findall(nodes.container):
         if is_part(bundle, "mime_bundle"):
-            return [nodes.container("", out(bundle), classes=["cell_output"])]
+            return [Scrolled("", out(bundle), label="Table of this result")]
     return []
 
 

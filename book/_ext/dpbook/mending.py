@@ -1,0 +1,44 @@
+"""What the theme leaves to do on every page: landmarks, roles that are allowed, no idle script.
+
+The theme loads a script of half a megabyte so that authors can add icons; its own are in its font.
+The sidebar with the search is no landmark, the button of the search is called otherwise than it
+reads, and entries of the bibliography have roles that assistive technology does not know any
+longer. The finished page is mended in text, before it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sphinx.jinja2glue import BuiltinTemplateLoader
+
+MENDINGS = (
+    (re.compile(r"\s*<!-- So that users can add custom icons -->\s*<script[^>]*></script>"), ""),
+    (
+        re.compile(r'(<div id="pst-primary-sidebar")'),
+        r'\1 role="complementary" aria-label="Search and contents"',
+    ),
+    (re.compile(r'(<button class="btn search-button-field[^>]*?)\s+aria-label="Search"'), r"\1"),
+    (re.compile(r'<div role="list" class="citation-list">'), '<div class="citation-list">'),
+    (re.compile(r' role="doc-biblioentry"'), ""),
+)
+
+
+class Templates(BuiltinTemplateLoader):
+    """The theme's templates, with what they make mended."""
+
+    def render(self, template: str, context: dict[str, Any]) -> Any:
+        """Return a finished page, mended."""
+        return mended(super().render(template, context))
+
+
+def mended(page: str) -> str:
+    """Return a page without the theme's faults.
+
+    >>> mended('<div class="citation" id="id1" role="doc-biblioentry">')
+    '<div class="citation" id="id1">'
+    """
+    for fault, cure in MENDINGS:
+        page = fault.sub(cure, page)
+    return page

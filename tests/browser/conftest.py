@@ -1,0 +1,101 @@
+"""One visit to every page of the built site, which all browser tests share."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import http.server
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser.watching import Visited, Watched, visit
+
+SITE = Path(__file__).parents[2] / "book" / "_build" / "html"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
+IN_CI = bool(os.environ.get("CI"))
+SHIPPED_SMALL = (".woff2", ".png")  # compressed already
+
+
+def site_pages() -> list[str]:
+    """Return every page of the built site."""
+    return [
+        path.relative_to(SITE).as_posix()
+        for path in sorted(SITE.rglob("*.html"))
+        if not path.relative_to(SITE).parts[0].startswith("_")
+    ]
+
+
+@functools.cache
+def shipped(file: str) -> int:
+    """Return how many bytes a file of the site is on its way, compressed as servers do."""
+    content = (SITE / file).read_bytes()
+    return len(content) if file.endswith(SHIPPED_SMALL) else len(gzip.compress(content, 6))
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """The standard server without a log, which says that files do not change meanwhile."""
+
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "max-age=3600")
+        super().end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """Serve the site on this machine and return its address."""
+    missing = [what for what in (SITE / "index.html", Path(CHROMIUM)) if not what.exists()]
+    if missing and not IN_CI:
+        pytest.skip(f"{missing[0].name} is missing: run `make book` and install Chromium")
+    assert not missing, f"{missing[0]} is missing"
+    handler = functools.partial(Quiet, directory=str(SITE))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
+def browser(address: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--headless", "--no-sandbox", "--disable-gpu"]
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def opened(browser: Browser, address: str) -> Iterator[Callable[..., Watched]]:
+    """Return what opens a window of a width, by day or at night."""
+    windows: list[Watched] = []
+
+    def opener(width: int = 1280, scheme: str = "light") -> Watched:
+        windows.append(Watched(browser, address, width, scheme))
+        return windows[-1]
+
+    yield opener
+    for window in windows:
+        window.context.close()
+
+
+@pytest.fixture(scope="session")
+def visited(browser: Browser, address: str) -> Visited:
+    """Open every page once; look at it by day, at night and in narrow windows."""
+    watched = Watched(browser, address, 1440, "light")
+    found = {name: visit(watched, name) for name in site_pages()}
+    watched.context.close()
+    assert found
+    return found

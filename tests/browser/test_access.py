@@ -1,0 +1,68 @@
+"""The site without a mouse, without sight, in poor light: no barrier that a machine can find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.watching import Visited, Watched, what
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+FOCUSED = """() => {
+  const one = document.activeElement;
+  return {
+    text: one.textContent.trim(), href: one.href || '',
+    in: (one.closest('main, .bd-links') || {id: '', className: ''}).id ||
+      (one.closest('.bd-links') ? 'sidebar' : ''),
+    seen: one.getBoundingClientRect().top >= 0 && one.getBoundingClientRect().height > 0,
+  };
+}"""
+
+
+def test_no_page_has_a_barrier_by_day(visited: Visited) -> None:
+    assert what(visited, "barriers") == {}
+
+
+def test_no_page_has_a_barrier_at_night(visited: Visited) -> None:
+    assert what(visited, "barriers at night") == {}
+
+
+def test_no_formula_is_a_stop_of_the_tab_key(visited: Visited) -> None:
+    assert what(visited, "tab stops") == {}
+
+
+def tab_to(page: Page, where: str, most: int = 60) -> dict[str, str]:
+    """Press the tab key until the focus is somewhere."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        focused: dict[str, str] = page.evaluate(FOCUSED)
+        if focused["in"] == where:
+            return focused
+    raise AssertionError(f"{most} presses of the tab key do not lead to {where}")
+
+
+def test_the_first_stop_leads_past_everything_to_the_text(opened: Callable[..., Watched]) -> None:
+    page = opened(1440).open("index.html")
+    page.keyboard.press("Tab")
+    first = page.evaluate(FOCUSED)
+    assert first["text"] == "Skip to main content"
+    assert first["seen"]
+    page.keyboard.press("Enter")
+    assert page.evaluate("() => location.hash") == "#main-content"
+    page.keyboard.press("Tab")
+    assert page.evaluate(FOCUSED)["in"] == "main-content"
+
+
+def test_the_keyboard_walks_the_sidebar(opened: Callable[..., Watched]) -> None:
+    page = opened(1440).open("index.html")
+    first = tab_to(page, "sidebar")
+    second = tab_to(page, "sidebar", most=1)
+    assert first["seen"]
+    assert second["seen"]
+    with page.expect_navigation():
+        while not page.evaluate(FOCUSED)["href"].endswith(".html"):
+            page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+    assert "index.html" not in page.url

@@ -1,0 +1,171 @@
+"""A browser window that writes everything down, and what one visit to a page finds out."""
+
+from __future__ import annotations
+
+import importlib.resources
+import io
+from typing import Any
+
+from PIL import Image, ImageStat
+from playwright.sync_api import Browser, Page
+
+Visited = dict[str, dict[str, Any]]
+HEIGHT = 900
+NARROW = (820, 390)
+AXE = importlib.resources.files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
+
+SHIFTS = """() => {
+  window.shifted = 0;
+  new PerformanceObserver(list => {
+    for (const one of list.getEntries()) if (!one.hadRecentInput) window.shifted += one.value;
+  }).observe({type: 'layout-shift', buffered: true});
+}"""
+SETTLED = """async () => {
+  if (window.MathJax) await MathJax.startup.promise;
+  await document.fonts.ready;
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+}"""
+FACTS = """() => {
+  const all = (selector, parent = document) => [...parent.querySelectorAll(selector)];
+  const box = one => {
+    const r = one.getBoundingClientRect();
+    return {top: r.top + scrollY, bottom: r.bottom + scrollY, height: r.height};
+  };
+  const lead = '.came-out figure :is(img, svg.drawn), ' +
+    '.came-out .pst-scrollable-table-container, .came-out > .cell_output';
+  return {
+    title: (document.querySelector('main h1') || {textContent: ''}).textContent,
+    findings: all('.came-out .finding').map(box),
+    result: all(lead).slice(0, 1).map(box),
+    open: all('main details.fold[open]').length,
+    'loose code': all('main .cell_input').filter(one => !one.closest('details')).length,
+    'claims here': all('#claims-that-rest-on-this a[href*="claims/"]').map(one => one.href),
+    shifted: window.shifted,
+    'tab stops': all('mjx-container[tabindex]').length,
+    formulas: all('.math, mjx-container').length,
+    mathjax: !!window.MathJax,
+    untypeset: all('.math')
+      .filter(one => one.textContent.trim() && !one.querySelector('mjx-container'))
+      .map(one => one.textContent),
+    figures: all('main figure').filter(one => one.querySelector('img, svg.drawn')).map(one => ({
+      label: one.id,
+      alt: one.querySelector('svg.drawn')?.getAttribute('aria-label')
+        ?? one.querySelector('img').alt,
+      width: one.querySelector('svg.drawn')?.viewBox.baseVal.width
+        ?? one.querySelector('img').naturalWidth,
+      caption: (one.querySelector('figcaption') || {textContent: ''}).textContent.trim(),
+    })),
+    loose: all('main .cell_output :is(img, svg.drawn)')
+      .filter(one => !one.closest('figure')).map(one => one.src ?? one.id),
+    links: all('a[href]').filter(one => one.checkVisibility() || !one.closest('.printed-file'))
+      .map(one => one.href.split('#')[0]),
+    downloads: all('.downloads a.download').map(one => one.href.split('/').pop()),
+  };
+}"""
+NIGHT = """() => ({
+  theme: document.documentElement.dataset.theme,
+  background: getComputedStyle(document.body).backgroundColor,
+})"""
+CHECK = """async rules => {
+  const found = await axe.run(document, {
+    resultTypes: ['violations'], preload: false,
+    ...(rules ? {runOnly: {type: 'rule', values: rules}}
+      : {rules: {'label-content-name-mismatch': {enabled: true}}}),
+  });
+  return found.violations.map(one => [one.id, one.nodes.length, one.nodes[0].html.slice(0, 200),
+    one.nodes[0].failureSummary.slice(0, 300)]);
+}"""
+COLOURS = ["color-contrast", "link-in-text-block"]  # all that changes at night
+TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
+
+
+class Watched:
+    """A browser window that writes down every request and every complaint."""
+
+    def __init__(self, browser: Browser, address: str, width: int, scheme: Any) -> None:
+        self.address = address
+        self.width = width
+        self.context = browser.new_context(
+            viewport={"width": width, "height": HEIGHT}, color_scheme=scheme
+        )
+        self.page: Page = self.context.new_page()
+        self.troubles: list[str] = []
+        self.files: set[str] = set()
+        self.page.on("request", lambda request: self.note_request(request.url))
+        self.page.on("response", lambda answer: self.note_status(answer.url, answer.status))
+        self.page.on("console", lambda message: self.note_console(message.type, message.text))
+        self.page.on("pageerror", lambda error: self.troubles.append(f"script error: {error}"))
+
+    def note_request(self, url: str) -> None:
+        if url.startswith(self.address):
+            self.files.add(url.removeprefix(self.address).partition("?")[0].partition("#")[0])
+        elif not url.startswith(("data:", "blob:")):
+            self.troubles.append(f"request to {url}")
+
+    def note_status(self, url: str, status: int) -> None:
+        if status >= 400:
+            self.troubles.append(f"status {status} for {url}")
+
+    def note_console(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning"):
+            self.troubles.append(f"console {kind}: {text}")
+
+    def open(self, name: str) -> Page:
+        """Open a page and wait until its formulas are typeset."""
+        self.troubles, self.files = [], set()
+        self.page.goto(self.address + name, wait_until="load")
+        self.page.evaluate(SETTLED)
+        return self.page
+
+    def widen(self, width: int) -> None:
+        """Give the window another width."""
+        self.page.set_viewport_size({"width": width, "height": HEIGHT})
+
+
+def visit(watched: Watched, name: str) -> dict[str, Any]:
+    """Return what a page is like by day, at night and in narrow windows."""
+    if not watched.files:
+        watched.page.add_init_script(f"({SHIFTS})()")
+    page = watched.open(name)
+    found: dict[str, Any] = dict(page.evaluate(FACTS))
+    found["files"] = set(watched.files)
+    page.evaluate(AXE)
+    found["barriers"] = page.evaluate(CHECK, None)
+    found |= at_night(page)
+    for width in NARROW:
+        watched.widen(width)
+        found[f"too wide at {width}"] = int(page.evaluate(TOO_WIDE))
+    watched.widen(watched.width)
+    found["troubles"] = watched.troubles
+    return found
+
+
+def at_night(page: Page) -> dict[str, Any]:
+    """Return theme, background, first figure and barriers at night, then make it day again."""
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("() => document.documentElement.dataset.theme === 'dark'", timeout=30000)
+    image = page.query_selector("main figure svg.drawn")
+    seen = {
+        **page.evaluate(NIGHT),
+        "figure": brightness(image.screenshot()) if image else None,
+        "barriers at night": page.evaluate(CHECK, COLOURS),
+    }
+    page.emulate_media(color_scheme="light")
+    return seen
+
+
+def brightness(picture: bytes) -> float:
+    """Return the mean brightness of a picture, 0 black to 255 white."""
+    return float(ImageStat.Stat(Image.open(io.BytesIO(picture)).convert("L")).mean[0])
+
+
+def what(visited: Visited, fact: str) -> dict[str, Any]:
+    """Return one fact of every page where it is not empty."""
+    return {name: facts[fact] for name, facts in visited.items() if facts[fact]}
+
+
+def results(visited: Visited) -> Visited:
+    """Return the pages that notebooks made."""
+    found = {name: facts for name, facts in visited.items() if name.startswith("results/")}
+    assert found
+    return found
