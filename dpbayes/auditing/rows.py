@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.auditing.score_tables import two_categories
 from dpbayes.divergences import affinity_exponent, distance_from_log_affinity
-from dpbayes.laws.finite import log_affinity_of_outputs
+from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.law import Listed, listed
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism

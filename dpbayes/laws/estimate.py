@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.divergences import distance_from_log_affinity, hellinger, hellinger_published
+from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.metrics import Yardstick, metric_function, reported_exponent
 
 DRAWS = 200_000
@@ -83,8 +84,6 @@ def looked_up_distances(
     Draws repeat few counts, so that psi is looked up; nothing of size N k is made. When totals
     differ from the true one the published distance is taken row by row, slip included.
     """
-    from dpbayes.laws.finite import log_affinity_of_outputs  # it needs `Estimate` itself
-
     exponent = reported_exponent(metric, float(law.prior.sum() + law.counts.sum()))
     if exponent != 1.0 and np.any(draws.sum(axis=1) != law.counts.sum()):
         distance, start = metric_function(metric), law.prior + law.counts

@@ -11,11 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from dpbayes import _validate
-from dpbayes.divergences import (
-    affinity_of_counts,
-    distance_from_log_affinity,
-    hellinger,
-)
+from dpbayes.divergences import distance_from_log_affinity, hellinger
+from dpbayes.laws.affinities import affinity_by_value, log_affinity_of_outputs, row_sums
 from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.law import Answers
 from dpbayes.laws.metrics import Yardstick, metric_function
@@ -71,11 +68,11 @@ class FiniteLaw(Answers):
     def _cancelled(self) -> float:
         # ln BC = sum of psi_i - psi(totals) is right to ROUNDING times psi(totals), and
         # H = sqrt(1 - BC) then to that over 2 H, or to its root where H is smaller.
-        n, totals = int(self.counts.sum()), _row_sums(self.outputs)
+        n, totals = int(self.counts.sum()), row_sums(self.outputs)
         other = totals != n
         if not np.any(other):
             return 0.0
-        psi = np.abs(_by_value(float(self.prior.sum()), n, totals[other]))
+        psi = np.abs(affinity_by_value(float(self.prior.sum()), n, totals[other]))
         loss, distances = 4.0 * ROUNDING * psi, self.distances[other]
         each = loss / np.maximum(distances, np.sqrt(loss) + _SMALLEST)
         return float((self.probabilities[other] * each).sum())
@@ -162,74 +159,6 @@ class FiniteLaw(Answers):
     @cached_property
     def _cumulative(self) -> NDArray[np.float64]:
         return np.cumsum(self.probabilities)
-
-
-def log_affinity_of_outputs(
-    prior: NDArray[np.float64], counts: NDArray[np.int64], outputs: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return ln BC between prior + counts and prior + each output, shape (N,).
-
-    Works from whole steps, so nothing is lost however large the counts are. Outputs whose total
-    differs from that of the counts are compared with their own total.
-    """
-    parts = zip(prior, counts, outputs.T, strict=True)
-    columns = (_by_value(float(alpha), int(count), released) for alpha, count, released in parts)
-    result = np.zeros(len(outputs))
-    for column in columns:
-        result += column
-    n, totals = int(counts.sum()), _row_sums(outputs)
-    if np.any(totals != n):
-        result -= _by_value(float(prior.sum()), n, totals)
-    return np.minimum(result, 0.0)
-
-
-def _row_sums(outputs: NDArray[np.int64]) -> NDArray[np.int64]:
-    # Column by column: numpy's own sum over a short last axis takes ten times as long.
-    totals = np.zeros(len(outputs), dtype=np.int64)
-    for column in outputs.T:
-        totals += column
-    return totals
-
-
-def log_affinity_of_all(
-    prior: NDArray[np.float64], counts: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return ln BC of every histogram of the same total, in the order of `compositions`.
-
-    Each run of rows that share all but the last two counts is one slice of one table, read
-    forward, plus one of another, read backward; numbers are those of `log_affinity_of_outputs`.
-
-    >>> log_affinity_of_all(np.ones(2), np.array([1, 0])).round(6)
-    array([-0.241564,  0.      ])
-    """
-    n, k = int(counts.sum()), counts.size
-    values = np.arange(n + 1)
-    tables = [affinity_of_counts(prior[i], counts[i], values) for i in range(k)]
-    heads = np.zeros(1)
-    rest = np.array([n])
-    for table in tables[:-2]:
-        branches = rest + 1
-        value = np.arange(branches.sum()) - np.repeat(np.cumsum(branches) - branches, branches)
-        heads = np.repeat(heads, branches) + table[value]
-        rest = np.repeat(rest, branches) - value
-    forward, backward = tables[-2], tables[-1][::-1]
-    result = np.empty(int((rest + 1).sum()))
-    place = 0
-    for head, left in zip(heads.tolist(), rest.tolist(), strict=True):
-        run = result[place : place + left + 1]
-        np.add(forward[: left + 1], head, out=run)
-        run += backward[n - left :]
-        place += left + 1
-    return np.minimum(result, 0.0, out=result)
-
-
-def _by_value(prior: float, count: int, released: NDArray[np.int64]) -> NDArray[np.float64]:
-    # Columns of an enumeration repeat few values: evaluate psi once for each.
-    low, high = int(released.min()), int(released.max())
-    if high - low < released.size:
-        table = affinity_of_counts(prior, count, np.arange(low, high + 1))
-        return np.asarray(table[released - low])
-    return affinity_of_counts(prior, count, released)
 
 
 def normalised(log_weights: NDArray[Any]) -> NDArray[np.float64]:

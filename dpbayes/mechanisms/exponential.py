@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import affinity_exponent, distance_from_log_affinity, metric_name
-from dpbayes.laws.finite import FiniteLaw, log_affinity_of_all, log_affinity_of_outputs, normalised
+from dpbayes.laws.affinities import log_affinity_of_all, log_affinity_of_outputs
+from dpbayes.laws.finite import FiniteLaw, normalised
 from dpbayes.laws.law import Way, choose
 from dpbayes.laws.metrics import Yardstick
 from dpbayes.laws.series.law import SeriesLaw

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import distance_from_log_affinity
-from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs
+from dpbayes.laws.affinities import log_affinity_of_outputs
+from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import noise as lattice_noise
 from dpbayes.laws.lattice.law import LatticeLaw, listed_law
 from dpbayes.laws.lattice.projection import PROJECTIONS, project

@@ -5,15 +5,36 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes.mechanisms.guarantees import Guarantee
+from dpbayes.posteriors import Posterior
+from dpbayes.releasing.noise_aware import NoiseAwarePosterior
 
-if TYPE_CHECKING:
-    from dpbayes.releasing.record import Release
+
+class Released(Protocol):
+    """What is shown of a release (see `dpbayes.releasing.record.Release`)."""
+
+    @property
+    def counts(self) -> NDArray[np.int64]: ...
+
+    @property
+    def prior(self) -> NDArray[np.float64]: ...
+
+    @property
+    def labels(self) -> tuple[str, ...] | None: ...
+
+    @property
+    def guarantee(self) -> Guarantee: ...
+
+    @property
+    def posterior(self) -> Posterior: ...
+
+    def noise_aware(self) -> NoiseAwarePosterior: ...
 
 
 def ordered(counts: Any, order: Sequence[str] | None) -> tuple[ArrayLike, tuple[str, ...] | None]:
@@ -53,14 +74,14 @@ def _labels(order: Sequence[str]) -> tuple[str, ...]:
     return labels
 
 
-def names(release: Release) -> tuple[str, ...]:
+def names(release: Released) -> tuple[str, ...]:
     """Return the labels of a release, or its categories' numbers."""
     if release.labels is not None:
         return release.labels
     return tuple(f"category {i}" for i in range(release.prior.size))
 
 
-def columns(release: Release, confidence: float) -> dict[str, Any]:
+def columns(release: Released, confidence: float) -> dict[str, Any]:
     """Return one entry a category: label, released count, noise-aware share and interval."""
     aware = release.noise_aware()
     ends = aware.interval(confidence)
@@ -73,7 +94,7 @@ def columns(release: Release, confidence: float) -> dict[str, Any]:
     }
 
 
-def html_table(release: Release, confidence: float) -> str:
+def html_table(release: Released, confidence: float) -> str:
     """Return a release as HTML: its promise and one row a category."""
     table = columns(release, confidence)
     rows = [
@@ -101,7 +122,7 @@ def optional(module: str, need: str) -> Any:
         raise ImportError(f"{need}, which is not installed") from None
 
 
-def picture(release: Release, confidence: float) -> Any:
+def picture(release: Released, confidence: float) -> Any:
     """Return a matplotlib figure of the noise-aware and the plain intervals."""
     from dpbayes.figures.intervals import intervals
 
@@ -113,7 +134,7 @@ def picture(release: Release, confidence: float) -> Any:
     return figure
 
 
-def inference_data(release: Release, rng: np.random.Generator, draws: int) -> Any:
+def inference_data(release: Released, rng: np.random.Generator, draws: int) -> Any:
     """Return draws of the noise-aware posterior for ArviZ, as "theta" over "category"."""
     az = optional("arviz", "to_arviz needs ArviZ")
     number = _validate.integer("draws", draws, minimum=1)

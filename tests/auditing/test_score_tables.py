@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import dpbayes as dp
 from dpbayes.auditing.score_tables import stirling_remainder, two_categories
-from dpbayes.laws.finite import log_affinity_of_outputs
+from dpbayes.laws.affinities import log_affinity_of_outputs
 
 
 def test_rows_of_scores_agree_with_the_law_and_with_50_digits():

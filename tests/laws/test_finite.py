@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
-from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs, normalised
+from dpbayes.laws.affinities import log_affinity_of_outputs
+from dpbayes.laws.finite import FiniteLaw, normalised
 from tests.strategies import small_cases
 
 METRICS = ("hellinger", "published")

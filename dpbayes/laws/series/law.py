@@ -16,8 +16,8 @@ from scipy.special import logsumexp
 
 from dpbayes import _validate
 from dpbayes.divergences import distance_from_log_affinity
+from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.estimate import Estimate
-from dpbayes.laws.finite import log_affinity_of_outputs
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, reported_exponent
 from dpbayes.laws.series.candidate_sums import AffinitySums, log_number_of_candidates, nearest_gap

@@ -19,7 +19,8 @@ from dpbayes.divergences import (
     hellinger,
     one_step_affinity,
 )
-from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs, normalised
+from dpbayes.laws.affinities import log_affinity_of_outputs
+from dpbayes.laws.finite import FiniteLaw, normalised
 from dpbayes.posteriors import compositions
 
 GLOBAL_AS_DRAWN = float(np.sqrt(1.0 - np.pi / 4.0))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.laws.finite import log_affinity_of_outputs
+from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.law import LatticeLaw, listed_law

@@ -10,7 +10,7 @@ from scipy.special import digamma, logsumexp
 
 import dpbayes as dp
 from dpbayes.divergences import affinity_by_step
-from dpbayes.laws.finite import log_affinity_of_outputs
+from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.series.candidate_sums import AffinitySums, log_number_of_candidates, nearest_gap
 from dpbayes.laws.series.category_windows import build_windows
 from dpbayes.laws.series.interpolation import interpolate_log_sums

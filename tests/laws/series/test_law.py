@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import dpbayes as dp
 from dpbayes.divergences import affinity_exponent, distance_from_log_affinity
-from dpbayes.laws.finite import FiniteLaw, log_affinity_of_outputs, normalised
+from dpbayes.laws.affinities import log_affinity_of_outputs
+from dpbayes.laws.finite import FiniteLaw, normalised
 from dpbayes.laws.series.law import SeriesLaw
 from tests.strategies import histograms, priors
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from dpbayes.laws.finite import log_affinity_of_all, log_affinity_of_outputs
+from dpbayes.laws.affinities import log_affinity_of_all, log_affinity_of_outputs
 from dpbayes.posteriors import compositions
 from tests.strategies import small_cases
 
