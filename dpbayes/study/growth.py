@@ -1,4 +1,4 @@
-"""Mean error as the data grow, the ways D's Figures 5 and 6 show it: simulated, and read off."""
+"""Mean error as the data grow, the way D's Figures 5 and 6 show it: simulated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.accuracy import mean_distances, simulate, split
+from dpbayes.accuracy import simulate, split
 from dpbayes.divergences import (
     METRICS,
     Metric,
@@ -18,7 +18,6 @@ from dpbayes.divergences import (
     hellinger_published,
 )
 from dpbayes.mechanisms.protocol import Mechanism
-from dpbayes.study.readings import Readings
 
 _YARDSTICKS = {"hellinger": hellinger, "published": hellinger_published}
 
@@ -55,21 +54,6 @@ def simulated_means(
 
 def _generator(seed: int, mechanism: Mechanism, cell: int) -> np.random.Generator:
     return np.random.default_rng([seed, cell, *mechanism.name.encode()])
-
-
-def reading_deviations(
-    mechanism: Mechanism,
-    readings: Readings,
-    proportions: ArrayLike,
-    prior: ArrayLike,
-    metric: Metric = hellinger,
-) -> NDArray[np.float64]:
-    """Return the exact mean minus the value read off the published figure, shape (m,).
-
-    Book: `published-readings`. The readings only ever meet a finished computation here.
-    """
-    exact = mean_distances(mechanism, proportions, prior, readings.sizes, metric)
-    return exact - readings.values
 
 
 def box_data(

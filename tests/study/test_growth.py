@@ -1,4 +1,4 @@
-"""Simulated means beside exact ones, deviations from readings, and the data of box plots."""
+"""Simulated means beside exact ones, and the data of box plots."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.study.growth import box_data, reading_deviations, simulated_means
-from dpbayes.study.readings import published
+from dpbayes.study.growth import box_data, simulated_means
 
 BALANCED, FLAT = [0.5, 0.5], [1.0, 1.0]
 
@@ -59,14 +58,6 @@ def test_exact_quartiles_split_the_law(metric):
         for q, value in ((0.25, low), (0.5, middle), (0.75, high)):
             assert law.probabilities[distances <= value + 1e-9].sum() >= q - 1e-9
             assert law.probabilities[distances < value - 1e-9].sum() < q
-
-
-def test_deviations_are_exact_minus_reading():
-    read = published("D-F5", "ilapMech")
-    mechanism = dp.mechanism("ilapMech", 0.8)
-    off = reading_deviations(mechanism, read, BALANCED, FLAT)
-    exact = mechanism.law([50, 50], FLAT).mean_distance()
-    assert off[0] == pytest.approx(exact - read.values[0], abs=1e-12)
 
 
 @pytest.mark.parametrize(
