@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import math
+import resource
 import subprocess
 import sys
 import time
@@ -81,6 +82,23 @@ def test_blue_of_1024_cells_and_2048_answers(benchmark):
     H = queries.random_ranges((32, 32), 2048, rng)
     b, q = rng.uniform(1.0, 50.0, 2048), rng.normal(size=2048) @ H
     seconds(benchmark, 2, lambda: queries.blue(H, b, q), 1.0)
+
+
+@pytest.mark.parametrize("shape", [(1000, 1000), (10**6,)])
+def test_a_million_cells_and_five_thousand_boxes(benchmark, shape):
+    rng = np.random.default_rng(5)
+    ends = np.sort(
+        np.stack([[rng.choice(side + 1, 2, replace=False) for side in shape] for _ in range(5000)]),
+        axis=2,
+    )
+    history = queries.Boxes(shape, ends[:, :, 0], ends[:, :, 1])
+    targets = queries.Boxes(shape, history.low[:4], history.high[:4])
+    b = rng.uniform(1.0, 50.0, 5000)
+    seconds(benchmark, 1, lambda: queries.blue_of_boxes(history, b, targets), 10.0)
+    found = queries.blue_of_boxes(history, b, targets)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    benchmark.extra_info.update({"residual": float(found.residuals.max()), "peak MB": peak})
+    assert found.blue.estimable.all()
 
 
 @pytest.fixture(scope="module")

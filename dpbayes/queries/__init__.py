@@ -1,6 +1,7 @@
 """Bayesian inference from private answers to linear queries, and the online query system (E).
 
-`workload` queries, sensitivities, scales · `blue` best linear unbiased estimate · `consistent`
+`workload` queries, sensitivities, scales · `blue` best linear unbiased estimate · `boxes` the same
+for boxes of cubes too large for matrices · `consistent`
 estimates that fit counts of at least 0 · `noise` exact law of its error · `masses` the two
 approximations and the exact mass vector · `intervals` credible intervals and hypotheses · `belief`,
 `gibbs` the full posterior · `budget` the smallest budget for an interval · `cost` overall privacy
@@ -18,6 +19,7 @@ from dpbayes.queries.blue import (
     chebyshev_delta,
     chebyshev_half_width,
 )
+from dpbayes.queries.boxes import Boxes, BoxEstimates, blue_of_boxes
 from dpbayes.queries.budget import Allocation, allocation, budget, budget_with_history, combine
 from dpbayes.queries.consistent import Consistent
 from dpbayes.queries.cost import CellCosts, cost_of_cells, cost_of_scales, no_cost, privacy_cost
@@ -65,6 +67,8 @@ __all__ = [
     "Answer",
     "Bins",
     "Blue",
+    "BoxEstimates",
+    "Boxes",
     "Categories",
     "CellCosts",
     "CellInterval",
@@ -89,6 +93,7 @@ __all__ = [
     "all_intervals",
     "allocation",
     "blue",
+    "blue_of_boxes",
     "budget",
     "budget_with_history",
     "build_cube",

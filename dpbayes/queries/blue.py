@@ -14,6 +14,10 @@ from dpbayes.queries import _arrays
 # How closely the weights must reproduce an estimable query, as a share of its largest entry.
 _TOLERANCE = 1e-9
 
+# Directions shorter than this share of the longest are rounding: without the cut a question that
+# was answered twice could keep one of the two answers and lose the benefit of the other.
+_RANK = 1e-11
+
 
 class NotEstimableError(ValueError):
     """The query is not a combination of the history's queries, so no number is given for it.
@@ -98,7 +102,9 @@ def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
     wanted = _arrays.targets("Q", Q, matrix.shape[1])
     rows = np.atleast_2d(wanted)
     scaled = matrix / b[:, None]
-    solved = scipy.linalg.lstsq(scaled.T, rows.T, lapack_driver="gelsy", check_finite=False)[0]
+    solved = scipy.linalg.lstsq(
+        scaled.T, rows.T, cond=_RANK, lapack_driver="gelsy", check_finite=False
+    )[0]
     largest = np.abs(rows).max(axis=1, initial=0.0)
     estimable = np.abs(solved.T @ scaled - rows).max(axis=1) <= _TOLERANCE * largest
     weights = np.where(estimable[:, None], solved.T / b, np.nan)

@@ -116,6 +116,16 @@ def test_the_grown_factor_keeps_its_digits_at_noise_of_many_sizes(spread: float)
         assert difference < 1e-7 * np.abs(grown).max()
 
 
+def test_a_question_answered_twice_is_averaged_in_long_histories() -> None:
+    rng = np.random.default_rng(30)
+    H = queries.random_ranges((1000,), 30, rng)
+    H = np.vstack([H, H[:5]])
+    found = queries.blue(H, np.ones(35), H[:5])
+    exact = H[:5] @ np.linalg.pinv(H, rcond=1e-10)
+    np.testing.assert_allclose(found.weights, exact, atol=1e-9)
+    assert np.all(found.variance <= 1.0 + 1e-9)
+
+
 def test_covariance_has_the_variances_on_its_diagonal() -> None:
     Q = EXAMPLE.H[:3]
     result = queries.blue(EXAMPLE.H, EXAMPLE.scales, Q)
