@@ -221,7 +221,7 @@ def _program(
     if objective == "mean":
         solution = _highs(cost, privacy, sums)
     else:
-        expected = sparse.block_diag(list(losses[:, None, :]))
+        expected = sparse.block_diag([sparse.coo_array(row) for row in losses[:, None, :]])
         solution = _highs_worst(privacy, expected, sums)
     return np.maximum(solution[: size * size].reshape(size, size), _IMPOSSIBLE)
 
