@@ -18,6 +18,7 @@ SECONDS = 60.0
 MEMORY = 4 << 30
 LEVEL = 0.95
 PARTS = ("expected_distance", "plain", "noise_aware")
+GROUPS = "groups"
 
 
 def bounded_analysis(record: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
@@ -26,7 +27,8 @@ def bounded_analysis(record: Mapping[str, Any], seconds: float = SECONDS) -> dic
     `record` is what `PaidRelease.record` returns. Each part is a mapping, {"missing": reason} where
     it was not computed.
     """
-    return bounded("dpbayes.releasing.analysis", record, PARTS, seconds)
+    parts = PARTS if record["groups"] is None else (*PARTS, GROUPS)
+    return bounded("dpbayes.releasing.analysis", record, parts, seconds)
 
 
 def bounded(
@@ -81,8 +83,43 @@ def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]
         aware = private.noise_aware()
         return {"mean": aware.mean.tolist(), "intervals": aware.interval(LEVEL).tolist()}
 
-    computations = (expected_distance, plain, noise_aware)
-    return dict(zip(PARTS, computations, strict=True))
+    def groups() -> dict[str, Any]:
+        return {"panels": panels(private, record["groups"])}
+
+    computations = dict(zip(PARTS, (expected_distance, plain, noise_aware), strict=True))
+    return computations if record["groups"] is None else {**computations, GROUPS: groups}
+
+
+def panels(private: Any, groups: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return one panel a group: its size and the shares within it, read in both ways.
+
+    `groups` has the labels of the groups and those within; cells of a group stand together.
+    """
+    import numpy as np
+
+    import dpbayes as dp
+
+    aware, size, found = private.noise_aware(), len(groups["within"]), []
+    for place, label in enumerate(groups["labels"]):
+        cells = list(range(place * size, (place + 1) * size))
+        inside = aware.group(cells)
+        values, weights = inside.counts.total()
+        ends = np.searchsorted(np.cumsum(weights), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        plain = dp.Posterior(private.prior[cells] + private.counts[cells])
+        found.append(
+            {
+                "label": label,
+                "released": int(private.counts[cells].sum()),
+                "records": [int(values[min(end, values.size - 1)]) for end in ends],
+                "noise_aware": _reading(inside),
+                "plain": _reading(plain),
+            }
+        )
+    return found
+
+
+def _reading(posterior: Any) -> dict[str, Any]:
+    return {"mean": posterior.mean.tolist(), "intervals": posterior.interval(LEVEL).tolist()}
 
 
 def limit_memory() -> None:

@@ -6,21 +6,20 @@ the categories but for sum x = n; noise that acts on each count keeps it a produ
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
+
+from dpbayes.releasing.counting import Joint, Marginal, added_up, log_prior_factor, pick
+from dpbayes.releasing.secret_counts import UnknownTotal, group_of_known
 
 _TRIM = 50.0  # factors below e^-50 of the largest are left out
 _LARGEST_TOTAL = 2_000_000
-
-Marginal = tuple[NDArray[np.int64], NDArray[np.float64]]
-"""Possible values of one count, and their probabilities."""
-Joint = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
-"""Possible values of one count and of the total, and the probability of each pair."""
 
 
 class CountPosterior(Protocol):
@@ -38,10 +37,37 @@ class CountPosterior(Protocol):
         """Return independent histograms, shape (size, k)."""
         ...
 
+    def group(self, indices: Sequence[int]) -> CountPosterior:
+        """Return the posterior of the counts of some categories and of their total."""
+        ...
 
-def log_prior_factor(alpha: float, values: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return ln(Gamma(alpha + x) / x!), the factor of one category in the Dirichlet-multinomial."""
-    return np.asarray(gammaln(alpha + values) - gammaln(values + 1.0))
+
+@dataclass(frozen=True)
+class ListedGroup:
+    """Counts (N, m) of a group of categories, whose total differs, with probabilities (N,)."""
+
+    histograms: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+    def marginal(self, i: int) -> Marginal:
+        """Return the distribution of one of the counts."""
+        return added_up(self.histograms[:, i], self.weights)
+
+    def joint(self, i: int) -> Joint:
+        """Return the distribution of one of the counts together with the total."""
+        return self.histograms[:, i], self.histograms.sum(axis=1), self.weights
+
+    def total(self) -> Marginal:
+        """Return the distribution of the total."""
+        return added_up(self.histograms.sum(axis=1), self.weights)
+
+    def group(self, indices: Sequence[int]) -> ListedGroup:
+        """Return the posterior of the counts of some of these categories."""
+        return ListedGroup(self.histograms[:, list(indices)], self.weights)
+
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        """Return independent counts of the group, shape (size, m)."""
+        return self.histograms[pick(rng, self.weights, size)]
 
 
 @dataclass(frozen=True)
@@ -66,13 +92,16 @@ class ListedCounts:
 
     def marginal(self, i: int) -> Marginal:
         """Return the distribution of the count of category i."""
-        values, inverse = np.unique(self.histograms[:, i], return_inverse=True)
-        return values, np.bincount(inverse.ravel(), self.weights).astype(np.float64)
+        return added_up(self.histograms[:, i], self.weights)
 
     def joint(self, i: int) -> Joint:
         """Return the distribution of the count of category i beside the known total."""
         values, weights = self.marginal(i)
         return values, np.full_like(values, self.histograms[0].sum()), weights
+
+    def group(self, indices: Sequence[int]) -> ListedGroup:
+        """Return the posterior of the counts of some categories and of their total."""
+        return ListedGroup(self.histograms[:, list(indices)], self.weights)
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         """Return independent histograms, shape (size, k)."""
@@ -137,6 +166,10 @@ class ProductCounts:
         values, weights = self.marginal(i)
         return values, np.full_like(values, self.n), weights
 
+    def group(self, indices: Sequence[int]) -> UnknownTotal:
+        """Return the posterior of the counts of some categories and of their total."""
+        return group_of_known(self.n, self.starts, self.factors, indices)
+
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         """Return independent histograms: the last category first, then backwards."""
         left = np.full(size, self.n - sum(self.starts))
@@ -187,10 +220,3 @@ def _running(factors: tuple[NDArray[np.float64], ...]) -> list[NDArray[np.float6
 def _at(values: NDArray[np.float64], index: NDArray[np.int64]) -> NDArray[np.float64]:
     inside = (index >= 0) & (index < values.size)
     return np.asarray(np.where(inside, values[np.clip(index, 0, values.size - 1)], 0.0))
-
-
-def pick(rng: np.random.Generator, weights: NDArray[np.float64], size: int) -> NDArray[np.int64]:
-    """Return `size` indices, each drawn with a probability proportional to its weight."""
-    cumulative = np.cumsum(weights)
-    drawn = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
-    return np.asarray(np.minimum(drawn, weights.size - 1))

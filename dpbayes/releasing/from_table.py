@@ -89,6 +89,7 @@ class PaidRelease:
             "labels": list(plan.labels),
             "columns": [column.name for column in plan.columns],
             "by": plan.by,
+            "groups": _groups(plan),
             "counts": private.counts.tolist(),
             "noisy": private.noisy.tolist(),
             "posterior": private.posterior.concentration.tolist(),
@@ -108,6 +109,13 @@ class PaidRelease:
             "delta_bound": significant_text(self.deltas[2], "down"),
             "receipt": str(self.receipt),
         }
+
+
+def _groups(plan: Plan) -> dict[str, list[str]] | None:
+    if plan.by is None:
+        return None
+    outer, inner = plan.columns
+    return {"labels": list(outer.labels), "within": list(inner.labels)}
 
 
 def rehearse(plan: Plan, records: int) -> None:

@@ -6,6 +6,7 @@ distributions over the count vectors that may have been the true ones.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,8 +21,8 @@ from dpbayes.releasing.count_posteriors import (
     CountPosterior,
     ListedCounts,
     ProductCounts,
-    log_prior_factor,
 )
+from dpbayes.releasing.counting import log_prior_factor
 from dpbayes.releasing.secret_counts import secret_counts
 
 LARGEST_LISTED = 3000
@@ -106,6 +107,19 @@ class NoiseAwarePosterior:
     def interval(self, confidence: float = 0.95) -> NDArray[np.float64]:
         """Return the central interval of every category, shape (k, 2); as in scipy.stats."""
         return np.array([self.credible_interval(i, confidence) for i in range(self.k)])
+
+    def group(self, indices: Sequence[int]) -> NoiseAwarePosterior:
+        """Return the posterior of the shares *within* some categories, at least 2 of them.
+
+        Given the counts x, shares within a group are Dirichlet(prior + x) of the group alone,
+        whatever happens outside. Its number of records is not known: `counts.total()`.
+        """
+        places = [_validate.integer("indices", i, minimum=0) for i in indices]
+        if len(set(places)) != len(places) or len(places) < 2 or max(places) >= self.k:
+            raise ValueError(
+                f"indices must be at least 2 different ones below {self.k}, got {list(indices)}"
+            )
+        return NoiseAwarePosterior(self.prior[places], None, self.counts.group(places))
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
         """Return `size` independent draws of the category probabilities, shape (size, k)."""

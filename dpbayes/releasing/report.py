@@ -44,8 +44,22 @@ def rows_of(record: Mapping[str, Any]) -> Rows:
             row[f"{name}_share"] = part["mean"][i] if there else None
             row[f"{name}_low"] = part["intervals"][i][0] if there else None
             row[f"{name}_high"] = part["intervals"][i][1] if there else None
-        rows.append(row)
+        rows.append(row | _within(record, i))
     return rows
+
+
+def _within(record: Mapping[str, Any], i: int) -> dict[str, Any]:
+    """Return the columns of a cell within its group, where the release is by groups."""
+    groups = record.get("groups")
+    if groups is None:
+        return {}
+    place, inner = divmod(i, len(groups["within"]))
+    part = record.get("analysis", {}).get("groups", {"missing": ""})
+    aware = None if "missing" in part else part["panels"][place]["noise_aware"]
+    low, high = (None, None) if aware is None else aware["intervals"][inner]
+    share = None if aware is None else aware["mean"][inner]
+    cell = {"group": groups["labels"][place], "category": groups["within"][inner]}
+    return {**cell, "share_in_group": share, "low_in_group": low, "high_in_group": high}
 
 
 def json_text(record: Mapping[str, Any]) -> str:
@@ -73,6 +87,7 @@ def html_text(record: Mapping[str, Any], figure: str = "") -> str:
         f'<div class="wide">{_table(record)}</div>',
         f"<p>{html.escape(_reading(record))}</p>",
         f"<figure>{figure}</figure>" if figure else "",
+        _panels(record),
         "<h2>How good it is</h2>",
         f"<p>{html.escape(error_sentence(record))}</p>",
         "<h2>For a methods section</h2>",
@@ -156,6 +171,36 @@ def _table(record: Mapping[str, Any]) -> str:
             cells += [_number(row[f"{name}_share"]), _interval(row, name)]
         lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     return f"<table>{''.join(lines)}</table>"
+
+
+def _panels(record: Mapping[str, Any]) -> str:
+    """Return one table a group: its own number of records and the shares within it."""
+    if record.get("groups") is None:
+        return ""
+    part = record.get("analysis", {}).get("groups", {"missing": "not asked for"})
+    parts = [f"<h2>{html.escape(record['columns'][1])} by {html.escape(record['by'])}</h2>"]
+    if "missing" in part:
+        return f"{parts[0]}<p>Not computed: {html.escape(part['missing'])}.</p>"
+    for panel in part["panels"]:
+        low, high = panel["records"]
+        parts.append(
+            f"<h3>{html.escape(panel['label'])}</h3><p>{panel['released']:,} records released in "
+            f"this group; with the noise in mind {low:,} to {high:,} ({LEVEL:.0%}).</p>"
+        )
+        inside = {
+            "labels": record["groups"]["within"],
+            "counts": panel_counts(record, panel["label"]),
+            "analysis": {"noise_aware": panel["noise_aware"], "plain": panel["plain"]},
+        }
+        parts.append(f'<div class="wide">{_table(inside)}</div>')
+    return "\n".join(parts)
+
+
+def panel_counts(record: Mapping[str, Any], label: str) -> list[int]:
+    """Return the released counts of one group."""
+    groups = record["groups"]
+    size, place = len(groups["within"]), groups["labels"].index(label)
+    return list(record["counts"][place * size : (place + 1) * size])
 
 
 def _number(value: float | None) -> str:

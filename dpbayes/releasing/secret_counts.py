@@ -13,15 +13,15 @@ where epsilon is at least 0.1. Book: `thm-secret-reading`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from dpbayes.releasing.count_posteriors import Joint, Marginal, log_prior_factor, pick
+from dpbayes.releasing.counting import Joint, Marginal, added_up, log_prior_factor, pick
 
 Floats = NDArray[np.float64]
 LogLikelihood = Callable[[int, NDArray[np.int64]], Floats]
@@ -36,23 +36,21 @@ _ROUNDS = 200
 
 
 @dataclass(frozen=True)
-class SecretCounts:
-    """The posterior of the counts (k,) and of their total; make it with `secret_counts`.
+class UnknownTotal:
+    """The posterior of counts (k,) and of their total: a factor a category, one of the total.
 
-    Each factor is an array over x = start, start + 1, …; `tilt` times the total has been moved from
-    the factor of the total into theirs, which changes nothing.
+    Each factor is an array over x = start, start + 1, …; `of_total` gives the factor of any totals,
+    up to a constant in each call. Made by `secret_counts`, and for a group of categories.
     """
 
     starts: tuple[int, ...]
     factors: tuple[Floats, ...]
-    total_prior: float
-    tilt: float
+    of_total: Callable[[NDArray[np.int64]], Floats]
 
     def marginal(self, i: int) -> Marginal:
         """Return the distribution of the count of category i."""
         values, _, weights = self.joint(i)
-        places, inverse = np.unique(values, return_inverse=True)
-        return places, np.bincount(inverse, weights).astype(np.float64)
+        return added_up(values, weights)
 
     def joint(self, i: int) -> Joint:
         """Return counts of category i, totals and the probability of each pair, three arrays.
@@ -67,16 +65,16 @@ class SecretCounts:
                 f"{own.size * others.size} pairs of count and total, at most {_MOST_PAIRS}"
             )
         totals = np.add.outer(np.arange(own.size), np.arange(others.size)) + first + self.starts[i]
-        weights = np.multiply.outer(own, others) * self._of_total(totals)
+        weights = np.multiply.outer(own, others) * self.of_total(totals)
         kept = weights > _RARE * weights.max()
         values = np.broadcast_to((self.starts[i] + np.arange(own.size))[:, None], weights.shape)
         return values[kept], totals[kept], weights[kept] / weights[kept].sum()
 
     def total(self) -> Marginal:
         """Return the distribution of the number of records."""
-        sums, first = _sum_of(self.factors, self.starts)
+        sums, first = sum_of(self.factors, self.starts)
         values = first + np.arange(sums.size)
-        weights = sums * self._of_total(values)
+        weights = sums * self.of_total(values)
         return values, weights / weights.sum()
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
@@ -85,7 +83,7 @@ class SecretCounts:
         left = values[pick(rng, weights, size)]
         result = np.empty((size, len(self.factors)), dtype=np.int64)
         for i in range(len(self.factors) - 1, 0, -1):
-            before, first = _sum_of(self.factors[:i], self.starts[:i])
+            before, first = sum_of(self.factors[:i], self.starts[:i])
             steps = self.starts[i] + np.arange(self.factors[i].size)
             for total in np.unique(left):
                 rows = np.flatnonzero(left == total)
@@ -97,11 +95,17 @@ class SecretCounts:
         result[:, 0] = left
         return result
 
-    def _of_total(self, totals: NDArray[np.int64]) -> Floats:
+    def group(self, indices: Sequence[int]) -> UnknownTotal:
+        """Return the posterior of the counts of some categories and of their total."""
+        outside = [i for i in range(len(self.factors)) if i not in indices]
+        return _group(self.starts, self.factors, indices, partial(self._beside, outside))
+
+    def _beside(self, outside: list[int], totals: NDArray[np.int64]) -> Floats:
+        rest, first = sum_of([self.factors[i] for i in outside], [self.starts[i] for i in outside])
         low = int(totals.min())
         values = np.arange(low, int(totals.max()) + 1)
-        logs = _log_of_total(self.total_prior, values) + self.tilt * (values - low)
-        return np.asarray(np.exp(logs - logs.max())[totals - low])
+        every = np.add.outer(values, first + np.arange(rest.size))
+        return np.asarray((self.of_total(every) @ rest)[totals - low])
 
     @cached_property
     def _others(self) -> list[tuple[Floats, int]]:
@@ -117,7 +121,7 @@ class SecretCounts:
 
 def secret_counts(
     prior: Floats, noisy: NDArray[np.int64], likelihood: LogLikelihood
-) -> SecretCounts:
+) -> UnknownTotal:
     """Return the posterior of counts and total given one noisy count a category, shape (k,)."""
     total_prior = float(prior.sum())
     tilt = 0.0
@@ -133,9 +137,40 @@ def secret_counts(
         if abs(wanted - tilt) < 1e-3:
             break
         tilt = 0.5 * (tilt + wanted)
-    return SecretCounts(
-        tuple(s for s, _ in windows), tuple(w for _, w in windows), total_prior, tilt
-    )
+    factor = partial(_of_secret_total, total_prior, tilt)
+    return UnknownTotal(tuple(s for s, _ in windows), tuple(w for _, w in windows), factor)
+
+
+def group_of_known(
+    n: int, starts: Sequence[int], factors: Sequence[Floats], indices: Sequence[int]
+) -> UnknownTotal:
+    """Return the posterior of some categories' counts and their total where all sum to n."""
+    outside = [i for i in range(len(factors)) if i not in indices]
+    rest, first = sum_of([factors[i] for i in outside], [starts[i] for i in outside])
+
+    def of_total(totals: NDArray[np.int64]) -> Floats:
+        places = n - totals - first
+        inside = (places >= 0) & (places < rest.size)
+        return np.asarray(np.where(inside, rest[np.clip(places, 0, rest.size - 1)], 0.0))
+
+    return _group(starts, factors, indices, of_total)
+
+
+def _group(
+    starts: Sequence[int],
+    factors: Sequence[Floats],
+    indices: Sequence[int],
+    of_total: Callable[[NDArray[np.int64]], Floats],
+) -> UnknownTotal:
+    chosen = tuple(starts[i] for i in indices), tuple(factors[i] for i in indices)
+    return UnknownTotal(*chosen, of_total)
+
+
+def _of_secret_total(total_prior: float, tilt: float, totals: NDArray[np.int64]) -> Floats:
+    low = int(totals.min())
+    values = np.arange(low, int(totals.max()) + 1)
+    logs = _log_of_total(total_prior, values) + tilt * (values - low)
+    return np.asarray(np.exp(logs - logs.max())[totals - low])
 
 
 def _log_of_total(total_prior: float, values: NDArray[np.int64] | Floats) -> Floats:
@@ -171,8 +206,9 @@ def _joined(a: Floats, start_a: int, b: Floats, start_b: int) -> tuple[Floats, i
     return both[kept[0] : kept[-1] + 1], start_a + start_b + int(kept[0])
 
 
-def _sum_of(factors: tuple[Floats, ...], starts: tuple[int, ...]) -> tuple[Floats, int]:
-    sums, first = factors[0], starts[0]
-    for factor, start in zip(factors[1:], starts[1:], strict=True):
+def sum_of(factors: Sequence[Floats], starts: Sequence[int]) -> tuple[Floats, int]:
+    """Return the law of the sum of independent counts, up to a constant, and where it starts."""
+    sums, first = np.ones(1), 0
+    for factor, start in zip(factors, starts, strict=True):
         sums, first = _joined(sums, first, factor, start)
     return sums, first

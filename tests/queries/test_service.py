@@ -172,6 +172,21 @@ def test_one_request_for_each_value(folder):
     assert reply["left"] == reply["answers"][-1]["left"]
 
 
+def test_an_old_copy_of_the_answers_brings_no_budget_back(folder):
+    service, ledger = served(folder), folder / "ledger.sqlite"
+    old = ledger.read_bytes()
+    body = b'{"question": "cell < 3", "length": 80}'
+    service.reply("POST", "/ask", f"Bearer {ANNA}", body)
+    paid = open_account(folder / "a.account").spent
+    service.server.close()
+    ledger.write_bytes(old)
+    again = served(folder)
+    assert again.server.spent == 0
+    assert open_account(folder / "a.account").spent == paid
+    again.reply("POST", "/ask", f"Bearer {ANNA}", body)
+    assert open_account(folder / "a.account").spent == 2 * paid
+
+
 def test_over_a_unix_socket(folder):
     place = folder / "s"
     bound = listening(served(folder), unix_socket=place)
