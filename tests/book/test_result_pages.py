@@ -29,6 +29,18 @@ CLAIM = """
   evidence: [part/tiny::double]
   test: tests/x.py::test_x
 """
+WORDS = """---
+orphan: true
+---
+# Claims
+
+:::{glossary}
+twice
+: Two times.
+thrice
+: Three times.
+:::
+"""
 
 
 def text(source: str) -> dict[str, Any]:
@@ -51,7 +63,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = write_project(tmp_path_factory.mktemp("project"))
     (project / "book/claims").mkdir()
     (project / "book/claims/claims.yml").write_text(CLAIM)
-    (project / "book/claims/claims.md").write_text("---\norphan: true\n---\n# Claims\n")
+    (project / "book/claims/claims.md").write_text(WORDS)
+    with (project / "book/index.md").open("a") as file:
+        file.write("\n```{index} ! twice\n```\n")
     write(
         project,
         text("## The formula\n\nTwo times n."),
@@ -150,5 +164,8 @@ def test_the_search_knows_the_papers_keys_and_no_code(built: Path) -> None:
     (entry,) = found["indexentries"]["figure 5"]
     assert found["docnames"][entry[0]] == f"results/{NAME}"
     assert entry[2] is True
+    firsts = {found["docnames"][place]: main for place, _, main in found["indexentries"]["twice"]}
+    assert firsts == {"index": True, "claims/claims": False}
+    assert [main for _, _, main in found["indexentries"]["thrice"]] == [True]
     assert "introduct" in found["terms"]
     assert "figsiz" not in found["terms"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from docutils import nodes
 from docutils.core import publish_doctree
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from myst_parser.docutils_ import Parser
 
@@ -56,6 +56,7 @@ def test_the_box_says_where_the_page_comes_out() -> None:
     assert "`rerun/part/name.html`" in box
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="`ab|*_${ <[\\\\", max_size=12))
 def test_no_text_breaks_out_of_its_code_span(text: str) -> None:
     shown = json.dumps(text)

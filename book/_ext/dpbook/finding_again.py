@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import cast
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.builders.html import StandaloneHTMLBuilder
+from sphinx.domains.index import IndexDomain
 from sphinx.transforms import SphinxTransform
 
 KEY = re.compile(
@@ -81,4 +83,21 @@ class Site(StandaloneHTMLBuilder):
         text = doctree.deepcopy()
         for code in list(text.findall(nodes.literal_block)):
             code.parent.remove(code)
+        self.put_definitions_first(pagename, text)
         super().index_page(pagename, text, title)
+
+    def put_definitions_first(self, pagename: str, text: nodes.document) -> None:
+        """Let a glossary come after the page that defines a word, where there is one."""
+        entries = cast(IndexDomain, self.env.get_domain("index")).entries
+        elsewhere = {
+            value
+            for page, listed in entries.items()
+            for _, value, _, main, _ in listed
+            if page != pagename and main
+        }
+        for term in text.findall(nodes.term):
+            for entry in term.findall(addnodes.index):
+                entry["entries"] = [
+                    (kind, value, target, "" if value in elsewhere else main, key)
+                    for kind, value, target, main, key in entry["entries"]
+                ]
