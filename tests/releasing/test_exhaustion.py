@@ -3,57 +3,44 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+from argparse import Namespace
 from collections import Counter
 from fractions import Fraction
 
 import pytest
 
+from dpbayes.commands import paid
+from dpbayes.releasing import account as accounts
+from dpbayes.releasing import from_table, record
 from dpbayes.releasing.account import Account
+from dpbayes.releasing.analysis import PARTS
+from dpbayes.releasing.from_table import release_table
 from dpbayes.releasing.opening import create_account, open_account
 from dpbayes.releasing.plan import read_plan
 
 pytest.importorskip("duckdb")
 
-# The named steps of a release; memory runs out when one is entered, and again when it is left.
+# The named steps of a release, in their order, and where each is looked up.
 STEPS = (
-    "count_table", "rehearse", "spend", "_append", "_move_witness", "write_witness", "release",
-    "draw", "keep", "_settled", "account", "write_files", "bounded_analysis", "figure_of",
-)  # fmt: skip
-
-FAILING = """
-import os, sys
-from dpbayes.cli import main
-from dpbayes.commands import paid
-from dpbayes.releasing import account, from_table, record
-step, moment, kind = sys.argv[1:4]
-places = {
-    "count_table": from_table, "rehearse": from_table, "spend": account.Account,
-    "_append": account.Account, "_move_witness": account.Account, "write_witness": account,
-    "release": from_table, "draw": record, "keep": account.Account, "_settled": account.Account,
-    "account": from_table, "write_files": paid, "bounded_analysis": paid, "figure_of": paid,
-}
-name = "open_account" if step == "account" else step
-function = getattr(places[step], name)
-def fail():
-    if kind == "kill":
-        os.kill(os.getpid(), 9)
-    raise MemoryError("exhausted")
-def call(*given, **named):
-    if moment == "before":
-        fail()
-    result = function(*given, **named)
-    fail()
-    return result
-setattr(places[step], name, call)
-try:
-    code = main(["release", "people.csv", "--plan", "plan.toml", "--output", "out"])
-except MemoryError:
-    code = 9
-sys.exit(code)
-"""
-
+    ("open_account", from_table),
+    ("count_table", from_table),
+    ("rehearse", from_table),
+    ("spend", Account),
+    ("_append", Account),
+    ("write_witness", accounts),
+    ("_move_witness", Account),
+    ("release", from_table),
+    ("draw", record),
+    ("keep", Account),
+    ("_settled", Account),
+    ("write_files", paid),
+    ("bounded_analysis", paid),
+    ("figure_of", paid),
+)
 MANY = [f"c{i}" for i in range(300)]
 
 
@@ -65,13 +52,14 @@ def extremes():
         prior = [1e-300, 1e-9, 1, 1e9, 0.5][i % 5]
         epsilon = ["1e-6", "0.001", "0.5", "20", "1e5"][(i // 5) % 5]
         secret = i % 4 == 3
-        mechanism = "independent" if secret else ["lattice", "ilapMech", "lapMech"][i % 3]
+        mechanism = "independent" if secret else ["lattice", "ilapMech", "lapMech"][i % 7 % 3]
         rows = [1, 2, 50, 3000][(i // 2) % 4]
         cases.append((categories, prior, epsilon, secret, mechanism, rows))
     return cases
 
 
 def prepared(folder, case):
+    """Write plan and table, open an account, and return the request's name."""
     categories, prior, epsilon, secret, mechanism, rows = case
     (folder / "people.csv").write_text(
         "x\n" + "".join(f"{categories[i * i % len(categories)]}\n" for i in range(rows))
@@ -82,68 +70,97 @@ def prepared(folder, case):
         + ('records = "secret"\n' if secret else "")
     )
     relation = "add-or-remove" if secret else "replace-one"
-    create_account(folder / "a", "d", "1e6", folder / "people.csv", relation)
+    made = create_account(folder / "a", "d", "1e6", folder / "people.csv", relation)
+    return read_plan(folder / "plan.toml").request_of(made.fingerprint(folder / "people.csv"))
 
 
-def run(folder, *arguments):
-    words = [sys.executable, "-c", *arguments]
-    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+def publish(folder):
+    paid.publish(
+        Namespace(
+            plan=folder / "plan.toml",
+            table=folder / "people.csv",
+            show_values=False,
+            output=folder / "out",
+            json=True,
+        )
+    )
 
 
-AGAIN = """
-import sys
-from dpbayes.releasing.from_table import release_table
-from dpbayes.releasing.plan import read_plan
-print(release_table("people.csv", read_plan("plan.toml")).private.noisy.tolist())
-"""
+def failing(patch, name, place, late, fail):
+    """Let a step fail when it is entered, or when it is left."""
+    function = getattr(place, name)
+
+    def call(*given, **named):
+        if not late:
+            fail()
+        function(*given, **named)
+        fail()
+
+    patch.setattr(place, name, call)
 
 
-def outcome(folder, case, step, moment, kind):
-    """Fail one release at one step, release again; count what was lost and what was drawn."""
-    prepared(folder, case)
-    failed = run(folder, FAILING, step, moment, kind)
-    plan = read_plan(folder / "plan.toml")
-    account: Account = open_account(folder / "a")
-    request = plan.request_of(account.fingerprint(folder / "people.csv"))
-    before = account.result(request)
-    first, second = run(folder, AGAIN), run(folder, AGAIN)
-    assert (first.returncode, second.returncode) == (0, 0), f"{step} {first.stderr[-600:]}"
+def exhausted():
+    raise MemoryError("exhausted")
+
+
+def killed():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def failed_once(folder, name, place, late, kill):
+    """Publish a release that fails at one step; return whether it did."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paid, "bounded_analysis", lambda _: {p: {"missing": "-"} for p in PARTS})
+        failing(patch, name, place, late, killed if kill else exhausted)
+        if not kill:
+            with pytest.raises(MemoryError):
+                publish(folder)
+            return
+        child = os.fork()
+        if child == 0:
+            publish(folder)
+            os._exit(0)
+        assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+
+
+def outcome(folder, case, step, late, kill):
+    """Fail one release at one step, release again twice; count what was lost and drawn."""
+    request = prepared(folder, case)
+    plan, table = read_plan(folder / "plan.toml"), folder / "people.csv"
+    failed_once(folder, *step, late, kill)
+    before = open_account(folder / "a").result(request)
+    first, second = (release_table(table, plan).private.noisy.tolist() for _ in range(2))
+    lost = first != second or (before is not None and json.loads(before)["noisy"] != first)
     entries = open_account(folder / "a").entries
     kinds = Counter(entry.kind for entry in entries)
     spent = sum((entry.epsilon for entry in entries), Fraction(0))
-    shown = json.loads(first.stdout)
-    kept = before is None or json.loads(before)["noisy"] == shown
-    return {
-        "failed": failed.returncode != 0,
-        "lost": int(not kept or first.stdout != second.stdout),
-        "draws": kinds["result"],
-        "spends": kinds["spend"],
-        "exact": spent == plan.epsilon,
-    }
+    return Counter(
+        lost=int(lost), draws=kinds["result"], spends=kinds["spend"], exact=spent == plan.epsilon
+    )
 
 
-@pytest.mark.parametrize("step", ["spend", "release", "keep", "write_files"])
-def test_memory_that_runs_out_loses_no_paid_draw(tmp_path, monkeypatch, step):
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    found = outcome(tmp_path, extremes()[2], step, "after", "memory")
-    assert found == {"failed": True, "lost": 0, "draws": 1, "spends": 1, "exact": True}
+def every_step(tmp_path, monkeypatch, number, capsys):
+    total: Counter[str] = Counter()
+    for place, step in enumerate(STEPS):
+        folder = tmp_path / f"{number}-{place}"
+        folder.mkdir()
+        monkeypatch.setenv("DPBAYES_KEYS", str(folder / "keys"))
+        late, kill = (number + place) % 2 == 1, (number // 2 + place) % 2 == 1
+        total.update(outcome(folder, extremes()[number], step, late, kill))
+        capsys.readouterr()
+    steps = len(STEPS)
+    assert total == Counter(lost=0, draws=steps, spends=steps, exact=steps)
+
+
+def test_memory_or_life_ends_at_every_step_of_one_release(tmp_path, monkeypatch, capsys):
+    every_step(tmp_path, monkeypatch, 37, capsys)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(100))
-def test_kill_or_exhaust_at_every_step_of_extreme_releases(tmp_path, monkeypatch, number):
-    """Answers lost: 0; draws and spends for each request: 1, at every step, entered and left."""
-    total: Counter[str] = Counter()
-    for place, step in enumerate(STEPS):
-        moment = ("before", "after")[(number + place) % 2]
-        kind = ("memory", "kill")[(number // 2 + place) % 2]
-        folder = tmp_path / step
-        folder.mkdir()
-        monkeypatch.setenv("DPBAYES_KEYS", str(folder / "keys"))
-        found = outcome(folder, extremes()[number], step, moment, kind)
-        total.update({name: int(found[name]) for name in ("lost", "draws", "spends", "exact")})
-    steps = len(STEPS)
-    assert total == Counter(lost=0, draws=steps, spends=steps, exact=steps)
+def test_kill_or_exhaust_at_every_step_of_extreme_releases(tmp_path, monkeypatch, capsys, number):
+    """Answers lost: 0; draws and spends for each request: 1, at every step, entered or left."""
+    every_step(tmp_path, monkeypatch, number, capsys)
 
 
 LIMITED = """
@@ -162,13 +179,15 @@ sys.exit(main(["release", "people.csv", "--plan", "plan.toml", "--output", "out"
 def test_a_real_limit_on_memory_loses_no_paid_draw(tmp_path, monkeypatch, megabytes):
     """The operating system refuses memory, wherever that happens to be."""
     monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    prepared(tmp_path, (MANY, 1, "0.5", False, "lattice", 3000))
-    run(tmp_path, LIMITED, str(megabytes))
-    plan = read_plan(tmp_path / "plan.toml")
-    account = open_account(tmp_path / "a")
-    before = account.result(plan.request_of(account.fingerprint(tmp_path / "people.csv")))
-    again = run(tmp_path, AGAIN)
-    assert again.returncode == 0, again.stderr
-    entries = open_account(tmp_path / "a").entries
-    assert Counter(e.kind for e in entries) == Counter(open=1, table=1, spend=1, result=1)
-    assert before is None or json.loads(before)["noisy"] == json.loads(again.stdout)
+    request = prepared(tmp_path, (MANY, 1, "0.5", False, "lattice", 3000))
+    subprocess.run(
+        [sys.executable, "-c", LIMITED, str(megabytes)],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    before = open_account(tmp_path / "a").result(request)
+    again = release_table(tmp_path / "people.csv", read_plan(tmp_path / "plan.toml"))
+    kinds = Counter(entry.kind for entry in open_account(tmp_path / "a").entries)
+    assert kinds == Counter(open=1, table=1, spend=1, result=1)
+    assert before is None or json.loads(before)["noisy"] == again.private.noisy.tolist()

@@ -1,0 +1,79 @@
+"""What the page on the ledger and the page on accounts promise is what tests show, line by line."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LEDGER, TABLE = "book/queries/query-server.md", "book/release/own-table.md"
+PROMISES = [
+    (LEDGER, "The ledger is an SQLite file with one row an answer.", "queries/test_ledger.py",
+     "test_spend_and_answers_survive_a_restart"),
+    (LEDGER, "several processes can share a ledger and never overspend",
+     "queries/test_ledger.py", "test_concurrent_askers_never_overspend"),
+    (LEDGER, "a process that is killed at any point can lose an answer, never a spend",
+     "queries/test_ledger.py", "test_killed_at_each_step"),
+    (LEDGER, "an edited or shortened ledger is refused", "queries/test_ledger.py",
+     "test_edited_ledger_is_noticed"),
+    (LEDGER, "So is a ledger of another cube", "queries/test_ask.py",
+     "test_ledger_of_another_cube"),
+    (LEDGER, "or one opened with another bound or neighbour relation", "queries/test_ledger.py",
+     "test_ledger_on_other_terms"),
+    (LEDGER, "With an account no budget comes back", "queries/test_service.py",
+     "test_an_old_copy_of_the_answers_brings_no_budget_back"),
+    (LEDGER, "the account notices when it is put back itself", "releasing/test_account.py",
+     "test_attack_an_older_copy_is_put_back"),
+    (LEDGER, "it holds a fingerprint of the exact counts", "queries/test_ledger.py",
+     "test_ledger_keeps_no_exact_count"),
+    (LEDGER, "an answer that follows from earlier ones is derived and costs nobody anything",
+     "queries/test_service.py", "test_two_analysts_have_budgets_of_their_own"),
+    (LEDGER, "Budgets are counted from the entries of the account, so a restart forgets nothing.",
+     "queries/test_service.py", "test_a_restart_forgets_nothing"),
+    (LEDGER, "on a Unix socket that its owner alone may open", "queries/test_service.py",
+     "test_over_a_unix_socket"),
+    (LEDGER, "A question that is rejected names the shortest interval that is still affordable.",
+     "queries/test_ask.py", "test_the_shortest_affordable_interval_is_affordable"),
+    (TABLE, "an account that was deleted", "releasing/test_account.py",
+     "test_attack_the_account_is_deleted"),
+    (TABLE, "put back from a backup is noticed when the account is next opened",
+     "releasing/test_account.py", "test_attack_an_older_copy_is_put_back"),
+    (TABLE, "tells you also when account and key were both put back", "releasing/test_account.py",
+     "test_attack_both_places_are_rolled_back_and_a_receipt_tells"),
+    (TABLE, "Making an account that is interrupted", "releasing/test_account.py",
+     "test_making_an_account_killed_at_any_step_is_mended_by_making_it_again"),
+    (TABLE, "without it every plan with such a mechanism is refused before anything is drawn",
+     "releasing/test_from_table.py",
+     "test_a_mechanism_with_a_delta_needs_an_account_that_has_one"),
+    (TABLE, "A crash anywhere loses no draw that was paid for, and never leads to a second one",
+     "releasing/test_exhaustion.py",
+     "test_kill_or_exhaust_at_every_step_of_extreme_releases"),
+    (TABLE, "run the same command again and you get the same release at no further cost",
+     "releasing/test_from_table.py", "test_the_same_request_gives_the_same_draw_for_nothing"),
+    (TABLE, "It never looks at the table.", "releasing/test_forecast.py",
+     "test_the_command_compares_and_touches_nothing"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise[3])
+def test_a_promise_on_a_page_has_the_test_that_shows_it(promise):
+    page, words, module, name = promise
+    assert words in (ROOT / page).read_text()
+    tree = ast.parse((ROOT / "tests" / module).read_text())
+    found = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    assert name in found, found
+
+
+def test_no_sentence_on_the_ledger_is_without_a_test():
+    section = (ROOT / LEDGER).read_text().partition("## The ledger\n")[2].partition("\n## ")[0]
+    promised = [words for page, words, *_ in PROMISES if page == LEDGER and words in section]
+    explained = (
+        "A row is written in one transaction", "The tests kill processes",
+        "The rows are chained by digests", "Restoring an old *copy*",
+    )  # fmt: skip
+    for sentence in section.replace("\n", " ").split(". "):
+        if sentence.strip():
+            known = [words for words in (*promised, *explained) if words.rstrip(".") in sentence]
+            assert known, sentence
