@@ -7,9 +7,6 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.test_site import address, browser
-
-__all__ = ["address", "browser"]
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 VISIBLE = "links => links.filter(link => link.checkVisibility()).length"
 WALKS = [
@@ -21,8 +18,8 @@ WALKS = [
 ]
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+@pytest.fixture(name="page")
+def wide_page(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     yield context.new_page()
     context.close()
@@ -87,3 +84,17 @@ def test_a_walk_from_the_landing_page(
     for text in texts:
         page.locator("article").get_by_role("link", name=text, exact=True).first.click()
     assert page.url == address + goal
+
+
+@pytest.mark.parametrize("width", [1440, 820, 390])
+def test_headings_grow_smaller_with_their_level(page: Page, address: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{address}limits/theorem.html")
+    sizes = [
+        page.locator(f"article {level}").first.evaluate(
+            "h => parseFloat(getComputedStyle(h).fontSize)"
+        )
+        for level in ("h1", "h2", "h3", "p")
+    ]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) == 4
