@@ -454,6 +454,20 @@ def query_calls() -> list[Call]:
             delta=unit,
         ),
         _call("blue", qu.blue, H=history, scales=several, Q=([1.0, 0.0, -1.0], "vector")),
+        _call(
+            "Boxes",
+            qu.Boxes,
+            shape=((2, 3), "shape"),
+            low=([[0, 1]], "matrix"),
+            high=([[2, 3]], "matrix"),
+        ),
+        _call(
+            "blue_of_boxes",
+            qu.blue_of_boxes,
+            history=(qu.Boxes((4,), [[0], [0]], [[4], [2]]), "law"),
+            scales=([1.0, 2.0], "positive vector"),
+            targets=(qu.Boxes((4,), [[2]], [[4]]), "law"),
+        ),
         _call("budget", qu.budget, S=positive, L=positive, delta=unit),
         _call(
             "budget_with_history",

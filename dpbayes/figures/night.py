@@ -22,7 +22,7 @@ def luminance(color: str) -> float:
     """Return the relative luminance of a colour ``#rrggbb``: 0 for black, 1 for white.
 
     >>> round(luminance("#0072B2"), 4)
-    0.1526
+    0.1525
     """
     return float(_linear(color) @ _WEIGHTS)
 

@@ -130,6 +130,10 @@ class BoxEstimates:
     `blue` has the weights (t, m); `residuals` (t,) is the largest difference, over all cells,
     between a query and the combination of the history that stands for it: one record adds no more
     than that to the bias of its estimate.
+
+    >>> found = blue_of_boxes(Boxes((2,), [[0]], [[2]]), [3.0], Boxes((2,), [[0]], [[2]]))
+    >>> found.blue.weights, found.residuals
+    (array([[1.]]), array([0.]))
     """
 
     blue: Blue

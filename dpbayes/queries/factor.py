@@ -33,6 +33,10 @@ class Factor:
     `basis` (r, cells) is V, `lower` (r, r) is L, `upper` (r, r) the transposed Cholesky factor of
     M. `blocks` are rows of D, in order; later columns that a block lacks are 0. `first` (r,) and
     `rest` (m - r,) are the places of the answers.
+
+    >>> one = empty_factor(2).append([1.0, 1.0], 2.0)
+    >>> one.answers, one.rank, one.noise_weights([2.0, 2.0]), one.noise_weights([1.0, 0.0])
+    (1, 1, array([4.]), None)
     """
 
     basis: NDArray[np.float64]

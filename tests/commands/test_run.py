@@ -83,7 +83,7 @@ def test_a_second_run_stands_beside_the_first_and_says_how_it_differs(
 ) -> None:
     assert main(["run", "part/tiny", "--output", "out"]) == 0
     first = files_of(checkout / "out")
-    assert "differs from the book" not in (checkout / "out/part/tiny.html").read_text()
+    assert "This run differs from the book" not in (checkout / "out/part/tiny.html").read_text()
     capsys.readouterr()
     assert main(["run", "part/tiny", "-p", "n=9", "--output", "out"]) == 0
     shown = capsys.readouterr()

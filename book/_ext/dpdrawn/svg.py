@@ -5,8 +5,6 @@ from __future__ import annotations
 import html
 import re
 
-from dpbayes.figures.night import at_night
-
 PAGE, INK = "#ffffff", "#000000"
 OWN = {PAGE: "var(--pst-color-background,#121212)", INK: "var(--pst-color-text-base,#ced6dd)"}
 _HEAD = re.compile(r"^.*?(?=<svg\b)", re.S)
@@ -28,6 +26,8 @@ def inlined(svg: str, prefix: str, alt: str) -> str:
     Each colour becomes ``var(--cN, day)``, where ``--cN`` is ``var(--night) night``: it is valid
     only where the page sets ``--night`` to nothing, and falls back to the day's colour elsewhere.
     """
+    from dpbayes.figures.night import at_night  # numpy waits for the first figure
+
     content = _ROOT.sub("", _HEAD.sub("", _DROPPED.sub("", svg)), count=1)
     view = _VIEW.search(svg)
     if view is None:
