@@ -54,6 +54,12 @@ def test_senseless_values_are_refused_before_anything_runs(name: str, key: str, 
         chosen(name, known, {key: bad})
 
 
+def test_a_picture_of_both_neighbours_needs_a_record_on_either_side() -> None:
+    name = "limits/axial-symmetry"
+    with pytest.raises(ValueError, match="data must be"):
+        chosen(name, declared(load(NOTEBOOKS / f"{name}.ipynb")), {"data": [0, 9]})
+
+
 def test_one_category_is_refused_with_a_reason() -> None:
     with pytest.raises(ValueError, match="at least 2 counts"):
         dp.mechanism("expMech-delta", 0.8).law([5], [1.0])
