@@ -22,7 +22,6 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from dpbayes.study.reproduction.fit import BADGES, NOT, REPRODUCED
 from dpbook.quotes import result_file
 
 logger = logging.getLogger(__name__)
@@ -61,6 +60,8 @@ def entries(book: Path) -> dict[str, list[Entry]]:
 
 def weakest(fits: Path, panels: Sequence[Sequence[str]]) -> tuple[str, str]:
     """Return the weakest badge of the curves of some panels, and how many were compared."""
+    from dpbayes.study.reproduction.fit import BADGES  # the mathematics waits for a badge
+
     wanted = {tuple(panel) for panel in panels}
     with fits.open(encoding="utf-8", newline="") as file:
         rows = [
@@ -78,6 +79,8 @@ def weakest(fits: Path, panels: Sequence[Sequence[str]]) -> tuple[str, str]:
 
 def outcome(findings: Path, name: str) -> tuple[str, str]:
     """Return the badge of a table whose entries a finding holds against computed ones."""
+    from dpbayes.study.reproduction.fit import NOT, REPRODUCED
+
     found = json.loads(findings.read_text(encoding="utf-8"))
     if name not in found:
         raise ValueError(f"no finding {name!r} is recorded in {findings.parent.name}")
