@@ -82,15 +82,27 @@ def read_service(path: Path) -> Service:
     tick = settings.get("tick", TICK)
     if isinstance(tick, bool) or not isinstance(tick, (int, float)) or not 0 < tick <= 60:
         raise ValueError(f"service file {path}: tick must lie in (0, 60] seconds, got {tick!r}")
+    for name in ("cube", "account"):
+        if not isinstance(settings[name], str) or not settings[name]:
+            raise ValueError(
+                f"service file {path}: {name} must be the path of a file, got {settings[name]!r}"
+            )
+    if not isinstance(settings["analyst"], list) or not settings["analyst"]:
+        raise ValueError(
+            f"service file {path}: analyst must be one or more tables [[analyst]], got "
+            f"{settings['analyst']!r}"
+        )
+    analysts = tuple(_analyst(path, entry) for entry in settings["analyst"])
     account = open_account(path.parent / settings["account"])
     server = paid_server(str(path.parent / settings["cube"]), account)
-    analysts = tuple(_analyst(path, entry) for entry in settings["analyst"])
     return Service(server, account, analysts, float(tick))
 
 
-def _analyst(path: Path, entry: dict[str, Any]) -> Analyst:
+def _analyst(path: Path, entry: Any) -> Analyst:
     from dpbayes.queries.service import Analyst
 
+    if not isinstance(entry, dict):
+        raise ValueError(f"service file {path}: an analyst must be a table, got {entry!r}")
     name, token = entry.get("name"), entry.get("token")
     good = isinstance(name, str) and name.isalnum() and isinstance(token, str) and len(token) == 64
     if entry.keys() != {"name", "token", "budget"} or not good:

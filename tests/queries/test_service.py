@@ -271,6 +271,11 @@ def test_the_command_serves_what_its_file_says(folder, monkeypatch, capsys):
         ("cube = 1", "must set cube, account, analyst"),
         ("what", "cannot be read"),
         ('cube = "c"\naccount = "a.account"\ntick = 0\nanalyst = []', "tick must lie in"),
+        ('cube = "c"\naccount = 2\nanalyst = []', "account must be the path of a file, got 2"),
+        ('cube = []\naccount = "a"\nanalyst = []', "cube must be the path of a file, got []"),
+        ('cube = "c"\naccount = "a"\nanalyst = []', "analyst must be one or more tables"),
+        ('cube = "c"\naccount = "a"\nanalyst = 3', "analyst must be one or more tables"),
+        ('cube = "c"\naccount = "a"\nanalyst = [1]', "an analyst must be a table"),
     ],
 )
 def test_a_service_file_with_a_mistake(folder, capsys, text, message):
