@@ -4,7 +4,7 @@
 
 import { MECHANISMS, scoredRates, steppedLogs } from "./mechanisms.js";
 
-const SAME = 1e-9;
+const SAME = 1e-12;
 
 /**
  * All laws of a mechanism, kept in one buffer of log-probabilities.
