@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from hypothesis import settings
 
 from dpbayes.press import keys, workers
 from tests.tiny_notebooks import write_tiny
+
+# No test is about time: a busy machine must not fail one.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 QUICK_WORKER = Path(__file__).with_name("quick_worker.py")
 CONF = """
