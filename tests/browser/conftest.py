@@ -68,13 +68,22 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def browser(address: str) -> Iterator[Browser]:
+def chromium() -> Iterator[Browser]:
+    """Start the one browser of all these tests: a second one beside it is not allowed."""
+    if not Path(CHROMIUM).exists() and not IN_CI:
+        pytest.skip("install Chromium")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--headless", "--no-sandbox", "--disable-gpu"]
         )
         yield started
         started.close()
+
+
+@pytest.fixture(scope="session")
+def browser(address: str, chromium: Browser) -> Browser:
+    """Return the browser, where there is a site to look at."""
+    return chromium
 
 
 @pytest.fixture

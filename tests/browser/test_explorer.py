@@ -20,7 +20,7 @@ from dpbayes.press.parameters import chosen_from_text, declared, load
 from dpbayes.press.places import find_notebook
 from dpbayes.study.one_release import EXPLORED
 from dpexplorer import STATES, looks
-from tests.browser.explorer_page import BOOK, launched, served
+from tests.browser.explorer_page import BOOK, served
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 READ_OUT = ".dp-said"
@@ -34,9 +34,8 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as started:
-        yield started
+def browser(chromium: Browser) -> Browser:
+    return chromium
 
 
 Opener = Callable[..., Page]

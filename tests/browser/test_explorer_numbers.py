@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from dpbayes.auditing.losses import hockey_stick
 from dpbayes.study.one_release import EXPLORED, OneRelease, at_scale, one_release
-from tests.browser.explorer_page import launched, served
+from tests.browser.explorer_page import served
 from tests.browser.explorer_states import mechanism_of, random_states
 
 TOLERANCE = 1e-10
@@ -40,12 +40,13 @@ COMPUTE = """async ([states, shares]) => {
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
+def page(chromium: Browser) -> Iterator[Page]:
     """Return a page of a server that has the explorer's modules."""
-    with served() as address, launched() as browser:
-        opened = browser.new_page()
+    with served() as address:
+        opened = chromium.new_page()
         opened.goto(f"{address}explorer.html")
         yield opened
+        opened.close()
 
 
 States = list[dict[str, Any]]

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-from tools.print_book import SITE, chapters, compose, print_pages, served
+from tools.print_book import chapters, compose, print_pages
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 PAPER_WIDTH = 650  # CSS pixels between the margins of a sheet of A4
 CUT = """() => {
@@ -39,18 +36,11 @@ FOUND = """() => ({
 
 
 @pytest.fixture(scope="module")
-def sheet() -> Iterator[tuple[Page, str]]:
+def sheet(address: str, chromium: Browser) -> Iterator[tuple[Page, str]]:
     """Open a page as wide as the text on paper."""
-    if not (SITE / "paper.html").is_file() or CHROMIUM is None:
-        if os.environ.get("CI"):
-            pytest.fail("the built site or Chromium is missing")
-        pytest.skip("run `make book` and install Chromium")
-    with served(SITE) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--headless", "--no-sandbox", "--disable-gpu"]
-        )
-        yield browser.new_page(viewport={"width": PAPER_WIDTH, "height": 900}), address
-        browser.close()
+    page = chromium.new_page(viewport={"width": PAPER_WIDTH, "height": 900})
+    yield page, address
+    page.close()
 
 
 def composed(sheet: tuple[Page, str], names: list[str]) -> dict[str, Any]:

@@ -95,9 +95,17 @@ class Site(StandaloneHTMLBuilder):
             for _, value, _, main, _ in listed
             if page != pagename and main
         }
-        for term in text.findall(nodes.term):
-            for entry in term.findall(addnodes.index):
-                entry["entries"] = [
-                    (kind, value, target, "" if value in elsewhere else main, key)
-                    for kind, value, target, main, key in entry["entries"]
-                ]
+        for entry in text.findall(addnodes.index):
+            entry["entries"] = [
+                (kind, value, target, "" if after(target, value, elsewhere) else main, key)
+                for kind, value, target, main, key in entry["entries"]
+            ]
+
+
+def after(target: str, value: str, elsewhere: set[str]) -> bool:
+    """Say whether an entry is that of a glossary for a word which another page defines.
+
+    >>> after("term-remap", "remap", {"remap"}), after("def-remap", "remap", {"remap"})
+    (True, False)
+    """
+    return target.startswith("term-") and value in elsewhere

@@ -22,6 +22,16 @@ MENDINGS = (
     (re.compile(r'(<button class="btn search-button-field[^>]*?)\s+aria-label="Search"'), r"\1"),
     (re.compile(r'<div role="list" class="citation-list">'), '<div class="citation-list">'),
     (re.compile(r' role="doc-biblioentry"'), ""),
+    (
+        re.compile(r'<summary>(?=<span class="toctree-toggle")'),
+        '<summary aria-label="Pages below this one">',
+    ),
+    (re.compile(r'<th(?: class="head")?>(?:<p></p>)?</th>'), "<td></td>"),
+)
+# A chapter loads the typesetter for the formulas of the pages below it; its own may have none.
+TYPESETTER = (
+    re.compile(r"\s*<script[^>]*mathjax/tex-svg\.js[^>]*></script>"),
+    re.compile(r"\s*<script>window\.MathJax = .*?</script>"),
 )
 
 
@@ -41,4 +51,7 @@ def mended(page: str) -> str:
     """
     for fault, cure in MENDINGS:
         page = fault.sub(cure, page)
+    if 'class="math' not in page:
+        for script in TYPESETTER:
+            page = script.sub("", page)
     return page
