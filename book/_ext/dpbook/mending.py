@@ -28,6 +28,15 @@ MENDINGS = (
     ),
     (re.compile(r'<th(?: class="head")?>(?:<p></p>)?</th>'), "<td></td>"),
 )
+# The text of a page with formulas is shown when they are set, or after some seconds in any case, so
+# that it does not move under the reader's eyes. Without scripts nothing is held back.
+CONFIGURED = re.compile(r"(<script>window\.MathJax = .*?)(</script>)")
+SHOWN_WHEN_SET = (
+    r"\1;document.documentElement.classList.add('typesetting');"
+    r"setTimeout(() => document.documentElement.classList.remove('typesetting'), 4000);"
+    r"window.MathJax.startup = {pageReady: () => MathJax.startup.defaultPageReady().then("
+    r"() => document.documentElement.classList.remove('typesetting'))};\2"
+)
 # A chapter loads the typesetter for the formulas of the pages below it; its own may have none.
 TYPESETTER = (
     re.compile(r"\s*<script[^>]*mathjax/tex-svg\.js[^>]*></script>"),
@@ -51,7 +60,8 @@ def mended(page: str) -> str:
     """
     for fault, cure in MENDINGS:
         page = fault.sub(cure, page)
-    if 'class="math' not in page:
-        for script in TYPESETTER:
-            page = script.sub("", page)
+    if 'class="math' in page:
+        return CONFIGURED.sub(SHOWN_WHEN_SET, page, count=1)
+    for script in TYPESETTER:
+        page = script.sub("", page)
     return page
