@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import cast
+from functools import cached_property
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.builders.html import StandaloneHTMLBuilder
-from sphinx.domains.index import IndexDomain
 from sphinx.transforms import SphinxTransform
 
 KEY = re.compile(
@@ -83,18 +82,28 @@ class Site(StandaloneHTMLBuilder):
         text = doctree.deepcopy()
         for code in list(text.findall(nodes.literal_block)):
             code.parent.remove(code)
-        self.put_definitions_first(pagename, text)
+        self.put_definitions_first(text)
         super().index_page(pagename, text, title)
 
-    def put_definitions_first(self, pagename: str, text: nodes.document) -> None:
-        """Let a glossary come after the page that defines a word, where there is one."""
-        entries = cast(IndexDomain, self.env.get_domain("index")).entries
-        elsewhere = {
+    @cached_property
+    def defined_words(self) -> set[str]:
+        """The words that some page is entered under, other than by a glossary."""
+        pages = (self.env.get_doctree(page) for page in sorted(self.env.found_docs))
+        entries = (
+            entry
+            for page in pages
+            for node in page.findall(addnodes.index)
+            for entry in node["entries"]
+        )
+        return {
             value
-            for page, listed in entries.items()
-            for _, value, _, main, _ in listed
-            if page != pagename and main
+            for _, value, target, main, _ in entries
+            if main and not target.startswith("term-")
         }
+
+    def put_definitions_first(self, text: nodes.document) -> None:
+        """Let a glossary come after the page that defines a word, where there is one."""
+        elsewhere = self.defined_words
         for entry in text.findall(addnodes.index):
             entry["entries"] = [
                 (kind, value, target, "" if after(target, value, elsewhere) else main, key)
