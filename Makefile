@@ -27,7 +27,7 @@ pdf: $(TESTING)
 	$(BIN)/python tools/print_book.py
 
 test: $(TESTING)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup $(TESTS) $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadscope $(TESTS) $(ARGS)
 
 bench: $(TESTING)
 	$(BIN)/python -m pytest benchmarks --benchmark-only $(ARGS)

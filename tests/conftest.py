@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 from hypothesis import settings
@@ -16,6 +16,15 @@ from tests.tiny_notebooks import write_tiny
 # No test is about time: a busy machine must not fail one.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand the tests out in shares, so that the pages are visited by one process."""
+    from tests.scheduling import scheduler  # pytest-xdist is there, as this is called
+
+    return scheduler(config, log)
+
 
 QUICK_WORKER = Path(__file__).with_name("quick_worker.py")
 CONF = """

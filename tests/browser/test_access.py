@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from tests.browser.watching import Visited, Watched, what
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 FOCUSED = """() => {
   const one = document.activeElement;
   return {

@@ -22,7 +22,7 @@ from dpbayes.study.one_release import EXPLORED
 from dpexplorer import STATES, looks
 from tests.browser.explorer_page import BOOK, served
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 READ_OUT = ".dp-said"
 QUIET = 900  # milliseconds until the read-out has followed
 

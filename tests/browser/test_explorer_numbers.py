@@ -18,7 +18,7 @@ from tests.browser.explorer_states import mechanism_of, random_states
 
 TOLERANCE = 1e-10
 SHARES = np.array([0.001, 0.1, 0.5, 0.95])
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 COMPUTE = """async ([states, shares]) => {
   const { Model } = await import("/explorer/model.js");

@@ -26,7 +26,7 @@ from tests.browser.conftest import CHROMIUM, IN_CI, Quiet
 ROOT = Path(__file__).parents[2]
 PHONE = {"width": 390, "height": 844}
 LEAST = 11.0  # pixels, the letters of a figure
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 CONFIGURATION = """
 extensions = ["myst_nb", "sphinx_togglebutton", "dpdrawn", "sphinx_book_theme"]

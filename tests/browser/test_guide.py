@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 VISIBLE = "links => links.filter(link => link.checkVisibility()).length"
 WALKS = [
     (["Table 1"], "results/tables/laplace-steps.html"),

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 
 from tools.print_book import chapters, compose, print_pages
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 PAPER_WIDTH = 650  # CSS pixels between the margins of a sheet of A4
 CUT = """() => {
   const wide = document.querySelector('main').getBoundingClientRect().right + 1;

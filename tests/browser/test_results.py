@@ -12,7 +12,7 @@ from tests.browser.watching import HEIGHT, Visited, results
 CLAIMS = Path(__file__).parents[2] / "book" / "claims" / "claims.yml"
 SEEN = 0.6  # of the figure or table, from its top
 SENTENCES = {"limits/in-passing", "limits/sentences", "queries/sentences"}  # findings, no picture
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 
 def test_every_result_page_asks_a_question(visited: Visited) -> None:

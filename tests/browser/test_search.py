@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser.watching import Watched
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 FIRST = """() => [...document.querySelectorAll('#search-results li a')]
   .map(one => one.pathname.slice(1))"""
 WANTED = {

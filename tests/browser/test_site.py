@@ -14,7 +14,7 @@ PHONE = 390
 MOST_SHIPPED = 1_500_000  # bytes of a first visit
 MOST_SHIFT = 0.1
 AGAIN = 0.1  # of the bytes to download: thumbnails are drawings that are also offered
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 
 def test_every_page_loads_alone_without_complaint(visited: Visited) -> None:
