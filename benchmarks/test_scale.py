@@ -152,6 +152,17 @@ def test_means_that_were_refused(timed, k, n, epsilon):
     assert mean.error < 1e-9
 
 
+@pytest.mark.parametrize(("k", "epsilon"), [(50, 1.0), (50, 10.0), (200, 1.0)])
+def test_means_at_halving_shares(timed, k, epsilon):
+    shares = 0.5 ** np.minimum(np.arange(1.0, k + 1), k - 1)
+    counts = np.floor(10**9 * shares).astype(np.int64)
+    counts[0] += 10**9 - counts.sum()
+    mechanism = dp.mechanism("expMech-smooth", epsilon)
+    task = f"mean distance, expMech-smooth, halving shares, epsilon {epsilon:g}"
+    mean = timed(task, 10**9, k, 5.0, lambda: mechanism.law(counts, np.ones(k)).mean_distance())
+    assert mean.error < 1e-9
+
+
 def test_ten_thousand_samples(timed):
     counts, mechanism = uneven(10**4, 4), dp.mechanism("expMech-smooth", 1.0)
     rng = np.random.default_rng(0)

@@ -21,6 +21,7 @@ from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, reported_exponent
 from dpbayes.laws.series.candidate_sums import AffinitySums, log_number_of_candidates, nearest_gap
+from dpbayes.laws.series.ceilings import log_ceilings
 from dpbayes.laws.series.draws import constrained_steps
 from dpbayes.laws.series.expansions import LAST, WeightExpansion, expand_weight
 from dpbayes.laws.series.interpolation import interpolate_log_sums
@@ -61,9 +62,36 @@ class SeriesLaw(Unlisted):
 
     @cached_property
     def _sums(self) -> AffinitySums:
-        powers = self.exponent * self.expansion.exponents
-        smallest = float(np.min(powers, where=powers > 0, initial=np.inf))
+        powers = self._powers
+        wanted = self._counting(powers) & (powers > 0)
+        smallest = float(np.min(powers, where=wanted, initial=np.inf))
         return AffinitySums(self.prior, self.counts, min(smallest, 1.0 / self._nearest))
+
+    @property
+    def _powers(self) -> NDArray[np.float64]:
+        return np.asarray(self.exponent * self.expansion.exponents)
+
+    def _counting(self, powers: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which terms w_m Z(powers_m) may exceed e^-42 of the partition function together.
+
+        That function is at least 1, and at least its term of power 0; book: `thm-ceiling`.
+        """
+        logs = self.expansion.log_weights
+        first = logs[self.expansion.exponents == 0.0] + self._log_candidates
+        floor = max(0.0, float(first.max(initial=0.0)))
+        ceilings = np.full(powers.size, self._log_candidates)
+        above = powers > 0.0
+        ceilings[above] = np.minimum(
+            ceilings[above], log_ceilings(self.prior, self.counts, powers[above])
+        )
+        return np.asarray(logs + ceilings > floor - LAST - np.log(powers.size + 1.0))
+
+    def _log_sums(self, powers: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        # ln Z, never below ln 1, the true posterior being a candidate; 0 for terms without weight.
+        counting, logs = self._counting(powers), np.zeros(powers.size)
+        found, error = self._sums.log_sums(powers[counting])
+        logs[counting] = np.maximum(found, 0.0)
+        return logs, error + float(np.exp(-LAST))
 
     @cached_property
     def _nearest(self) -> float:
@@ -87,13 +115,11 @@ class SeriesLaw(Unlisted):
     @cached_property
     def transformed(self) -> int:
         """How many numbers the transforms take in, all terms together: the work behind the law."""
-        return self._sums.transformed(self.exponent * self.expansion.exponents)
+        return self._sums.transformed(self._powers[self._counting(self._powers)])
 
     @cached_property
     def _log_terms(self) -> tuple[NDArray[np.float64], float]:
-        # ln Z(kappa t_m), never below ln 1: the true posterior is always a candidate.
-        logs, error = self._sums.log_sums(self.exponent * self.expansion.exponents)
-        return np.maximum(logs, 0.0), error
+        return self._log_sums(self._powers)
 
     @cached_property
     def log_partition(self) -> float:
@@ -159,9 +185,9 @@ class SeriesLaw(Unlisted):
     def affinity_moment(self, power: float) -> float:
         """Return E[BC^power], the mean affinity at power 1; `power` > 0."""
         s = _validate.positive("power", power)
-        logs, error = self._sums.log_sums(self.exponent * self.expansion.exponents + s)
+        logs, error = self._log_sums(self._powers + s)
         self._certify(self.error_bound + error)
-        shares = self.expansion.log_weights + np.maximum(logs, 0.0) - self.log_partition
+        shares = self.expansion.log_weights + logs - self.log_partition
         atom = self.expansion.atom * float(np.exp(-self.log_partition))
         return float(np.exp(shares).sum()) + atom
 
@@ -197,10 +223,9 @@ class SeriesLaw(Unlisted):
         sums = AffinitySums(self.prior, self.counts, smallest)
         log_sum = interpolate_log_sums(sums, smallest, self._nearest, LARGEST_ERROR)
         atom = self.expansion.atom * float(np.exp(-self.log_partition))
-        powers = self.exponent * self.expansion.exponents
         shares = self.expansion.log_weights - self.log_partition
         moments = [
-            np.exp(shares + log_sum(powers + power)).sum() for power in exponent * root.powers
+            np.exp(shares + log_sum(self._powers + power)).sum() for power in exponent * root.powers
         ]
         others = 1.0 - float(np.exp(-self.log_partition))
         mean = root.mean_root(1.0 - atom - np.array(moments), others)
@@ -220,7 +245,7 @@ class SeriesLaw(Unlisted):
         repeats = generator.multinomial(wanted, masses / masses.sum())
         steps = np.zeros((wanted, self.counts.size), dtype=np.int64)
         filled = 0
-        for power, repeat in zip(self.exponent * self.expansion.exponents, repeats, strict=False):
+        for power, repeat in zip(self._powers, repeats, strict=False):
             if repeat:
                 drawn = constrained_steps(generator, self._sums, float(power), int(repeat))
                 steps[filled : filled + repeat] = drawn
