@@ -28,6 +28,7 @@ METRICS = ("hellinger", "published")
 
 _SMALLEST = 1e-290
 _SQUARE_UNDERFLOWS = 1e-150
+_AT_ONCE = 1 << 14  # so many numbers stay in the cache between one operation and the next
 
 
 def _psi_large(
@@ -173,7 +174,15 @@ def _affinities(
 
 def distance_from_log_affinity(log_bc: ArrayLike, exponent: float = 1.0) -> NDArray[np.float64]:
     """Return sqrt(1 - BC^exponent) from ln BC, without cancellation for close distributions."""
-    return np.asarray(np.sqrt(-np.expm1(exponent * np.asarray(log_bc, dtype=np.float64))))
+    logs = np.asarray(log_bc, dtype=np.float64)
+    if logs.ndim != 1 or logs.size <= _AT_ONCE:
+        return np.asarray(np.sqrt(-np.expm1(exponent * logs)))
+    result = np.empty(logs.size)
+    for first in range(0, logs.size, _AT_ONCE):
+        part = result[first : first + _AT_ONCE]
+        np.multiply(logs[first : first + _AT_ONCE], exponent, out=part)
+        np.sqrt(np.negative(np.expm1(part, out=part), out=part), out=part)
+    return result
 
 
 def hellinger(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:

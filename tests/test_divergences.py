@@ -14,6 +14,7 @@ from dpbayes.divergences import (
     affinity_by_step,
     affinity_exponent,
     affinity_of_counts,
+    distance_from_log_affinity,
     log_affinity,
     one_step_affinity,
 )
@@ -167,3 +168,13 @@ def test_log_affinity_keeps_a_tiny_parameter_beside_a_large_one(tiny):
         t, m = mp.mpf(tiny), mp.mpf(997.0)
         exact = 2 * (mp.loggamma((t + m) / 2) - (mp.loggamma(t) + mp.loggamma(m)) / 2)
     assert got == pytest.approx(float(exact), rel=1e-14)
+
+
+@pytest.mark.parametrize("exponent", [1.0, 0.3])
+def test_distances_of_many_affinities_are_those_of_each(exponent):
+    logs = -np.random.default_rng(2).exponential(2.0, 40_001)
+    logs[::100] *= 1e-12
+    whole = distance_from_log_affinity(logs, exponent)
+    parts = [distance_from_log_affinity(part, exponent) for part in np.split(logs, [1, 9_000])]
+    np.testing.assert_allclose(whole, np.concatenate(parts), rtol=4e-16)
+    np.testing.assert_allclose(whole, np.sqrt(-np.expm1(exponent * logs)), rtol=4e-16)

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from dpbayes.laws.affinities import log_affinity_of_all, log_affinity_of_outputs
+from dpbayes.laws.affinities import (
+    MANY,
+    ROWS_AT_ONCE,
+    affinity_by_value,
+    log_affinity_of_all,
+    log_affinity_of_outputs,
+    row_sums,
+)
 from dpbayes.posteriors import compositions
 from tests.strategies import small_cases
 
@@ -25,3 +32,34 @@ def test_by_hand(counts):
     found = log_affinity_of_all(prior, x)
     expected = log_affinity_of_outputs(prior, x, compositions(int(x.sum()), x.size))
     np.testing.assert_allclose(found, expected, rtol=4e-15, atol=1e-15)
+
+
+@pytest.mark.parametrize("spread", [3, 40])
+def test_blocks_of_rows_give_the_numbers_of_columns_to_the_last_digit(spread):
+    rng = np.random.default_rng(spread)
+    k, rows = 2 * MANY, 2 * ROWS_AT_ONCE + 7
+    counts, prior = rng.integers(0, 300, k), rng.choice([0.5, 1.0, 2.5], k)
+    outputs = np.maximum(counts + rng.integers(-spread, spread + 1, (rows, k)), 0)
+    by_column = np.zeros(rows)
+    for i in range(k):
+        by_column += affinity_by_value(float(prior[i]), int(counts[i]), outputs[:, i])
+    totals = outputs.sum(axis=1)
+    by_column -= affinity_by_value(float(prior.sum()), int(counts.sum()), totals)
+    assert np.array_equal(row_sums(outputs), totals)
+    found = log_affinity_of_outputs(prior, counts, outputs)
+    assert np.array_equal(found, np.minimum(by_column, 0.0))
+
+
+def test_few_rows_and_wide_columns_need_no_table():
+    rng = np.random.default_rng(5)
+    counts, prior = rng.integers(0, 10**9, 20), np.ones(20)
+    outputs = rng.integers(0, 10**9, (3, 20))
+    expected = [
+        sum(
+            affinity_by_value(1.0, int(x), np.array([r]))[0]
+            for x, r in zip(counts, row, strict=True)
+        )
+        - affinity_by_value(20.0, int(counts.sum()), row.sum()[None])[0]
+        for row in outputs
+    ]
+    assert log_affinity_of_outputs(prior, counts, outputs) == pytest.approx(expected, rel=1e-13)

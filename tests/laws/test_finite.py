@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import logsumexp
 
 import dpbayes as dp
 from dpbayes.laws.affinities import log_affinity_of_outputs
@@ -75,3 +78,21 @@ def test_affinities_of_outputs_with_another_total():
 def test_a_list_of_the_wrong_shape_is_refused():
     with pytest.raises(ValueError, match="outputs must have shape"):
         FiniteLaw(np.ones(2), np.array([1, 2]), np.array([[1, 2, 0]]), np.zeros(1))
+
+
+@pytest.mark.parametrize("size", [1, 7, 40_000])
+def test_normalised_weights_are_those_of_the_general_sum(size):
+    rng = np.random.default_rng(size)
+    for scale in (1e-3, 1.0, 400.0):
+        logs = np.round(-rng.exponential(scale, size), 3)
+        logs[rng.integers(size)] = 0.0
+        logs[size // 2 + 1 :: 5] = -np.inf
+        found = normalised(logs)
+        np.testing.assert_allclose(found, logs - logsumexp(logs), rtol=1e-15, atol=1e-16)
+        assert np.exp(found).sum() == pytest.approx(1.0, abs=1e-13)
+
+
+def test_totals_known_to_agree_leave_the_error_as_it_is():
+    law = dp.mechanism("expMech-smooth", 1.0).law([5, 9, 2], [1.0] * 3)
+    assert law.conserved
+    assert replace(law, conserved=False).error_bound == law.error_bound
