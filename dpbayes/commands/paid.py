@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ MOST_PANELS = 24
 def publish(arguments: argparse.Namespace) -> int:
     """Make the release, write its files, print it; the analysis comes last and may be missing."""
     plan = read_plan(arguments.plan)
+    require_folder(arguments.output)
     paid = release_table(arguments.table, plan, arguments.show_values)
     folder = Path(arguments.output or f"release-{paid.request}")
     record = paid.record()
@@ -30,6 +32,20 @@ def publish(arguments: argparse.Namespace) -> int:
     write_files(folder, record, figure_of(record))
     print(json_text(record) if arguments.json else analysis_text(record))
     return 0
+
+
+def require_folder(output: str | None) -> None:
+    """Refuse a place for the report that cannot be one, before anything is paid."""
+    folder = Path(output or ".")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        reason = "" if os.access(folder, os.W_OK | os.X_OK) else "Permission denied"
+    except OSError as error:
+        reason = str(error.strerror)
+    if reason:
+        raise ValueError(
+            f"--output must be a folder that can be written, got {str(folder)!r}: {reason}"
+        )
 
 
 def write_files(folder: Path, record: Mapping[str, Any], figure: str) -> None:

@@ -18,6 +18,7 @@ The service file is TOML::
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -104,7 +105,8 @@ def _analyst(path: Path, entry: Any) -> Analyst:
     if not isinstance(entry, dict):
         raise ValueError(f"service file {path}: an analyst must be a table, got {entry!r}")
     name, token = entry.get("name"), entry.get("token")
-    good = isinstance(name, str) and name.isalnum() and isinstance(token, str) and len(token) == 64
+    good = isinstance(name, str) and name.isalnum() and isinstance(token, str)
+    good = good and re.fullmatch("[0-9a-f]{64}", str(token)) is not None
     if entry.keys() != {"name", "token", "budget"} or not good:
         raise ValueError(
             f"service file {path}: an analyst must have a name of letters and digits, the digest "

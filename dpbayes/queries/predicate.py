@@ -21,6 +21,7 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<word>[A-Za-z_][A-Za-z0-9_.]*)"
     r"|(?P<quoted>'[^']*'|\"[^\"]*\")|(?P<sign><=|>=|!=|==|[-<>=(),*+]))"
 )
+_DEEPEST = 50
 _COMPARISONS = ("<", "<=", ">", ">=", "=", "!=")
 _RESERVED = ("and", "or", "not", "in", "all", "between")
 
@@ -62,6 +63,7 @@ class _Parser:
         self._text = text
         self._tokens = _tokens(text)
         self._place = 0
+        self._depth = 0
         self._attributes = attributes
         self._shape = tuple(attribute.size for attribute in attributes)
 
@@ -103,16 +105,24 @@ class _Parser:
     def _single(self) -> NDArray[np.bool_]:
         if self._peek() == "not":
             self._next()
-            return ~self._single()
+            return ~self._inside(self._single)
         if self._peek() == "(":
             self._next()
-            inside = self._either()
+            inside = self._inside(self._either)
             self._expect(")")
             return inside
         if self._peek() == "all":
             self._next()
             return np.ones((1,) * len(self._shape), dtype=np.bool_)
         return self._comparison()
+
+    def _inside(self, part: Callable[[], NDArray[np.bool_]]) -> NDArray[np.bool_]:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise self._error(f"not and brackets must stand at most {_DEEPEST} deep in each other")
+        result = part()
+        self._depth -= 1
+        return result
 
     def _comparison(self) -> NDArray[np.bool_]:
         if self._kind() not in ("word", "quoted"):

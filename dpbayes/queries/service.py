@@ -19,6 +19,7 @@ import hmac
 import json
 import math
 import os
+import re
 import secrets
 import socket
 import socketserver
@@ -31,6 +32,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, cast
 
+from dpbayes._validate import shown
 from dpbayes.queries.answers import Answer
 from dpbayes.queries.groups import by_value
 from dpbayes.queries.server import QueryServer
@@ -39,6 +41,8 @@ from dpbayes.releasing.decimals import decimal_text
 
 TICK = 0.1
 LARGEST_BODY = 1 << 16
+LONGEST_QUESTION = 10_000
+LARGEST_NUMBER = 10**15
 PATIENCE = 30.0
 
 
@@ -84,6 +88,8 @@ class Service:
         names = [analyst.name for analyst in self.analysts]
         if not names or len(set(names)) != len(names) or any("-" in name for name in names):
             raise ValueError(f"analysts must be at least 1, with different names, got {names}")
+        if len({analyst.token for analyst in self.analysts}) != len(names):
+            raise ValueError(f"analysts must have different tokens, got one twice among {names}")
 
     def known(self, header: str | None) -> Analyst:
         """Return the analyst whose token is in an Authorization header, or refuse."""
@@ -159,9 +165,9 @@ def as_fields(answer: Answer, confidence: float) -> dict[str, Any]:
 def asked(body: bytes) -> Wish:
     """Return what a request's body asks for, or refuse."""
     try:
-        fields = json.loads(body)
-    except ValueError:
-        raise Refusal(400, "body must be JSON") from None
+        fields = json.loads(body, object_pairs_hook=_once_each)
+    except (ValueError, RecursionError):
+        raise Refusal(400, "body must be JSON, with each field once") from None
     wanted = {"question", "length", "confidence", "consistent", "by"}
     if not isinstance(fields, dict) or not {"question", "length"} <= fields.keys() <= wanted:
         raise Refusal(
@@ -172,18 +178,29 @@ def asked(body: bytes) -> Wish:
     question, confidence = fields["question"], fields.get("confidence", 0.95)
     fitting = fields.get("consistent", False)
     if not isinstance(question, str):
-        raise Refusal(400, f"question must be text, got {question!r}")
+        raise Refusal(400, f"question must be text, got {shown(question)}")
+    if len(question) > LONGEST_QUESTION:
+        raise Refusal(400, f"question must have at most {LONGEST_QUESTION} letters")
     for name, value in (("length", fields["length"]), ("confidence", confidence)):
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise Refusal(400, f"{name} must be a number, got {value!r}")
+            raise Refusal(400, f"{name} must be a number, got {shown(value)}")
+        if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
+            raise Refusal(400, f"{name} must be at most {LARGEST_NUMBER}, got {shown(value)}")
     if not 0.0 < confidence < 1.0:
         raise Refusal(400, f"confidence must lie strictly between 0 and 1, got {confidence!r}")
     if not isinstance(fitting, bool):
-        raise Refusal(400, f"consistent must be true or false, got {fitting!r}")
+        raise Refusal(400, f"consistent must be true or false, got {shown(fitting)}")
     by = fields.get("by")
     if by is not None and not isinstance(by, str):
-        raise Refusal(400, f"by must be the name of an attribute, got {by!r}")
+        raise Refusal(400, f"by must be the name of an attribute, got {shown(by)}")
     return Wish(question, float(fields["length"]), float(confidence), fitting, by)
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a field stands twice")
+    return fields
 
 
 def new_token() -> str:
@@ -220,23 +237,27 @@ class _Handler(BaseHTTPRequestHandler):
         self._handle(b"")
 
     def do_POST(self) -> None:
-        length = self.headers.get("Content-Length", "")
-        if not length.isdigit() or int(length) > LARGEST_BODY:
+        lengths = self.headers.get_all("Content-Length", [])
+        plain = len(lengths) == 1 and re.fullmatch("[0-9]{1,9}", lengths[0].strip())
+        if not plain or "Transfer-Encoding" in self.headers or int(lengths[0]) > LARGEST_BODY:
             self._send(
                 413, {"error": f"body must be at most {LARGEST_BODY} bytes, with its length"}
             )
             return
-        self._handle(self.rfile.read(int(length)))
+        self._handle(self.rfile.read(int(lengths[0])))
 
     def _handle(self, body: bytes) -> None:
         service = cast(_Listening, self.server).service
-        header = self.headers.get("Authorization")
+        headers = self.headers.get_all("Authorization", [])
+        header = headers[0] if len(headers) == 1 else None
 
         def work() -> tuple[int, dict[str, Any]]:
             try:
                 return 200, service.reply(self.command, self.path, header, body)
             except Refusal as refusal:
                 return refusal.status, {"error": str(refusal)}
+            except Exception:
+                return 500, {"error": "the curator's process could not answer; nothing is told why"}
 
         self._send(*at_tick(work, service.tick))
 
@@ -258,6 +279,9 @@ class _Handler(BaseHTTPRequestHandler):
 class _Listening(ThreadingHTTPServer):
     service: Service
     daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: whoever hung up before the answer is not the curator's trouble."""
 
 
 class _OnUnixSocket(_Listening):

@@ -21,7 +21,8 @@ from dpbayes.releasing.account import Account
 from dpbayes.releasing.account_file import Receipt
 from dpbayes.releasing.decimals import decimal_text, significant_text
 from dpbayes.releasing.opening import open_account
-from dpbayes.releasing.plan import Plan, PlanError
+from dpbayes.releasing.plan import Plan
+from dpbayes.releasing.plan_file import PlanError
 from dpbayes.releasing.prices import (
     Price,
     cost,
@@ -159,24 +160,27 @@ def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> P
     account = open_account(plan.account)
     if account.dataset != plan.dataset:
         raise PlanError(
-            f"{plan.path}: dataset must be {account.dataset!r}, whose account {account.path} is, "
-            f"got {plan.dataset!r}"
+            f"{plan.file.where('dataset')}: dataset must be {account.dataset!r}, whose account "
+            f"{account.path} is, got {plan.dataset!r}"
         )
     account.check_table(place)
     price = cost(plan, account)
-    request = plan.request_of(account.fingerprint(place))
+    mark = account.fingerprint(place)
+    request = plan.request_of(mark)
     kept = account.result(request)
     if kept is None:
-        kept = _drawn(place, plan, account, request, price, show_values)
+        counts = count_table(place, plan, show_values)
+        if account.fingerprint(place) != mark:
+            raise AccountError(f"table {place} changed while it was counted; nothing was spent")
+        kept = _drawn(place, counts, plan, account, request, price)
         return _paid(plan, account, request, price, kept, False)
     account.spend(request, price.epsilon, plan.statement(), price.delta)
     return _paid(plan, account, request, price, kept, True)
 
 
 def _drawn(
-    table: Path, plan: Plan, account: Account, request: str, price: Price, show_values: bool
+    table: Path, counts: NDArray[np.int64], plan: Plan, account: Account, request: str, price: Price
 ) -> str:
-    counts = count_table(table, plan, show_values)
     n = int(counts.sum())
     if n == 0 and plan.records == "public":
         raise AccountError(f"table {table} holds no record that the plan counts")

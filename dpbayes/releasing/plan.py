@@ -18,10 +18,7 @@ something about the people in the table.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import math
-import re
-import tomllib
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -30,13 +27,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbayes._validate import shown
 from dpbayes.mechanisms.guarantees import exact_epsilon, given_epsilon
+from dpbayes.releasing.columns import Column, column, joined, texts
+from dpbayes.releasing.plan_file import PlanError, PlanFile, read_plan_file
 from dpbayes.releasing.witness import NAME, dataset_name
 
 MISSING_VALUES = ("", "NA")
 REFUSE, DROP = "refuse", "drop"
 RECORDS = ("public", "secret")
 MOST_CELLS = 10_000
+MOST_KEPT = 1_000_000
 _TYPES: dict[str, tuple[type, ...]] = {
     "dataset": (str,),
     "account": (str,),
@@ -59,24 +60,6 @@ _NEEDED = ("dataset", "account", "categories", "epsilon")
 _WORDS = {str: "text", list: "a list", dict: "a table", int: "a whole number", float: "a number"}
 
 
-class PlanError(ValueError):
-    """A plan has a mistake; the message names file, line, key, value and what is allowed."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """One declared column: `labels` in their order; `edges` when it is numeric and cut there."""
-
-    name: str
-    labels: tuple[str, ...]
-    edges: tuple[float, ...] | None = None
-
-    @property
-    def size(self) -> int:
-        """Number of categories."""
-        return len(self.labels)
-
-
 @dataclass(frozen=True)
 class Plan:
     r"""A checked plan; make one with `read_plan`.
@@ -96,7 +79,7 @@ class Plan:
     ((2, 2), ('f, good', 'f, poor', 'm, good', 'm, poor'))
     """
 
-    path: Path
+    file: PlanFile
     dataset: str
     account: Path
     request: str | None
@@ -113,6 +96,11 @@ class Plan:
     prior: NDArray[np.float64]
 
     @property
+    def path(self) -> Path:
+        """The plan's own file."""
+        return self.file.path
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Number of categories of each column."""
         return tuple(column.size for column in self.columns)
@@ -120,9 +108,7 @@ class Plan:
     @property
     def labels(self) -> tuple[str, ...]:
         """One text a cell, the last column fastest."""
-        return tuple(
-            ", ".join(cell) for cell in itertools.product(*(c.labels for c in self.columns))
-        )
+        return joined(self.columns)
 
     @property
     def epsilon_of_a_record(self) -> Fraction:
@@ -158,145 +144,124 @@ def read_plan(path: str | Path) -> Plan:
     >>> plan.labels, plan.epsilon, plan.mechanism, plan.missing
     (('good', 'fair', 'poor'), Fraction(1, 2), 'lattice', 'refuse')
     """
-    place = Path(path)
-    try:
-        text = place.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise PlanError(f"plan {place} cannot be read: {error}") from error
-    try:
-        settings = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise PlanError(f"{place}: {error}") from error
-    return _Reader(place, text, settings).plan()
+    found = read_plan_file(path)
+    return _Reader(found, found.settings).plan()
 
 
 @dataclass(frozen=True)
 class _Reader:
-    """Settings with the lines they stand on."""
+    """Settings on their way to a plan."""
 
-    path: Path
-    text: str
+    file: PlanFile
     settings: dict[str, Any]
 
     def plan(self) -> Plan:
         self.check_keys()
         columns = self.columns()
         keep = self.keep()
-        person = self.settings.get("person")
+        person = self.name("person", "the name of a column") if "person" in self.settings else None
         records = self.word("records", RECORDS, "public")
         return Plan(
-            self.path,
-            self.checked("dataset", dataset_name, self.settings["dataset"]),
-            self.path.parent / self.settings["account"],
+            self.file,
+            self.file.checked("dataset", dataset_name, self.settings["dataset"]),
+            self.file.path.parent / self.name("account", "the path of a file"),
             self.request(),
             columns,
             self.by(columns),
             self.missing(columns, records),
-            tuple(
-                self.texts("missing_values", self.settings.get("missing_values", MISSING_VALUES))
-            ),
+            self.missing_values(columns),
             records,
             person,
             keep,
             self.settings.get("mechanism", "lattice" if records == "public" else "independent"),
-            dict(self.settings.get("options", {})),
-            self.checked(
-                "epsilon",
-                lambda value: exact_epsilon(given_epsilon(value)),
-                self.settings["epsilon"],
-            ),
+            self.options(),
+            self.file.checked("epsilon", _epsilon, self.settings["epsilon"]),
             self.prior(math.prod(column.size for column in columns)),
         )
-
-    def fail(self, key: str, allowed: str, value: object) -> PlanError:
-        """Return the error for a key: where it stands, what it was, what it may be."""
-        pattern = re.compile(rf"\s*[\[\"']*{re.escape(key)}\b")
-        lines = [i for i, line in enumerate(self.text.splitlines(), 1) if pattern.match(line)]
-        where = f"{self.path}, line {lines[0]}" if lines else str(self.path)
-        return PlanError(f"{where}: {key} must be {allowed}, got {value!r}")
-
-    def checked(self, key: str, check: Any, value: object) -> Any:
-        try:
-            return check(value)
-        except (ValueError, TypeError) as error:
-            allowed = str(error).partition(" must be ")[2].partition(", got ")[0]
-            raise self.fail(key, allowed, value) from None
 
     def check_keys(self) -> None:
         for key, value in self.settings.items():
             if key not in _TYPES:
-                raise PlanError(f"{self.path}: no such key {key!r}; a plan has {', '.join(_TYPES)}")
+                known = ", ".join(_TYPES)
+                raise PlanError(
+                    f"{self.file.where(key)}: no such key {shown(key)}; a plan has {known}"
+                )
             if isinstance(value, bool) or not isinstance(value, _TYPES[key]):
                 words = " or ".join(_WORDS[kind] for kind in _TYPES[key])
-                raise self.fail(key, words, value)
+                raise self.file.fail(key, words, value)
         for key in _NEEDED:
             if key not in self.settings:
-                raise PlanError(f"{self.path}: {key} must be given")
+                raise PlanError(f"{self.file.path}: {key} must be given")
         if ("column" in self.settings) == ("columns" in self.settings):
-            raise PlanError(f"{self.path}: either column or columns must be given")
+            raise PlanError(f"{self.file.path}: either column or columns must be given")
 
     def columns(self) -> tuple[Column, ...]:
-        names = [self.settings["column"]] if "column" in self.settings else self.names()
+        several = "columns" in self.settings
+        key = "columns" if several else "column"
+        given = self.settings[key] if several else [self.settings[key]]
+        names = texts(self.file, key, given)
         if "by" in self.settings:
-            names = [self.settings["by"], *names]
-        if len(set(names)) != len(names) or not 1 <= len(names) <= 2 or not all(names):
-            raise self.fail("columns", "one or two different columns, by included", names)
+            names = [*texts(self.file, "by", [self.settings["by"]]), *names]
+        named = all(name.strip() for name in names)
+        if len(set(names)) != len(names) or not 1 <= len(names) <= 2 or not named:
+            raise self.file.fail(key, "one or two different columns, by included", names)
         categories = self.settings["categories"]
         if isinstance(categories, list):
             if len(names) != 1:
-                raise self.fail("categories", f"a table with {' and '.join(names)}", categories)
+                raise self.file.fail(
+                    "categories", f"a table with {' and '.join(names)}", categories
+                )
             categories = {names[0]: categories}
         if set(categories) != set(names):
-            raise self.fail("categories", f"given for {' and '.join(names)}", sorted(categories))
-        columns = tuple(self.column(name, categories[name]) for name in names)
+            raise self.file.fail(
+                "categories", f"given for {' and '.join(names)}", sorted(categories)
+            )
+        columns = tuple(column(self.file, name, categories[name]) for name in names)
         cells = math.prod(column.size for column in columns)
         if not 2 <= cells <= MOST_CELLS:
-            raise self.fail("categories", f"2 to {MOST_CELLS} cells in all", cells)
+            raise self.file.fail("categories", f"2 to {MOST_CELLS} cells in all", cells)
+        names_of_cells = joined(columns)
+        if len(set(names_of_cells)) < cells:
+            raise self.file.fail("categories", "such that no two cells read the same", categories)
         return columns
 
-    def names(self) -> list[str]:
-        return self.texts("columns", self.settings["columns"])
+    def name(self, key: str, allowed: str) -> str:
+        value: str = self.settings[key]
+        if not value.strip() or "\0" in value:
+            raise self.file.fail(key, allowed, value)
+        return value
 
-    def texts(self, key: str, values: Any) -> list[str]:
-        if not all(isinstance(value, str) for value in values):
-            raise self.fail(key, "texts", values)
-        return list(values)
+    def options(self) -> dict[str, Any]:
+        options = dict(self.settings.get("options", {}))
+        if {"name", "epsilon"} & options.keys():
+            raise self.file.fail("options", "a table without name and epsilon", options)
+        return options
 
-    def column(self, name: str, declared: Any) -> Column:
-        if isinstance(declared, dict):
-            return self.numeric(name, declared)
-        texts = self.texts("categories", declared if isinstance(declared, list) else [None])
-        if not texts or len(set(texts)) != len(texts):
-            raise self.fail("categories", f"at least one, all different, for {name}", declared)
-        return Column(name, tuple(texts))
-
-    def numeric(self, name: str, declared: dict[str, Any]) -> Column:
-        given = declared.get("edges")
-        edges = given if isinstance(given, list) else []
-        numbers = all(
-            isinstance(e, (int, float)) and not isinstance(e, bool) and math.isfinite(e)
-            for e in edges
+    def missing_values(self, columns: tuple[Column, ...]) -> tuple[str, ...]:
+        values = texts(
+            self.file, "missing_values", self.settings.get("missing_values", MISSING_VALUES)
         )
-        if (
-            set(declared) != {"edges"}
-            or not numbers
-            or len(edges) < 2
-            or sorted(set(edges)) != edges
-        ):
-            raise self.fail("categories", f"a list, or edges that increase, for {name}", declared)
-        labels = tuple(f"{a:g} to {b:g}" for a, b in itertools.pairwise(edges))
-        return Column(name, labels, tuple(float(edge) for edge in edges))
+        counted = {self.settings.get("missing")}
+        both = [v for c in columns for v in c.labels if v in values and v not in counted]
+        if both and any(column.edges is None for column in columns):
+            raise self.file.fail(
+                "categories",
+                f"different from what stands for a missing value ({shown(values)}); "
+                "missing_values = [...] says what does",
+                both[0],
+            )
+        return tuple(values)
 
     def by(self, columns: tuple[Column, ...]) -> str | None:
         by: str | None = self.settings.get("by")
         if by is not None and len(columns) != 2:
-            raise self.fail("by", "used with column, for one column by another", by)
+            raise self.file.fail("by", "used with column, for one column by another", by)
         return by
 
     def missing(self, columns: tuple[Column, ...], records: str) -> str:
         value: str = self.settings.get("missing", REFUSE)
         if value == DROP and records == "public":
-            raise self.fail(
+            raise self.file.fail(
                 "missing",
                 '"refuse" or a category; dropping rows makes the number of records depend on who '
                 'left what out, so it needs records = "secret"',
@@ -305,27 +270,31 @@ class _Reader:
         if value not in (REFUSE, DROP):
             without = [column.name for column in columns if value not in column.labels]
             if without:
-                raise self.fail("missing", f'"refuse" or a category of {without[0]}', value)
+                raise self.file.fail("missing", f'"refuse" or a category of {without[0]}', value)
         return value
 
     def word(self, key: str, allowed: tuple[str, ...], default: str) -> str:
         value: str = self.settings.get(key, default)
         if value not in allowed:
-            raise self.fail(key, " or ".join(f'"{word}"' for word in allowed), value)
+            raise self.file.fail(key, " or ".join(f'"{word}"' for word in allowed), value)
         return value
 
     def keep(self) -> int:
         keep: int = self.settings.get("keep", 1)
         if keep < 1:
-            raise self.fail("keep", "a whole number of at least 1", keep)
+            raise self.file.fail("keep", "a whole number of at least 1", keep)
+        if keep > MOST_KEPT:
+            raise self.file.fail("keep", f"a whole number of at most {MOST_KEPT}", keep)
         if "keep" in self.settings and "person" not in self.settings:
-            raise self.fail("keep", "used with person, the column that identifies people", keep)
+            raise self.file.fail(
+                "keep", "used with person, the column that identifies people", keep
+            )
         return keep
 
     def request(self) -> str | None:
         request: str | None = self.settings.get("request")
         if request is not None and not NAME.fullmatch(request):
-            raise self.fail("request", "1 to 64 letters, digits, '.', '_' and '-'", request)
+            raise self.file.fail("request", "1 to 64 letters, digits, '.', '_' and '-'", request)
         return request
 
     def prior(self, cells: int) -> NDArray[np.float64]:
@@ -335,5 +304,11 @@ class _Reader:
             isinstance(v, (int, float)) and not isinstance(v, bool) and 0 < v <= 1e9 for v in values
         ]
         if len(values) != cells or not all(good):
-            raise self.fail("prior", f"one number, or {cells}, above 0 and at most 1e9", given)
+            raise self.file.fail("prior", f"one number, or {cells}, above 0 and at most 1e9", given)
         return np.array(values, dtype=np.float64)
+
+
+def _epsilon(value: Any) -> Fraction:
+    if isinstance(value, str) and not value.isascii():
+        raise ValueError("epsilon must be a positive number in the digits 0 to 9, got another")
+    return exact_epsilon(given_epsilon(value))

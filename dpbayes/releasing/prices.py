@@ -11,7 +11,8 @@ from dpbayes.mechanisms.guarantees import given_epsilon, guarantee, quantified
 from dpbayes.mechanisms.independent import IndependentNoise
 from dpbayes.releasing.account import Account
 from dpbayes.releasing.decimals import exp_above
-from dpbayes.releasing.plan import Plan, PlanError
+from dpbayes.releasing.plan import Plan
+from dpbayes.releasing.plan_file import PlanError
 
 REPLACED = "replace-one"
 CHANGED = "add-or-remove"
@@ -61,19 +62,20 @@ def planned_mechanism(plan: Plan) -> Mechanism:
 
     A mechanism without a proved guarantee for the plan's relation is refused.
     """
+    where = plan.file.where("mechanism" if "mechanism" in plan.file.settings else "options")
     try:
         chosen = chosen_mechanism(plan.mechanism, plan.epsilon_of_a_record, plan.options)
         promised = guarantee(chosen, len(plan.labels))
     except (ValueError, TypeError) as error:
-        raise PlanError(f"{plan.path}: mechanism: {error}") from error
+        raise PlanError(f"{where}: mechanism: {error}") from error
     if promised.bound is None:
         raise PlanError(
-            f"{plan.path}: mechanism must have a proved guarantee, got {plan.mechanism!r}: "
+            f"{where}: mechanism must have a proved guarantee, got {plan.mechanism!r}: "
             f"{promised.basis}"
         )
     if promised.neighbours != relation(plan):
         raise PlanError(
-            f"{plan.path}: mechanism must be one for {relation(plan)} (records = "
+            f"{where}: mechanism must be one for {relation(plan)} (records = "
             f"{plan.records!r}), got {plan.mechanism!r}, which is for {promised.neighbours}"
         )
     return chosen
@@ -91,8 +93,8 @@ def person_price(plan: Plan) -> Price:
     price = Price(plan.epsilon_of_a_record, failure).times(plan.keep)
     if price.delta >= 1:
         raise PlanError(
-            f"{plan.path}: delta must be below 1 for all {plan.keep} records of a person together, "
-            f"got {float(failure):g} for one record"
+            f"{plan.file.where('options')}: delta must be below 1 for all {plan.keep} records of a "
+            f"person together, got {float(failure):g} for one record"
         )
     return Price(plan.epsilon, price.delta)
 
@@ -125,6 +127,6 @@ def cost(plan: Plan, account: Account) -> Price:
     if account.neighbours == REPLACED:
         return person_price(plan).times(2)
     raise PlanError(
-        f'{plan.path}: records must be "secret" for account {account.path}, whose epsilon is for '
-        'one record more or less, got "public"'
+        f'{plan.file.where("records")}: records must be "secret" for account {account.path}, whose '
+        'epsilon is for one record more or less, got "public"'
     )

@@ -7,6 +7,7 @@ import html
 import io
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -68,13 +69,18 @@ def json_text(record: Mapping[str, Any]) -> str:
 
 
 def csv_text(record: Mapping[str, Any]) -> str:
-    """Return one line a cell."""
-    rows = rows_of(record)
+    """Return one line a cell; no label can be taken for a formula by a spreadsheet."""
+    rows = [{name: _no_formula(value) for name, value in row.items()} for row in rows_of(record)]
     stream = io.StringIO()
     writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return stream.getvalue()
+
+
+def _no_formula(value: Any) -> Any:
+    formula = isinstance(value, str) and re.match(r"[=@]|[+-](?![0-9.])", value)
+    return f"'{value}" if formula else value
 
 
 def html_text(record: Mapping[str, Any], figure: str = "") -> str:

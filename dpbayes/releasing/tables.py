@@ -16,16 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes.releasing.plan import DROP, REFUSE, Column, Plan
+from dpbayes.releasing.columns import Column
+from dpbayes.releasing.plan import DROP, REFUSE, Plan
+from dpbayes.releasing.sources import Source, TableError, relation, source, trouble
 
 _MEMORY = "2GB"
 _MOST_VALUES = 100_000
 _OUTSIDE, _MISSING = -1, -2
+_PERSON = "person"
 Counts = NDArray[np.int64]
-
-
-class TableError(ValueError):
-    """A table disagrees with its plan; the message gives the row, and its content only if asked."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,7 @@ class _Table:
     """A table as DuckDB sees it: `relation` in SQL with the places of its parameters."""
 
     connection: Any
+    source: Source
     plan: Plan
     relation: str
     values: list[str]
@@ -67,68 +67,36 @@ def count_table(table: str | Path, plan: Plan, show_values: bool = False) -> Cou
     array([2, 0, 1])
     """
     with _opened(Path(table), plan, show_values) as opened:
-        _check_columns(opened)
         _check_persons(opened)
-        grouped = opened.rows(_grouping(plan))
-        if len(grouped) > _MOST_VALUES:
-            raise TableError(
-                f"table {table} has more than {_MOST_VALUES} different rows in the columns of the "
-                "plan; declare edges for numbers"
-            )
-        return _placed(opened, grouped)
+        return _placed(opened, _grouped(opened))
 
 
 @contextmanager
 def _opened(table: Path, plan: Plan, show: bool) -> Iterator[_Table]:
     duckdb = _duckdb()
-    if not table.is_file():
-        raise TableError(f"table must be a CSV or Parquet file, got {str(table)!r}, which is none")
-    kinds = {
-        ".csv": "read_csv(?, all_varchar = true, header = true)",
-        ".tsv": "read_csv(?, all_varchar = true, header = true, delim = '\t')",
-        ".parquet": "read_parquet(?)",
-    }
-    if table.suffix.lower() not in kinds:
-        raise TableError(f"table must end in .csv, .tsv or .parquet, got {table.name!r}")
-    with tempfile.TemporaryDirectory() as spill:
-        settings = {"memory_limit": _MEMORY, "temp_directory": spill}
+    with tempfile.TemporaryDirectory() as folder:
+        found = source(table, Path(folder))
+        settings = {"memory_limit": _MEMORY, "temp_directory": folder}
         connection = duckdb.connect(config=settings)
         try:
             # In a notebook without ipywidgets there is no progress bar to turn off, and it fails.
             with suppress(duckdb.Error):
                 connection.execute("SET enable_progress_bar = false")
-            yield _Table(connection, plan, kinds[table.suffix.lower()], [str(table)], show)
+            wanted = {f"v{i}": column.name for i, column in enumerate(plan.columns)}
+            wanted |= {_PERSON: plan.person} if plan.person is not None else {}
+            sql, values = relation(connection, found, wanted, show)
+            yield _Table(connection, found, plan, sql, values, show)
         except duckdb.Error as error:
-            reason = f": {str(error).splitlines()[0]}" if show else ""
-            raise TableError(
-                f"table {table} cannot be read as {table.suffix.lower()}{reason}"
-            ) from None
+            raise trouble(found, error, show) from None
         finally:
             connection.close()
-
-
-def _check_columns(opened: _Table) -> None:
-    there = [
-        row[0]
-        for row in opened.connection.execute(
-            f"DESCRIBE SELECT * FROM {opened.relation}", opened.values
-        ).fetchall()
-    ]
-    wanted = [column.name for column in opened.plan.columns]
-    wanted += [opened.plan.person] if opened.plan.person is not None else []
-    for name in wanted:
-        if name not in there:
-            raise TableError(f"table has no column {name!r}; it has {', '.join(map(repr, there))}")
-    if "_row" in there:
-        raise TableError("table must not have a column '_row'; rename it")
 
 
 def _check_persons(opened: _Table) -> None:
     if opened.plan.person is None:
         return
-    column = _text(opened.plan.person)
     absent = opened.rows(
-        f"SELECT min(_row), count(*) FROM numbered WHERE {_is_missing(opened.plan, column)}",
+        f"SELECT min(_row), count(*) FROM numbered WHERE {_is_missing(opened.plan, _PERSON)}",
     )
     row, number = absent[0]
     if number:
@@ -138,23 +106,29 @@ def _check_persons(opened: _Table) -> None:
         )
 
 
-def _grouping(plan: Plan) -> str:
-    columns = ", ".join(f"{_cell(plan, c)} AS c{i}" for i, c in enumerate(plan.columns))
-    source = "numbered"
+def _grouped(opened: _Table) -> list[tuple[Any, ...]]:
+    """Return the different cells with their numbers of records and first rows."""
+    plan = opened.plan
+    columns = ", ".join(f"{_cell(plan, c, f'v{i}')} AS c{i}" for i, c in enumerate(plan.columns))
+    rows = "numbered"
     if plan.person is not None:
-        person = _text(plan.person)
-        source = (
-            f"(SELECT * FROM numbered QUALIFY row_number() OVER (PARTITION BY {person} "
+        rows = (
+            f"(SELECT * FROM numbered QUALIFY row_number() OVER (PARTITION BY {_PERSON} "
             f"ORDER BY _row) <= {plan.keep})"
         )
-    return (
-        f"SELECT {columns}, count(*), min(_row) FROM {source} GROUP BY ALL LIMIT {_MOST_VALUES + 1}"
+    grouped = opened.rows(
+        f"SELECT {columns}, count(*), min(_row) FROM {rows} GROUP BY ALL LIMIT {_MOST_VALUES + 1}"
     )
+    if len(grouped) > _MOST_VALUES:
+        raise TableError(
+            f"table {opened.source.name} has more than {_MOST_VALUES} different rows in the "
+            "columns of the plan; declare edges for numbers"
+        )
+    return grouped
 
 
-def _cell(plan: Plan, column: Column) -> str:
+def _cell(plan: Plan, column: Column, text: str) -> str:
     """Return SQL for the value of a column: NULL when missing, text, or the number of its bin."""
-    text = _text(column.name)
     if column.edges is None:
         return f"CASE WHEN {_is_missing(plan, text)} THEN NULL ELSE {text} END"
     number = f"TRY_CAST({text} AS DOUBLE)"
@@ -203,10 +177,6 @@ def _disagreement(opened: _Table, row: int, column: Column, value: Any) -> Table
 def _is_missing(plan: Plan, text: str) -> str:
     listed = ", ".join("'" + value.replace("'", "''") + "'" for value in plan.missing_values)
     return f"({text} IS NULL" + (f" OR {text} IN ({listed}))" if listed else ")")
-
-
-def _text(name: str) -> str:
-    return 'CAST("' + name.replace('"', '""') + '" AS VARCHAR)'
 
 
 def _duckdb() -> Any:

@@ -155,7 +155,9 @@ def keys_folder() -> Path:
 
 
 def file_digest(path: Path) -> bytes:
-    """Return the SHA-256 of a file's bytes, read in pieces."""
+    """Return the SHA-256 of a file's bytes, read in pieces; a pipe or a folder is refused."""
+    if path.exists() and not path.is_file():
+        raise AccountError(f"table {path} cannot be read: it is not a file")
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").digest()

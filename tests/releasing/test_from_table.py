@@ -19,10 +19,11 @@ from dpbayes.releasing import from_table
 from dpbayes.releasing.analysis import PARTS, bounded_analysis
 from dpbayes.releasing.from_table import release_table
 from dpbayes.releasing.opening import create_account, open_account
-from dpbayes.releasing.plan import PlanError, read_plan
+from dpbayes.releasing.plan import read_plan
+from dpbayes.releasing.plan_file import PlanError
 from dpbayes.releasing.prices import Price, person_sentence, planned_mechanism
 from dpbayes.releasing.report import csv_text, html_text, methods
-from dpbayes.releasing.tables import TableError
+from dpbayes.releasing.sources import TableError
 from dpbayes.releasing.witness import AccountError
 
 pytest.importorskip("duckdb")
@@ -97,7 +98,8 @@ REFUSED = [
     ('mechanism = "none"', PlanError, "mechanism: name must be one of"),
     ("options = {gamma = 1}", PlanError, "lattice has no option 'gamma'"),
     ('mechanism = "geometric"', (PlanError, ValueError), "2 categories"),
-    ('missing_values = ["good"]', TableError, "row 1 has no value in 'health'"),
+    ('missing_values = ["good"]', PlanError, "categories must be different from what stands for a"),
+    ('person = "id"', TableError, "has no column 'id'; it has 1 column; --show-values prints"),
 ]
 
 

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpbayes.releasing.plan import PlanError, read_plan
+from dpbayes.releasing.plan import read_plan
+from dpbayes.releasing.plan_file import PlanError
 
 GOOD = """dataset = "clinic"
 account = "clinic.account"
@@ -85,7 +86,7 @@ MISTAKES = [
     ("x", 'records = "known"', r"line 6: records must be \"public\" or \"secret\", got 'known'"),
     ("x", "prior = [1, 1]", r"line 6: prior must be one number, or 3"),
     ("x", "prior = 0", r"line 6: prior must be one number, or 3, above 0"),
-    ("x", 'by = "health"', r"columns must be one or two different columns, by included"),
+    ("x", 'by = "health"', r"line 3: column must be one or two different columns, by"),
     ("x", 'request = "a b"', r"line 6: request must be 1 to 64 letters"),
     ("x", 'colum = "x"', r"no such key 'colum'; a plan has dataset, account"),
     ("column", "", r"either column or columns must be given"),

@@ -9,7 +9,8 @@ from collections import Counter
 import pytest
 
 from dpbayes.releasing.plan import read_plan
-from dpbayes.releasing.tables import TableError, count_table
+from dpbayes.releasing.sources import TableError
+from dpbayes.releasing.tables import count_table
 
 duckdb = pytest.importorskip("duckdb")
 LABELS = ["good", "it's fair", "poor", "unknown"]
@@ -133,8 +134,11 @@ def test_numbers_outside_the_edges_or_not_finite_are_refused(tmp_path):
 
 def test_a_table_that_does_not_fit_is_refused(tmp_path):
     table = write(tmp_path / "t.csv", ["helth"], [["good"]])
-    with pytest.raises(TableError, match="table has no column 'health'; it has 'helth'"):
+    # Without a first line of names, what stands there is a person's record.
+    with pytest.raises(TableError, match="has no column 'health'; it has 1 column; --show-values"):
         count_table(table, plan(tmp_path))
+    with pytest.raises(TableError, match="has no column 'health'; it has 1 column: 'helth'"):
+        count_table(table, plan(tmp_path), show_values=True)
     for name, message in (("none.csv", "which is none"), ("plan.toml", "must end in .csv")):
         plan(tmp_path)
         with pytest.raises(TableError, match=message):
