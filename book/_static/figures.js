@@ -1,4 +1,5 @@
-/* A figure in its natural size: the element itself moves into a dialog and back. */
+/* A figure in its natural size: the element itself moves into a dialog and back. One that scrolls in
+   its place is reached by keyboard there, and fades out on the side where it goes on. */
 (() => {
   "use strict";
 
@@ -53,6 +54,31 @@
     dialog.showModal();
     sheet.scrollTo(0, 0);
     sheet.focus();
+  }
+
+  function follow(box) {
+    const rest = box.scrollWidth - box.clientWidth - box.scrollLeft;
+    box.classList.toggle("goes-on", rest > 2);
+  }
+
+  function measure(box) {
+    const scrolls = box.scrollWidth > box.clientWidth + 1;
+    if (scrolls) {
+      box.tabIndex = 0;
+      box.setAttribute("role", "group");
+      box.setAttribute("aria-label", "Figure, scrolls sideways");
+    } else {
+      for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
+    }
+    follow(box);
+  }
+
+  const widths = new ResizeObserver((seen) => seen.forEach((one) => measure(one.target)));
+  for (const box of document.querySelectorAll(".drawn-scroll")) {
+    widths.observe(box);
+    box.addEventListener("scroll", () => follow(box), { passive: true });
+    // The arrows scroll the figure here; on the page they lead to other pages.
+    box.addEventListener("keydown", (event) => event.stopPropagation());
   }
 
   document.addEventListener("click", (event) => {

@@ -77,10 +77,10 @@ def _write_inside(axes: Axes, at: tuple[float, float], label: str, color: str) -
         label,
         xy=at,
         xycoords="axes fraction",
-        xytext=(7, 0),
+        xytext=(5, -6) if at[1] > 0.2 else (5, 6),
         textcoords="offset points",
         color=dark(color),
-        va="center",
+        va="top" if at[1] > 0.2 else "bottom",
         path_effects=[withStroke(linewidth=3, foreground="white")],
     )
 

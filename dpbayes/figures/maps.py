@@ -107,7 +107,7 @@ def _draw(
     xe, ye = _edges(x, scales[0]), _edges(y, scales[1])
     axes.set(xscale=scales[0], yscale=scales[1], xlim=xe[[0, -1]], ylim=ye[[0, -1]])
     for number in np.unique(index):
-        region = Path.make_compound_path(*_runs(index == number, xe, ye))
+        region = Path.make_compound_path(*runs(index == number, xe, ye))
         patch = axes.add_patch(PathPatch(region, **_fill(labels, int(number))))
         tag(patch, labels[number], dashed=False)
     for which in "xy":
@@ -115,7 +115,7 @@ def _draw(
     axes.grid(False)
 
 
-def _runs(
+def runs(
     won: NDArray[np.bool_], xe: NDArray[np.float64], ye: NDArray[np.float64]
 ) -> Iterator[Path]:
     """Yield one rectangle for each run of neighbouring cells in a row."""

@@ -61,7 +61,8 @@ def dots(
         raise ValueError("panels must hold at least one panel, each with at least one mechanism")
     extra = sum(bool(panel.residuals) for panel in panels)
     tall = HEIGHT * (0.6 + 0.5 * len(panels) + 0.25 * extra) if height is None else height
-    figure, rows = new_panels(len(panels) + extra, 1, WIDTH, tall)
+    ratios = [high for panel in panels for high in ((1.0, 0.6) if panel.residuals else (1.0,))]
+    figure, rows = new_panels(len(ratios), 1, WIDTH, tall, height_ratios=ratios)
     labels = list(dict.fromkeys(one.label for panel in panels for one in panel.masses))
     places = iter(axes for (axes,) in rows)
     for panel in panels:
@@ -69,11 +70,12 @@ def dots(
         gap = _gap(panel)
         for one in panel.masses:
             _stems(axes, one, labels, gap, yscale)
-        axes.set(ylabel="P(H = c)", title=panel.title, xlabel=xlabel, yscale=yscale)
+        axes.set(ylabel="P(H = c)", title=panel.title, yscale=yscale)
         if yscale == "linear":
             axes.set_ylim(bottom=0.0)
+        below = next(places) if panel.residuals else axes
+        below.set_xlabel(xlabel)
         if panel.residuals:
-            below = next(places)
             found = [(_shifted(one, labels, gap), one) for one in panel.residuals]
             scores = [[row[3] for row in one.readings] for _, one in found]
             looks = styles(labels)

@@ -7,12 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.figure import Figure
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import dark
-from dpbayes.figures.language import LOOKS, styles, tag
+from dpbayes.figures.language import LOOKS, SERIES, styles, tag
+from dpbayes.figures.maps import runs
 from dpbayes.figures.theme import HEIGHT, WIDTH, new_axes, new_panels
+
+_TONES = 32  # of a map: the eye tells no more apart, and each is an area of its own
 
 # The colours of the mechanisms that use the one and the other.
 _GLOBAL, _LOCAL = LOOKS["expMech"].color, LOOKS["expMech-local"].color
@@ -130,9 +139,12 @@ def score_change_map(outputs: ArrayLike, changes: ArrayLike, at: ArrayLike) -> t
     size = int(points.sum(axis=1).max())
     grid = np.full((size + 1, size + 1), np.nan)
     grid[points[:, 1], points[:, 0]] = values
-    cloud = axes.imshow(grid, origin="lower", cmap="cividis", interpolation="nearest")
-    axes.grid(False)
-    axes.plot(here[0], here[1], marker="x", color="black", markersize=9, markeredgewidth=2.2)
+    tones = shades()
+    norm = Normalize(values.min(), values.max())
+    _areas(axes, grid, norm, tones)
+    halo = [withStroke(linewidth=5, foreground="white")]
+    cross = {"marker": "x", "color": "black", "markersize": 9, "markeredgewidth": 2.2}
+    axes.plot(here[0], here[1], path_effects=halo, **cross)
     axes.annotate(
         "the true posterior",
         xy=(float(here[0]), float(here[1])),
@@ -141,8 +153,30 @@ def score_change_map(outputs: ArrayLike, changes: ArrayLike, at: ArrayLike) -> t
         ha="right",
         arrowprops={"arrowstyle": "->", "color": "0.2", "shrinkB": 7},
     )
-    figure.colorbar(cloud, ax=axes, label="largest change of the score")
+    scale = ScalarMappable(norm, tones)
+    figure.colorbar(scale, ax=axes, label="largest change of the score")
     return figure, _map_sentence(points, values, here)
+
+
+def shades() -> ListedColormap:
+    """Return the tones of the map, from that of nearly nothing to the dark one of the most."""
+    import seaborn  # its start-up time is paid only where a map is drawn
+
+    return ListedColormap(seaborn.light_palette(SERIES[0], n_colors=_TONES))
+
+
+def _areas(axes: Axes, grid: NDArray[np.float64], norm: Normalize, tones: ListedColormap) -> None:
+    """Draw the cells of each tone as an area, whose colour turns with the page, as no picture's."""
+    edges = np.arange(grid.shape[0] + 1) - 0.5
+    tone = np.full(grid.shape, -1)
+    seen = np.isfinite(grid)
+    tone[seen] = np.minimum((norm(grid[seen]) * tones.N).astype(int), tones.N - 1)
+    for one in np.unique(tone[seen]):
+        area = Path.make_compound_path(*runs(tone == one, edges, edges))
+        color = tones(int(one))
+        axes.add_patch(PathPatch(area, facecolor=color, edgecolor=color, linewidth=0.3))
+    axes.set(xlim=edges[[0, -1]], ylim=edges[[0, -1]], aspect="equal")
+    axes.grid(False)
 
 
 def _map_sentence(

@@ -13,7 +13,7 @@ from dpbayes.figures.lines import Curve, Panel, lines
 from dpbayes.figures.maps import MapPanel, maps
 from dpbayes.figures.night import PAGE, at_night, contrast
 from dpbayes.figures.theme import svg_bytes
-from dpdrawn.svg import INK, OWN, inlined
+from dpdrawn.svg import INK, OWN, READABLE, inlined, least_width
 
 X = np.arange(1.0, 5.0)
 SVG = "{http://www.w3.org/2000/svg}"
@@ -98,3 +98,14 @@ def test_the_white_cards_are_gone() -> None:
         rules = re.findall(r"([^{}]+)\{([^{}]*)\}", sheet.read_text())
         dark = [body for where, body in rules if "dark" in where and "img" in where]
         assert not any(re.search(r"background(-color)?:\s*(#fff|white)", body) for body in dark)
+
+
+@pytest.mark.parametrize("name", ["lines", "maps"])
+def test_the_least_width_makes_the_smallest_letters_readable(name: str) -> None:
+    svg = drawn(name)
+    scales = [float(one) for one in re.findall(r"scale\((0\.[\d]+) -0", svg)]
+    points = float(re.findall(r'viewBox="0 0 ([\d.]+)', svg)[0])
+    wide = least_width(svg, points)
+    assert READABLE <= 100 * min(scales) * wide / points < READABLE + 0.1
+    assert f"--least:{wide:.0f}px" in inlined(svg, "d0-", "a chart")
+    assert least_width("<svg></svg>", points) == 0.0

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,24 @@ from dpbayes.figures.maps import MapPanel, maps
 from dpbayes.figures.night import PAGE, contrast
 from dpbayes.figures.theme import svg_bytes
 from tests.browser.conftest import CHROMIUM, IN_CI, Quiet
+from tests.browser.watching import Watched
 
 ROOT = Path(__file__).parents[2]
 PHONE = {"width": 390, "height": 844}
 LEAST = 11.0  # pixels, the letters of a figure
 pytestmark = pytest.mark.browser
+
+# Letters of three sizes, panels below and beside each other, boxes, maps.
+SAMPLE = (
+    "index",
+    "chapters/posterior-and-distance",
+    "results/accuracy/growth-balanced",
+    "results/accuracy/b-dimensions",
+    "results/comparison/all-data",
+    "results/foundations/one-release",
+    "results/queries/framework",
+    "results/tables/score-change",
+)
 
 CONFIGURATION = """
 extensions = ["myst_nb", "sphinx_togglebutton", "dpdrawn", "sphinx_book_theme"]
@@ -161,18 +174,34 @@ def test_the_reader_s_choice_counts_and_paper_is_white(page: Page) -> None:
     assert inks(page, '#fig-lines [id$="patch_1"] > path') == ["#ffffff"]
 
 
-def test_letters_can_be_read_on_a_phone_by_touch_and_by_keyboard(page: Page) -> None:
+def test_letters_can_be_read_on_a_phone_where_the_figure_stands(page: Page) -> None:
     page.set_viewport_size(PHONE)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
     for figure in ("#fig-lines", "#fig-map"):
+        assert min(page.evaluate(LETTERS, figure)) == pytest.approx(LEAST, abs=0.1)
+        box = page.locator(f"{figure} .drawn-scroll")
+        here = box.element_handle()
+        assert box.evaluate("one => one.scrollWidth > one.clientWidth && one.scrollLeft === 0")
+        page.wait_for_function("one => one.classList.contains('goes-on')", arg=here)
+        box.focus()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function("one => one.scrollLeft > 0", arg=here)
+        box.evaluate("one => one.scrollTo(one.scrollWidth, 0)")
+        page.wait_for_function("one => !one.classList.contains('goes-on')", arg=here)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.wait_for_function("() => !document.querySelector('.drawn-scroll[tabindex]')")
+
+
+def test_a_figure_opens_in_full_size_by_touch_and_by_keyboard(page: Page) -> None:
+    page.set_viewport_size(PHONE)
+    for figure in ("#fig-lines", "#fig-map"):
         before = page.evaluate(LETTERS, figure)
-        assert min(before) < LEAST
         button = page.locator(f"{figure} .drawn-open")
         button.focus()
         page.keyboard.press("Enter")
         shown = page.evaluate(LETTERS, "dialog[open]")
         assert len(shown) == len(before)
-        assert min(shown) >= LEAST
+        assert min(shown) > min(before)
         sheet = page.locator("dialog[open] .drawn-sheet")
         assert sheet.evaluate(
             "one => document.activeElement === one && one.scrollWidth > one.clientWidth"
@@ -194,3 +223,14 @@ def test_letters_can_be_read_on_a_phone_by_touch_and_by_keyboard(page: Page) -> 
 def test_letters_are_large_enough_without_help_on_a_desktop(page: Page) -> None:
     assert min(page.evaluate(LETTERS, "main")) >= LEAST
     assert not page.locator(".drawn-open").first.is_visible()
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_pages_of_the_book_have_readable_figures_on_a_phone(
+    opened: Callable[..., Watched], name: str
+) -> None:
+    window = opened(PHONE["width"]).open(f"{name}.html")
+    letters = window.evaluate(LETTERS, "main")
+    assert letters
+    assert min(letters) >= LEAST - 0.05
+    assert window.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]

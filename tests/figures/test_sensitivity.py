@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
+from matplotlib.patches import PathPatch
 
 import dpbayes as dp
-from dpbayes.figures.sensitivity import Profile, score_change_map, sensitivity_profile
+from dpbayes.figures.sensitivity import Profile, score_change_map, sensitivity_profile, shades
+from dpbayes.figures.theme import svg_bytes
 from dpbayes.sensitivity import profile
 from dpbayes.study.score_changes import score_changes
 
@@ -23,13 +27,21 @@ def test_the_profile_shows_local_below_global():
     assert f"falls to {local.min():.3g} at 10" in alt
 
 
-def test_the_map_has_one_cell_for_each_candidate():
+def test_the_map_has_one_cell_for_each_candidate_in_areas_whose_colours_can_turn():
     counts = [4, 2, 3]
     outputs, changes = score_changes(counts, [1, 1, 1])
     figure, alt = score_change_map(outputs, changes, counts)
-    cells = figure.axes[0].images[0].get_array()
-    assert np.isfinite(cells.filled(np.nan)).sum() == len(outputs)
-    assert cells[2, 4] == pytest.approx(changes.max())
+    assert "<image" not in svg_bytes(figure, "map").decode()
+    areas = [one for one in figure.axes[0].patches if isinstance(one, PathPatch)]
+    low, high = changes.min(), changes.max()
+    found = {(int(r[0]), int(r[1])): c for r, c in zip(outputs, changes, strict=True)}
+    for cell in itertools.product(range(10), range(10)):
+        over = [one for one in areas if one.get_path().contains_point(cell)]
+        assert len(over) == (cell in found)
+        if over:
+            tone = min(int(32 * (found[cell] - low) / (high - low)), 31)
+            assert over[0].get_facecolor() == pytest.approx(shades()(tone))
+    assert found[4, 2] == high
     assert "55 candidates" in alt
     assert "the true counts attain it" in alt
 

@@ -1,7 +1,8 @@
 """Figures as part of the page: they follow its light and dark theme and open in full size.
 
-Every SVG picture of a result becomes an ``svg`` element with the alternative text as its label. A
-button beside it, for narrow screens, opens it at its natural size. Pictures with a class of
+Every SVG picture of a result becomes an ``svg`` element with the alternative text as its label. Its
+box scrolls where the column is too narrow for readable letters, and a button beside it, for narrow
+screens, opens it at its natural size. Pictures with a class of
 ``SMALL`` or a width of their own stay images, which the browser loads when they come into sight.
 """
 
@@ -54,7 +55,8 @@ def is_figure(image: nodes.image, file: Path) -> bool:
 
 def visit_drawn(translator: HTML5Translator, node: Drawn) -> None:
     """Write the figure and its button."""
-    translator.body.append(f'<div class="drawn-box">{node["svg"]}{BUTTON}</div>\n')
+    scrolled = f'<div class="drawn-scroll">{node["svg"]}</div>'
+    translator.body.append(f'<div class="drawn-box">{scrolled}{BUTTON}</div>\n')
     raise nodes.SkipNode
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 
 PAGE, INK = "#ffffff", "#000000"
@@ -18,6 +19,8 @@ _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _NAME = re.compile(r'(?<=\sid=")([^"]+)')
 _LINK = re.compile(r'(?<=href="#)([^"]+)|(?<=url\(#)([^)"\']+)')
 POINT = 4.0 / 3.0  # CSS pixels
+_LETTERS = re.compile(r'<g id="text_\d+">.*?\bscale\((0\.\d+) ', re.S)
+READABLE = 11.0  # CSS pixels, the least height of letters that can be read on a phone
 
 
 def inlined(svg: str, prefix: str, alt: str) -> str:
@@ -44,11 +47,22 @@ def inlined(svg: str, prefix: str, alt: str) -> str:
         f"{name}:var(--night) {OWN.get(color, at_night(color))};" for color, name in colors.items()
     )
     look = f"{nights}fill:var(--c0,{INK});stroke-linejoin:round;stroke-linecap:butt"
-    size = f"--wide:{width * POINT:.0f}px;aspect-ratio:{width:g}/{height:g}"
+    size = f"--wide:{width * POINT:.0f}px;--least:{least_width(svg, width):.0f}px"
+    size += f";aspect-ratio:{width:g}/{height:g}"
     return (
         f'<svg class="drawn" role="img" aria-label="{html.escape(alt, quote=True)}" '
         f'viewBox="{view[0][9:-1]}" style="{size};{look}">{content}'
     )
+
+
+def least_width(svg: str, width: float) -> float:
+    """Return the width in CSS pixels at which the smallest letters of a figure are readable.
+
+    It is at most the natural one, that of `width` points. Letters of s points are drawn by
+    ``scale(s/100)``; a figure without letters may have any width, so 0 is returned.
+    """
+    sizes = [100.0 * float(scale) for scale in _LETTERS.findall(svg)]
+    return min(POINT * width, math.ceil(READABLE * width / min(sizes))) if sizes else 0.0
 
 
 def _variable(color: str, colors: dict[str, str]) -> str:

@@ -55,8 +55,8 @@ function write(chart, word, x, y, ink, align, baseline) {
   ctx.restore();
 }
 
-/** Draw a vertical line at a value of the horizontal axis, with a word at its top. */
-function upright(chart, ink, value, color, word, row, dash = []) {
+/** Draw a vertical line at a value of the horizontal axis, with a word at its top on one side. */
+function upright(chart, ink, value, color, word, { row = 0, dash = [], side = null } = {}) {
   const { ctx, bbox } = chart;
   const ratio = devicePixelRatio || 1;
   const x = Math.round(chart.valToPos(value, "x", true));
@@ -70,9 +70,21 @@ function upright(chart, ink, value, color, word, row, dash = []) {
   ctx.lineTo(x, bbox.top + bbox.height);
   ctx.stroke();
   ctx.restore();
-  const left = x > bbox.left + bbox.width / 2;
+  const left = side === "left" || (side === null && x > bbox.left + bbox.width / 2);
   const beside = x + (left ? -5 : 5) * ratio;
   write(chart, word, beside, bbox.top + (2 + 15 * row) * ratio, ink, left ? "right" : "left", "top");
+}
+
+/** The outer sides of two lines, so that no word stands at the other one, as far as there is room. */
+function outerSides(chart, first, second) {
+  const room = 55 * (devicePixelRatio || 1);
+  const { left, width } = chart.bbox;
+  const at = [first, second].map((value) => chart.valToPos(value, "x", true) - left);
+  const sides = first <= second ? ["left", "right"] : ["right", "left"];
+  return sides.map((side, i) => {
+    if (side === "left") return at[i] < room ? "right" : "left";
+    return width - at[i] < room ? "left" : "right";
+  });
 }
 
 /** Draw a horizontal line at a value of the vertical axis, with a word above its right end. */
@@ -178,8 +190,10 @@ export class LawChart extends Chart {
     const heights = counts.map((r) => seen.law[r]);
     const ranges = { x: [low - 0.6, high + 0.6], y: [0, 1.25 * Math.max(...heights)] };
     this.draw([counts, heights], ranges, (plot) => {
-      upright(plot, this.ink, state.ones, this.ink.text, "truth", 0);
-      upright(plot, this.ink, seen.released, this.ink.mechanism, "release", 1, [5, 3]);
+      const [truth, released] = outerSides(plot, state.ones, seen.released);
+      upright(plot, this.ink, state.ones, this.ink.text, "truth", { side: truth });
+      upright(plot, this.ink, seen.released, this.ink.mechanism, "release",
+        { row: 1, dash: [5, 3], side: released });
     });
   }
 }
@@ -248,7 +262,7 @@ export class ErrorChart extends Chart {
     const ranges = { x: [0, state.n], y: [0, Math.min(1.3 * seen.worstMean, 1.1)] };
     this.draw([counts, [...seen.means]], ranges, (plot) => {
       level(plot, this.ink, seen.averageMean, "average over all data");
-      upright(plot, this.ink, state.ones, this.ink.text, "your data", 0, [2, 3]);
+      upright(plot, this.ink, state.ones, this.ink.text, "your data", { dash: [2, 3] });
       dot(plot, state.ones, seen.mean, this.ink.text);
     });
   }

@@ -125,11 +125,14 @@ function releaseControls(change, looks, small) {
     ["nominal", "nominal: what the definition says"],
     ["audited", "audited: the actual loss is set to ε"],
   ], (value) => change({ promise: value }));
-  const rows = [row("Mechanism", [chosen]), epsilon.row];
+  // The list is narrower than the longest name: the chosen one stands below it in full.
+  const plain = element("span", { class: "dp-plain", "aria-hidden": "true" });
+  const rows = [row("Mechanism", [chosen], plain), epsilon.row];
   if (!small) rows.push(gamma.row, delta.row, promise.set);
   const set = element("fieldset", {}, element("legend", {}, "The release"), ...rows);
   return { set, show: (state) => {
     chosen.value = state.mechanism;
+    plain.textContent = looks[state.mechanism].plain;
     epsilon.show(state.epsilon, `ε = ${short(state.epsilon)}`);
     gamma.show(state.gamma, `γ = ${short(state.gamma)}`);
     delta.show(state.delta, `δ = ${short(state.delta)}`);
