@@ -143,7 +143,12 @@ def score_change_map(outputs: ArrayLike, changes: ArrayLike, at: ArrayLike) -> t
     norm = Normalize(values.min(), values.max())
     _areas(axes, grid, norm, tones)
     halo = [withStroke(linewidth=5, foreground="white")]
-    cross = {"marker": "x", "color": "black", "markersize": 9, "markeredgewidth": 2.2}
+    cross: dict[str, Any] = {
+        "marker": "x",
+        "color": "black",
+        "markersize": 9,
+        "markeredgewidth": 2.2,
+    }
     axes.plot(here[0], here[1], path_effects=halo, **cross)
     axes.annotate(
         "the true posterior",
