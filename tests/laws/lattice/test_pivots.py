@@ -1,0 +1,141 @@
+"""One level of the projection: chains, blocks of heights and sums, each against a plain list."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+from dpbayes.laws.lattice.pivots import Chain, Heights, Level
+from dpbayes.laws.lattice.projection import project
+
+REACH = 14
+
+
+def links(number, seed):
+    rng = np.random.default_rng(seed)
+    return [Chain(*(rng.random((1, 1)) for _ in range(3))) for _ in range(number)]
+
+
+def chained(parts):
+    result = parts[0]
+    for part in parts[1:]:
+        result = result.then(part)
+    return result
+
+
+@pytest.mark.parametrize("number", [1, 2, 5])
+def test_a_chain_sums_over_the_place_of_the_pivot(number):
+    parts = links(number, 3)
+    found = chained(parts)
+    paid = sum(
+        np.prod([parts[i].before for i in range(p)])
+        * parts[p].paid[0, 0]
+        * np.prod([parts[i].after for i in range(p + 1, number)])
+        for p in range(number)
+    )
+    assert found.paid[0, 0] == pytest.approx(paid, rel=1e-14)
+    assert found.before[0, 0] == pytest.approx(np.prod([part.before for part in parts]))
+    assert found.after[0, 0] == pytest.approx(np.prod([part.after for part in parts]))
+
+
+@pytest.mark.parametrize("copies", [1, 2, 3, 7, 12])
+def test_copies_are_the_same_row_again_and_again(copies):
+    (part,) = links(1, 8)
+    doubled, plain = part.repeated(copies), chained([part] * copies)
+    for name in ("before", "after", "paid"):
+        assert getattr(doubled, name) == pytest.approx(getattr(plain, name), rel=1e-13)
+
+
+def test_blocks_are_single_heights_where_windows_overlap_and_keep_every_term():
+    low, high = np.array([2, 7, 30]), np.array([12, 15, 33])
+    heights = Heights(low, high, level=3)
+    edges = heights.edges
+    assert edges[-1] == 34
+    overlap = set(range(7, 13))
+    assert overlap <= set(edges.tolist())
+    rng = np.random.default_rng(1)
+    for i in range(3):
+        own = np.arange(heights.low[i], heights.high[i] + 1)
+        terms = rng.random((2, own.size, 1))
+        blocks = heights.blocked(i, terms)
+        for b, (start, end) in enumerate(pairwise(edges)):
+            inside = (own >= start) & (own < end)
+            assert blocks[:, b, 0] == pytest.approx(terms[:, inside, 0].sum(axis=1))
+            if end - start > 1:  # joined heights belong to one window at most
+                windows = (heights.low <= start) & (heights.high >= end - 1)
+                assert windows.sum() <= 1
+
+
+def level_of(y, n):
+    """The last t at which the counts above t still sum to more than n."""
+    t = 0
+    while np.maximum(y - t - 1, 0).sum() > n:
+        t += 1
+    return t
+
+
+def log_bc(prior, x, released):
+    def log_beta(a):
+        return gammaln(a).sum() - gammaln(a.sum())
+
+    a, b = prior + x, prior + released
+    return log_beta((a + b) / 2) - (log_beta(a) + log_beta(b)) / 2
+
+
+def clamped(x):
+    """Every vector x + z with sum of z 0, up to the reach, that has a negative count."""
+    free = np.array(list(product(range(-REACH, REACH + 1), repeat=x.size - 1)))
+    noisy = x + np.column_stack((free, -free.sum(axis=1)))
+    return noisy[noisy.min(axis=1) < 0]
+
+
+def enumerated(prior, x, epsilon, exponents):
+    """Sums of e^(-epsilon |z| / 2) BC^s by level over every noise vector that clamps a count."""
+    totals = {}
+    for y in clamped(x):
+        released = project(y[None, :], "l2")[0]
+        weight = np.exp(-0.5 * epsilon * np.abs(y - x).sum())
+        powers = weight * np.exp(exponents * log_bc(prior, x, released))
+        t = level_of(y, int(x.sum()))
+        totals[t] = totals.get(t, 0.0) + powers
+    return totals
+
+
+@pytest.mark.parametrize(
+    ("counts", "prior", "epsilon"),
+    [([0, 2], [1.0, 0.5], 2.5), ([1, 0, 3], [0.4, 1.0, 2.0], 3.0), ([1, 1, 1], [1.0] * 3, 4.0)],
+)
+def test_sums_of_each_level_against_the_list_of_noise_vectors(counts, prior, epsilon):
+    x, alpha, exponents = np.array(counts), np.array(prior), np.array([0.0, 1.0, 6.5])
+    expected = enumerated(alpha, x, epsilon, exponents)
+    assert len(expected) >= 3
+    for t in range(3):
+        heights = Heights(x - 14, x + 14, t)
+        level = Level(alpha, x, epsilon, t, heights)
+        blocks = np.arange(heights.edges.size - 1)
+        radius, nodes = level.shortfall_circle()
+        assert nodes <= level.degree
+        found = level.sums(exponents, 64, radius, level.degree, blocks)
+        np.testing.assert_allclose(found, expected[t], rtol=1e-8, atol=1e-13)
+        fewer = level.sums(exponents, 64, radius, nodes, blocks)
+        np.testing.assert_allclose(fewer, found, rtol=0, atol=1e-12)
+        bounds = level.bounds(exponents, radius)
+        assert np.all(bounds.sum(axis=1) >= found * (1 - 1e-12))
+
+
+def test_one_output_alone_is_counted():
+    x, alpha, epsilon, output = np.array([1, 0, 3]), np.ones(3), 3.0, np.array([0, 0, 4])
+    noisy = clamped(x)
+    ends = (project(noisy, "l2") == output).all(axis=1)
+    total = float(np.exp(-0.5 * epsilon * np.abs(noisy[ends] - x).sum(axis=1)).sum())
+    found = 0.0
+    for t in range(8):
+        heights = Heights(output + t, output + t + 1, t)
+        level = Level(alpha, x, epsilon, t, heights, output)
+        blocks = np.arange(heights.edges.size - 1)
+        radius, _ = level.shortfall_circle()
+        found += float(level.sums(np.zeros(1), 1, radius, level.degree, blocks)[0])
+    assert found == pytest.approx(total, rel=1e-9)
