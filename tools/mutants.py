@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ FUNCTIONS = {
     "_log_laplace_below", "_exponents", "variance", "noise",
 }  # fmt: skip
 SCORED = ("expMech", "expMech-local", "expMech-smooth", "expMech-delta", "expMech-repaired")
-# What is checked for a change in each file; every mechanism for a file that is not listed.
+# What is checked for a change in each file.
 CONCERNED: dict[str, tuple[str, ...]] = {
     "sensitivity.py": ("expMech", "expMech-smooth", "expMech-delta", "expMech-local"),
     "log_gamma.py": ("expMech",),
@@ -65,7 +65,10 @@ COMPARISONS = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: in `file`, at byte offsets `start` to `end` of its text, to `new`."""
+    """One change: in `file`, at byte offsets `start` to `end` of its text, to `new`.
+
+    `function` is the first line of the function it stands in, decorators included.
+    """
 
     file: str
     line: int
@@ -73,6 +76,7 @@ class Mutant:
     end: int
     old: str
     new: str
+    function: int = 0
 
 
 def mutants() -> list[Mutant]:
@@ -96,7 +100,12 @@ def _of_file(file: str) -> Iterator[Mutant]:
         if function.name in ("flint", "check_size", "__post_init__", "_checked"):
             continue
         for node in (inner for statement in function.body for inner in ast.walk(statement)):
-            yield from _of_node(file, source, starts, node)
+            for mutant in _of_node(file, source, starts, node):
+                yield replace(mutant, function=_first_line(function))
+
+
+def _first_line(function: ast.FunctionDef) -> int:
+    return min([function.lineno, *(mark.lineno for mark in function.decorator_list)])
 
 
 def _of_node(file: str, source: bytes, starts: list[int], node: ast.AST) -> Iterator[Mutant]:
