@@ -92,6 +92,7 @@ def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping
         "expMech-smooth": registered("expMech-smooth"),
         "expMech-smooth, calibrated": calibrated,
         "expMech-delta": registered("expMech-delta", delta=delta),
+        "expMech-repaired": registered("expMech-repaired", delta=delta),
         "permute-and-flip": registered("permute-and-flip"),
         "discrete-gaussian": registered("discrete-gaussian", delta=delta),
         "geometric": registered("geometric"),
