@@ -9,6 +9,7 @@ concave.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +27,7 @@ FORMS = ("reciprocal", "exponential")
 DISTANCES = ("hamming", "l1")
 
 _HISTOGRAM_UNITS = {"hamming": 1.0, "l1": 2.0}
+_LARGEST_LOOKUP = 2000  # records; up to here phi of all counts is computed once for each prior
 
 
 @dataclass(frozen=True)
@@ -272,10 +274,24 @@ def _drains(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> Drains:
     i, j, s, t = i[possible], j[possible], s[possible], t[possible]
     records = np.maximum(s, 0) + t
     records = np.where(s < 0, np.maximum(records, 1), records)
-    affinity = one_step_affinity(alpha[i] + (x[i] - s - 1)) + one_step_affinity(
-        alpha[j] + (x[j] - t)
-    )
+    n = int(x.sum())
+    affinity = _phi(alpha, i, x[i] - s - 1, n) + _phi(alpha, j, x[j] - t, n)
     return Drains(i, j, s, t, records, affinity)
+
+
+def _phi(
+    alpha: NDArray[np.float64], places: NDArray[np.int64], counts: NDArray[np.int64], n: int
+) -> NDArray[np.float64]:
+    # phi(alpha + counts): audits ask for the same few numbers for thousands of data sets.
+    first = float(alpha[0])
+    if n > _LARGEST_LOOKUP or np.any(alpha != first):
+        return one_step_affinity(alpha[places] + counts)
+    return np.asarray(_all_steps(first, n)[counts])
+
+
+@lru_cache(maxsize=16)
+def _all_steps(prior: float, n: int) -> NDArray[np.float64]:
+    return np.asarray(_validate.frozen(one_step_affinity(prior + np.arange(n + 1))))
 
 
 def two_of_each(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> NDArray[np.int64]:

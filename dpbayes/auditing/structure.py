@@ -67,9 +67,9 @@ def number_of_classes(n: int, k: int) -> int:
     return ways[n]
 
 
-def fits(n: int, k: int) -> bool:
-    """Return whether an audit by classes takes seconds."""
-    return number_of_classes(n, k) * number_of_candidates(n, k) <= LARGEST_CLASSES
+def fits(n: int, k: int, most: int = LARGEST_CLASSES) -> bool:
+    """Return whether an audit by classes computes at most `most` log-probabilities."""
+    return number_of_classes(n, k) * number_of_candidates(n, k) <= most
 
 
 class _SharedTable:

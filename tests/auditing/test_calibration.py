@@ -65,3 +65,24 @@ def test_pure_target_is_the_largest_nominal_value():
     more = dp.mechanism("expMech-smooth", found.epsilon * (1 + 1e-6))
     assert dp.audit(more, 20, [1, 1]).epsilon > 0.7
     assert np.isfinite(found.epsilon)
+
+
+@pytest.mark.parametrize("name", ["expMech", "expMech-smooth", "expMech-delta"])
+def test_calibration_by_classes_finds_what_all_pairs_find(name, monkeypatch):
+    mechanism, prior = dp.mechanism(name, 0.7), [1.5] * 3
+    everything = dp.calibrate(mechanism, 9, prior, 1.0)
+    monkeypatch.setattr("dpbayes.auditing.exact.LARGEST_TABLE", 0)
+    classes = dp.calibrate(mechanism, 9, prior, 1.0)
+    for counts in ([3, 3, 3], [9, 0, 0]):
+        rates = [m.rate(counts, prior) for m in (everything, classes)]
+        assert rates[1] == pytest.approx(rates[0], rel=1e-9)
+
+
+def test_calibration_beyond_all_pairs_is_by_classes():
+    mechanism = dp.mechanism("expMech", 1.0)
+    with pytest.raises(ValueError, match="an audit takes n up to"):
+        dp.calibrate(mechanism, 110, [1.0, 1.0, 2.0], 1.0)
+    with pytest.raises(ValueError, match="an audit takes n up to"):
+        dp.calibrate(mechanism, 110, [1.0] * 3, 1.0, delta=1e-6)
+    with pytest.raises(ValueError, match="an audit takes n up to"):
+        dp.calibrate(mechanism, 300, [1.0] * 3, 1.0)
