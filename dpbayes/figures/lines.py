@@ -192,7 +192,7 @@ def describe(
 
 def _sentence(curve: Curve, notes: Mapping[str, str]) -> str:
     x: NDArray[np.float64] = np.asarray(curve.x)
-    y: NDArray[np.float64] = np.asarray(curve.y)
+    y: NDArray[np.float64] = np.asarray(curve.y) + 0.0  # no minus zero
     if curve.kind == "residual":
         return f"{curve.label}: residuals from {y.min():.1f} to {y.max():.1f}."
     kind = f" ({notes[curve.kind]})" if curve.kind in notes else ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from dpbayes.press.quotes import formatted
+from dpbayes.press.quotes import formatted, one_of
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,16 @@ def filled(sentence: str, values: Mapping[str, Any]) -> str:
     """Return a sentence with its values filled in, each in the format after its colon.
 
     Numbers are shown as the pages show them; a list is shown element by element, a mapping as names
-    with their values.
+    with their values. One thing is counted in the singular.
 
     >>> filled("{worst:.1e} at n = {sizes:,d}", {"worst": 2.5e-7, "sizes": [10, 2000]})
     '2.5 × 10⁻⁷ at n = 10, 2,000'
     >>> filled("{errors:.2f}", {"errors": {"geometric": 0.125, "lapMech": 0.5}})
     'geometric 0.12, lapMech 0.50'
+    >>> filled("After {n} releases.", {"n": 1})
+    'After 1 release.'
     """
-    return " ".join(_Sentence().vformat(sentence, (), values).split())
+    return one_of(" ".join(_Sentence().vformat(sentence, (), values).split()))
 
 
 class _Sentence(string.Formatter):

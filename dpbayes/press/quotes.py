@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+SEVERAL = (
+    "records|sizes|priors|runs|releases|settings|cases|categories|cells|answers|questions|draws|"
+    "samples|steps|pairs|candidates|curves|points|panels|data sets|rates|rounds|mechanisms"
+)
+ONE = re.compile(
+    rf"(?P<all>\b(?:these|all) )?(?<![\w.,=<>≤≥+/×–−-])(?<![.,=<>≤≥+/×–−-] )"
+    rf"(?<!\band )(?<!\bor )(?<!\bto )1 (?P<noun>{SEVERAL})\b"
+)
 
 
 def split_quote(text: str) -> tuple[str, str, str]:
@@ -54,6 +63,25 @@ def quoted(path: Path, key: str, form: str) -> str:
         known = ", ".join(sorted(numbers))
         raise ValueError(f"{path.parent.name} records no number {key!r}; it records {known}")
     return formatted(numbers[key], form)
+
+
+def one_of(text: str) -> str:
+    """Return a text in which a count of one is followed by one thing, not by several.
+
+    A 1 that ends a list, a range or an equation is no count and stays as it is.
+
+    >>> one_of("averages of 5 runs at 1 sizes, under all 1 priors of 1 categories")
+    'averages of 5 runs at 1 size, under the one prior of 1 category'
+    >>> one_of("data sets of 2, 1 records; at n = 1 records; 0.1 records; 21 records")
+    'data sets of 2, 1 records; at n = 1 records; 0.1 records; 21 records'
+    """
+
+    def single(found: re.Match[str]) -> str:
+        noun = found["noun"].removesuffix("s")
+        noun = noun.removesuffix("ie") + "y" if noun.endswith("ie") else noun
+        return ("the one " if found["all"] else "1 ") + noun
+
+    return ONE.sub(single, text)
 
 
 def formatted(value: float, form: str) -> str:
