@@ -65,3 +65,23 @@ def test_one_category_is_refused_with_a_reason() -> None:
         dp.mechanism("expMech-delta", 0.8).law([5], [1.0])
     with pytest.raises(ValueError, match="delta must lie strictly between 0 and 1"):
         dp.mechanism("expMech-delta", 0.8, delta=1.0)
+
+
+TOGETHER: dict[str, list[dict[str, Any]]] = {
+    "limits/axial-symmetry": [{"data": [1, 2, 3]}],
+    "limits/sliding-lemma": [{"first": [1.0]}, {"data": [1, 2, 3]}, {"data": [0, 0]}],
+    "limits/large-n": [{"sizes": [100]}, {"sizes": [20, 10]}, {"low": 3.0}],
+    "limits/large-n-three": [{"shares": [0.5, 0.5]}, {"shares": [0.5, 0.5, 0.5]}, {"sizes": [100]}],
+    "limits/optimum-three": [{"epsilons": [1.0, 0.5]}],
+    "privacy/calibrated-three": [{"shares": [0.5, 0.5]}, {"shares": [0.5, 0.5, 0.0]}],
+    "privacy/noise-aware-posterior": [{"counts": [1, 2, 3]}, {"counts": [0, 0]}, {"prior": [1.0]}],
+    "accuracy/a-growing-prior": [{"counts": [5]}, {"counts": [0, 0]}, {"priors": [3, 3]}],
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_lists_that_do_not_fit_are_refused_before_anything_runs(name: str) -> None:
+    known = declared(load(NOTEBOOKS / f"{name}.ipynb"))
+    for bad in TOGETHER[name]:
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            chosen(name, known, bad)
