@@ -14,7 +14,7 @@ SEVERAL = (
     "samples|steps|pairs|candidates|curves|points|panels|data sets|rates|rounds|mechanisms"
 )
 ONE = re.compile(
-    rf"(?P<all>\b(?:these|all) )?(?<![\w.,=<>≤≥+/×–−-])(?<![.,=<>≤≥+/×–−-] )"
+    rf"(?P<all>\b(?:these|all|the) )?(?<![\w.,=<>≤≥+/×–−-])(?<![.,=<>≤≥+/×–−-] )"
     rf"(?<!\band )(?<!\bor )(?<!\bto )1 (?P<noun>{SEVERAL})\b"
 )
 
@@ -70,8 +70,8 @@ def one_of(text: str) -> str:
 
     A 1 that ends a list, a range or an equation is no count and stays as it is.
 
-    >>> one_of("averages of 5 runs at 1 sizes, under all 1 priors of 1 categories")
-    'averages of 5 runs at 1 size, under the one prior of 1 category'
+    >>> one_of("averages of 5 runs at 1 sizes, under all 1 priors of the 1 categories")
+    'averages of 5 runs at 1 size, under the one prior of the one category'
     >>> one_of("data sets of 2, 1 records; at n = 1 records; 0.1 records; 21 records")
     'data sets of 2, 1 records; at n = 1 records; 0.1 records; 21 records'
     """
