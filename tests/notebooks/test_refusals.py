@@ -75,6 +75,8 @@ TOGETHER: dict[str, list[dict[str, Any]]] = {
     "limits/optimum-three": [{"epsilons": [1.0, 0.5]}],
     "privacy/calibrated-three": [{"shares": [0.5, 0.5]}, {"shares": [0.5, 0.5, 0.0]}],
     "privacy/noise-aware-posterior": [{"counts": [1, 2, 3]}, {"counts": [0, 0]}, {"prior": [1.0]}],
+    "accuracy/a-who-wins-share": [{"smallest": 20, "largest": 20}],
+    "comparison/lead": [{"rivals": ["lattice"]}],
     "accuracy/a-growing-prior": [{"counts": [5]}, {"counts": [0, 0]}, {"priors": [3, 3]}],
 }
 
