@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures.language import styles
@@ -35,6 +36,7 @@ def intervals(
         axes.set_yticklabels(list(ends))
         axes.set_title(category, loc="left")
         axes.margins(x=0.08)
+        axes.xaxis.set_major_locator(MaxNLocator(5))
     panels[-1][0].set_xlabel(xlabel)
     return figure, _describe(categories, ends)
 

@@ -10,14 +10,16 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import label_ends
 from dpbayes.figures.language import REFERENCE, styles, tag
 from dpbayes.figures.readings import HOLLOW, RESIDUALS, residuals
-from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels, plain_decades
+from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels, plain, plain_decades
 
-KINDS = ("line", "reference", "simulated", "reading", "residual")
+KINDS = ("line", "law", "reference", "simulated", "reading", "residual")
+_LINES = ("line", "law", "reference")  # what is drawn by a line, and explained by its label
 NOTES: Mapping[str, str] = {
     "simulated": "average of simulated runs, bars: ± 1 standard error",
     "reading": "read off the published figure",
@@ -29,10 +31,11 @@ NOTES: Mapping[str, str] = {
 class Curve:
     """One series: values `y` at `x`, both of shape (m,), under the label of its mechanism.
 
-    kind "line" is a computed curve; "reference" what curves are held against, such as a promise: a
-    thin grey line without marks; "simulated" draws markers with bars of `error`, shape (m,), to
-    both sides; "reading" draws small circles, with bars if there are errors; "residual" the same
-    on a band of two units around zero. Series with one label share one colour.
+    kind "line" is a computed curve; "law" the probabilities of whole numbers, drawn in level treads
+    because there is nothing between two of them; "reference" what curves are held against, such as
+    a promise: a thin grey line without marks; "simulated" draws markers with bars of `error`, shape
+    (m,), to both sides; "reading" draws small circles, with bars if there are errors; "residual"
+    the same on a band of two units around zero. Series with one label share one colour.
     """
 
     label: str
@@ -98,6 +101,8 @@ def lines(
         axes.set_ylim(*(ylim if ylim is not None else (0.0 if yscale == "linear" else None, None)))
         if yscale == "log":
             plain_decades(axes)
+        elif axes.get_ylim()[1] >= 1e5:
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
         _label(axes, panel, looks, 0.75 * tall / len(panels))
     rows[-1][0].set_xlabel(xlabel)
     if xscale == "log":
@@ -133,10 +138,10 @@ def _marked(panel: Panel) -> bool:
 def _draw(axes: Axes, curve: Curve, look: Mapping[str, Any], marked: bool) -> None:
     # Markers on a line would hide the readings and simulated means that lie on it.
     bars: dict[str, Any]
-    if curve.kind in ("line", "reference"):
-        (line,) = axes.plot(
-            curve.x, curve.y, **{**look, "marker": look["marker"] if marked else None}
-        )
+    if curve.kind in _LINES:
+        treads = {"drawstyle": "steps-mid"} if curve.kind == "law" else {}
+        shown = {**look, "marker": look["marker"] if marked else None, **treads}
+        (line,) = axes.plot(curve.x, curve.y, **shown)
     elif curve.kind == "reading":
         bars = {**look, "linestyle": "none", **HOLLOW, "zorder": 4}
         line = axes.errorbar(curve.x, curve.y, curve.error, elinewidth=1.0, **bars)[0]
@@ -155,7 +160,7 @@ def _residuals(axes: Axes, panel: Panel, looks: Mapping[str, dict[str, Any]], xs
 def _label(axes: Axes, panel: Panel, looks: Mapping[str, dict[str, Any]], height: float) -> None:
     drawn: dict[str, Curve] = {}
     for curve in panel.curves:
-        if curve.label not in drawn or drawn[curve.label].kind not in ("line", "reference"):
+        if curve.label not in drawn or drawn[curve.label].kind not in _LINES:
             drawn[curve.label] = curve
     ends = [_end(curve) for curve in drawn.values()]
     label_ends(axes, ends, list(drawn), [looks[label]["color"] for label in drawn], height)
@@ -168,7 +173,7 @@ def _end(curve: Curve) -> tuple[float, float]:
 
 
 def _explain(figure: Figure, panels: Sequence[Panel], notes: Mapping[str, str]) -> None:
-    used = {curve.kind for panel in panels for curve in panel.curves} - {"line", "reference"}
+    used = {curve.kind for panel in panels for curve in panel.curves} - {*_LINES}
     handles = [_handle(kind, notes[kind]) for kind in KINDS if kind in used]
     if handles:
         figure.legend(handles=handles, loc="outside lower left", fontsize=10, frameon=False)

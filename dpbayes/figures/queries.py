@@ -75,7 +75,8 @@ def stream_panels(
     below.annotate("bound", (1, bound), xytext=(0, 3), textcoords="offset points", color="0.3")
     above.set(ylabel="share answered", ylim=(0.0, 1.05))
     below.set(xlabel="questions asked", ylabel="overall cost")
-    above.legend(loc="lower left", fontsize=9)
+    handles, names = above.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower left", ncols=2, fontsize=10, frameon=False)
     ends = [f"{rule} {float(np.asarray(share)[-1]):.0%}" for rule, share in answered.items()]
     text = f"Two panels over the questions asked. Shares answered at the end: {', '.join(ends)}."
     return figure, f"{text} Below, the overall cost climbs in steps towards the bound of {bound:g}."

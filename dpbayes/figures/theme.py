@@ -8,6 +8,8 @@ Figures are made without pyplot: nothing is shown twice, and no global state is 
 from __future__ import annotations
 
 import io
+import itertools
+import math
 from typing import Any
 
 import matplotlib as mpl
@@ -57,13 +59,28 @@ def new_panels(
 
 
 def plain_decades(axes: Axes, which: str = "y") -> None:
-    """Label a logarithmic axis of less than three decades at 1, 2 and 5, in plain decimals."""
+    """Label a logarithmic axis of less than three decades at 1, 2 and 5, in plain decimals.
+
+    Where such labels would touch each other on the horizontal axis, only the decades have one.
+    """
     axis, limits = (axes.xaxis, axes.get_xlim()) if which == "x" else (axes.yaxis, axes.get_ylim())
     low, high = limits
     if 0.0 < low < high < 1000.0 * low and low > 1e-4 and high < 1e6:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        subs = (1.0,) if which == "x" and _crowded(low, high) else (1.0, 2.0, 5.0)
+        axis.set_major_locator(LogLocator(subs=subs))
         axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
         axis.set_minor_formatter(NullFormatter())
+
+
+def _crowded(low: float, high: float) -> bool:
+    """Say whether labels at 1, 2 and 5 touch, on an axis of 3.9 inches with letters of 0.09."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [one * 10.0**power for power in decades for one in (1.0, 2.0, 5.0)]
+    seen = [tick for tick in ticks if low <= tick <= high]
+    places = [3.9 * math.log(tick / low) / math.log(high / low) for tick in seen]
+    halves = [0.045 * (len(plain(tick)) + 1) for tick in seen]
+    pairs = itertools.pairwise(zip(places, halves, strict=True))
+    return any(a + half > b - other for (a, half), (b, other) in pairs)
 
 
 def plain(value: float) -> str:

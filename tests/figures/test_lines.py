@@ -130,3 +130,20 @@ def test_a_single_point_has_an_axis_around_it(scale: str, limits: tuple[float, f
     curves = [Curve("a", [0.5], [0.2]), Curve("b", [0.5], [0.3], "simulated", [0.1])]
     figure, _ = lines("x", "y", [Panel(curves)], scale, "log", ylim=(1e-3, 1.5))
     assert figure.axes[0].get_xlim() == pytest.approx(limits)
+
+
+def test_a_law_of_whole_numbers_is_drawn_in_treads_without_slopes() -> None:
+    law = Curve("lapMech", [0, 1, 2], [0.2, 0.5, 0.3], "law")
+    figure, alt = lines("count", "probability", [Panel([law])])
+    (line,) = figure.axes[0].lines
+    assert line.get_drawstyle() == "steps-mid"
+    assert line.get_marker() in ("None", None, "")
+    assert "lapMech: 0.2 at 0, 0.3 at 2, highest 0.5 at 1." in alt
+
+
+def test_large_numbers_of_an_axis_are_written_out() -> None:
+    figure, _ = lines("k", "numbers", [Panel([Curve("a", [1, 2], [1e5, 3e6])])])
+    figure.draw_without_rendering()
+    texts = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert "1\u202f000\u202f000" in texts
+    assert figure.axes[0].yaxis.get_offset_text().get_text() == ""

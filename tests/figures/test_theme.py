@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import matplotlib as mpl
 import pytest
 from matplotlib.figure import Figure
@@ -77,3 +79,15 @@ def test_short_logarithmic_axes_have_plain_labels(low: float, high: float, decim
 def test_a_plain_number_reads_back(value: float) -> None:
     assert float(plain(value).replace("\u202f", "")) == pytest.approx(value)
     assert "e" not in plain(value)
+
+
+@pytest.mark.parametrize(("low", "high"), [(100, 100_000), (90, 20_000), (200, 20_000), (1, 400)])
+def test_labels_of_a_logarithmic_axis_do_not_touch(low: float, high: float) -> None:
+    figure, axes = new_axes("n", "y", width=5.2)
+    axes.set(xscale="log", xlim=(low, high))
+    plain_decades(axes, "x")
+    figure.draw_without_rendering()
+    shown = [one for one in axes.get_xticklabels() if one.get_text()]
+    boxes = [one.get_window_extent() for one in shown if low <= one.get_position()[0] <= high]
+    assert len(boxes) >= 2
+    assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))
