@@ -45,7 +45,7 @@ CONFIGURATION = """
 extensions = ["myst_nb", "sphinx_togglebutton", "dpdrawn", "sphinx_book_theme"]
 html_theme = "sphinx_book_theme"
 html_static_path = [{static!r}]
-html_css_files = ["book.css"]
+html_css_files = ["book.css", "print.css"]
 nb_execution_mode = "off"
 project = "figures"
 master_doc = "index"
@@ -223,6 +223,13 @@ def test_a_figure_opens_in_full_size_by_touch_and_by_keyboard(page: Page) -> Non
 def test_letters_are_large_enough_without_help_on_a_desktop(page: Page) -> None:
     assert min(page.evaluate(LETTERS, "main")) >= LEAST
     assert not page.locator(".drawn-open").first.is_visible()
+
+
+def test_letters_can_be_read_on_paper(page: Page) -> None:
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 700, "height": 900})
+    assert min(page.evaluate(LETTERS, "main")) >= 5.5 * 4 / 3  # points in pixels
+    assert page.locator(".drawn-open").first.is_hidden()
 
 
 @pytest.mark.parametrize("name", SAMPLE)

@@ -47,8 +47,9 @@ def inlined(svg: str, prefix: str, alt: str) -> str:
         f"{name}:var(--night) {OWN.get(color, at_night(color))};" for color, name in colors.items()
     )
     look = f"{nights}fill:var(--c0,{INK});stroke-linejoin:round;stroke-linecap:butt"
-    size = f"--wide:{width * POINT:.0f}px;--least:{least_width(svg, width):.0f}px"
-    size += f";aspect-ratio:{width:g}/{height:g}"
+    least = least_width(svg, width)
+    size = f"--wide:{width * POINT:.0f}px;--least:{least:.0f}px"
+    size += f";--least-high:{least * height / width:.0f}px;aspect-ratio:{width:g}/{height:g}"
     return (
         f'<svg class="drawn" role="img" aria-label="{html.escape(alt, quote=True)}" '
         f'viewBox="{view[0][9:-1]}" style="{size};{look}">{content}'
