@@ -28,6 +28,9 @@ _GROWTH = 1.15
 _CANDIDATES: NDArray[np.float64] = 1.2 * np.power(_GROWTH, np.arange(40.0))
 _SADDLE_TOLERANCE = 1e-8
 _AT_ONCE = 1 << 20
+_MANY = 64  # fewer weights are multiplied out
+_RADIUS = 0.25  # weights with r |z| below this enter through their power sums,
+_ORDER = 28  # of which so many make an error of 0.25^29 each
 
 
 def saddle(v: NDArray[np.float64], x: float) -> tuple[float, float]:
@@ -73,7 +76,7 @@ def log_tail_and_hazard(v: NDArray[np.float64], x: float) -> tuple[float, float]
     # 1 - v^2 s^2 = (1 - v^2 c^2)(1 - r (s^2 - c^2)): nothing cancels, however close c is to a pole.
     a = v * gap / ((1.0 - v) + v * gap)
     b = a / (1.0 + v * c)
-    r = v * b  # times the gap
+    r = Factors(v * b)  # times the gap
     d = 1.0 / math.sqrt(2.0 * float((b * b) @ (1.0 + (v * c) ** 2)) + (gap / c) ** 2)
     u = np.arange(0.0, _reach(r, x, c, gap, d) + _STEP, _STEP)
     rise = _BEND * d * (np.cosh(u) - 1.0)
@@ -99,17 +102,48 @@ def _cumulant(v: NDArray[np.float64], c: float, gap: float) -> float:
     return -math.fsum(np.log1p(-(z[small] ** 2))) - math.fsum(near)
 
 
+class Factors:
+    """The numbers r of a product prod(1 + r_i z): large ones apart, small ones as power sums.
+
+    ln prod(1 + r_i z) = sum_j (-1)^(j+1) (sum_i r_i^j) z^j / j where all r_i |z| are small, so that
+    of thousands of weights only the largest are multiplied out. Book: `thm-power-sums`.
+    """
+
+    def __init__(self, r: NDArray[np.float64]) -> None:
+        self.r = np.sort(r)
+        self._powers = np.ones((_ORDER, r.size if r.size > _MANY else 0))
+        for j in range(_ORDER if self._powers.size else 0):
+            np.multiply(self._powers[j - 1] if j else 1.0, self.r, out=self._powers[j])
+
+    def split(
+        self, z: NDArray[np.complex128]
+    ) -> tuple[NDArray[np.float64], NDArray[np.complex128]]:
+        """Return the numbers to be multiplied out, and the logarithm of the product of the rest."""
+        small = 0
+        if self._powers.size:
+            small = int(np.searchsorted(self.r, _RADIUS / float(np.abs(z).max())))
+        logs = np.zeros(z.size, dtype=np.complex128)
+        if small:
+            sums = self._powers[:, :small].sum(axis=1)
+            for j in range(_ORDER, 0, -1):
+                logs = z * ((-1.0) ** (j + 1) * sums[j - 1] / j + logs)
+        return self.r[small:], logs
+
+
 def _integrand(
-    r: NDArray[np.float64], z: NDArray[np.complex128], fall: NDArray[np.complex128]
+    factors: Factors, z: NDArray[np.complex128], fall: NDArray[np.complex128]
 ) -> NDArray[np.complex128]:
     """Return exp(-fall) / prod(1 + r_i z).
 
     Deep in the tail of many equal weights both parts are huge and cancel: there logarithms are
     summed; elsewhere the product keeps more digits.
     """
+    r, logs = factors.split(z)
     if float(fall.real.max()) <= _DEEP:
-        return np.asarray(np.exp(-fall) / (1.0 + _product_minus_one(r, z)))
-    exponent = -fall
+        others = np.expm1(logs)
+        product = _product_minus_one(r, z)
+        return np.asarray(np.exp(-fall) / (1.0 + (product + others + product * others)))
+    exponent = -fall - logs
     rows = max(_AT_ONCE // z.size, 1)
     for start in range(0, r.size, rows):
         f = r[start : start + rows, None] * z[None, :]
@@ -136,7 +170,7 @@ def _product_minus_one(r: NDArray[np.float64], z: NDArray[np.complex128]) -> NDA
     return result
 
 
-def _reach(r: NDArray[np.float64], x: float, c: float, gap: float, d: float) -> float:
+def _reach(factors: Factors, x: float, c: float, gap: float, d: float) -> float:
     """Return a parameter u at which the integrand is between e^-44 and e^-50 of its centre.
 
     Growing candidates bracket it and halving finds it, so that no product of factors on the way
@@ -146,7 +180,8 @@ def _reach(r: NDArray[np.float64], x: float, c: float, gap: float, d: float) -> 
     def fall(u: NDArray[np.float64]) -> NDArray[np.float64]:
         shift = _BEND * d * (np.cosh(u) - 1.0) + 1j * d * np.sinh(u)
         z = shift * (2.0 * c + gap * shift)
-        logs = np.zeros(u.size)
+        r, others = factors.split(-z)
+        logs = 2.0 * others.real
         for start in range(0, r.size, _AT_ONCE // 8):
             part = r[start : start + _AT_ONCE // 8, None]
             logs += np.log((1.0 - part * z.real) ** 2 + (part * z.imag) ** 2).sum(axis=0)

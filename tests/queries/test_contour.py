@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpbayes.queries._contour import SMALLEST_RATIO, log_tail_and_hazard, saddle
+from dpbayes.queries._contour import SMALLEST_RATIO, Factors, log_tail_and_hazard, saddle
 
 weights_below_one = st.lists(st.floats(1e-3, 0.98), min_size=0, max_size=5)
 
@@ -89,3 +89,28 @@ def test_the_tail_falls_and_is_one_half_at_zero(rest: list[float]) -> None:
     logs = [log_tail_and_hazard(v, x)[0] for x in (0.0, 0.5, 2.0, 9.0, 40.0)]
     assert logs[0] == pytest.approx(-math.log(2.0), abs=1e-9)
     assert all(after < before for before, after in itertools.pairwise(logs))
+
+
+@pytest.mark.parametrize("kind", ["spread", "equal", "one above many", "uniform"])
+def test_power_sums_stand_for_the_product(kind: str) -> None:
+    rng = np.random.default_rng(8)
+    r = {
+        "spread": 10.0 ** rng.uniform(-12.0, 0.0, 700),
+        "equal": np.full(300, 0.01),
+        "one above many": np.append(1.0, rng.uniform(1e-3, 2e-3, 400)),
+        "uniform": rng.uniform(0.0, 1.0, 200),
+    }[kind]
+    z = np.array([0.3 + 0.1j, 2.0j, -0.5 + 5.0j, 20.0 - 3.0j])
+    for node in z:
+        large, logs = Factors(r).split(np.array([node]))
+        with mp.workdps(40):
+            exact = mp.fsum(mp.log(1 + mp.mpf(float(v)) * mp.mpc(node)) for v in r)
+            ours = mp.fsum(mp.log(1 + mp.mpf(float(v)) * mp.mpc(node)) for v in large) + logs[0]
+        assert abs(exact - ours) <= 1e-14 * (1.0 + abs(exact))
+        assert large.size == np.count_nonzero(r * abs(node) >= 0.25)
+
+
+def test_few_factors_are_multiplied_out() -> None:
+    large, logs = Factors(np.full(5, 1e-9)).split(np.array([1.0 + 0j]))
+    assert large.size == 5
+    assert logs[0] == 0.0
