@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.blas import drot
 
 from dpbayes._validate import frozen, integer, positive
 from dpbayes.queries import _arrays
@@ -126,7 +127,8 @@ class Factor:
     def _solved(self, c: NDArray[np.float64]) -> NDArray[np.float64]:
         if not self.rank:
             return np.zeros(0)
-        return np.asarray(scipy.linalg.cho_solve((self.upper, False), c, check_finite=False))
+        # Read by rows the upper factor is a lower one by columns: nothing is copied for LAPACK.
+        return np.asarray(scipy.linalg.cho_solve((self.upper.T, True), c, check_finite=False))
 
     def _times(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         parts = [block @ z[: block.shape[1]] for block in self.blocks]
@@ -158,10 +160,8 @@ def _updated(upper: NDArray[np.float64], row: NDArray[np.float64]) -> NDArray[np
         length = float(np.hypot(factor[k, k], x[k]))
         cosine, sine = factor[k, k] / length, x[k] / length
         factor[k, k] = length
-        ahead = factor[k, k + 1 :]
-        turned = cosine * ahead + sine * x[k + 1 :]
-        x[k + 1 :] = cosine * x[k + 1 :] - sine * ahead
-        factor[k, k + 1 :] = turned
+        if k + 1 < row.size:
+            drot(factor[k, k + 1 :], x[k + 1 :], cosine, sine, overwrite_x=True, overwrite_y=True)
     return factor
 
 
