@@ -9,17 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.accuracy import simulate, split
-from dpbayes.divergences import (
-    METRICS,
-    Metric,
-    affinity_exponent,
-    distance_from_log_affinity,
-    hellinger,
-    hellinger_published,
-)
+from dpbayes.divergences import Metric, hellinger
 from dpbayes.mechanisms.protocol import Mechanism
-
-_YARDSTICKS = {"hellinger": hellinger, "published": hellinger_published}
 
 
 def simulated_means(
@@ -54,33 +45,3 @@ def simulated_means(
 
 def _generator(seed: int, mechanism: Mechanism, cell: int) -> np.random.Generator:
     return np.random.default_rng([seed, cell, *mechanism.name.encode()])
-
-
-def box_data(
-    mechanism: Mechanism,
-    counts: ArrayLike,
-    priors: Sequence[ArrayLike],
-    seed: int,
-    runs: int = 1000,
-    metric: str = "hellinger",
-) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
-    """Return simulated distances and exact quartiles of one data set under several priors; k = 2.
-
-    The samples, one array (runs,) for each prior, and the exact lower quartile, median and upper
-    quartile, shape (priors, 3). `metric` is "hellinger" or "published". Source: D, Figure 6, the
-    last panel; book: `accuracy/prior-boxes`.
-    """
-    start = _validate.integer("seed", seed, minimum=0)
-    yardstick = _YARDSTICKS[_validate.choice("metric", metric, METRICS)]
-    samples, quartiles = [], []
-    for index, prior in enumerate(priors):
-        x, alpha = _validate.counts_and_prior(counts, prior)
-        _validate.prior("prior", alpha, 2)
-        law = mechanism.law(x, alpha)
-        rng = _generator(start, mechanism, index)
-        samples.append(simulate(law, x, alpha, rng, runs, yardstick).distances)
-        distances = np.array([law.quantile(q) for q in (0.25, 0.5, 0.75)])
-        # Both yardsticks are increasing functions of one affinity, so quantiles carry over.
-        exponent = affinity_exponent(metric, float(alpha.sum() + x.sum()))
-        quartiles.append(distance_from_log_affinity(np.log1p(-(distances**2)), exponent))
-    return samples, np.array(quartiles)

@@ -155,6 +155,45 @@ def test_the_failure_probability_is_offered_where_it_counts(opened: Opener) -> N
     assert not page.get_by_label("Smoothing rate γ", exact=True).is_visible()
 
 
+def test_link_and_command_go_to_the_clipboard(opened: Opener) -> None:
+    page = opened(permissions=["clipboard-read", "clipboard-write"])
+    page.locator("select").select_option("lapMech")
+    page.get_by_label("Records", exact=True).press("ArrowRight")
+    read_out(page)
+    for name, wanted in (
+        ("Copy link", page.evaluate("location.href")),
+        ("Copy command", page.inner_text(".dp-command")),
+    ):
+        button = page.get_by_role("button", name=name)
+        button.focus()
+        page.keyboard.press("Enter")
+        page.get_by_role("button", name="Copied").wait_for()
+        assert page.evaluate("navigator.clipboard.readText()") == wanted
+        button.wait_for()
+    assert "mechanism=lapMech" in wanted
+
+
+def test_what_cannot_be_copied_is_said(opened: Opener) -> None:
+    page = opened()
+    refuse = "() => { navigator.clipboard.writeText = () => Promise.reject(new Error('refused')); }"
+    page.evaluate(refuse)
+    page.get_by_role("button", name="Copy link").click()
+    page.get_by_role("button", name="Copy it from here by hand").wait_for()
+
+
+def test_no_word_of_the_law_stands_at_the_other_line(opened: Opener) -> None:
+    page = opened()
+    sides = """async ([first, second]) => {
+      const { outerSides } = await import('/explorer/charts.js');
+      const chart = { bbox: { left: 0, width: 1000 }, valToPos: (value) => 10 * value };
+      return outerSides(chart, first, second);
+    }"""
+    assert page.evaluate(sides, [30, 31]) == ["left", "right"]
+    assert page.evaluate(sides, [31, 30]) == ["right", "left"]
+    assert page.evaluate(sides, [0, 1]) == ["right", "right"]  # no room at the left end
+    assert page.evaluate(sides, [99, 100]) == ["left", "left"]
+
+
 def test_the_address_holds_the_state(opened: Opener) -> None:
     first = opened()
     first.locator("select").select_option("lapMech")

@@ -76,7 +76,7 @@ function upright(chart, ink, value, color, word, { row = 0, dash = [], side = nu
 }
 
 /** The outer sides of two lines, so that no word stands at the other one, as far as there is room. */
-function outerSides(chart, first, second) {
+export function outerSides(chart, first, second) {
   const room = 55 * (devicePixelRatio || 1);
   const { left, width } = chart.bbox;
   const at = [first, second].map((value) => chart.valToPos(value, "x", true) - left);
