@@ -16,7 +16,8 @@ GLOSSARY = "appendix/glossary"
 # Everyday words as well: their meaning in this book is linked where a page says so itself.
 EVERYDAY = {"chain", "delta", "epsilon", "exact", "finding", "guarantee", "history", "hypothesis"}
 EVERYDAY |= {"law", "optimal", "projection", "reader", "record", "score", "step"}
-EVERYDAY |= {"draft", "notes"}
+EVERYDAY |= {"draft", "notes", "confidence", "independent", "worst case", "histogram"}
+EVERYDAY |= {"mechanism", "squared error"}  # on nearly every page, or said where it is used
 CLOSED = (
     nodes.title,
     nodes.caption,
