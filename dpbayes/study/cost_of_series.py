@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,6 +78,23 @@ def slope(x: ArrayLike, y: ArrayLike) -> float:
     2.0
     """
     return float(np.polyfit(np.log(np.asarray(x)), np.log(np.asarray(y)), 1)[0])
+
+
+def slopes(x: ArrayLike, costs: Mapping[str, ArrayLike]) -> dict[str, float]:
+    """Return the slope of each cost that is positive at two places at least, over those places.
+
+    >>> {name: round(value, 9) for name, value in slopes(
+    ...     [1, 2, 4], {"grows": [3, 6, 12], "stops": [3, 6, 0], "free": [3, 0, 0]}
+    ... ).items()}
+    {'grows': 1.0, 'stops': 1.0}
+    """
+    at = np.asarray(x, dtype=np.float64)
+    paid = {name: np.asarray(cost, dtype=np.float64) for name, cost in costs.items()}
+    return {
+        name: slope(at[cost > 0], cost[cost > 0])
+        for name, cost in paid.items()
+        if np.count_nonzero(cost > 0) > 1
+    }
 
 
 @dataclass(frozen=True)
