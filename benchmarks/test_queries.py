@@ -21,7 +21,9 @@ import numpy as np
 import pytest
 
 from dpbayes import queries
-from dpbayes.queries.decision import decide, empty_state
+from dpbayes.queries.cost import no_cost
+from dpbayes.queries.decision import State, decide, empty_state
+from dpbayes.queries.factor import Factor
 from dpbayes.queries.grid import on_grid
 from dpbayes.study.query_experiments import running_times
 
@@ -125,6 +127,39 @@ def test_a_decision_after_500_answers(benchmark, long_history, kind):
     rows = H[:500] / state.scales[:, None]
     again = plain(lambda: np.linalg.lstsq(rows.T, q, rcond=None))
     benchmark.extra_info["refactoring, times slower"] = again / ours
+
+
+@pytest.fixture(scope="module")
+def very_long_history() -> tuple[State, np.ndarray]:
+    """Each of 1440 cells asked once, then 3560 ranges, and two ranges more."""
+    cells, rng = 1440, np.random.default_rng(3)
+    H = queries.random_ranges((36, 40), 3562, rng)
+    scales = rng.uniform(5.0, 50.0, 5000)
+    rest = H[:3560] / scales[cells:, None] * scales[:cells]
+    blocks = tuple(rest[start : start + 256] for start in range(0, 3560, 256))
+    upper = np.linalg.cholesky(np.eye(cells) + rest.T @ rest).T.copy()
+    places = np.arange(5000)
+    lower = np.diag(1.0 / scales[:cells])
+    factor = Factor(np.eye(cells), lower, upper, blocks, places[:cells], places[cells:])
+    state = State(factor, np.zeros(5000), scales, no_cost(cells, "add-remove"), 0.0)
+    return state, H
+
+
+@pytest.mark.parametrize("outcome", ["derived", "fresh"])
+def test_a_decision_after_five_thousand_answers(benchmark, very_long_history, outcome):
+    state, H = very_long_history
+    q = on_grid(H[3560], 1440)
+    width = queries.NoiseLaw(state.factor.noise_weights(q)).half_width(0.05)
+    L = width * (2.5 if outcome == "derived" else 1.2)
+
+    def decision() -> object:
+        found = decide(state, q, L, 0.05, 1e12, queries.Policy())
+        assert found.outcome == outcome
+        if outcome == "fresh":
+            return state.after(q, found.scale_units / 2.0**32, 0.0, "add-remove")
+        return found.law.half_width(0.05)
+
+    seconds(benchmark, 9, decision, 0.050)
 
 
 @pytest.mark.parametrize("cells", [64, 200, 1440])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.auditing.exact import audit, audit_rows, classes_alone_fit, largest_loss
+from dpbayes.auditing.exact import audit, audit_rows, largest_loss
 from dpbayes.auditing.rows import (
     Rows,
     check_size,
@@ -19,7 +19,7 @@ from dpbayes.auditing.rows import (
     mechanism_rows,
     score_rows,
 )
-from dpbayes.auditing.structure import LARGEST_CLASSES, by_classes
+from dpbayes.auditing.structure import LARGEST_CLASSES, by_classes, fits
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 
@@ -52,7 +52,7 @@ def calibrate(
     2.7411
     """
     size, alpha = checked(mechanism, n, prior)
-    classes = _by_classes_alone(mechanism, size, alpha, delta)
+    classes = _classes_fit(mechanism, size, alpha, delta)
     if not classes:
         check_size(size, alpha.size)
     target = _validate.positive("epsilon", epsilon)
@@ -86,13 +86,12 @@ def calibrate(
     return found
 
 
-def _by_classes_alone(
-    mechanism: Mechanism, n: int, prior: NDArray[np.float64], delta: float
-) -> bool:
+def _classes_fit(mechanism: Mechanism, n: int, prior: NDArray[np.float64], delta: float) -> bool:
     # One audit a step, of one pair of each permutation class; about thirty steps.
-    if delta != 0.0 or own(mechanism, "scaled") is None:
+    if delta != 0.0 or prior.size < 3 or np.any(prior != prior[0]):
         return False
-    return classes_alone_fit(mechanism, n, prior, LARGEST_CLASSES // 10)
+    stated = own(mechanism, "rates") is not None and own(mechanism, "scaled") is not None
+    return stated and fits(n, prior.size, LARGEST_CLASSES // 10)
 
 
 def _confirm(found: Any, n: int, prior: NDArray[np.float64], target: float, failure: float) -> None:

@@ -26,7 +26,7 @@ from dpbayes.auditing.rows import (
     mechanism_rows,
     moves,
 )
-from dpbayes.auditing.structure import LARGEST_CLASSES, audited_by_classes, fits
+from dpbayes.auditing.structure import audited_by_classes, fits
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import number_of_candidates
@@ -124,7 +124,7 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
     found = _located(mechanism, size, alpha)
     if found is not None:
         return found
-    if classes_alone_fit(mechanism, size, alpha):
+    if _classes_alone_fit(mechanism, size, alpha):
         witness, shared = audited_by_classes(mechanism, size, alpha)
         certificate, name = shared.certificate, mechanism.name
         result = Audit(name, size, alpha, witness.loss, witness, certificate, shared)
@@ -148,17 +148,12 @@ def _located(mechanism: Mechanism, n: int, prior: NDArray[np.float64]) -> Audit 
     return replace(result, _mechanism=mechanism)
 
 
-def classes_alone_fit(
-    mechanism: Mechanism, n: int, prior: NDArray[np.float64], most: int = LARGEST_CLASSES
-) -> bool:
-    """Return whether all pairs are too many for an audit and permutation classes are not.
-
-    For exponential mechanisms with one prior parameter for three or more categories; `most`
-    log-probabilities are computed for the classes.
-    """
+def _classes_alone_fit(mechanism: Mechanism, n: int, prior: NDArray[np.float64]) -> bool:
+    # Exponential mechanisms with one prior parameter for three or more categories, where all pairs
+    # are too many and one pair of each permutation class is not.
     if prior.size < 3 or own(mechanism, "rates") is None or np.any(prior != prior[0]):
         return False
-    return number_of_candidates(n, prior.size) ** 2 > LARGEST_TABLE and fits(n, prior.size, most)
+    return number_of_candidates(n, prior.size) ** 2 > LARGEST_TABLE and fits(n, prior.size)
 
 
 def _convicted(mechanism: Mechanism, prior: NDArray[np.float64], result: Audit) -> Certificate:
