@@ -219,17 +219,21 @@ class SeriesLaw(Unlisted):
 
     def _mean_of_other(self, exponent: float) -> float:
         root = square_root_series(LAST / (exponent * self._nearest))
-        smallest = min(exponent, self.exponent)
+        atom = self.expansion.atom * float(np.exp(-self.log_partition))
+        moments = self._moments(exponent * root.powers)
+        others = 1.0 - float(np.exp(-self.log_partition))
+        mean = root.mean_root(1.0 - atom - moments, others)
+        return float(np.clip(mean, 0.0, 1.0))
+
+    def _moments(self, wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+        # E[BC^s] without the atom, for each wanted power s; BC^s falls in s.
+        if not np.any(self._counting(self._powers + wanted.min())):
+            return np.zeros(wanted.size)
+        smallest = min(float(wanted.min()), self.exponent)
         sums = AffinitySums(self.prior, self.counts, smallest)
         log_sum = interpolate_log_sums(sums, smallest, self._nearest, LARGEST_ERROR)
-        atom = self.expansion.atom * float(np.exp(-self.log_partition))
         shares = self.expansion.log_weights - self.log_partition
-        moments = [
-            np.exp(shares + log_sum(self._powers + power)).sum() for power in exponent * root.powers
-        ]
-        others = 1.0 - float(np.exp(-self.log_partition))
-        mean = root.mean_root(1.0 - atom - np.array(moments), others)
-        return float(np.clip(mean, 0.0, 1.0))
+        return np.array([np.exp(shares + log_sum(self._powers + s)).sum() for s in wanted])
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         """Return `size` independent released histograms, shape (size, k), for experiments.

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 import dpbayes as dp
+from dpbayes.divergences import affinity_exponent
 from dpbayes.laws.series.candidate_sums import AffinitySums
 from dpbayes.laws.series.ceilings import _starts, log_ceilings
 from dpbayes.laws.series.law import SeriesLaw
@@ -68,3 +69,14 @@ def test_halving_shares_of_a_thousand_million_records(k, epsilon):
     assert law.mean_affinity() == pytest.approx(0.0, abs=1e-12)
     assert law.error_bound < 1e-11
     assert law.log_probability(counts)[0] == -law.log_partition
+
+
+def test_the_other_distance_of_data_that_are_far_from_nearly_all_candidates():
+    counts, prior = halving(10**9, 50), np.ones(50)
+    law = dp.mechanism("expMech-smooth", 1.0).law(counts, prior)
+    mean = law.mean_distance("published")
+    drawn = law.sample(np.random.default_rng(3), 50)
+    assert mean.error < 1e-9
+    assert dp.hellinger_published(counts + 1.0, drawn + 1.0) == pytest.approx(mean, abs=1e-9)
+    square = law.affinity_moment(affinity_exponent("published", counts.sum() + 50.0))
+    assert square == pytest.approx(0.0, abs=1e-12)
