@@ -6,7 +6,8 @@ estimates that fit counts of at least 0 · `noise` exact law of its error · `ma
 approximations and the exact mass vector · `intervals` credible intervals and hypotheses · `belief`,
 `gibbs` the full posterior · `budget` the smallest budget for an interval · `cost` overall privacy
 cost · `factor` a factorisation that grows · `decision`, `answers`, `server` the online system ·
-`grid` exact noise for real answers · `ledger` the spend on disk · `cube`, `predicate` real tables
+`grid` exact noise for real answers · `ledger` the spend on disk · `cube`, `edges`, `predicate` real
+tables
 and query texts · `rand_hie` the real table · `example` the worked example.
 """
 

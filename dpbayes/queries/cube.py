@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes._validate import choice, flag, frozen, items, real, shown
 from dpbayes.queries import _arrays
+from dpbayes.queries.edges import bin_expression
 from dpbayes.queries.predicate import coefficients
 
 _MOST_CELLS = 1 << 20
@@ -93,11 +94,7 @@ class Bins:
 
     def sql(self, column: str) -> tuple[str, list[Any]]:
         """Return an SQL expression for the bin's index, and its parameters."""
-        cases, values = [], []
-        for i, (low, high) in enumerate(pairwise(self.edges)):
-            cases.append(f"WHEN {column} >= ?::DOUBLE AND {column} < ?::DOUBLE THEN {i}")
-            values += [low, high]
-        return f"CASE {' '.join(cases)} ELSE -1 END", values
+        return bin_expression(column, self.edges)
 
 
 @dataclass(frozen=True)
