@@ -7,8 +7,7 @@ approximations and the exact mass vector · `intervals` credible intervals and h
 `gibbs` the full posterior · `budget` the smallest budget for an interval · `cost` overall privacy
 cost · `factor` a factorisation that grows · `decision`, `answers`, `server` the online system ·
 `grid` exact noise for real answers · `ledger` the spend on disk · `cube`, `edges`, `predicate` real
-tables
-and query texts · `rand_hie` the real table · `example` the worked example.
+tables and query texts · `rand_hie` the real table · `example` the worked example.
 """
 
 from dpbayes.queries.answers import Answer, Source
