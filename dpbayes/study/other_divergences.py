@@ -189,6 +189,20 @@ DIVERGENCES: Mapping[str, Metric] = {
 }
 """The divergences by name."""
 
+PLAIN: Mapping[str, str] = {
+    "hellinger": "Hellinger distance",
+    "squared-hellinger": "squared Hellinger distance",
+    "total-variation": "total variation",
+    "root-jensen-shannon": "root of the Jensen-Shannon divergence",
+    "jensen-shannon": "Jensen-Shannon divergence",
+    "kl": "Kullback-Leibler divergence",
+    "reverse-kl": "reverse Kullback-Leibler divergence",
+    "renyi-half": "Rényi divergence of order 1/2",
+    "renyi-2": "Rényi divergence of order 2",
+    "chi-squared": "χ² divergence",
+}
+"""What sentences call them."""
+
 METRICS = ("hellinger", "total-variation", "root-jensen-shannon")
 """Those that satisfy the triangle inequality."""
 

@@ -125,3 +125,4 @@ def test_bad_input():
     with pytest.raises(ValueError, match="takes 2000"):
         od.divergence_table("kl", 3000, [1, 1])
     assert dp.hellinger is od.DIVERGENCES["hellinger"]
+    assert list(od.PLAIN) == list(od.DIVERGENCES)
