@@ -69,13 +69,18 @@ Maker = Callable[[int, float], Mechanism]
 
 
 def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping[str, Maker]:
-    """Return the mechanisms of the comparison at k = 2, by name.
+    """Return the mechanisms of the comparison, by name, for k = `len(prior)` categories.
 
-    "expMech-smooth, calibrated" has its nominal epsilon raised, for that n and prior, until its
-    audited loss is epsilon; `gamma` is chosen before the data. "geometric, remapped" is the
-    optimum of the mean over all data wherever `certificate` says so.
+    From three categories on "lattice" stands for "geometric". "expMech-smooth, calibrated" has
+    its nominal epsilon raised, for that n and prior, until its audited loss is epsilon; `gamma` is
+    chosen before the data. "geometric, remapped" is the optimum of the mean over all data
+    wherever `certificate` says so.
+
+    >>> list(makers([1, 1, 1]))[-2:]
+    ['lattice', 'lattice, remapped']
     """
-    alpha = np.asarray(prior, dtype=np.float64)
+    alpha = _validate.prior("prior", prior)
+    noise = "geometric" if alpha.size == 2 else "lattice"
 
     def registered(name: str, **options: float | bool) -> Maker:
         return lambda n, epsilon: mechanism(name, epsilon, **options)
@@ -95,8 +100,8 @@ def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping
         "expMech-repaired": registered("expMech-repaired", delta=delta),
         "permute-and-flip": registered("permute-and-flip"),
         "discrete-gaussian": registered("discrete-gaussian", delta=delta),
-        "geometric": registered("geometric"),
-        "geometric, remapped": registered("geometric", remap=True),
+        noise: registered(noise),
+        f"{noise}, remapped": registered(noise, remap=True),
     }
 
 
