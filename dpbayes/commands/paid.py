@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import json
+import html
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dpbayes.press.record import write_atomically
-from dpbayes.releasing.analysis import bounded_analysis
+from dpbayes.releasing.analysis import GROUPS, bounded_analysis
 from dpbayes.releasing.from_table import PaidRelease, release_table
 from dpbayes.releasing.plan import read_plan
 from dpbayes.releasing.report import csv_text, error_sentence, html_text, json_text, rows_of
 
 MOST_PANELS = 24
+READINGS = {"noise-aware": "noise_aware", "plain": "plain"}
 
 
 def publish(arguments: argparse.Namespace) -> int:
@@ -25,11 +26,11 @@ def publish(arguments: argparse.Namespace) -> int:
     paid = release_table(arguments.table, plan, arguments.show_values)
     folder = Path(arguments.output or f"release-{paid.request}")
     record = paid.record()
-    write_files(folder, record, "")
+    write_files(folder, record)
     if not arguments.json:
         print(core_text(paid, folder), flush=True)
     record["analysis"] = bounded_analysis(record)
-    write_files(folder, record, figure_of(record))
+    write_files(folder, record, figure_of(record), panel_figures(record))
     print(json_text(record) if arguments.json else analysis_text(record))
     return 0
 
@@ -48,11 +49,13 @@ def require_folder(output: str | None) -> None:
         )
 
 
-def write_files(folder: Path, record: Mapping[str, Any], figure: str) -> None:
+def write_files(
+    folder: Path, record: Mapping[str, Any], figure: str = "", panels: Sequence[str] = ()
+) -> None:
     """Write the three files of a release, each whole or not at all."""
     write_atomically(folder / "release.json", json_text(record).encode())
     write_atomically(folder / "release.csv", csv_text(record).encode())
-    write_atomically(folder / "report.html", html_text(record, figure).encode())
+    write_atomically(folder / "report.html", html_text(record, figure, panels).encode())
 
 
 def core_text(paid: PaidRelease, folder: Path) -> str:
@@ -99,19 +102,39 @@ def analysis_text(record: Mapping[str, Any]) -> str:
 
 def figure_of(record: Mapping[str, Any]) -> str:
     """Return the intervals as SVG, or nothing where there are none or too many to draw."""
-    readings = {"noise-aware": "noise_aware", "plain": "plain"}
-    there = {
-        label: record["analysis"][part]["intervals"]
-        for label, part in readings.items()
-        if "missing" not in record["analysis"][part]
+    analysis = record["analysis"]
+    readings = {
+        label: analysis[part]["intervals"]
+        for label, part in READINGS.items()
+        if "missing" not in analysis[part]
     }
-    if not there or len(record["labels"]) > MOST_PANELS:
+    if not readings or len(record["labels"]) > MOST_PANELS:
         return ""
+    return drawing(record["labels"], readings, "share of the category", record["request"])
+
+
+def panel_figures(record: Mapping[str, Any]) -> list[str]:
+    """Return the intervals within each group as SVG, in the order of the groups."""
+    part = record["analysis"].get(GROUPS, {"missing": ""})
+    if "missing" in part or len(record["groups"]["within"]) > MOST_PANELS:
+        return []
+    return [
+        drawing(
+            record["groups"]["within"],
+            {label: panel[reading]["intervals"] for label, reading in READINGS.items()},
+            f"share within {panel['label']}",
+            f"{record['request']}-{place}",
+        )
+        for place, panel in enumerate(part["panels"])
+    ]
+
+
+def drawing(labels: Sequence[str], readings: Mapping[str, Any], xlabel: str, salt: str) -> str:
+    """Return intervals as SVG with its alternative text; `salt` keeps its marks its own."""
     from dpbayes.figures.intervals import intervals
     from dpbayes.figures.theme import svg_bytes
 
-    figure, alt = intervals(record["labels"], there, "share of the category")
-    svg = svg_bytes(figure, salt=record["request"]).decode()
+    figure, alt = intervals(labels, readings, xlabel)
+    svg = svg_bytes(figure, salt=salt).decode()
     start = svg.index("<svg")
-    label = json.dumps(alt, ensure_ascii=False)
-    return f'<svg role="img" aria-label={label}' + svg[start + len("<svg") :]
+    return f'<svg role="img" aria-label="{html.escape(alt)}"' + svg[start + len("<svg") :]

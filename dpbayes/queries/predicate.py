@@ -68,9 +68,11 @@ class _Parser:
         self._shape = tuple(attribute.size for attribute in attributes)
 
     def query(self) -> NDArray[np.float64]:
-        total = self._sign() * self._term()
-        while self._peek() in ("+", "-"):
-            total = total + self._sign() * self._term()
+        # Factors too large to be added end as infinite ones, which no query may have.
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = self._sign() * self._term()
+            while self._peek() in ("+", "-"):
+                total = total + self._sign() * self._term()
         if self._peek() is not None:
             raise self._error(f"unexpected {self._peek()!r}")
         return np.asarray(np.broadcast_to(total, self._shape), dtype=np.float64)

@@ -22,8 +22,18 @@ th:first-child, td:first-child { text-align: left; }
 figure { margin: 1rem 0; background: white; padding: .5rem; }
 figure svg { width: 100%; height: auto; }
 .wide { overflow-x: auto; }
+th[colspan] { text-align: center; }
+.interval { white-space: nowrap; }
+.facts td { text-align: left; vertical-align: top; overflow-wrap: anywhere; }
+.facts td:first-child { width: 9rem; overflow-wrap: normal; }
 .promise { border-left: 4px solid #0072B2; padding-left: 1rem; }
-@media print { body { margin: 0; max-width: none; } figure, table { break-inside: avoid; } }
+@media (max-width: 40rem) { figure { overflow-x: auto; } figure svg { min-width: 34rem; } }
+@media print {
+  body { margin: 0; max-width: none; font-size: 11pt; }
+  figure, tr { break-inside: avoid; }
+  h2, h3 { break-after: avoid; }
+  .wide { overflow: visible; break-inside: avoid; }
+}
 """
 
 LARGEST_MEANING = 20.0
@@ -83,17 +93,21 @@ def _no_formula(value: Any) -> Any:
     return f"'{value}" if formula else value
 
 
-def html_text(record: Mapping[str, Any], figure: str = "") -> str:
-    """Return the report as one page without scripts; `figure` is an SVG to stand in it."""
+def html_text(record: Mapping[str, Any], figure: str = "", panels: Sequence[str] = ()) -> str:
+    """Return the report as one page without scripts.
+
+    `figure` is an SVG to stand in it, `panels` one SVG for each group, where there are groups.
+    """
     title = f"Private release of {record['dataset']}"
     parts = [
         f"<h1>{html.escape(title)}</h1>",
-        f'<p class="promise">{html.escape(record["guarantee"] + " " + _meaning(record))}</p>',
+        f'<div class="promise"><p>{html.escape(_meaning(record))}</p>',
+        f"<p>In symbols: {_formula(record['guarantee'])}</p></div>",
         "<h2>What was released</h2>",
         f'<div class="wide">{_table(record)}</div>',
         f"<p>{html.escape(_reading(record))}</p>",
         f"<figure>{figure}</figure>" if figure else "",
-        _panels(record),
+        _panels(record, panels),
         "<h2>How good it is</h2>",
         f"<p>{html.escape(error_sentence(record))}</p>",
         "<h2>For a methods section</h2>",
@@ -110,17 +124,21 @@ def html_text(record: Mapping[str, Any], figure: str = "") -> str:
     )
 
 
+def _formula(sentence: str) -> str:
+    """Return the guarantee as HTML, its signs as they are printed in books."""
+    signs = html.escape(sentence).replace("&lt;=", "≤").replace(" in S]", " ∈ S]")
+    return re.sub(r"e\^([0-9.]+)", r"e<sup>\1</sup>", signs)
+
+
 def methods(record: Mapping[str, Any]) -> str:
     """Return a paragraph to paste into a methods section."""
-    described = record["mechanism"]
-    options = "".join(f", {name} {value}" for name, value in described["options"].items())
     slack = "" if record["delta"] == "0" else f" and delta {record['delta']}"
     size = "kept secret" if record["records"] is None else f"{record['records']:,}, public"
     prior = sorted(set(record["prior"]))
     shown = f"all {prior[0]:g}" if len(prior) == 1 else ", ".join(f"{v:g}" for v in record["prior"])
     return (
         f"Counts of {len(record['labels'])} categories ({', '.join(record['columns'])}) were "
-        f"released once by the mechanism {described['name']}{options} at epsilon "
+        f"released once by the mechanism {_mechanism(record)} at epsilon "
         f"{record['epsilon']}{slack}, drawn in exact integer arithmetic from the "
         f"operating system's randomness. {record['guarantee']} The number of records is "
         f"{size}. Prior parameters: {shown}. Intervals are central {LEVEL:.0%} intervals; "
@@ -130,13 +148,22 @@ def methods(record: Mapping[str, Any]) -> str:
 
 def error_sentence(record: Mapping[str, Any]) -> str:
     """Return the expected error in words, or why it is not there."""
-    part = record.get("analysis", {}).get("expected_distance", {"missing": "not asked for"})
-    if "missing" in part:
+    parts = record.get("analysis", {})
+    part = parts.get("expected_distance", {"missing": "not asked for"})
+    made_up = parts.get("simulated_distance", part)
+    if "missing" in part and "missing" in made_up:
         return f"The expected error was not computed: {part['missing']}."
+    value = f"{part['value']:.3g} on average" if "value" in part else _estimated(made_up)
     return (
         f"If the released counts were the true ones, the Hellinger distance between the released "
-        f"and the true posterior would be {part['value']:.3g} on average (0: the same, 1: nothing "
-        "in common)."
+        f"and the true posterior would be {value} (0: the same, 1: nothing in common)."
+    )
+
+
+def _estimated(part: Mapping[str, Any]) -> str:
+    return (
+        f"{part['value']:.3g} on average, ± {part['error']:.1g}, the standard error of "
+        f"{part['draws']} made-up releases"
     )
 
 
@@ -168,18 +195,22 @@ def _reading(record: Mapping[str, Any]) -> str:
 
 
 def _table(record: Mapping[str, Any]) -> str:
-    head = ["category", "released count", "noise-aware share", f"{LEVEL:.0%} interval"]
-    head += ["plain share", f"{LEVEL:.0%} interval"]
-    lines = ["<tr>" + "".join(f'<th scope="col">{name}</th>' for name in head) + "</tr>"]
+    interval = f'<th scope="col">{LEVEL:.0%} interval</th>'
+    lines = [
+        '<tr><th scope="col" rowspan="2">category</th><th scope="col" rowspan="2">released count'
+        '</th><th scope="colgroup" colspan="2">noise-aware</th><th scope="colgroup" colspan="2">'
+        f'plain</th></tr><tr>{2 * f"""<th scope="col">share</th>{interval}"""}</tr>'
+    ]
     for row in rows_of(record):
-        cells = [html.escape(row["label"]), f"{row['released']:,}"]
+        cells = f"<td>{html.escape(row['label'])}</td><td>{row['released']:,}</td>"
         for name in ("noise_aware", "plain"):
-            cells += [_number(row[f"{name}_share"]), _interval(row, name)]
-        lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+            share, ends = _number(row[f"{name}_share"]), _interval(row, name)
+            cells += f'<td>{share}</td><td class="interval">{ends}</td>'
+        lines.append(f"<tr>{cells}</tr>")
     return f"<table>{''.join(lines)}</table>"
 
 
-def _panels(record: Mapping[str, Any]) -> str:
+def _panels(record: Mapping[str, Any], figures: Sequence[str]) -> str:
     """Return one table a group: its own number of records and the shares within it."""
     if record.get("groups") is None:
         return ""
@@ -187,7 +218,7 @@ def _panels(record: Mapping[str, Any]) -> str:
     parts = [f"<h2>{html.escape(record['columns'][1])} by {html.escape(record['by'])}</h2>"]
     if "missing" in part:
         return f"{parts[0]}<p>Not computed: {html.escape(part['missing'])}.</p>"
-    for panel in part["panels"]:
+    for place, panel in enumerate(part["panels"]):
         low, high = panel["records"]
         parts.append(
             f"<h3>{html.escape(panel['label'])}</h3><p>{panel['released']:,} records released in "
@@ -199,6 +230,8 @@ def _panels(record: Mapping[str, Any]) -> str:
             "analysis": {"noise_aware": panel["noise_aware"], "plain": panel["plain"]},
         }
         parts.append(f'<div class="wide">{_table(inside)}</div>')
+        if place < len(figures):
+            parts.append(f"<figure>{figures[place]}</figure>")
     return "\n".join(parts)
 
 
@@ -229,7 +262,7 @@ def _particulars(record: Mapping[str, Any]) -> str:
     size = "secret" if record["records"] is None else f"{record['records']:,}"
     listed: Sequence[tuple[str, str]] = [
         ("Request", record["request"]),
-        ("Mechanism", json.dumps(record["mechanism"])),
+        ("Mechanism", _mechanism(record)),
         ("Prior", ", ".join(f"{value:g}" for value in record["prior"])),
         ("Number of records", size),
         ("Cost", f"{record['cost']} of {record['bound']}; {record['balance']} left"),
@@ -240,4 +273,10 @@ def _particulars(record: Mapping[str, Any]) -> str:
     rows = "".join(
         f"<tr><td>{name}</td><td>{html.escape(value)}</td></tr>" for name, value in listed
     )
-    return f'<div class="wide"><table>{rows}</table></div>'
+    return f'<table class="facts">{rows}</table>'
+
+
+def _mechanism(record: Mapping[str, Any]) -> str:
+    described = record["mechanism"]
+    options = (f"{name} {value}" for name, value in described["options"].items())
+    return ", ".join([described["name"], *options])

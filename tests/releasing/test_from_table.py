@@ -232,6 +232,8 @@ def test_the_analysis_agrees_with_the_package(folder):
     found = bounded_analysis(paid.record())
     private = paid.private
     assert found["expected_distance"]["value"] == private.expected_distance()
+    made_up, exact = found["simulated_distance"], found["expected_distance"]["value"]
+    assert abs(made_up["value"] - exact) < 6 * made_up["error"] < 0.2 * exact * 6
     assert found["plain"]["mean"] == private.posterior.mean.tolist()
     aware = private.noise_aware()
     assert np.allclose(found["noise_aware"]["mean"], aware.mean, rtol=0, atol=1e-15)
@@ -247,6 +249,17 @@ def test_an_analysis_that_takes_too_long_is_left_out(folder):
     record["analysis"] = found
     assert "not finished within 0.01 seconds" in html_text(record)
     assert csv_text(record).splitlines()[1].endswith(",,,,,,")
+    # Where the exact error takes too long, made-up releases stand in for it, and say so.
+    found["simulated_distance"] = {"value": 0.25, "error": 0.01, "draws": 200}
+    assert "would be 0.25 on average, ± 0.01, the standard error of 200" in html_text(record)
+
+
+def test_no_label_is_a_formula_in_a_spreadsheet(folder):
+    record = released(folder).record()
+    record["labels"] = ["=1+1", "+cmd", "-5 to 5"]
+    labels = [line["label"] for line in csv.DictReader(csv_text(record).splitlines())]
+    assert labels == ["'=1+1", "'+cmd", "-5 to 5"]
+    assert "<td>=1+1</td>" in html_text(record)
 
 
 def test_labels_cannot_break_out_of_the_page(folder):

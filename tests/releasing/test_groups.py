@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 
 import numpy as np
 import pytest
 from scipy.special import betainc, gammaln
 
 import dpbayes as dp
+from dpbayes.commands.paid import panel_figures
 from dpbayes.mechanisms.independent import IndependentNoise
 from dpbayes.releasing.analysis import panels
 from dpbayes.releasing.noise_aware import noise_aware
@@ -117,5 +119,15 @@ def test_panels_have_their_own_size_and_are_in_every_file():
     assert rows[3]["share_in_group"] == made[1]["noise_aware"]["mean"][1]
     assert csv_text(record).splitlines()[0].endswith("share_in_group,low_in_group,high_in_group")
     assert json.loads(json.dumps(made)) == made
+    drawn = panel_figures(record)
+    page = html_text(record, "", drawn)
+    assert page.index("<h3>f</h3>") < page.index(drawn[0]) < page.index("<h3>m</h3>")
+    assert page.index("<h3>m</h3>") < page.index(drawn[1])
+    low, high = made[1]["noise_aware"]["intervals"][0]
+    assert f"good: noise-aware {low:.4f} to {high:.4f}" in drawn[1]
+    # Marks of one drawing must not be taken for those of another on the same page.
+    marks = [set(re.findall(r'id="([mp][0-9a-f]{6,})"', svg)) for svg in drawn]
+    assert min(map(len, marks)) > 0
+    assert not marks[0] & marks[1]
     record["analysis"]["groups"] = {"missing": "too <large>"}
     assert "Not computed: too &lt;large&gt;." in html_text(record)
