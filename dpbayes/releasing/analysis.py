@@ -8,6 +8,7 @@ takes what has arrived by then: a release never waits for its analysis, and neve
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -70,6 +71,7 @@ def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]
     import numpy as np
 
     import dpbayes as dp
+    from dpbayes.releasing.draws import draw
     from dpbayes.releasing.prices import chosen_mechanism
 
     described = record["mechanism"]
@@ -82,9 +84,9 @@ def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]
         return {"value": private.expected_distance()}
 
     def simulated_distance() -> dict[str, Any]:
-        drawn = [dp.release(chosen, counts, prior).posterior for _ in range(DRAWS)]
-        centre = private.posterior.concentration
-        found = dp.hellinger(centre, np.array([one.concentration for one in drawn]))
+        bits = _RepeatedBits(json.dumps([record["counts"], record["mechanism"]]))
+        drawn = [draw(chosen, counts, prior, bits)[1] for _ in range(DRAWS)]
+        found = dp.hellinger(prior + counts, prior + np.array(drawn))
         error = float(np.std(found, ddof=1) / DRAWS**0.5)
         return {"value": float(np.mean(found)), "error": error, "draws": DRAWS}
 
@@ -107,6 +109,19 @@ def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]
         "expected_distance": expected_distance,
     }
     return {name: computations[name] for name in parts_wanted(record)}
+
+
+class _RepeatedBits:
+    """Bits that follow from what was released, so that the same release has the same report.
+
+    For made-up releases around released counts alone: nothing private may be drawn from them.
+    """
+
+    def __init__(self, seed: str) -> None:
+        self._random = random.Random(seed)
+
+    def bits(self, count: int) -> int:
+        return self._random.getrandbits(count)
 
 
 def panels(private: Any, groups: Mapping[str, Any]) -> list[dict[str, Any]]:
