@@ -64,18 +64,33 @@ def labels() -> frozenset[str]:
     return frozenset(re.findall(r"^:label: (\S+)$", text, re.MULTILINE))
 
 
+def changes_size(setting: Setting) -> bool:
+    """Whether the promise is for one record more or less, so that n is secret."""
+    return guarantee(setting.mechanism, len(setting.prior)).neighbours == "add-or-remove"
+
+
+def checked_law(setting: Setting, x):
+    """The law, refused as the audit refuses it; with n secret no list of outputs is complete."""
+    if not changes_size(setting):
+        return law_of(setting.mechanism, x, np.array(setting.prior))
+    law = setting.mechanism.law(x, setting.prior)
+    assert abs(law.probabilities.sum() - 1.0) <= law.mass_outside + 1e-12, "sum"
+    return law
+
+
 def check_laws(setting: Setting) -> None:
     """Every law sums to one over outputs that are histograms, and its answers fit its list."""
     for x in setting.data:
-        law = law_of(setting.mechanism, x, np.array(setting.prior))
+        law = checked_law(setting, x)
         truth = np.array(setting.prior) + x
         distances = dp.hellinger(truth, np.array(setting.prior) + law.outputs)
         assert law.outputs.min() >= 0
         assert np.allclose(law.distances, distances, rtol=1e-6, atol=1e-9), "distances"
         mean = float((np.exp(law.log_probabilities) * distances).sum())
         assert math.isclose(law.mean_distance(), mean, rel_tol=1e-7, abs_tol=1e-9), "mean"
-        each = [float(law.probability(output)) for output in law.outputs[:: max(1, setting.n // 3)]]
-        listed = law.probabilities[:: max(1, setting.n // 3)]
+        some = slice(None, None, max(1, setting.n // 3, len(law.outputs) // 60))
+        each = [float(law.probability(output)) for output in law.outputs[some]]
+        listed = law.probabilities[some]
         assert np.allclose(each, listed, rtol=1e-9, atol=1e-300), "probability"
         half = law.quantile(0.5)
         reached = float(law.probabilities[law.distances <= half + 1e-9].sum())
@@ -101,8 +116,41 @@ def misfit(drawn, law):
     return value, kept.sum() + ALPHA_LIMIT * math.sqrt(2 * max(kept.sum(), 1))
 
 
+def largest_change(setting: Setting) -> float:
+    """The largest |ln P[M(x) = r] - ln P[M(x') = r]|, x' having one record more, up to n records.
+
+    An output that only one of two lists holds must lie in what the other leaves out.
+    """
+    prior, worst = np.array(setting.prior), 0.0
+    k = prior.size
+    known = {}
+    for size in range(setting.n + 1):
+        for x in dp.compositions(size, k):
+            law = setting.mechanism.law(x, prior)
+            rows = map(tuple, law.outputs.tolist())
+            known[tuple(x.tolist())] = dict(zip(rows, law.log_probabilities, strict=True)), law
+    for x, (here, law) in known.items():
+        for i in range(k):
+            there, other = known.get(tuple(c + (i == j) for j, c in enumerate(x)), (here, law))
+            worst = max(worst, max(abs(here[r] - there[r]) for r in here.keys() & there.keys()))
+            for one, two, rest in ((here, there, other), (there, here, law)):
+                alone = [one[r] for r in one.keys() - two.keys()]
+                assert np.exp(alone).sum() <= 2.0 * rest.mass_outside + 1e-12, "outputs are missing"
+    return worst
+
+
+def check_one_more(setting: Setting) -> None:
+    """A record more or less changes no probability by more than the promise, and one by as much."""
+    bound, failure = setting.promised
+    assert failure == 0.0
+    assert abs(largest_change(setting) - bound) <= 1e-9, "the bound is not the largest change"
+
+
 def check_audit(setting: Setting) -> None:
     """The exact audit stays within the promise, and its witness attains it through the law."""
+    if changes_size(setting):
+        check_one_more(setting)
+        return
     result = dp.audit(setting.mechanism, setting.n, setting.prior)
     witness = result.witness
     p, q = (
@@ -130,13 +178,17 @@ def check_draws(setting: Setting) -> None:
     assert bits.used > 0, "no bits were used"
     assert counts.shape == (setting.draws, x.size)
     assert counts.min() >= 0
-    assert counts.max() <= setting.n
+    if not changes_size(setting):
+        assert counts.max() <= setting.n
     value, limit = misfit(counts, setting.mechanism.law(x, prior))
     assert value <= limit, f"draws: chi-square {value:.1f}, limit {limit:.1f}"
 
 
 def check_likelihoods(setting: Setting) -> None:
     """Likelihoods of a count are those of the law wherever nothing is clamped."""
+    at = own(setting.mechanism, "log_likelihood_at")
+    if at is not None:
+        check_likelihood_of_a_count(setting, at)
     likelihoods, sampler = own(setting.mechanism, "log_likelihoods"), own(setting.mechanism, "draw")
     if likelihoods is None or sampler is None:
         return
@@ -153,6 +205,18 @@ def check_likelihoods(setting: Setting) -> None:
     theirs = [math.log(setting.mechanism.law(x, prior).probability(centre)) for x in near]
     gaps = np.array(ours) - np.array(theirs)
     assert np.ptp(gaps) < 1e-6, f"likelihoods differ by {np.ptp(gaps):.3g}"
+
+
+def check_likelihood_of_a_count(setting: Setting, at) -> None:
+    """One noisy count's likelihood is that of the law, over all true counts near it."""
+    prior, values = np.array(setting.prior), np.arange(15, 26)
+    rest = np.full(prior.size - 1, 20)
+    ours = at(20, values)
+    theirs = [
+        math.log(setting.mechanism.law([v, *rest], prior).probability([20, *rest])) for v in values
+    ]
+    gaps = ours - np.array(theirs)
+    assert np.ptp(gaps) < 1e-9, f"likelihoods differ by {np.ptp(gaps):.3g}"
 
 
 def check_step_law(setting: Setting) -> None:
