@@ -7,7 +7,9 @@ distributions over the count vectors that may have been the true ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -153,7 +155,8 @@ def noise_aware(
     """
     independent = own(mechanism, "log_likelihood_at")
     if independent is not None:
-        return NoiseAwarePosterior(prior, None, secret_counts(prior, noisy, independent))
+        least = partial(_least_epsilon, mechanism, prior, noisy)
+        return NoiseAwarePosterior(prior, None, secret_counts(prior, noisy, independent, least))
     likelihoods = own(mechanism, "log_likelihoods")
     if likelihoods is not None:
         return _product(prior, n, likelihoods(noisy, n, int(prior.size)))
@@ -179,3 +182,27 @@ def _product(
         for part, alpha in zip(likelihood, prior, strict=True)
     ]
     return NoiseAwarePosterior(prior, n, ProductCounts.from_logs(n, logs))
+
+
+def _least_epsilon(
+    mechanism: Mechanism, prior: NDArray[np.float64], noisy: NDArray[np.int64]
+) -> float:
+    """Return an epsilon, of three digits, at which these noisy counts could be read.
+
+    It is within two percent of the smallest one.
+    """
+
+    def readable(epsilon: float) -> bool:
+        try:
+            likelihood = own(replace(cast(Any, mechanism), epsilon=epsilon), "log_likelihood_at")
+            return likelihood is not None and secret_counts(prior, noisy, likelihood).within_reach
+        except ValueError:
+            return False
+
+    low, high = float(mechanism.epsilon), 2.0 * float(mechanism.epsilon)
+    while not readable(high) and high < 1e3:
+        low, high = high, 2.0 * high
+    while high > 1.01 * low:
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if readable(middle) else (middle, high)
+    return float(f"{1.005 * high:.3g}")

@@ -46,6 +46,18 @@ class UnknownTotal:
     starts: tuple[int, ...]
     factors: tuple[Floats, ...]
     of_total: Callable[[NDArray[np.int64]], Floats]
+    least: Callable[[], float] | None = None
+    """Works out the smallest epsilon at which every pair can be added up, for a refusal."""
+
+    @property
+    def pairs(self) -> int:
+        """The largest number of pairs of a count and a total that have to be added up."""
+        return max(f.size * o.size for f, (o, _) in zip(self.factors, self._others, strict=True))
+
+    @property
+    def within_reach(self) -> bool:
+        """Whether every distribution of a count and the total can be computed."""
+        return self.pairs <= _MOST_PAIRS
 
     def marginal(self, i: int) -> Marginal:
         """Return the distribution of the count of category i."""
@@ -60,9 +72,11 @@ class UnknownTotal:
         others, first = self._others[i]
         own = self.factors[i]
         if own.size * others.size > _MOST_PAIRS:
+            allowed = "larger" if self.least is None else f"at least {self.least():.3g}"
             raise ValueError(
-                f"epsilon is too small for a noise-aware reading of a secret number of records: "
-                f"{own.size * others.size} pairs of count and total, at most {_MOST_PAIRS}"
+                f"epsilon must be {allowed} for a noise-aware reading of a secret number of "
+                f"records: {own.size * others.size} pairs of count and total are possible at this "
+                f"one, at most {_MOST_PAIRS} are added up"
             )
         totals = np.add.outer(np.arange(own.size), np.arange(others.size)) + first + self.starts[i]
         weights = np.multiply.outer(own, others) * self.of_total(totals)
@@ -120,9 +134,15 @@ class UnknownTotal:
 
 
 def secret_counts(
-    prior: Floats, noisy: NDArray[np.int64], likelihood: LogLikelihood
+    prior: Floats,
+    noisy: NDArray[np.int64],
+    likelihood: LogLikelihood,
+    least: Callable[[], float] | None = None,
 ) -> UnknownTotal:
-    """Return the posterior of counts and total given one noisy count a category, shape (k,)."""
+    """Return the posterior of counts and total given one noisy count a category, shape (k,).
+
+    `least` tells a refusal the smallest epsilon that would do.
+    """
     total_prior = float(prior.sum())
     tilt = 0.0
     for _ in range(_ROUNDS):
@@ -138,7 +158,7 @@ def secret_counts(
             break
         tilt = 0.5 * (tilt + wanted)
     factor = partial(_of_secret_total, total_prior, tilt)
-    return UnknownTotal(tuple(s for s, _ in windows), tuple(w for _, w in windows), factor)
+    return UnknownTotal(tuple(s for s, _ in windows), tuple(w for _, w in windows), factor, least)
 
 
 def group_of_known(

@@ -121,3 +121,15 @@ def test_what_is_too_wide_is_refused_with_a_reason():
         aware = IndependentNoise(epsilon), np.array(noisy), 0, np.array(prior)
         with pytest.raises(ValueError, match="epsilon"):
             noise_aware(*aware).credible_interval(0)
+
+
+def test_a_refusal_names_the_epsilon_that_would_do():
+    noisy, prior = np.array([4000, 900, 40]), np.ones(3)
+    with pytest.raises(
+        ValueError, match=r"epsilon must be at least 0\.0\d+ for a noise-aware"
+    ) as no:
+        _ = noise_aware(IndependentNoise(0.01), noisy, 0, prior).mean
+    least = float(str(no.value).split()[5])
+    assert noise_aware(IndependentNoise(least), noisy, 0, prior).mean.sum() == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="epsilon must be at least"):
+        _ = noise_aware(IndependentNoise(0.95 * least), noisy, 0, prior).mean
