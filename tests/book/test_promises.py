@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LEDGER, TABLE = "book/queries/query-server.md", "book/release/own-table.md"
 PROMISES = [
-    (LEDGER, "The ledger is an SQLite file with one row an answer.", "queries/test_ledger.py",
+    (LEDGER, "The ledger is an SQLite file with one row for each answer.", "queries/test_ledger.py",
      "test_spend_and_answers_survive_a_restart"),
     (LEDGER, "several processes can share a ledger and never overspend",
      "queries/test_ledger.py", "test_concurrent_askers_never_overspend"),
@@ -40,9 +40,9 @@ PROMISES = [
      "test_attack_the_account_is_deleted"),
     (TABLE, "put back from a backup is noticed when the account is next opened",
      "releasing/test_account.py", "test_attack_an_older_copy_is_put_back"),
-    (TABLE, "tells you also when account and key were both put back", "releasing/test_account.py",
+    (TABLE, "also notices when account and key were both put back", "releasing/test_account.py",
      "test_attack_both_places_are_rolled_back_and_a_receipt_tells"),
-    (TABLE, "Making an account that is interrupted", "releasing/test_account.py",
+    (TABLE, "If the command is interrupted while it makes the account", "releasing/test_account.py",
      "test_making_an_account_killed_at_any_step_is_mended_by_making_it_again"),
     (TABLE, "without it every plan with such a mechanism is refused before anything is drawn",
      "releasing/test_from_table.py",
@@ -50,6 +50,12 @@ PROMISES = [
     (TABLE, "A crash anywhere loses no draw that was paid for, and never leads to a second one",
      "releasing/test_exhaustion.py",
      "test_kill_or_exhaust_at_every_step_of_extreme_releases"),
+    (TABLE, "Rows that begin with `#` are not taken for remarks", "releasing/test_hostile.py",
+     "test_every_row_of_a_strange_table_is_counted"),
+    (TABLE, "A table that changes while it is counted is refused", "releasing/test_hostile.py",
+     "test_a_table_that_changes_while_it_is_counted"),
+    (TABLE, "says from which ε on a reading would have been computed",
+     "releasing/test_secret_counts.py", "test_a_refusal_names_the_epsilon_that_would_do"),
     (TABLE, "run the same command again and you get the same release at no further cost",
      "releasing/test_from_table.py", "test_the_same_request_gives_the_same_draw_for_nothing"),
     (TABLE, "It never looks at the table.", "releasing/test_forecast.py",
