@@ -22,6 +22,9 @@ from dpbayes.queries import _arrays
 from dpbayes.queries.edges import bin_expression
 from dpbayes.queries.predicate import coefficients
 
+# Nothing is a remark and no line is skipped: DuckDB would guess both from the rows.
+_CSV = "read_csv(?, header = true, comment = '', skip = 0)"
+_READERS = {".csv": _CSV, ".tsv": _CSV, ".parquet": "read_parquet(?)"}
 _MOST_CELLS = 1 << 20
 _COMPARE = {
     "<": np.less,
@@ -270,11 +273,12 @@ def _grouped(
 
 def _relation(source: str | Path) -> tuple[str, list[str]]:
     text = str(source)
-    if text.lower().endswith((".csv", ".tsv")):
-        return "read_csv(?)", [text]
-    if text.lower().endswith(".parquet"):
-        return "read_parquet(?)", [text]
-    return _quoted(text), []
+    kind = Path(text.lower()).suffix
+    if kind not in _READERS:
+        return _quoted(text), []
+    if set(text) & set("*?["):  # DuckDB would take it for a pattern and count several files
+        raise ValueError(f"source must be the name of one file, without *, ? and [, got {text!r}")
+    return _READERS[kind], [text]
 
 
 def _placed(rows: list[tuple[Any, ...]], shape: tuple[int, ...], outside: str) -> NDArray[np.int64]:

@@ -201,3 +201,26 @@ def test_duckdb_is_imported_only_to_count_and_missed_in_words(
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(ImportError, match=r"install dpbayes\[queries\]"):
         queries.build_cube("people.csv", (AGE,))
+
+
+def test_every_row_is_counted_however_it_begins(tmp_path):
+    table = tmp_path / "people.csv"
+    table.write_text("name,age\n#a,10\nb,20\n#c,30\n# d,10\n")
+    cube = queries.build_cube(table, [queries.Bins("age", [0, 15, 40])])
+    assert cube.counts.tolist() == [2, 2]
+
+
+def test_the_first_line_is_the_head_even_if_it_looks_like_a_row(tmp_path):
+    table = tmp_path / "people.csv"
+    table.write_text("a remark\nage\n10\n20\n")
+    with pytest.raises(ValueError, match="cannot be counted"):
+        queries.build_cube(table, [queries.Bins("age", [0, 15, 40])])
+
+
+def test_a_file_name_is_no_pattern(tmp_path):
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("age\n10\n")
+    with pytest.raises(ValueError, match=r"source must be the name of one file"):
+        queries.build_cube(tmp_path / "*.csv", [queries.Bins("age", [0, 15])])
+    with pytest.raises(ValueError, match=r"source must be the name of one file"):
+        queries.build_cube(tmp_path / "[ab].csv", [queries.Bins("age", [0, 15])])
