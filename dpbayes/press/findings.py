@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 import string
 import sys
 from collections.abc import Mapping
@@ -73,12 +74,15 @@ def filled(sentence: str, values: Mapping[str, Any]) -> str:
     """Return a sentence with its values filled in, each in the format after its colon.
 
     Numbers are shown as the pages show them; a list is shown element by element, a mapping as names
-    with their values. One thing is counted in the singular.
+    with their values, set apart by colons where a name holds digits or commas. One thing
+    is counted in the singular.
 
     >>> filled("{worst:.1e} at n = {sizes:,d}", {"worst": 2.5e-7, "sizes": [10, 2000]})
     '2.5 × 10⁻⁷ at n = 10, 2,000'
     >>> filled("{errors:.2f}", {"errors": {"geometric": 0.125, "lapMech": 0.5}})
     'geometric 0.12, lapMech 0.50'
+    >>> filled("{shares:.0%}", {"shares": {"ε = 0.1": 0.31, "ε = 5": 0.98}})
+    'ε = 0.1: 31%; ε = 5: 98%'
     >>> filled("After {n} releases.", {"n": 1})
     'After 1 release.'
     """
@@ -97,7 +101,10 @@ class _Sentence(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         plain = value.tolist() if hasattr(value, "tolist") else value
         if isinstance(plain, Mapping):
-            return ", ".join(f"{k} {self.format_field(v, format_spec)}" for k, v in plain.items())
+            shown = {str(k): self.format_field(v, format_spec) for k, v in plain.items()}
+            if any(re.search(r"[\d,]", name) for name in shown):
+                return "; ".join(f"{name}: {value}" for name, value in shown.items())
+            return ", ".join(f"{name} {value}" for name, value in shown.items())
         if isinstance(plain, (list, tuple)):
             return ", ".join(self.format_field(item, format_spec) for item in plain)
         if isinstance(plain, bool) or not isinstance(plain, numbers.Real):

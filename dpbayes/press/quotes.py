@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+POWER = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)e([-+]?\d+)(?![\w.])")
 SEVERAL = (
     "records|sizes|priors|runs|releases|settings|cases|categories|cells|answers|questions|draws|"
     "samples|steps|pairs|candidates|curves|points|panels|data sets|rates|rounds|mechanisms"
@@ -84,6 +85,19 @@ def one_of(text: str) -> str:
     return ONE.sub(single, text)
 
 
+def powers_of_ten(text: str) -> str:
+    """Return a text in which powers of ten are written out, as in every other number of a page.
+
+    >>> powers_of_ten("promised delta 1e-08, prior 2.5e+3; 1e8x and label-1e5 stay")
+    'promised delta 1 × 10⁻⁸, prior 2.5 × 10³; 1e8x and label-1e5 stay'
+    """
+    return POWER.sub(lambda found: f"{found[1]} × 10{_raised(found[2])}", text)
+
+
+def _raised(exponent: str) -> str:
+    return str(int(exponent)).translate(RAISED)
+
+
 def formatted(value: float, form: str) -> str:
     """Return a number as print shows it: a true minus sign, powers of ten written out.
 
@@ -99,7 +113,7 @@ def formatted(value: float, form: str) -> str:
         text = text.lstrip("-")  # what is shown as zero has no sign
     if "e" in text:
         digits, exponent = text.split("e")
-        text = f"{digits} × 10{str(int(exponent)).translate(RAISED)}"
+        text = f"{digits} × 10{_raised(exponent)}"
     return text.replace("-", "−")
 
 

@@ -40,7 +40,7 @@ from typing import Any
 
 from dpbayes.press.findings import Finding, decided
 from dpbayes.press.places import results_folder
-from dpbayes.press.quotes import one_of
+from dpbayes.press.quotes import one_of, powers_of_ten
 from dpbayes.press.shown import ShownFigure, ShownFinding, ShownNumbers, ShownTable
 from dpbayes.press.traces import PACKAGE, used, versions
 
@@ -147,7 +147,7 @@ class Record:
         self._write(f"{name}.svg", svg)
         self._write(f"{name}.png", png_bytes(figure))
         label = "fig-" + self.name.rsplit("/", 1)[-1] + (f"-{name}" if drawn else "")
-        text = one_of(" ".join(caption.split()))
+        text = powers_of_ten(one_of(" ".join(caption.split())))
         return ShownFigure(svg.decode(), " ".join(alt.split()), text, label)
 
     def _write(self, file: str, content: bytes) -> None:
