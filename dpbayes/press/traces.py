@@ -56,8 +56,9 @@ def used() -> dict[str, list[str]]:
     files = _module_files()
     own = {os.path.relpath(file, PACKAGE) for file in files.values() if file.startswith(INSIDE)}
     others = {name.partition(".")[0] for name in files} - {OWN} - sys.stdlib_module_names
-    data = {file for file in files.values() if not file.startswith((INSIDE, *_elsewhere()))}
-    data |= {file for file in _read if _is_data(file)}
+    elsewhere = _elsewhere()
+    data = {file for file in files.values() if not file.startswith((INSIDE, *elsewhere))}
+    data |= {file for file in _read if _is_data(file, elsewhere)}
     return {
         "modules": sorted(name.replace(os.sep, "/") for name in own),
         "packages": sorted(others),
@@ -78,12 +79,12 @@ def _module_files() -> dict[str, str]:
     return {name: file for name, file in modules.items() if isinstance(file, str)}
 
 
-def _is_data(file: str) -> bool:
+def _is_data(file: str, elsewhere: tuple[str, ...]) -> bool:
     """Say whether a file is somebody's data: no code, no part of the system, no cache."""
     code = file.endswith((".py", ".pyc", ".so"))
     described = os.path.dirname(file).endswith((".egg-info", ".dist-info"))
-    elsewhere = not file.startswith(INSIDE) and file.startswith(_elsewhere())
-    return not (code or described or elsewhere) and os.path.isfile(file)
+    known = not file.startswith(INSIDE) and file.startswith(elsewhere)
+    return not (code or described or known) and os.path.isfile(file)
 
 
 def _elsewhere() -> tuple[str, ...]:

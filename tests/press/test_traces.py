@@ -70,4 +70,4 @@ def test_data_are_files_that_are_there_and_no_description_of_a_package(
     if is_data is not None:
         path.parent.mkdir(exist_ok=True)
         path.touch()
-    assert traces._is_data(str(path)) == bool(is_data)
+    assert traces._is_data(str(path), traces._elsewhere()) == bool(is_data)
