@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from matplotlib.text import Text
 
-from dpbayes.figures._labels import spread
 from dpbayes.figures.language import LOOKS, REFERENCE, SERIES
 from dpbayes.figures.lines import Curve, Panel, lines
 from dpbayes.figures.theme import svg_bytes
@@ -93,20 +89,6 @@ def test_panels_stack_and_share_the_axis():
 def test_the_same_figure_gives_the_same_bytes():
     first, second = (svg_bytes(lines("n", "mean", one_panel())[0], "salt") for _ in range(2))
     assert first == second
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.floats(0.01, 0.12))
-def test_spread_labels_keep_order_and_distance(positions, gap):
-    placed = np.array(spread(positions, gap))
-    order = np.argsort(positions, kind="stable")
-    assert np.all(np.diff(placed[order]) >= gap - 1e-9)
-    assert placed.min() >= -1e-9
-    assert placed.max() <= 1 + 1e-9
-
-
-@given(st.lists(st.floats(0.2, 0.8), min_size=1, max_size=1))
-def test_a_single_label_stays_at_its_curve(positions):
-    assert spread(positions, 0.1) == pytest.approx(positions, abs=1e-9)
 
 
 @pytest.mark.parametrize(

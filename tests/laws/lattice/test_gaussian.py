@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from itertools import product
-
 import numpy as np
 import opendp.prelude as opendp
 import pytest
 from dp_accounting.pld import privacy_loss_distribution, privacy_loss_mechanism
-from numpy.typing import NDArray
 
 from dpbayes.laws.lattice import gaussian
 from dpbayes.laws.lattice.gaussian_law import draw
-from dpbayes.samplers.gaussian import discrete_gaussian, sum_zero_gaussian
-from tests.samplers.sources import SeededBits
-
-
-def enumerated(k: int, variance: float, size: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    free = np.array(list(product(range(-size, size + 1), repeat=k - 1)))
-    points = np.column_stack((free, -free.sum(axis=1)))
-    weights = np.exp(-0.5 * (points**2).sum(axis=1) / variance)
-    return points, weights
+from tests.laws.lattice.sum_zero_draws import deviation, enumerated
 
 
 @pytest.mark.parametrize(("k", "variance"), [(2, 0.3), (2, 5.0), (3, 0.4), (3, 3.1), (4, 1.7)])
@@ -107,35 +95,8 @@ def test_the_renyi_divergence_is_at_most_alpha_over_the_variance() -> None:
     assert moment == pytest.approx(2.0 / 30.0, rel=1e-9)
 
 
-def check(drawn: NDArray[np.int64], k: int, variance: float) -> float:
-    """Return the largest deviation of the draws from the law, in standard errors."""
-    points, weights = enumerated(k, variance, 25)
-    mass = weights / weights.sum()
-    common = mass * len(drawn) > 20
-    index = {tuple(z): i for i, z in enumerate(points.tolist())}
-    found = np.bincount([index[tuple(z)] for z in drawn.tolist()], minlength=len(mass))
-    error = np.sqrt(len(drawn) * mass * (1 - mass))
-    deviations = np.abs(found - len(drawn) * mass)[common] / error[common]
-    return float(deviations.max())
-
-
 @pytest.mark.parametrize(("k", "variance"), [(2, 3.0), (3, 0.7)])
-def test_both_samplers_have_the_law_and_another_width_is_seen(k: int, variance: float) -> None:
-    bits = SeededBits(11)
-    drawn = np.array([sum_zero_gaussian(bits, k, Fraction(variance)) for _ in range(6000)])
-    assert check(drawn, k, variance) < 6
+def test_experiments_draw_the_law_and_another_width_is_seen(k: int, variance: float) -> None:
     experiment = draw(np.random.default_rng(5), k, variance, 60_000)
-    assert check(experiment, k, variance) < 6
-    assert check(experiment, k, 1.15 * variance) > 6
-
-
-def test_one_entry_has_the_discrete_gaussian_law() -> None:
-    bits, variance = SeededBits(3), Fraction(2.5)
-    drawn = np.array([discrete_gaussian(bits, variance) for _ in range(8000)])
-    z = np.arange(-30, 31)
-    mass = np.exp(-(z**2) / 5.0)
-    mass /= mass.sum()
-    found = np.bincount(drawn + 30, minlength=61)
-    common = mass * 8000 > 20
-    error = np.sqrt(8000 * mass * (1 - mass))
-    assert np.all(np.abs(found - 8000 * mass)[common] < 6 * error[common])
+    assert deviation(experiment, k, variance) < 6
+    assert deviation(experiment, k, 1.15 * variance) > 6
