@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-_DEPTH = 46.0
+UNSEEN = 46.0
+"""Sums of steps are left out where all of them together have probability 2 e^-UNSEEN."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def wrap_length(factors: Sequence[Factor]) -> tuple[int, int]:
         total = sum(ends)
         widest = max(float(np.abs(f.steps[[0, -1]]).max()) for f in factors)
         etas = np.geomspace(0.5, 600.0, 30) / max(widest, 1.0)
-        bounds = [(_log_growth(factors, sign * eta) + _DEPTH) / eta for eta in etas]
+        bounds = [(_log_growth(factors, sign * eta) + UNSEEN) / eta for eta in etas]
         reaches.append(int(min(np.ceil(max(min(bounds), 0.0)), total)))
     return reaches[0], reaches[1]
 
@@ -68,7 +69,7 @@ def convolve(
     length = 1 << int(max(down + up, widest)).bit_length()
     product = np.ones((powers.size, length // 2 + 1), dtype=np.complex128)
     for factor in factors:
-        kept = factor.log_affinity * float(powers.min()) > -2.0 * _DEPTH
+        kept = factor.log_affinity * float(powers.min()) > -2.0 * UNSEEN
         low, high = int(np.argmax(kept)), kept.size - int(np.argmax(kept[::-1]))
         logs = powers[:, None] * factor.log_affinity[low:high]
         masses = factor.probabilities[low:high] * np.exp(logs)

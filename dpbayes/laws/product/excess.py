@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.divergences import affinity_of_counts
-from dpbayes.laws.product.convolution import Factor, wrap_length
+from dpbayes.laws.product.convolution import UNSEEN, Factor, wrap_length
 
 _DEPTH = 92.0
 
@@ -32,9 +32,11 @@ def excess_moments(
     """Return E[BC^j; released total above n] for each power j >= 0, and bounds for rounding."""
     last, n = int(counts[-1]), int(counts.sum())
     down, up = wrap_length(factors)
-    highest = min(up, sum(int(f.steps[-1]) * f.copies for f in factors))
+    farthest = sum(int(f.steps[-1]) * f.copies for f in factors)
+    highest = min(up, farthest)
+    beyond = _beyond(prior, counts, max(highest, last) + 1, powers) if up < farthest else 0.0
     if highest <= last:
-        return np.zeros(powers.size), np.zeros(powers.size)
+        return np.zeros(powers.size), beyond + np.zeros(powers.size)
     sums = np.arange(last + 1, highest + 1)
     emptied = float(affinity_of_counts(prior[-1], last, 0))
     totals = affinity_of_counts(float(prior.sum()), n, n + sums - last)
@@ -49,7 +51,21 @@ def excess_moments(
         logs, bounds = _log_sums(factors, float(power), sums, gains, length)
         moments[i] = float(np.exp(np.minimum(logs + gains, most)).sum())
         errors[i] = float(np.exp(np.minimum(bounds + gains + _LOG_ROUNDING, most)).sum())
-    return moments, errors
+    return moments, errors + beyond
+
+
+def _beyond(
+    prior: NDArray[np.float64], counts: NDArray[np.int64], first: int, powers: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return bounds on the part of sums from `first` on, which have probability 2 e^-46 at most.
+
+    Merging the categories before the last one only raises BC: a marginal is closer.
+    """
+    merged, last = int(counts[:-1].sum()), int(counts[-1])
+    free = affinity_of_counts(float(prior[:-1].sum()), merged, merged + first)
+    emptied = affinity_of_counts(prior[-1], last, 0)
+    total = affinity_of_counts(float(prior.sum()), merged + last, merged + first)
+    return np.asarray(2.0 * np.exp(powers * float(free + emptied - total) - UNSEEN))
 
 
 def _log_sums(

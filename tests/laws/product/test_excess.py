@@ -90,3 +90,16 @@ def test_small_moments_keep_their_digits():
     assert expected[1] < 1e-14
     np.testing.assert_allclose(found[:4], expected[:4], rtol=1e-6)
     assert abs(found[4] - expected[4]) <= errors[4] < 1e-40
+
+
+@pytest.mark.parametrize(("last", "rate"), [(14, 2.0), (27, 2.0), (30, 1.8)])
+def test_moments_below_what_is_looked_at_stay_within_their_error(last, rate):
+    # Beyond a step of about 23 at rate 2 less than e^-46 is left, and it is not summed.
+    counts, prior = [0, last], [1.0, 1.0]
+    factors = factors_of(counts, prior, rate, 60)
+    with mp.workdps(30):
+        expected = np.array(enumerated(factors, counts, prior))
+    found, errors = excess_moments(factors, np.array(prior), np.array(counts), POWERS)
+    assert np.all(np.abs(found - expected) <= errors)
+    assert errors[0] < 1e-19
+    assert expected[0] > 0.0
