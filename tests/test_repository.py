@@ -184,6 +184,16 @@ def test_imports_point_one_way() -> None:
     assert wrong == []
 
 
+def test_only_what_stands_on_the_whole_package_imports_it() -> None:
+    wrong = [
+        str(path.relative_to(ROOT))
+        for path in sources()
+        if "dpbayes" in imports(ast.parse(path.read_text()))
+        and home(path) not in ("commands", "press")
+    ]
+    assert wrong == []
+
+
 def rank(place: str) -> int:
     assert place in ORDER, f"say in ORDER where {place} stands"
     return ORDER.index(place)

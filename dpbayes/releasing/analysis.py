@@ -70,15 +70,16 @@ def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]
     """Return the computation of each part of the analysis."""
     import numpy as np
 
-    import dpbayes as dp
+    from dpbayes.divergences import hellinger
     from dpbayes.releasing.draws import draw
     from dpbayes.releasing.prices import chosen_mechanism
+    from dpbayes.releasing.record import Release
 
     described = record["mechanism"]
     epsilon = Fraction(record["epsilon"]) / record["records_of_a_person"]
     chosen = chosen_mechanism(described["name"], epsilon, described["options"])
     counts, prior = np.array(record["counts"]), np.array(record["prior"], dtype=float)
-    private = dp.Release(chosen, prior, int(counts.sum()), np.array(record["noisy"]), counts)
+    private = Release(chosen, prior, int(counts.sum()), np.array(record["noisy"]), counts)
 
     def expected_distance() -> dict[str, Any]:
         return {"value": private.expected_distance()}
@@ -86,7 +87,7 @@ def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]
     def simulated_distance() -> dict[str, Any]:
         bits = _RepeatedBits(json.dumps([record["counts"], record["mechanism"]]))
         drawn = [draw(chosen, counts, prior, bits)[1] for _ in range(DRAWS)]
-        found = dp.hellinger(prior + counts, prior + np.array(drawn))
+        found = hellinger(prior + counts, prior + np.array(drawn))
         error = float(np.std(found, ddof=1) / DRAWS**0.5)
         return {"value": float(np.mean(found)), "error": error, "draws": DRAWS}
 
@@ -131,7 +132,7 @@ def panels(private: Any, groups: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
     import numpy as np
 
-    import dpbayes as dp
+    from dpbayes.posteriors import Posterior
 
     aware, size, found = private.noise_aware(), len(groups["within"]), []
     for place, label in enumerate(groups["labels"]):
@@ -139,7 +140,7 @@ def panels(private: Any, groups: Mapping[str, Any]) -> list[dict[str, Any]]:
         inside = aware.group(cells)
         values, weights = inside.counts.total()
         ends = np.searchsorted(np.cumsum(weights), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        plain = dp.Posterior(private.prior[cells] + private.counts[cells])
+        plain = Posterior(private.prior[cells] + private.counts[cells])
         found.append(
             {
                 "label": label,
