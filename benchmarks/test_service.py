@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from dpbayes.queries.grid import system_noise
-from dpbayes.queries.service import at_tick
+from dpbayes.queries.listening import at_tick
 
 ANSWERS, TICK, SCALE = 20_000, 0.001, 10 * 2**32
 

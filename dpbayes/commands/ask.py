@@ -6,10 +6,11 @@
 With ``--account`` every fresh answer is paid from the account of the data set, beside its releases.
 With ``--ledger`` alone the cube has a budget of its own; a ledger that is not there is only made
 when ``--create-ledger`` says so. ``--price`` says what an answer would cost; ``--by sex`` asks once
-for each value of an attribute; ``--json`` prints one object a line.
+for each value of an attribute; ``--json`` prints one object a line. With ``--request ID`` a
+question can be asked again after a crash: it gets the same answer and is paid once.
 
 Without a question it reads one from each line of standard input; a line may end in ``--length`` and
-``--confidence`` of its own. The cube file is TOML::
+``--confidence`` of its own, and in a ``--request``. The cube file is TOML::
 
     source = "people.csv"            # or .parquet; relative to this file
     bound = 1.0
@@ -67,6 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--consistent", action="store_true", help="add the estimate that fits counts >= 0"
     )
+    parser.add_argument(
+        "--request", metavar="ID", help="asked again with this id: same answer, paid once"
+    )
     parser.add_argument("--explain", action="store_true", help="list the answers combined")
 
 
@@ -93,9 +97,14 @@ def _one(server: QueryServer, question: str, arguments: argparse.Namespace) -> i
             f"--confidence must lie strictly between 0 and 1, got {arguments.confidence!r}"
         )
     from dpbayes.queries.groups import by_value
+    from dpbayes.queries.repeats import checked_request
 
-    questions = by_value(server.cube, question, arguments.by, "--by")
-    outcomes = [_single(server, text, arguments) for text in questions]
+    request = None if arguments.request is None else checked_request(arguments.request)
+    parts = by_value(server.cube, question, arguments.by, "--by", request)
+    if request is not None and arguments.by is not None and not arguments.price:
+        wanted = (arguments.length, arguments.confidence, arguments.consistent)
+        server.bind(request, json.dumps([question, arguments.by, *wanted]))
+    outcomes = [_single(server, text, arguments, name) for text, name in parts]
     return 1 if "rejected" in outcomes else 0
 
 
@@ -111,7 +120,8 @@ def _over_the_wire(arguments: argparse.Namespace) -> int:
     path = "/price" if arguments.price else "/ask"
     fields = {"question": arguments.question, "length": arguments.length}
     fields |= {"confidence": arguments.confidence, "consistent": arguments.consistent}
-    fields |= {} if arguments.by is None else {"by": arguments.by}
+    given = {"by": arguments.by, "request": arguments.request}
+    fields |= {name: value for name, value in given.items() if value is not None}
     reply = request(arguments.server, token, path, fields)
     replies = reply.get("answers", [reply])
     for one in replies:
@@ -131,12 +141,16 @@ def _wired(reply: dict[str, Any]) -> str:
     return "\n".join([*lines, f"  left {reply['left']}"])
 
 
-def _single(server: QueryServer, question: str, arguments: argparse.Namespace) -> str:
+def _single(
+    server: QueryServer, question: str, arguments: argparse.Namespace, request: str | None
+) -> str:
     delta = 1.0 - arguments.confidence
     if arguments.price:
         answer = server.price(question, arguments.length, delta)
     else:
-        answer = server.ask(question, arguments.length, delta, consistent=arguments.consistent)
+        answer = server.ask(
+            question, arguments.length, delta, consistent=arguments.consistent, request=request
+        )
     if arguments.json:
         from dpbayes.queries.service import as_fields
 
@@ -168,6 +182,7 @@ def _session(server: QueryServer, arguments: argparse.Namespace) -> int:
     line_parser.add_argument("--confidence", type=float, default=arguments.confidence)
     line_parser.add_argument("--explain", action="store_true", default=arguments.explain)
     line_parser.add_argument("--by", default=arguments.by)
+    line_parser.add_argument("--request")
     line_parser.add_argument("--consistent", action="store_true", default=arguments.consistent)
     line_parser.set_defaults(price=arguments.price, json=arguments.json)
     outcomes = [

@@ -40,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until interrupted."""
-    from dpbayes.queries.service import listening, new_token, token_digest
+    from dpbayes.queries.listening import listening
+    from dpbayes.queries.service import new_token, token_digest
 
     if arguments.new_token:
         token = new_token()

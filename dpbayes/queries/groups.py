@@ -8,19 +8,33 @@ from typing import Any
 from dpbayes.queries.cube import Cube
 
 
-def by_value(cube: Cube, question: str, attribute: str | None, name: str = "by") -> list[str]:
-    """Return the question once for each value of an attribute, or as it is.
+def by_value(
+    cube: Cube,
+    question: str,
+    attribute: str | None,
+    name: str = "by",
+    request: str | None = None,
+) -> list[tuple[str, str | None]]:
+    """Return the question once for each value of an attribute, or as it is, each with its id.
 
-    `name` is what an error calls the attribute.
+    `name` is what an error calls the attribute. The id of a part is `request`, "#" and its number.
+
+    >>> import numpy as np
+    >>> from dpbayes.queries import Categories, Cube
+    >>> cube = Cube((Categories("sex", ("f", "m")),), np.array([3, 4]))
+    >>> by_value(cube, "all", "sex", request="a")
+    [("(all) and sex = 'f'", 'a#0'), ("(all) and sex = 'm'", 'a#1')]
     """
     if attribute is None:
-        return [question]
+        return [(question, request)]
     found = [a for a in cube.attributes if a.name == attribute]
     if not found:
         known = ", ".join(a.name for a in cube.attributes)
         raise ValueError(f"{name} must be an attribute of the cube ({known}), got {attribute!r}")
-    parts = (part for part in conditions(found[0]))
-    return [f"({question}) and {part}" for part in parts]
+    return [
+        (f"({question}) and {part}", None if request is None else f"{request}#{place}")
+        for place, part in enumerate(conditions(found[0]))
+    ]
 
 
 def conditions(attribute: Any) -> list[str]:

@@ -30,6 +30,9 @@ _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS terms (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
     "CREATE TABLE IF NOT EXISTS answers (id INTEGER PRIMARY KEY, label TEXT NOT NULL, "
     "query BLOB NOT NULL, scale TEXT NOT NULL, answer TEXT NOT NULL, digest TEXT NOT NULL) STRICT",
+    "CREATE TABLE IF NOT EXISTS paid (request TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT",
+    "CREATE TABLE IF NOT EXISTS replies (request TEXT PRIMARY KEY, asked TEXT NOT NULL, "
+    "reply TEXT NOT NULL) STRICT",
 )
 
 
@@ -137,9 +140,14 @@ class Ledger:
                 self._connection.execute("ROLLBACK")
             raise
 
-    def append(self, label: str, query: NDArray[np.float64], scale: int, answer: int) -> Entry:
-        """Write the next entry inside `writing`; give it to `accept` after the commit."""
-        if not self._connection.in_transaction:
+    def append(
+        self, label: str, query: NDArray[np.float64], scale: int, answer: int, request: str = ""
+    ) -> Entry:
+        """Write the next entry inside `writing`; give it to `accept` before the next one.
+
+        `request` names the entry of the account it was paid with, if there is one.
+        """
+        if not self.locked:
             raise RuntimeError("append must be called inside writing()")
         entry = Entry(self.last + 1, label, query, scale, answer)
         blob = query.astype("<f8").tobytes()
@@ -147,7 +155,45 @@ class Ledger:
         with _clear_errors(self._place):
             self._connection.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
             self._connection.execute("UPDATE terms SET value = ? WHERE name = 'head'", row[-1:])
+            if request:
+                self._connection.execute("INSERT INTO paid VALUES (?, ?)", (request, entry.number))
         return entry
+
+    @property
+    def locked(self) -> bool:
+        """Whether this ledger holds the write lock."""
+        return self._connection.in_transaction
+
+    def holds(self, request: str) -> bool:
+        """Return whether an entry was paid with this request to the account."""
+        with _clear_errors(self._place):
+            row = self._connection.execute("SELECT 1 FROM paid WHERE request = ?", (request,))
+            return row.fetchone() is not None
+
+    def remember(self, request: str, asked: str, reply: str) -> None:
+        """Write, inside `writing`, what was asked under a request's name, and the reply to it."""
+        if not self.locked:
+            raise RuntimeError("remember must be called inside writing()")
+        with _clear_errors(self._place):
+            row = (request, asked, reply)
+            self._connection.execute("INSERT INTO replies VALUES (?, ?, ?)", row)
+
+    def remembered(self, request: str) -> tuple[str, str] | None:
+        """Return what was asked under a name and the reply to it, None for a name not used yet."""
+        with _clear_errors(self._place):
+            row = self._connection.execute(
+                "SELECT asked, reply FROM replies WHERE request = ?", (request,)
+            ).fetchone()
+        return None if row is None else (str(row[0]), str(row[1]))
+
+    @property
+    def position(self) -> tuple[int, str]:
+        """Number and digest of the last entry read; set back what was undone after it."""
+        return self.last, self._digest
+
+    @position.setter
+    def position(self, value: tuple[int, str]) -> None:
+        self.last, self._digest = value
 
     def accept(self, entry: Entry) -> None:
         """Count an entry of our own, committed by now, as read."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,26 +15,32 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes._validate import flag, generator, open_unit, positive
-from dpbayes.queries.answers import Answer, Source
-from dpbayes.queries.consistent import LARGEST, consistent_answer
+from dpbayes.queries.answers import Answer
+from dpbayes.queries.consistent import LARGEST
 from dpbayes.queries.cube import Cube, as_cube
 from dpbayes.queries.decision import (
     Decision,
     Policy,
-    State,
     decide,
-    empty_state,
     shortest_affordable,
     spent_after,
 )
 from dpbayes.queries.grid import as_float, on_grid, system_noise, true_answer
-from dpbayes.queries.intervals import interval
-from dpbayes.queries.ledger import Entry, open_ledger
+from dpbayes.queries.history import History
+from dpbayes.queries.ledger import Entry, LedgerError, open_ledger
+from dpbayes.queries.paying import Payments, Purchase
+from dpbayes.queries.repeats import (
+    Question,
+    answer_text,
+    checked_request,
+)
 from dpbayes.queries.workload import sensitivity
 from dpbayes.releasing.account import Account
 from dpbayes.releasing.decimals import float_below
 
 Noise = Callable[[int], int]
+LARGEST_FLOAT = sys.float_info.max
+_TRIES = 100
 
 
 class QueryServer:
@@ -78,15 +85,17 @@ class QueryServer:
         self.cube = as_cube(cube)
         self.bound = positive("bound", bound)
         self.policy = Policy(neighbours, accounting, spending, inference)
-        self._account = account
-        self._price = 1 if account is None else _price_factor(account, neighbours)
+        content = self.cube.content()
+        payments = None if account is None else Payments(account, content, self.policy)
         self._noise: Noise = system_noise
         self._lock = threading.RLock()
-        self._state = empty_state(self.cube.counts.size, neighbours)
-        self._entries: list[Entry] = []
         terms = {"bound": repr(self.bound), "neighbours": neighbours, "accounting": accounting}
-        self._ledger = open_ledger(ledger, self.cube.content(), self.cube.counts.size, terms)
-        self._catch_up()
+        self._ledger = open_ledger(ledger, content, self.cube.counts.size, terms)
+        self._payments = payments
+        self._history = History(
+            self.bound, self.cube.counts.size, self.policy, self._ledger, payments, self._noisy
+        )
+        self._history.catch_up()
 
     @classmethod
     def simulated(
@@ -103,6 +112,8 @@ class QueryServer:
         generator("rng", rng)
         if "ledger" in policy:
             raise ValueError("ledger must not be given to a simulated server: its noise is seeded")
+        if "account" in policy:
+            raise ValueError("account must not be given to a simulated server: its noise is seeded")
         server = cls(cube, bound, **policy)  # type: ignore[arg-type]
         server._noise = lambda scale: round(float(rng.laplace()) * scale)
         return server
@@ -111,8 +122,8 @@ class QueryServer:
     def spent(self) -> float:
         """The overall cost of all answers in the ledger so far."""
         with self._lock:
-            self._catch_up()
-            return self._state.spent(self.policy.accounting)
+            self._history.catch_up()
+            return self._history.spent
 
     @property
     def remaining(self) -> float:
@@ -123,8 +134,8 @@ class QueryServer:
     def entries(self) -> tuple[Entry, ...]:
         """The answers in the ledger so far."""
         with self._lock:
-            self._catch_up()
-            return tuple(self._entries)
+            self._history.catch_up()
+            return tuple(self._history.entries)
 
     def ask(
         self,
@@ -135,6 +146,7 @@ class QueryServer:
         most: Fraction | None = None,
         payer: str = "",
         consistent: bool = False,
+        request: str | None = None,
     ) -> Answer:
         """Return an answer whose credible interval at confidence 1 - delta is at most L long.
 
@@ -144,173 +156,144 @@ class QueryServer:
         (of the bound, where there is none); `payer` is noted in the account beside the spend.
         `consistent` adds the estimate that fits counts of at least 0 (`dpbayes.queries.consistent`)
         beside the unbiased one; it is worked out from the noisy answers and costs nothing.
+
+        `request` is an id of the payer's choice: the same question under the same id gets the same
+        answer, also after a crash, and is paid once; another question under it raises ValueError.
+        What was rejected leaves the id free.
         """
-        query, length, share = self._checked(q, L, delta)
         flag("consistent", consistent)
-        label = q if isinstance(q, str) else "coefficients"
+        question = self._checked(q, L, delta, consistent, payer, most, request)
         with self._lock:
-            self._catch_up()
+            self._history.catch_up()
             self._check_size(consistent)
-            decision = self._decided(query, length, share, most)
-            if decision.outcome == "fresh":
-                with self._ledger.writing():
-                    # Another process may have answered since: decide again under the write lock.
-                    if self._catch_up():
-                        decision = self._decided(query, length, share, most)
-                    entry = self._draw(decision, label, query, payer)
-                answer = self._answer(decision, label, share, entry)
+            repeated = self._history.repeated(question)
+            if repeated is not None:
+                return repeated
+            decision = self._decided(question)
+            kept = question.request is not None and decision.outcome == "derived"
+            if decision.outcome == "fresh" or kept:
+                answer = self._written(question)
             else:
-                answer = self._answer(decision, label, share, None)
+                answer = self._history.answer(decision, question, None)
             if answer.outcome == "rejected":
-                return replace(answer, affordable=self._affordable(query, length, share, most))
-            return replace(answer, consistent=self._consistent(query)) if consistent else answer
+                return replace(answer, affordable=self._affordable(question))
+            return answer
+
+    def bind(self, request: str, asked: str, payer: str = "") -> None:
+        """Let an id stand for several questions, each of them asked under `request` + "#" + number.
+
+        `asked` says what they are; ValueError where the id stands for something else.
+        """
+        name = Question("", np.zeros(0), 1.0, 0.5, payer=payer, request=request).name
+        with self._lock, self._history.writing():
+            if not self._history.known(name, request, asked):
+                self._ledger.remember(name, asked, "")
 
     def _check_size(self, consistent: bool) -> None:
-        answers, cells = len(self._entries) + 1, self.cube.counts.size
+        answers, cells = len(self._history.entries) + 1, self.cube.counts.size
         if consistent and answers * cells > LARGEST:
             raise ValueError(
                 f"consistent must be False for {answers} answers over {cells} cells: at most "
                 f"{LARGEST} coefficients are taken into account"
             )
 
-    def _consistent(self, query: NDArray[np.float64]) -> float | None:
-        H = np.array([entry.query for entry in self._entries])
-        answers = [as_float(entry.answer) for entry in self._entries]
-        return consistent_answer(H, self._state.scales, answers, query)
-
     def price(
         self, q: str | ArrayLike, L: float, delta: float, *, most: Fraction | None = None
     ) -> Answer:
         """Return what `ask` would do and cost, without an answer and without spending anything."""
-        query, length, share = self._checked(q, L, delta)
-        label = q if isinstance(q, str) else "coefficients"
+        question = self._checked(q, L, delta, most=most)
         with self._lock:
-            self._catch_up()
-            decision = self._decided(query, length, share, most)
-            rejected = decision.outcome == "rejected"
-            shortest = self._affordable(query, length, share, most) if rejected else None
-            spent = self._state.spent(self.policy.accounting)
+            self._history.catch_up()
+            decision = self._decided(question)
+            shortest = self._affordable(question) if decision.outcome == "rejected" else None
+            spent = self._history.spent
             left = self.bound - spent
             cost, outcome = decision.cost, decision.outcome
-            return Answer(outcome, label, None, None, cost, spent, left, (), None, shortest)
+            return Answer(
+                outcome, question.label, None, None, cost, spent, left, (), None, shortest
+            )
 
     def _checked(
-        self, q: str | ArrayLike, L: float, delta: float
-    ) -> tuple[NDArray[np.float64], float, float]:
+        self,
+        q: str | ArrayLike,
+        L: float,
+        delta: float,
+        consistent: bool = False,
+        payer: str = "",
+        most: Fraction | None = None,
+        request: str | None = None,
+    ) -> Question:
         coefficients = self.cube.query(q) if isinstance(q, str) else q
         query = on_grid(coefficients, self.cube.counts.size)
-        return query, positive("L", L), open_unit("delta", delta)
+        length, share = positive("L", L), open_unit("delta", delta)
+        name = None if request is None else checked_request(request, parts=True)
+        label = q if isinstance(q, str) else "coefficients"
+        return Question(label, query, length, share, consistent, payer, most, name)
 
-    def _decided(
-        self, query: NDArray[np.float64], L: float, delta: float, most: Fraction | None
-    ) -> Decision:
-        return decide(self._state, query, L, delta, self._limit(most), self.policy)
+    def _decided(self, question: Question) -> Decision:
+        limit = self._limit(question.most)
+        return decide(
+            self._history.state, question.query, question.L, question.delta, limit, self.policy
+        )
 
-    def _affordable(
-        self, query: NDArray[np.float64], L: float, delta: float, most: Fraction | None
-    ) -> float | None:
-        limit = self._limit(most)
-        return shortest_affordable(self._state, query, L, delta, limit, self.policy)
+    def _affordable(self, question: Question) -> float | None:
+        limit = self._limit(question.most)
+        return shortest_affordable(
+            self._history.state, question.query, question.L, question.delta, limit, self.policy
+        )
 
     def _limit(self, most: Fraction | None) -> float:
         """The overall cost this cube may come to: its bound, and what payer and account hold."""
-        left = [] if most is None else [most]
-        if self._account is not None:
-            left.append(self._account.balance)
-        if not left:
+        if self._payments is not None:
+            rise = self._payments.affordable(most)
+        elif most is not None:
+            rise = float_below(most)
+        else:
             return self.bound
-        total = self._state.spent(self.policy.accounting) + float_below(min(left) / self._price)
+        total = self._history.spent + rise
         return min(self.bound, math.nextafter(total, 0.0))
-
-    def _pay(self, decision: Decision, label: str, query: NDArray[np.float64], payer: str) -> None:
-        """Take the rise of the overall cost from the account, durably, before anything is drawn."""
-        if self._account is None:
-            return
-        scale = as_float(decision.scale_units)
-        S = float(sensitivity(query[None, :], self.policy.neighbours)[0])
-        after = spent_after(self._state, query, scale, S, self.policy)
-        rise = Fraction(after) - Fraction(self._state.spent(self.policy.accounting))
-        if rise > 0:
-            request = f"answer-{payer}-{secrets.token_hex(8)}"
-            self._account.spend(request, rise * self._price, label)
 
     def close(self) -> None:
         """Close the ledger."""
         self._ledger.close()
 
-    def _draw(
-        self, decision: Decision, label: str, query: NDArray[np.float64], payer: str
-    ) -> Entry | None:
-        if decision.outcome != "fresh":
+    def _written(self, question: Question) -> Answer:
+        """Decide under the write lock, draw if need be, and commit the answer before it leaves."""
+        for _ in range(_TRIES):
+            entry = None
+            with self._history.writing():
+                # Another process may have answered since: look again under the lock.
+                repeated = self._history.repeated(question)
+                if repeated is not None:
+                    return repeated
+                decision = self._decided(question)
+                if decision.outcome == "fresh":
+                    entry = self._draw(decision, question)
+                    if entry is None:
+                        continue
+                answer = self._history.answer(decision, question, entry)
+                if question.request is not None and answer.outcome != "rejected":
+                    self._ledger.remember(question.name, question.asked, answer_text(answer))
+            if entry is not None:
+                self._history.accept(entry)
+            return answer
+        raise LedgerError(
+            f"the account is written by others without pause: nothing was spent in {_TRIES} tries"
+        )
+
+    def _draw(self, decision: Decision, question: Question) -> Entry | None:
+        """Return the fresh answer, paid and kept in the account; None where that has moved on."""
+        label, query, scale = question.label, question.query, decision.scale_units
+        if self._payments is None:
+            return self._ledger.append(label, query, scale, self._noisy(query, scale))
+        S = float(sensitivity(query[None, :], self.policy.neighbours)[0])
+        after = spent_after(self._history.state, query, as_float(scale), S, self.policy)
+        rise = Fraction(after) - Fraction(self._history.spent)
+        name = question.name or f"answer-{question.payer}-{secrets.token_hex(8)}"
+        if not self._payments.reserve(name, rise, Purchase(label, query, scale, question.asked)):
             return None
-        self._pay(decision, label, query, payer)
-        noisy = true_answer(query, self.cube.counts) + self._noise(decision.scale_units)
-        return self._ledger.append(label, query, decision.scale_units, noisy)
+        noisy = self._payments.drawn(name, lambda: self._noisy(query, scale))
+        return self._ledger.append(label, query, scale, noisy, name)
 
-    def _answer(self, decision: Decision, label: str, delta: float, entry: Entry | None) -> Answer:
-        """Take in the new entry, which is committed by now, and describe the answer."""
-        before = self._state
-        if entry is not None:
-            self._ledger.accept(entry)
-            self._take(entry)
-        spent = self._state.spent(self.policy.accounting)
-        left = self.bound - spent
-        if decision.law is None:
-            return Answer("rejected", label, None, None, 0.0, spent, left, (), None)
-        estimate = float(decision.history_weights @ before.scaled_answers)
-        if entry is not None:
-            estimate += decision.fresh_share * as_float(entry.answer)
-        return Answer(
-            decision.outcome,
-            label,
-            estimate,
-            interval(estimate, decision.law, delta),
-            decision.cost,
-            spent,
-            left,
-            self._sources(decision, before),
-            None if entry is None else entry.number,
-        )
-
-    def _sources(self, decision: Decision, before: State) -> tuple[Source, ...]:
-        law = decision.law
-        w = decision.history_weights
-        if law is None or not np.any(w):
-            return ()
-        shares = 2.0 * w * w / law.variance
-        # Weights that are rounding of zero are not worth a line.
-        used = np.flatnonzero(np.abs(w) > 1e-9 * law.standard_deviation)
-        return tuple(
-            Source(
-                self._entries[i].number,
-                self._entries[i].label,
-                float(w[i] / before.scales[i]),
-                float(shares[i]),
-            )
-            for i in used
-        )
-
-    def _catch_up(self) -> bool:
-        """Take in the entries that this or another process has committed since the last look."""
-        new = self._ledger.read_new()
-        for entry in new:
-            self._take(entry)
-        return bool(new)
-
-    def _take(self, entry: Entry) -> None:
-        scale, y = as_float(entry.scale), as_float(entry.answer)
-        self._state = self._state.after(entry.query, scale, y, self.policy.neighbours)
-        self._entries.append(entry)
-
-
-def _price_factor(account: Account, neighbours: str) -> int:
-    """Return how much of the account's epsilon one unit of the cube's costs."""
-    if account.neighbours == "replace-one":
-        # A replaced record is one taken away and one added.
-        return 2 if neighbours == "add-remove" else 1
-    if neighbours == "add-remove":
-        return 1
-    raise ValueError(
-        f"neighbours must be 'add-remove' for account {account.path}, whose epsilon is for one "
-        f"record more or less, got {neighbours!r}"
-    )
+    def _noisy(self, query: NDArray[np.float64], scale: int) -> int:
+        return true_answer(query, self.cube.counts) + self._noise(scale)

@@ -2,12 +2,14 @@
 
 Plain HTTP and JSON on the loopback interface or a Unix socket, by the standard library. Each
 analyst has a token, of which only the digest is stored, and a budget, which is counted from the
-account's own entries, so that a restart forgets nothing. Answers leave at fixed ticks, so that the
-time of an answer does not follow the noise in it.
+account's own entries, so that a restart forgets nothing. `dpbayes.queries.listening` says how
+requests come in and how answers leave.
 
     POST /ask    {"question": "income >= 10", "length": 40, "confidence": 0.95}, and, if wanted,
                  "consistent": true for the estimate that fits counts of at least 0, beside;
-                 "by": "sex" asks once for each value of an attribute
+                 "by": "sex" asks once for each value of an attribute;
+                 "request": "monday-1", an id: sent again with it, a question has the same answer
+                 and is paid once, and another question is refused under it
     POST /price  the same; nothing is drawn or spent
     GET /balance
 """
@@ -17,33 +19,29 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import math
-import os
-import re
 import secrets
-import socket
-import socketserver
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from dpbayes._validate import shown
 from dpbayes.queries.answers import Answer
 from dpbayes.queries.groups import by_value
+from dpbayes.queries.repeats import checked_request
 from dpbayes.queries.server import QueryServer
 from dpbayes.releasing.account import Account
 from dpbayes.releasing.decimals import decimal_text
 
 TICK = 0.1
-LARGEST_BODY = 1 << 16
 LONGEST_QUESTION = 10_000
 LARGEST_NUMBER = 10**15
-PATIENCE = 30.0
+MOST_OF_ONE = 8
+SECONDS_OF_ONE = 30.0
 
 
 class Refusal(Exception):
@@ -72,17 +70,25 @@ class Wish:
     confidence: float
     consistent: bool = False
     by: str | None = None
+    request: str | None = None
 
 
 @dataclass(frozen=True)
 class Service:
-    """What the curator serves: a query server paid from an account, to these analysts."""
+    """What the curator serves: a query server paid from an account, to these analysts.
+
+    Of one analyst at most `MOST_OF_ONE` requests are under way at a time, and a request that asks
+    for each value of an attribute ends after `seconds`.
+    """
 
     server: QueryServer
     account: Account
     analysts: tuple[Analyst, ...]
     tick: float = TICK
+    seconds: float = SECONDS_OF_ONE
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    _gate: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    _inside: Counter[str] = field(default_factory=Counter, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         names = [analyst.name for analyst in self.analysts]
@@ -113,36 +119,69 @@ class Service:
             return {"analyst": analyst.name, "left": decimal_text(self.left(analyst), "down", 12)}
         if method != "POST" or path not in ("/ask", "/price"):
             raise Refusal(404, f"path must be POST /ask, POST /price or GET /balance, got {path!r}")
-        wish = asked(body)
-        try:
-            # One at a time: two questions of one analyst must not both see the same budget.
-            with self._lock:
+        with self._admitted(analyst):
+            wish = asked(body)
+            try:
+                if wish.by is not None:
+                    return self._each(path, analyst, wish)
                 return self._answered(path, analyst, wish)
-        except (ValueError, TypeError) as error:
-            raise Refusal(400, str(error)) from error
+            except (ValueError, TypeError) as error:
+                raise Refusal(400, str(error)) from error
+
+    @contextmanager
+    def _admitted(self, analyst: Analyst) -> Iterator[None]:
+        """Count the requests of an analyst that are under way, and refuse one too many."""
+        with self._gate:
+            if self._inside[analyst.name] >= MOST_OF_ONE:
+                raise Refusal(
+                    429, f"requests must be at most {MOST_OF_ONE} at a time; wait for an answer"
+                )
+            self._inside[analyst.name] += 1
+        try:
+            yield
+        finally:
+            with self._gate:
+                self._inside[analyst.name] -= 1
+
+    def _each(self, path: str, analyst: Analyst, wish: Wish) -> dict[str, Any]:
+        """Answer a question once for each value of an attribute, as far as the time goes."""
+        begun = time.monotonic()
+        parts = by_value(self.server.cube, wish.question, wish.by, request=wish.request)
+        if wish.request is not None and path == "/ask":
+            whole = [wish.question, wish.by, wish.length, wish.confidence, wish.consistent]
+            self.server.bind(wish.request, json.dumps(whole), analyst.name)
+        answers: list[dict[str, Any]] = []
+        for text, request in parts:
+            if time.monotonic() - begun > self.seconds:
+                raise Refusal(
+                    503,
+                    f"by must take at most {self.seconds:g} seconds: {len(answers)} of "
+                    f"{len(parts)} are answered, and cost nothing when they are asked again",
+                )
+            one = replace(wish, question=text, by=None, request=request)
+            answers.append(self._answered(path, analyst, one))
+        return {"by": wish.by, "answers": answers, "left": answers[-1]["left"]}
 
     def _answered(self, path: str, analyst: Analyst, wish: Wish) -> dict[str, Any]:
-        if wish.by is not None:
-            texts = by_value(self.server.cube, wish.question, wish.by)
-            each = [replace(wish, question=text, by=None) for text in texts]
-            answers = [self._answered(path, analyst, one) for one in each]
-            return {"by": wish.by, "answers": answers, "left": answers[-1]["left"]}
-        most, delta = self.left(analyst), 1.0 - wish.confidence
-        if path == "/price":
-            answer = self.server.price(wish.question, wish.length, delta, most=most)
-        else:
-            answer = self.server.ask(
-                wish.question,
-                wish.length,
-                delta,
-                most=most,
-                payer=analyst.name,
-                consistent=wish.consistent,
-            )
-        return {
-            **as_fields(answer, wish.confidence),
-            "left": decimal_text(self.left(analyst), "down", 12),
-        }
+        # One at a time: two questions of one analyst must not both see the same budget.
+        with self._lock:
+            most, delta = self.left(analyst), 1.0 - wish.confidence
+            if path == "/price":
+                answer = self.server.price(wish.question, wish.length, delta, most=most)
+            else:
+                answer = self.server.ask(
+                    wish.question,
+                    wish.length,
+                    delta,
+                    most=most,
+                    payer=analyst.name,
+                    consistent=wish.consistent,
+                    request=wish.request,
+                )
+            return {
+                **as_fields(answer, wish.confidence),
+                "left": decimal_text(self.left(analyst), "down", 12),
+            }
 
 
 def as_fields(answer: Answer, confidence: float) -> dict[str, Any]:
@@ -168,12 +207,12 @@ def asked(body: bytes) -> Wish:
         fields = json.loads(body, object_pairs_hook=_once_each)
     except (ValueError, RecursionError):
         raise Refusal(400, "body must be JSON, with each field once") from None
-    wanted = {"question", "length", "confidence", "consistent", "by"}
+    wanted = {"question", "length", "confidence", "consistent", "by", "request"}
     if not isinstance(fields, dict) or not {"question", "length"} <= fields.keys() <= wanted:
         raise Refusal(
             400,
-            "body must be an object with question, length and, if wanted, confidence, consistent "
-            "and by",
+            "body must be an object with question, length and, if wanted, confidence, consistent, "
+            "by and request",
         )
     question, confidence = fields["question"], fields.get("confidence", 0.95)
     fitting = fields.get("consistent", False)
@@ -193,7 +232,12 @@ def asked(body: bytes) -> Wish:
     by = fields.get("by")
     if by is not None and not isinstance(by, str):
         raise Refusal(400, f"by must be the name of an attribute, got {shown(by)}")
-    return Wish(question, float(fields["length"]), float(confidence), fitting, by)
+    request = fields.get("request")
+    try:
+        checked = None if request is None else checked_request(request)
+    except ValueError as error:
+        raise Refusal(400, str(error)) from None
+    return Wish(question, float(fields["length"]), float(confidence), fitting, by, checked)
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -211,106 +255,3 @@ def new_token() -> str:
 def token_digest(token: str) -> str:
     """Return what is stored of a token."""
     return hashlib.sha256(token.encode()).hexdigest()
-
-
-def at_tick(
-    work: Callable[[], Any],
-    tick: float,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-) -> Any:
-    """Return the result of `work` a whole number of ticks after it was begun, also if it fails."""
-    begun = clock()
-    try:
-        return work()
-    finally:
-        used = clock() - begun
-        sleep(math.ceil(max(used, 1e-9) / tick) * tick - used)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    timeout = PATIENCE
-    server_version = "dpbayes"
-    sys_version = ""
-
-    def do_GET(self) -> None:
-        self._handle(b"")
-
-    def do_POST(self) -> None:
-        lengths = self.headers.get_all("Content-Length", [])
-        plain = len(lengths) == 1 and re.fullmatch("[0-9]{1,9}", lengths[0].strip())
-        if not plain or "Transfer-Encoding" in self.headers or int(lengths[0]) > LARGEST_BODY:
-            self._send(
-                413, {"error": f"body must be at most {LARGEST_BODY} bytes, with its length"}
-            )
-            return
-        self._handle(self.rfile.read(int(lengths[0])))
-
-    def _handle(self, body: bytes) -> None:
-        service = cast(_Listening, self.server).service
-        headers = self.headers.get_all("Authorization", [])
-        header = headers[0] if len(headers) == 1 else None
-
-        def work() -> tuple[int, dict[str, Any]]:
-            try:
-                return 200, service.reply(self.command, self.path, header, body)
-            except Refusal as refusal:
-                return refusal.status, {"error": str(refusal)}
-            except Exception:
-                return 500, {"error": "the curator's process could not answer; nothing is told why"}
-
-        self._send(*at_tick(work, service.tick))
-
-    def _send(self, status: int, fields: dict[str, Any]) -> None:
-        content = (json.dumps(fields) + "\n").encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: a log of questions beside their times is one more thing to protect."""
-
-    def address_string(self) -> str:
-        return "client"
-
-
-class _Listening(ThreadingHTTPServer):
-    service: Service
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: whoever hung up before the answer is not the curator's trouble."""
-
-
-class _OnUnixSocket(_Listening):
-    address_family = socket.AF_UNIX
-
-    def server_bind(self) -> None:
-        socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = "localhost", 0
-        os.chmod(str(self.server_address), 0o600)
-
-
-def listening(service: Service, port: int = 0, unix_socket: str | Path | None = None) -> _Listening:
-    """Return a server bound to 127.0.0.1, or to a Unix socket; call its `serve_forever`.
-
-    Nothing listens on any other interface. `port` 0 takes a free one, see `server_port`.
-    """
-    if unix_socket is not None:
-        path = Path(unix_socket)
-        if path.exists():
-            raise ValueError(f"unix_socket must be a path that does not exist, got {str(path)!r}")
-        bound: _Listening = _OnUnixSocket(cast(Any, str(path)), _Handler)
-    else:
-        bound = _Listening(("127.0.0.1", port), _Handler)
-    bound.service = service
-    return bound
-
-
-def in_background(bound: _Listening) -> threading.Thread:
-    """Serve in a thread of its own; end with `bound.shutdown()`."""
-    thread = threading.Thread(target=bound.serve_forever, daemon=True)
-    thread.start()
-    return thread

@@ -140,17 +140,44 @@ class Account:
         if not 0 <= delta < 1:
             raise ValueError(f"delta must be at least 0 and below 1, got {delta}")
         with self._writing() as connection:
-            before = self._of(request, "spend")
-            if before is not None:
-                if (before.body, before.epsilon, before.delta) != (statement, epsilon, delta):
-                    raise AccountError(
-                        f"request {request!r} was made for something else (entry "
-                        f"{before.sequence}); name the new one differently"
-                    )
+            fresh = self._reserved(connection, request, statement, epsilon, delta)
+        if fresh:
+            self._settled()
+        return fresh
+
+    def buy(self, request: str, epsilon: Fraction, statement: str, seen: int) -> bool:
+        """Reserve `epsilon`, which may be 0, for what was decided after `seen` entries, durably.
+
+        Return False, having written nothing, where there are more entries by now: what they bought
+        may change what this one has to cost, so decide again.
+        """
+        if epsilon < 0:
+            raise ValueError(f"epsilon must be at least 0, got {epsilon}")
+        with self._writing() as connection:
+            if len(self._entries) != seen:
                 return False
-            self._require(epsilon, delta)
-            self._append(connection, "spend", request, statement, epsilon, delta)
+            self._reserved(connection, request, statement, epsilon, Fraction(0))
         self._settled()
+        return True
+
+    def _reserved(
+        self,
+        connection: sqlite3.Connection,
+        request: str,
+        statement: str,
+        epsilon: Fraction,
+        delta: Fraction,
+    ) -> bool:
+        before = self._of(request, "spend")
+        if before is not None:
+            if (before.body, before.epsilon, before.delta) != (statement, epsilon, delta):
+                raise AccountError(
+                    f"request {request!r} was made for something else (entry "
+                    f"{before.sequence}); name the new one differently"
+                )
+            return False
+        self._require(epsilon, delta)
+        self._append(connection, "spend", request, statement, epsilon, delta)
         return True
 
     def keep(self, request: str, result: str) -> str:

@@ -223,13 +223,13 @@ def test_overwritten_pages_are_noticed(tmp_path: Path) -> None:
 def test_damage_while_open_leaves_the_state_as_it_was(tmp_path: Path) -> None:
     path = ledger_with_an_answer(tmp_path / "spend.sqlite")
     server = asker.open_server(str(path))
-    state = server._state
+    state = server._history.state
     with sqlite3.connect(path) as connection:
         connection.execute("INSERT INTO answers VALUES (3, 'x', x'00', '1', '1', 'forged')")
     connection.close()
     with pytest.raises(queries.LedgerError, match="damaged"):
         server.ask("cell < 2", 40.0, 0.05)
-    assert server._state is state
+    assert server._history.state is state
 
 
 def test_folder_that_does_not_exist(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_failed_commit_spends_nothing_and_answers_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = asker.open_server(str(tmp_path / "spend.sqlite"))
-    state = server._state
+    state = server._history.state
 
     def broken(*_: object) -> None:
         raise OSError("disk full")
@@ -249,7 +249,7 @@ def test_failed_commit_spends_nothing_and_answers_nothing(
     monkeypatch.setattr(server._ledger, "append", broken)
     with pytest.raises(OSError, match="disk full"):
         server.ask("cell < 2", 40.0, 0.05)
-    assert server._state is state
+    assert server._history.state is state
     monkeypatch.undo()
     assert server.spent == 0.0
     assert server.ask("cell < 2", 40.0, 0.05).number == 1

@@ -182,10 +182,10 @@ def test_bad_questions_change_nothing(
 ) -> None:
     server = queries.QueryServer([5, 6, 7], 1.0)
     server.ask([1.0, 0.0, 0.0], 60.0, 0.05)
-    state, spent = server._state, server.spent
+    state, spent = server._history.state, server.spent
     with pytest.raises(error, match=message):
         server.ask(q, L, delta)  # type: ignore[arg-type]
-    assert server._state is state
+    assert server._history.state is state
     assert server.spent == spent
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-import time
+import json
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
@@ -11,18 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpbayes import cli
 from dpbayes.queries import QueryServer
 from dpbayes.queries.client import request
+from dpbayes.queries.listening import in_background, listening
 from dpbayes.queries.service import (
+    MOST_OF_ONE,
     Analyst,
     Refusal,
     Service,
     Wish,
     asked,
-    at_tick,
-    in_background,
-    listening,
     new_token,
     token_digest,
 )
@@ -176,29 +173,15 @@ def test_an_old_copy_of_the_answers_brings_no_budget_back(folder):
     service, ledger = served(folder), folder / "ledger.sqlite"
     old = ledger.read_bytes()
     body = b'{"question": "cell < 3", "length": 80}'
-    service.reply("POST", "/ask", f"Bearer {ANNA}", body)
+    first = service.reply("POST", "/ask", f"Bearer {ANNA}", body)
     paid = open_account(folder / "a.account").spent
     service.server.close()
     ledger.write_bytes(old)
     again = served(folder)
-    assert again.server.spent == 0
+    # The account holds the answer too: it comes back, and nothing is drawn a second time.
+    second = again.reply("POST", "/ask", f"Bearer {ANNA}", body)
+    assert (second["outcome"], second["estimate"]) == ("derived", pytest.approx(first["estimate"]))
     assert open_account(folder / "a.account").spent == paid
-    again.reply("POST", "/ask", f"Bearer {ANNA}", body)
-    assert open_account(folder / "a.account").spent == 2 * paid
-
-
-def test_over_a_unix_socket(folder):
-    place = folder / "s"
-    bound = listening(served(folder), unix_socket=place)
-    in_background(bound)
-    try:
-        assert place.stat().st_mode & 0o777 == 0o600
-        assert ask(f"unix:{place}", ANNA)["outcome"] == "fresh"
-        with pytest.raises(ValueError, match="unix_socket must be a path that does not exist"):
-            listening(served(folder), unix_socket=place)
-    finally:
-        bound.shutdown()
-        bound.server_close()
 
 
 def test_many_at_once_never_overspend(folder, address):
@@ -212,73 +195,84 @@ def test_many_at_once_never_overspend(folder, address):
     assert 0 < spent <= Fraction(1, 5)
 
 
-def test_answers_leave_at_whole_ticks():
-    for used in (0.0, 0.004, 0.0999, 0.1, 0.23):
-        moments, slept = iter([10.0, 10.0 + used]), []
-        at_tick(lambda: None, 0.1, lambda m=moments: next(m), slept.append)
-        ticks = (used + slept[0]) / 0.1
-        assert ticks == pytest.approx(round(ticks), abs=1e-9)
-        assert round(ticks) >= 1
-    moments, slept = iter([0.0, 0.01]), []
-    with pytest.raises(ZeroDivisionError):
-        at_tick(lambda: 1 / 0, 0.1, lambda: next(moments), slept.append)
-    assert slept[0] == pytest.approx(0.09)
-
-
-def test_only_digests_are_stored_and_tokens_are_long(capsys):
-    assert cli.main(["serve", "--new-token"]) == 0
-    token, digest = (line.split()[1] for line in capsys.readouterr().out.splitlines())
-    assert token_digest(token) == digest
-    assert len(token) >= 32
+def test_a_request_as_it_is_read():
     assert asked(b'{"question": "all", "length": 1}') == Wish("all", 1.0, 0.95, False)
+    whole = b'{"question": "all", "length": 1, "by": "sex", "request": "a"}'
+    assert asked(whole) == Wish("all", 1.0, 0.95, False, "sex", "a")
+    with pytest.raises(Refusal, match="request must be 1 to 64 letters"):
+        asked(b'{"question": "all", "length": 1, "request": "a#1"}')
 
 
-def test_the_command_serves_what_its_file_says(folder, monkeypatch, capsys):
-    pytest.importorskip("duckdb")
-    (folder / "table.csv").write_text("age\n" + "\n".join(str(a) for a in range(18, 78)) * 5 + "\n")
-    open_account(folder / "a.account").accept(folder / "table.csv")
-    (folder / "cube.toml").write_text(
-        'source = "table.csv"\nbound = 1.0\noutside = "drop"\n'
-        '[[attribute]]\nname = "age"\nedges = [18, 38, 58, 78]\n'
-    )
-    (folder / "service.toml").write_text(
-        'cube = "cube.toml"\naccount = "a.account"\ntick = 0.01\n[[analyst]]\nname = "anna"\n'
-        f'token = "{token_digest(ANNA)}"\nbudget = "0.3"\n'
-    )
-    place = folder / "s"
-    words = ["serve", str(folder / "service.toml"), "--socket", str(place)]
-    thread = threading.Thread(target=cli.main, args=(words,), daemon=True)
-    thread.start()
-    for _ in range(300):
-        if place.exists():
-            break
-        time.sleep(0.1)
-    monkeypatch.setenv("DPBAYES_TOKEN", ANNA)
-    asking = ["ask", "age between 18 and 58", "--server", f"unix:{place}", "--length", "60"]
-    assert cli.main([*asking, "--price"]) == 0
-    assert cli.main(asking) == 0
-    printed = capsys.readouterr().out
-    assert "fresh, cost 0.0998" in printed
-    assert "left 0.2001" in printed
-    monkeypatch.delenv("DPBAYES_TOKEN")
-    assert cli.main(asking) == 2
+def replied(service, header=ANNA, path="/ask", **fields):
+    body = json.dumps({"question": "cell < 3", "length": 80, **fields}).encode()
+    return service.reply("POST", path, f"Bearer {header}", body)
+
+
+def test_a_question_under_an_id_has_one_answer(folder):
+    service = served(folder)
+    first = replied(service, request="monday")
+    between = replied(service, length=60)
+    assert (first["outcome"], between["outcome"]) == ("fresh", "fresh")
+    paid = service.account.spent
+    for again in (service, served(folder)):
+        second = replied(again, request="monday")
+        assert {**second, "left": None} == {**first, "left": None}
+    assert open_account(folder / "a.account").spent == paid
+    derived = replied(service, length=90, request="tuesday")
+    replied(service, length=50)
+    assert replied(service, length=90, request="tuesday")["estimate"] == derived["estimate"]
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "must set cube, account, analyst"),
-        ("cube = 1", "must set cube, account, analyst"),
-        ("what", "cannot be read"),
-        ('cube = "c"\naccount = "a.account"\ntick = 0\nanalyst = []', "tick must lie in"),
-        ('cube = "c"\naccount = 2\nanalyst = []', "account must be the path of a file, got 2"),
-        ('cube = []\naccount = "a"\nanalyst = []', "cube must be the path of a file, got []"),
-        ('cube = "c"\naccount = "a"\nanalyst = []', "analyst must be one or more tables"),
-        ('cube = "c"\naccount = "a"\nanalyst = 3', "analyst must be one or more tables"),
-        ('cube = "c"\naccount = "a"\nanalyst = [1]', "an analyst must be a table"),
-    ],
-)
-def test_a_service_file_with_a_mistake(folder, capsys, text, message):
-    (folder / "service.toml").write_text(text)
-    assert cli.main(["serve", str(folder / "service.toml")]) == 2
-    assert message in capsys.readouterr().err
+    "other",
+    [{"question": "cell < 2"}, {"length": 81}, {"confidence": 0.9}, {"consistent": True},
+     {"by": "cell"}],
+    ids=str,
+)  # fmt: skip
+def test_an_id_is_for_one_question(folder, other):
+    service = served(folder)
+    replied(service, request="monday")
+    paid = service.account.spent
+    for again in (service, served(folder)):
+        with pytest.raises(Refusal, match="request must be a new id for a new question"):
+            replied(again, request="monday", **other)
+    assert open_account(folder / "a.account").spent == paid
+    # Ben's ids are his own, a price binds nothing, and a refusal leaves the id free.
+    assert replied(service, BEN, length=300, request="monday")["outcome"] == "derived"
+    assert replied(service, path="/price", request="friday", length=2)["outcome"] == "rejected"
+    assert replied(service, request="friday", length=2)["outcome"] == "rejected"
+    assert replied(service, request="friday", length=70)["outcome"] == "fresh"
+
+
+def test_one_id_for_each_value(folder):
+    service = served(folder)
+    first = replied(service, question="all", length=90, by="cell", request="each")
+    replied(service, length=60)
+    again = replied(served(folder), question="all", length=90, by="cell", request="each")
+    estimates = [[one["estimate"] for one in reply["answers"]] for reply in (first, again)]
+    assert estimates[0] == estimates[1]
+    assert {one["outcome"] for one in again["answers"]} == {"fresh"}
+    for other in ({}, {"by": "cell", "question": "cell < 2"}):
+        with pytest.raises(Refusal, match="under which something else was asked"):
+            replied(service, request="each", **{"question": "all", "length": 90, **other})
+
+
+def test_each_value_ends_in_time_and_goes_on_from_there(folder):
+    service = served(folder)
+    short = Service(service.server, service.account, service.analysts, seconds=-1.0)
+    with pytest.raises(Refusal, match="0 of 6 are answered") as caught:
+        replied(short, question="all", length=90, by="cell", request="each")
+    assert caught.value.status == 503
+    assert replied(service, question="all", length=90, by="cell", request="each")["answers"]
+
+
+def test_one_analyst_cannot_occupy_the_service(folder):
+    service = served(folder)
+    service._inside["anna"] = MOST_OF_ONE
+    with pytest.raises(Refusal, match="at most 8 at a time") as caught:
+        replied(service)
+    assert caught.value.status == 429
+    assert replied(service, BEN)["outcome"] == "fresh"
+    service._inside["anna"] = MOST_OF_ONE - 1
+    assert replied(service)["outcome"] == "derived"
+    assert service._inside == {"anna": MOST_OF_ONE - 1, "ben": 0}

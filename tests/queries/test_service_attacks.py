@@ -13,15 +13,8 @@ import numpy as np
 import pytest
 
 from dpbayes.queries import QueryServer
-from dpbayes.queries.service import (
-    LARGEST_BODY,
-    Analyst,
-    Service,
-    in_background,
-    listening,
-    new_token,
-    token_digest,
-)
+from dpbayes.queries.listening import LARGEST_BODY, in_background, listening
+from dpbayes.queries.service import Analyst, Service, new_token, token_digest
 from dpbayes.releasing.opening import create_account, open_account
 
 ANNA, BEN = new_token(), new_token()

@@ -1,0 +1,80 @@
+"""``dpbayes serve``: its file, its tokens, and a service that is asked as long as it runs."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from dpbayes import cli
+from dpbayes.queries.service import new_token, token_digest
+from dpbayes.releasing.opening import create_account, open_account
+
+ANNA = new_token()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+    (tmp_path / "table.csv").write_text("x\n1\n")
+    create_account(tmp_path / "a.account", "cells", 1, tmp_path / "table.csv", "add-or-remove")
+    return tmp_path
+
+
+def test_only_digests_are_stored_and_tokens_are_long(capsys):
+    assert cli.main(["serve", "--new-token"]) == 0
+    token, digest = (line.split()[1] for line in capsys.readouterr().out.splitlines())
+    assert token_digest(token) == digest
+    assert len(token) >= 32
+
+
+def test_the_command_serves_what_its_file_says(folder, monkeypatch, capsys):
+    pytest.importorskip("duckdb")
+    (folder / "table.csv").write_text("age\n" + "\n".join(str(a) for a in range(18, 78)) * 5 + "\n")
+    open_account(folder / "a.account").accept(folder / "table.csv")
+    (folder / "cube.toml").write_text(
+        'source = "table.csv"\nbound = 1.0\noutside = "drop"\n'
+        '[[attribute]]\nname = "age"\nedges = [18, 38, 58, 78]\n'
+    )
+    (folder / "service.toml").write_text(
+        'cube = "cube.toml"\naccount = "a.account"\ntick = 0.01\n[[analyst]]\nname = "anna"\n'
+        f'token = "{token_digest(ANNA)}"\nbudget = "0.3"\n'
+    )
+    place = folder / "s"
+    words = ["serve", str(folder / "service.toml"), "--socket", str(place)]
+    thread = threading.Thread(target=cli.main, args=(words,), daemon=True)
+    thread.start()
+    for _ in range(300):
+        if place.exists():
+            break
+        time.sleep(0.1)
+    monkeypatch.setenv("DPBAYES_TOKEN", ANNA)
+    asking = ["ask", "age between 18 and 58", "--server", f"unix:{place}", "--length", "60"]
+    assert cli.main([*asking, "--price"]) == 0
+    assert cli.main(asking) == 0
+    printed = capsys.readouterr().out
+    assert "fresh, cost 0.0998" in printed
+    assert "left 0.2001" in printed
+    monkeypatch.delenv("DPBAYES_TOKEN")
+    assert cli.main(asking) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "must set cube, account, analyst"),
+        ("cube = 1", "must set cube, account, analyst"),
+        ("what", "cannot be read"),
+        ('cube = "c"\naccount = "a.account"\ntick = 0\nanalyst = []', "tick must lie in"),
+        ('cube = "c"\naccount = 2\nanalyst = []', "account must be the path of a file, got 2"),
+        ('cube = []\naccount = "a"\nanalyst = []', "cube must be the path of a file, got []"),
+        ('cube = "c"\naccount = "a"\nanalyst = []', "analyst must be one or more tables"),
+        ('cube = "c"\naccount = "a"\nanalyst = 3', "analyst must be one or more tables"),
+        ('cube = "c"\naccount = "a"\nanalyst = [1]', "an analyst must be a table"),
+    ],
+)
+def test_a_service_file_with_a_mistake(folder, capsys, text, message):
+    (folder / "service.toml").write_text(text)
+    assert cli.main(["serve", str(folder / "service.toml")]) == 2
+    assert message in capsys.readouterr().err
