@@ -1,8 +1,8 @@
 """Every finding is true of the run it stands in: notebooks at values nobody chose for them.
 
 Every set of values runs without an error or a warning, and together the sets bring out both ways
-in which each finding can come out, unless a theorem leaves it one. Badges of printed pictures are
-held by tests/study/reproduction/test_fit.py.
+in which each finding can come out, unless a theorem leaves it one or one_way.yml says why not.
+Badges of printed pictures are held by tests/study/reproduction/test_fit.py.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from tests.notebooks.test_sources import NOTEBOOKS, small_parameters
 OTHERS: dict[str, list[dict[str, Any]]] = yaml.safe_load(
     Path(__file__).with_name("other_parameters.yml").read_text(encoding="utf-8")
 )
+ONE_WAY = yaml.safe_load(Path(__file__).with_name("one_way.yml").read_text(encoding="utf-8"))
+GIVEN: dict[str, list[str]] = ONE_WAY["given"]
+OPEN: dict[str, dict[str, str]] = ONE_WAY["open"]
 
 
 PRINTED = {"badge", "badge-earlier"}  # of printed pictures, which no parameter of a run changes
@@ -37,6 +40,7 @@ def test_findings_come_out_both_ways(
     # The SVG is drawn; the same figure as pixels takes the longest and adds nothing here.
     monkeypatch.setattr(theme, "png_bytes", lambda figure: b"")
     outcomes: dict[str, set[bool | None]] = {}
+    sentences: dict[str, set[str]] = {}
     decided_by_theorem = set()
     for index, values in enumerate([small_parameters()[name], *OTHERS[name]]):
         found = findings(run_cells(NOTEBOOKS[name], name, values, tmp_path / str(index)))
@@ -45,15 +49,26 @@ def test_findings_come_out_both_ways(
         for key, finding in found.items():
             outcomes.setdefault(key, set()).add(finding["holds"])
             assert finding["sentence"].strip()
+            sentences.setdefault(key, set()).add(finding["sentence"])
             decided_by_theorem |= {key} if finding.get("by_theorem") else set()
     one_way = {
-        key: seen
+        key
         for key, seen in outcomes.items()
         if key not in decided_by_theorem | PRINTED and not {True, False} <= seen
     }
-    assert not one_way, f"{name}: these came out one way only"
+    listed = {*GIVEN.get(name, ()), *OPEN.get(name, {})}
+    assert one_way == listed, f"{name}: came out one way only, and listed in one_way.yml"
+    changed = {key for key in GIVEN.get(name, ()) if len(sentences[key]) > 1}
+    assert not changed, f"{name}: listed as given, yet a parameter changes the sentence"
 
 
 def test_each_notebook_has_three_other_sets() -> None:
     assert {name for name, sets in OTHERS.items() if len(sets) < 3} == set()
     assert set(OTHERS) <= set(NOTEBOOKS)
+
+
+def test_what_came_out_one_way_is_listed_once_and_with_a_reason() -> None:
+    assert {*GIVEN, *OPEN} <= set(OTHERS)
+    for name in set(GIVEN) & set(OPEN):
+        assert not set(GIVEN[name]) & set(OPEN[name])
+    assert all(len(why) > 20 for found in OPEN.values() for why in found.values())

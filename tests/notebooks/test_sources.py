@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,21 @@ def labels(name: str) -> list[str]:
                 named or (f"{usual}-{ast.unparse(call.args[0])[1:-1]}" if found else usual)
             )
     return found
+
+
+@EVERY
+def test_a_finding_by_theorem_names_a_theorem_of_the_book(name: str) -> None:
+    sources = "\n".join(source_of(cell) for cell in cells(name))
+    cited = set(re.findall(r'\bby_theorem="([^"]*)"', sources))
+    assert sources.count("by_theorem=") == len(re.findall(r'\bby_theorem="', sources))
+    assert cited <= book_labels()
+
+
+@cache
+def book_labels() -> frozenset[str]:
+    pages = (ROOT / "book").rglob("*.md")
+    found = (re.findall(r"(?m)^:label: (\S+)$", page.read_text("utf-8")) for page in pages)
+    return frozenset(label for labels in found for label in labels)
 
 
 def test_figure_labels_are_unique() -> None:
