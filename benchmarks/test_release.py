@@ -41,6 +41,17 @@ def test_exponential_release_by_ball_arithmetic(benchmark, n):
     assert private.counts.sum() == n
 
 
+@pytest.mark.parametrize("n", [10**4, 10**6, 10**9])
+@pytest.mark.parametrize("k", [3, 10, 50])
+def test_exponential_release_below_a_mixture(benchmark, k, n):
+    shares = np.arange(1, k + 1)
+    counts = shares * n // shares.sum()
+    mechanism = dp.mechanism("expMech-smooth", 1.0)
+    private = benchmark.pedantic(dp.release, (mechanism, counts, np.ones(k)), rounds=5)
+    benchmark.extra_info["share of target"] = benchmark.stats.stats.median / 0.010
+    assert private.counts.sum() == counts.sum()
+
+
 @pytest.mark.parametrize("k", [4, 100])
 def test_lattice_release_against_geometric_noise_by_opendp(benchmark, k):
     opendp = pytest.importorskip("opendp.prelude")

@@ -16,9 +16,13 @@ from numpy.typing import NDArray
 from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.counts import draw_count
+from dpbayes.samplers.histograms import draw_histogram
 
 LARGEST = 200_000
-"""Candidate sets above this are refused: a draw would take more than some seconds."""
+"""Candidate sets above this are refused where all have to be visited in a random order."""
+
+LARGEST_LISTED = 500
+"""Up to this many candidates a list is faster than steps above a mixture."""
 
 FIRST_PRECISION = 128
 BITS = 8
@@ -43,7 +47,7 @@ def check_size(counts: NDArray[np.int64]) -> None:
     if size > LARGEST:
         raise ValueError(
             f"n = {n} records over k = {k} categories have {size} candidates; a release that "
-            f"chooses among them takes at most {LARGEST}, use lattice instead"
+            f"visits them in a random order takes at most {LARGEST}, use lattice instead"
         )
 
 
@@ -52,12 +56,14 @@ def draw_candidate(
 ) -> NDArray[np.int64]:
     """Return r in R with probability exactly proportional to e^(-rate H(BI(x), BI(r))).
 
-    With two categories nothing is listed, whatever n is (`dpbayes.samplers.counts`).
+    Small sets are listed. Beyond, nothing is, whatever n and k are: `dpbayes.samplers.counts` draws
+    at two categories, `dpbayes.samplers.histograms` at more.
     """
     library = flint()
     if counts.size == 2:
         return draw_count(source, library, counts, prior, rate)
-    check_size(counts)
+    if number_of_candidates(int(counts.sum()), counts.size) > LARGEST_LISTED:
+        return draw_histogram(source, library, counts, prior, rate)
     candidates = compositions(int(counts.sum()), counts.size)
     precision, known, bits = FIRST_PRECISION, 0, 0
     while True:

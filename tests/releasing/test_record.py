@@ -131,7 +131,7 @@ def test_more_bad_input():
     with pytest.raises(TypeError, match="without_guarantee must be True or False"):
         release(dp.mechanism("lattice", 1.0), [3, 4], [1, 1], without_guarantee=1)
     with pytest.raises(ValueError, match="takes at most 200000, use lattice instead"):
-        release(dp.mechanism("expMech", 1.0), [11019, 7309, 1560, 302], [1] * 4)
+        release(dp.mechanism("permute-and-flip", 1.0), [11019, 7309, 1560, 302], [1] * 4)
     with pytest.raises(ValueError, match="2 categories"):
         release(dp.mechanism("geometric", 1.0), [3, 4, 5], [1] * 3)
     with pytest.raises(ValueError, match="metric must be hellinger"):

@@ -1,0 +1,53 @@
+"""A sum of powers is above the weight everywhere, and not by much."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from dpbayes.samplers import exponential_sums
+
+flint = pytest.importorskip("flint")
+
+CASES = [(1.0, 0.01, 80), (0.001, 0.05, 80), (30.0, 1e-3, 100), (300.0, 1e-5, 150),
+         (3000.0, 2.5e-7, 220), (3000.0, 2.5e-7, 850), (1e40, 1e-3, 100)]  # fmt: skip
+
+
+def logs(found, rate, points):
+    with mp.workdps(40):
+        pairs = [
+            (mp.mpf(p.numerator) / p.denominator, mp.mpf(c.numerator) / c.denominator)
+            for p, c in zip(found.powers, found.coefficients, strict=True)
+        ]
+        above = [mp.log(sum(c * mp.exp(-p * u) for p, c in pairs)) for u in points]
+        weight = [-rate * mp.sqrt(-mp.expm1(-u)) for u in points]
+    return np.array(above, dtype=float), np.array(weight, dtype=float)
+
+
+@pytest.mark.parametrize(("rate", "first", "depth"), CASES)
+def test_the_sum_is_nowhere_below_the_weight_and_close_to_it(rate, first, depth):
+    found = exponential_sums.dominating(flint, Fraction(rate), flint.arb(first), depth)
+    points = [mp.mpf(u) for u in np.geomspace(first, 50.0, 500)]
+    above, weight = logs(found, rate, points)
+    assert np.all(above >= weight)
+    seen = weight > -depth * np.log(2.0)
+    assert np.all(above[seen] - weight[seen] < 0.9)
+    assert found.at_truth + sum(found.coefficients) >= 1
+    assert all(p >= 0 and c > 0 for p, c in zip(found.powers, found.coefficients, strict=True))
+
+
+def test_a_sum_that_is_too_small_is_noticed_and_one_that_is_not_is_left():
+    rate, powers = Fraction(30), (Fraction(20), Fraction(0))
+    left, right = flint.arb(0.01), flint.arb(0.02)
+    with flint.ctx.workprec(128):
+        low = [Fraction(1, 100), Fraction(1, 100)]
+        short = exponential_sums._shortfall(flint, rate, powers, low, left, right)
+        raised = [c * Fraction(np.exp(short) * 1.0001) for c in low]
+        assert short > 0.5
+        assert exponential_sums._shortfall(flint, rate, powers, raised, left, right) == 0.0
+        beyond = exponential_sums._shortfall(flint, rate, powers, low, left, None)
+        assert beyond == pytest.approx(-30.0 * np.sqrt(-np.expm1(-0.01)) - np.log(0.01))
+        assert exponential_sums._shortfall(flint, rate, powers, low, flint.arb(9), None) == 0.0
