@@ -35,6 +35,10 @@ STATES = {
     "nominal": "n=300&mechanism=expMech-smooth",
     "audited": "n=300&mechanism=expMech-smooth&promise=audited",
     "noise": "n=300&mechanism=geometric",
+    "gaussian": "n=300&mechanism=discrete-gaussian",
+    "one-sided": "n=300&mechanism=draft-laplace",
+    "walk": "n=300&mechanism=permute-and-flip",
+    "walk, audited": "n=300&mechanism=permute-and-flip&promise=audited",
 }
 
 

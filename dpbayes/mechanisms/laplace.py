@@ -139,7 +139,9 @@ class LaplaceMechanism:
     def _log_survival(self, t: int, k: int) -> float:
         return _log_laplace_below(-(t + self._shift() - 1.0) / self.scale(k))
 
-    def _one_sided(self, steps: NDArray[np.int64], k: int, clamped: bool) -> NDArray[np.float64]:
+    def _one_sided(
+        self, steps: NDArray[np.int64], k: int, clamped: bool = False
+    ) -> NDArray[np.float64]:
         logs = np.full(steps.shape, -np.inf)
         reach = steps >= 0
         t = steps[reach]
@@ -249,10 +251,15 @@ class LaplaceMechanism:
         return noisy, np.append(clamped, np.clip(n - clamped.sum(), 0, n))
 
     def log_likelihoods(self, noisy: Counts, n: int, k: int) -> list[NDArray[np.float64]]:
-        """Return ln P(noisy | count) for counts 0 … n, one factor a category."""
-        if self.sides == "one":
-            raise ValueError("mechanism must have two-sided noise for a noise-aware posterior")
+        """Return ln P(noisy | count) for counts 0 … n, one factor a category.
+
+        One-sided noise rules out every count above the noisy one, with -inf.
+        """
+        if self.sides == "one" and min(noisy) < 0:
+            raise ValueError(f"noisy must be at least 0 for one-sided noise, got {list(noisy)}")
         steps = [int(y) - np.arange(n + 1) for y in noisy]
+        if self.sides == "one":
+            return [*(self._one_sided(step, k) for step in steps), np.zeros(n + 1)]
         return [*(self.log_step_probabilities(k, step) for step in steps), np.zeros(n + 1)]
 
     def step_law(self, k: int = 2) -> StepLaw:

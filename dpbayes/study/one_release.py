@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.auditing import Audit, audit, calibrate
+from dpbayes.auditing.losses import loss
 from dpbayes.divergences import METRICS
 from dpbayes.laws.law import Law
 from dpbayes.laws.metrics import metric_function
@@ -25,13 +26,26 @@ from dpbayes.posteriors import Posterior, compositions, posterior
 from dpbayes.releasing.noise_aware import NoiseAwarePosterior, noise_aware
 
 EXPLORED = (
-    "lapMech", "ilapMech", "geometric", "lattice", "expMech", "expMech-local", "expMech-smooth",
-    "expMech-delta", "expMech-repaired",
+    "lapMech", "ilapMech", "draft-laplace", "geometric", "lattice", "discrete-gaussian", "expMech",
+    "expMech-local", "expMech-smooth", "expMech-delta", "expMech-repaired", "permute-and-flip",
 )  # fmt: skip
 """The mechanisms of the explorer, in its order."""
 
-NOISY = ("lapMech", "ilapMech", "geometric", "lattice")
+NOISY = ("lapMech", "ilapMech", "draft-laplace", "geometric", "lattice", "discrete-gaussian")
 """Those that add whole noise to the count; the others choose a histogram."""
+
+SUM_KEPT = ("lattice", "discrete-gaussian")
+"""Those that add noise to both counts, so that their sum stays n."""
+
+RAISED = ("draft-laplace",)
+"""Those whose noise is never negative."""
+
+NOMINAL = ("draft-laplace", "discrete-gaussian")
+"""Those for which an audited promise is not offered.
+
+No one-sided noise has a finite loss; the variance for (epsilon, delta) jumps with epsilon, so that
+not every loss is attained.
+"""
 
 PROMISES = ("nominal", "audited")
 
@@ -108,7 +122,7 @@ class OneRelease:
         """Largest |ln P(r | x) - ln P(r | x + 1)| over r for each x = 0 … n - 1, shape (n,)."""
         laws: Any = self.laws
         logs = np.array([law.log_probabilities for law in laws])
-        return np.asarray(np.abs(np.diff(logs, axis=0)).max(axis=1))
+        return np.asarray(np.abs(loss(logs[1:], logs[:-1])).max(axis=1))
 
     @property
     def distance(self) -> float:
@@ -129,7 +143,7 @@ class OneRelease:
     @cached_property
     def aware(self) -> NoiseAwarePosterior:
         """The posterior of somebody who knows the mechanism and what it drew."""
-        one_count = self.mechanism.name in NOISY and self.mechanism.name != "lattice"
+        one_count = self.mechanism.name in NOISY and self.mechanism.name not in SUM_KEPT
         drawn = np.array([self.noisy] if one_count else [self.noisy, self.n - self.noisy])
         return noise_aware(self.mechanism, drawn, self.n, self.prior)
 
@@ -154,9 +168,10 @@ def one_release(
     """Return one release of `ones` ones among n >= 1 records from all sides; k = 2.
 
     `promise` "audited" raises or lowers the noise until the audited loss is epsilon. `noisy` is the
-    count drawn, brought into 0 … n for a mechanism that does not add noise to the count; without
-    it the release is the upper quartile of the law. Book: `def-actual-loss`, `def-calibrated`,
-    `def-noise-aware`.
+    count drawn, brought into 0 … n for a mechanism that does not add noise to the count, and up to
+    `ones` where noise is never negative; without it the release is the upper quartile of the law.
+    For those in `NOMINAL`, "audited" raises ValueError. Book: `def-actual-loss`,
+    `def-calibrated`, `def-noise-aware`.
 
     >>> seen = one_release("geometric", 10, 3, [1, 1], 1.0, noisy=4)
     >>> round(seen.audit.epsilon, 9), round(float(seen.aware.mean[0]), 4)
@@ -169,10 +184,14 @@ def one_release(
     alpha = _validate.prior("prior", prior, 2)
     described = explored(name, epsilon, gamma, delta, distance)
     if _validate.choice("promise", promise, PROMISES) == "audited":
+        if name in NOMINAL:
+            raise ValueError(f"promise must be nominal for {name}, got 'audited'")
         described = calibrate(described, size, alpha, epsilon)
     drawn = _upper_quartile(described, size, count, alpha) if noisy is None else noisy
     if name not in NOISY:
         drawn = int(np.clip(drawn, 0, size))
+    if name in RAISED:
+        drawn = max(int(drawn), count)
     return OneRelease(described, size, count, alpha, distance, int(drawn))
 
 

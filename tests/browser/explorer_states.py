@@ -8,7 +8,7 @@ import numpy as np
 
 from dpbayes.mechanisms import REGISTRY
 from dpbayes.mechanisms.protocol import Mechanism
-from dpbayes.study.one_release import EXPLORED, NOISY, explored
+from dpbayes.study.one_release import EXPLORED, NOISY, NOMINAL, RAISED, explored
 
 SIZES = (1, 2, 3, 499, 500)
 PARAMETERS = (1e-6, 1e-3, 0.5, 1.0, 1.5, 30.0, 1e4)
@@ -30,16 +30,18 @@ def random_state(rng: np.random.Generator) -> dict[str, Any]:
     name = str(rng.choice(EXPLORED))
     equal = rng.random() < 0.4
     prior = [float(either(rng, PARAMETERS, log_uniform(rng, 1e-3, 1e3), 0.5)) for _ in range(2)]
-    reach = (-n, 2 * n) if name in NOISY else (0, n)
+    ones = int(either(rng, (0, n), int(rng.integers(n + 1)), 0.3))
+    reach = (ones if name in RAISED else -n, 2 * n) if name in NOISY else (0, n)
+    audited = rng.random() < 0.2 and name not in NOMINAL
     return {
         "n": n,
-        "ones": int(either(rng, (0, n), int(rng.integers(n + 1)), 0.3)),
+        "ones": ones,
         "prior": [prior[0], prior[0] if equal else prior[1]],
         "epsilon": float(either(rng, EPSILONS, log_uniform(rng, 0.01, 20.0), 0.3)),
         "mechanism": name,
         "gamma": log_uniform(rng, 0.05, 10.0),
         "delta": log_uniform(rng, 1e-12, 0.1),
-        "promise": "audited" if rng.random() < 0.2 else "nominal",
+        "promise": "audited" if audited else "nominal",
         "distance": "published" if rng.random() < 0.25 else "hellinger",
         "noisy": int(rng.integers(reach[0], reach[1] + 1)),
     }

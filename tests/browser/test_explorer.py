@@ -155,6 +155,18 @@ def test_the_failure_probability_is_offered_where_it_counts(opened: Opener) -> N
     assert not page.get_by_label("Smoothing rate γ", exact=True).is_visible()
 
 
+def test_a_loss_that_is_never_finite_is_said_and_not_drawn(opened: Opener) -> None:
+    page = opened("explorer.html#n=40&ones=8&mechanism=draft-laplace&promise=audited&noisy=3")
+    said = read_out(page)
+    assert "draft-laplace at nominal" in said
+    assert "The release shown is 8 ones" in said  # this noise never lowers a count
+    assert "Actual privacy loss infinitely large" in said
+    assert "a chance of at most 100 of 100" in said
+    assert not page.get_by_text("What ε stands for").is_visible()
+    page.locator("select").select_option("geometric")
+    assert page.get_by_text("What ε stands for").is_visible()
+
+
 def test_link_and_command_go_to_the_clipboard(opened: Opener) -> None:
     page = opened(permissions=["clipboard-read", "clipboard-write"])
     page.locator("select").select_option("lapMech")
@@ -238,7 +250,9 @@ def test_draws_follow_the_law(opened: Opener) -> None:
           const { Model } = await import('/explorer/model.js');
           const { checkedState } = await import('/explorer/state.js');
           const found = {};
-          for (const mechanism of ['lapMech', 'ilapMech', 'geometric', 'expMech-smooth']) {
+          const all = ['lapMech', 'ilapMech', 'draft-laplace', 'geometric', 'discrete-gaussian',
+            'expMech-smooth', 'permute-and-flip'];
+          for (const mechanism of all) {
             const model = new Model();
             const state = checkedState({ n: 12, ones: 4, mechanism, epsilon: 0.8 });
             const counts = Array(13).fill(0);

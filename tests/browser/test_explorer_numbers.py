@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page
 
-from dpbayes.auditing.losses import hockey_stick
+from dpbayes.auditing.losses import hockey_stick, loss
 from dpbayes.study.one_release import EXPLORED, OneRelease, at_scale, one_release
 from tests.browser.explorer_page import served
 from tests.browser.explorer_states import mechanism_of, random_states
@@ -89,7 +89,7 @@ def disagreements(state: dict[str, Any], seen: dict[str, Any]) -> list[str]:
     view = package_view(state, seen["scale"])
     likely, other, output = (seen["worst"][part] for part in ("likely", "other", "output"))
     logs = np.array([law.log_probabilities for law in view.laws])
-    losses = np.abs(np.diff(logs, axis=0)).max(axis=1)
+    losses = np.abs(loss(logs[1:], logs[:-1])).max(axis=1)
     pairs = {
         "law": (seen["law"], view.probabilities),
         "means": (seen["means"], view.means),

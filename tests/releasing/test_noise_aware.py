@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import betainc
+from scipy.special import betainc, gammaln
 
 import dpbayes as dp
 from dpbayes.releasing import noise_aware, release
@@ -117,12 +117,29 @@ def test_census_size_takes_well_under_a_second():
     assert abs(aware.mean[0] - 11019 / 20190) < 0.05
 
 
+def test_noise_that_never_lowers_a_count_rules_out_larger_ones():
+    """Bayes' rule over every histogram, for two and three categories."""
+    for noisy, prior in (([4], [1.5, 0.5]), ([3, 5], [1.0, 2.0, 0.5])):
+        chosen = dp.mechanism("draft-laplace", 0.8)
+        k = len(prior)
+        found = noise_aware(chosen, np.array(noisy), 9, np.array(prior))
+        histograms = dp.compositions(9, k)
+        steps = np.array(noisy) - histograms[:, :-1]
+        both = np.exp(chosen.log_step_probabilities(k, steps))
+        other = np.where(steps > 0, np.exp(chosen.log_step_probabilities(k, -steps)), 0.0)
+        before = np.exp(gammaln(histograms + prior) - gammaln(histograms + 1.0)).prod(axis=1)
+        weights = before * np.where(steps < 0, 0.0, both + other).prod(axis=1)
+        mean = (weights / weights.sum()) @ (histograms + prior) / (9 + sum(prior))
+        assert found.mean == pytest.approx(mean, rel=1e-10)
+        assert found.counts.marginal(0)[0].max() == noisy[0]
+
+
 def test_bad_input():
     prior = np.ones(3)
     with pytest.raises(ValueError, match="takes at most 3000"):
         noise_aware(dp.mechanism("expMech", 1.0), np.array([30, 30, 40]), 100, prior)
-    with pytest.raises(ValueError, match="two-sided"):
-        noise_aware(dp.mechanism("draft-laplace", 1.0), np.array([3, 4]), 10, prior)
+    with pytest.raises(ValueError, match="noisy must be at least 0 for one-sided noise"):
+        noise_aware(dp.mechanism("draft-laplace", 1.0), np.array([-1, 4]), 10, prior)
     with pytest.raises(ValueError, match="at most 2000000"):
         ProductCounts.from_logs(2_000_001, [])
     aware = noise_aware(dp.mechanism("lattice", 1.0), np.array([3, 3, 4]), 10, prior)

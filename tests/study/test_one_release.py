@@ -9,7 +9,15 @@ from scipy.stats import beta
 
 import dpbayes as dp
 from dpbayes.study.all_data import everywhere
-from dpbayes.study.one_release import EXPLORED, NOISY, at_scale, explored, one_release
+from dpbayes.study.one_release import (
+    EXPLORED,
+    NOISY,
+    NOMINAL,
+    SUM_KEPT,
+    at_scale,
+    explored,
+    one_release,
+)
 
 
 @pytest.mark.parametrize("name", EXPLORED)
@@ -28,8 +36,9 @@ def test_noise_aware_is_bayes_rule_over_all_counts(name: str) -> None:
     x = np.arange(n + 1)
     before = beta_binomial(n, prior)
     if name in NOISY:
-        likelihood = np.exp(seen.mechanism.log_likelihoods(np.array([4, 5]), n, 2)[0])
-        if name == "lattice":  # one factor for each of the two counts, which move together
+        drawn = np.array([4, 5] if name in SUM_KEPT else [4])
+        likelihood = np.exp(seen.mechanism.log_likelihoods(drawn, n, 2)[0])
+        if name in SUM_KEPT:  # one factor for each of the two counts, which move together
             likelihood = likelihood**2
     else:
         likelihood = np.array([law.probability([4, 5]) for law in seen.laws])
@@ -51,7 +60,7 @@ def beta_binomial(n: int, prior: np.ndarray) -> np.ndarray:
     return np.asarray(total / total.sum())
 
 
-@pytest.mark.parametrize("name", ["lapMech", "expMech-smooth", "expMech-delta"])
+@pytest.mark.parametrize("name", ["lapMech", "expMech-smooth", "expMech-delta", "permute-and-flip"])
 def test_an_audited_promise_is_the_actual_loss(name: str) -> None:
     seen = one_release(name, 15, 4, [1.0, 1.0], 0.8, gamma=0.3, promise="audited")
     assert seen.audit.epsilon == pytest.approx(0.8, rel=1e-9)
@@ -73,6 +82,19 @@ def test_without_a_draw_the_release_is_the_upper_quartile() -> None:
     seen = one_release("geometric", 30, 10, [1, 1], 0.5)
     below = np.cumsum(seen.probabilities)
     assert below[seen.released] >= 0.75 > below[seen.released - 1]
+
+
+def test_noise_that_never_lowers_a_count_has_no_finite_loss() -> None:
+    seen = one_release("draft-laplace", 8, 3, [1, 1], 0.5, noisy=1)
+    assert seen.noisy == 3
+    assert np.all(np.isposinf(seen.losses))
+    assert seen.guessing == 1.0
+
+
+@pytest.mark.parametrize("name", NOMINAL)
+def test_an_audited_promise_is_refused_where_not_every_loss_is_reached(name: str) -> None:
+    with pytest.raises(ValueError, match=f"promise must be nominal for {name}, got 'audited'"):
+        one_release(name, 8, 3, [1, 1], 0.5, promise="audited")
 
 
 def test_a_count_that_cannot_be_chosen_is_brought_into_range() -> None:

@@ -277,12 +277,18 @@ export class LossChart extends Chart {
 
   show(state, seen) {
     const pairs = Array.from({ length: state.n }, (_, x) => x);
-    const top = 1.25 * Math.max(seen.audited, state.epsilon);
+    const finite = Number.isFinite(seen.audited);
+    const top = 1.25 * (finite ? Math.max(seen.audited, state.epsilon) : state.epsilon);
     const ranges = { x: [-0.5, state.n - 0.5], y: [0, top] };
     const worst = Math.min(seen.worst.likely, seen.worst.other);
-    this.draw([pairs, [...seen.losses]], ranges, (plot) => {
+    const heights = [...seen.losses].map((loss) => (Number.isFinite(loss) ? loss : null));
+    this.draw([pairs, heights], ranges, (plot) => {
+      if (!finite) {
+        const { left, top: upper, width, height } = plot.bbox;
+        write(plot, "infinite for every pair", left + width / 2, upper + height / 2, this.ink, "center", "middle");
+      }
       level(plot, this.ink, state.epsilon, state.promise === "audited" ? "ε asked for" : "nominal ε");
-      dot(plot, worst, seen.audited, this.ink.mechanism);
+      if (finite) dot(plot, worst, seen.audited, this.ink.mechanism);
     });
   }
 }

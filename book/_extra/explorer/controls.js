@@ -136,9 +136,10 @@ function releaseControls(change, looks, small) {
     epsilon.show(state.epsilon, `ε = ${short(state.epsilon)}`);
     gamma.show(state.gamma, `γ = ${short(state.gamma)}`);
     delta.show(state.delta, `δ = ${short(state.delta)}`);
-    const { uses } = MECHANISMS.get(state.mechanism);
+    const { uses, nominal } = MECHANISMS.get(state.mechanism);
     gamma.row.hidden = !uses.includes("gamma");
     delta.row.hidden = !uses.includes("delta");
+    promise.set.hidden = Boolean(nominal);
     promise.show(state.promise);
   }, showLoss: (seen) => {
     odds.textContent = `Someone at even odds guesses you right at most ${guess(seen.audited)} times.`;

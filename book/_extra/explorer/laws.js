@@ -2,6 +2,7 @@
  * The exact law of every data set of n records, and what it costs: accuracy and privacy loss.
  */
 
+import { survivals } from "./flips.js";
 import { MECHANISMS, scoredRates, steppedLogs } from "./mechanisms.js";
 
 const SAME = 1e-12;
@@ -16,6 +17,7 @@ export class Laws {
   constructor(state, table, buffer) {
     this.n = state.n;
     this.epsilon = state.epsilon;
+    this.state = state;
     this.table = table;
     this.logs = buffer;
     this.mechanism = MECHANISMS.get(state.mechanism);
@@ -24,15 +26,19 @@ export class Laws {
     // With equal prior parameters the law of n - x is that of x, read backwards.
     this.mirrored = state.prior[0] === state.prior[1];
     this.means = new Float64Array(state.n + 1);
+    this.weights = new Float64Array(state.n + 1);
+    this.integrals = new Float64Array(state.n + 1);
   }
 
   /** The law of the noise, for a mechanism that adds noise to the count. */
   step(scale) {
-    return this.mechanism.step(this.epsilon * scale);
+    return this.mechanism.step(this.epsilon * scale, this.state);
   }
 
   /** Fill `logs` and `means` (the mean distance at every x) for one scale. */
   at(scale) {
+    if (this.filled === scale) return this;
+    this.filled = scale;
     if (this.rates) this.fillScored(scale);
     else this.fillStepped(scale);
     return this;
@@ -43,6 +49,10 @@ export class Laws {
     const size = n + 1;
     const half = this.mirrored ? n >> 1 : n;
     for (let x = 0; x <= half; x += 1) {
+      if (this.mechanism.walks) {
+        this.fillWalk(x, scale);
+        continue;
+      }
       const rate = this.rates[x] * scale;
       const row = x * size;
       let total = 0;
@@ -66,6 +76,21 @@ export class Laws {
     }
   }
 
+  /** Fill one row and its mean for a walk in random order. */
+  fillWalk(x, scale) {
+    const { table, logs, weights, integrals } = this;
+    const rate = this.rates[x] * scale;
+    const row = x * weights.length;
+    for (let r = 0; r < weights.length; r += 1) weights[r] = Math.exp(-rate * table[row + r]);
+    survivals(weights, integrals);
+    let mean = 0;
+    for (let r = 0; r < weights.length; r += 1) {
+      mean += weights[r] * integrals[r] * table[row + r];
+      logs[row + r] = Math.log(integrals[r]) - rate * table[row + r];
+    }
+    this.means[x] = mean;
+  }
+
   fillStepped(scale) {
     const { table, logs, means, n } = this;
     const size = n + 1;
@@ -84,10 +109,21 @@ export class Laws {
   /** The largest privacy loss over all neighbours at one scale; `logs` is used on the way. */
   loss(scale) {
     if (!this.rates) {
+      this.filled = null;
       steppedLogs(this.n, this.step(scale), this.logs);
       return Math.max(...pairLosses(this.n, this.logs));
     }
-    return this.scoredLoss(scale);
+    if (!this.mechanism.walks) return this.scoredLoss(scale);
+    this.at(scale);
+    return Math.max(...pairLosses(this.n, this.logs));
+  }
+
+  /** The largest privacy loss between x and x + 1, for a walk. */
+  walkLoss(x, scale) {
+    this.filled = null;
+    this.fillWalk(x, scale);
+    this.fillWalk(x + 1, scale);
+    return largestLoss(this.logs, x, this.n + 1);
   }
 
   scoredLoss(scale) {
@@ -119,17 +155,19 @@ export class Laws {
 
 /** The largest |ln P(r | x) - ln P(r | x + 1)| over r, for x = 0 .. n - 1. */
 export function pairLosses(n, logs) {
-  const size = n + 1;
   const losses = new Float64Array(n);
-  for (let x = 0; x < n; x += 1) {
-    let largest = 0;
-    for (let place = x * size; place < x * size + size; place += 1) {
-      const loss = Math.abs(logs[place] - logs[place + size]);
-      if (loss > largest) largest = loss;
-    }
-    losses[x] = largest;
-  }
+  for (let x = 0; x < n; x += 1) losses[x] = largestLoss(logs, x, n + 1);
   return losses;
+}
+
+/** That of one x. What neither can give, -Infinity less -Infinity, is no loss. */
+function largestLoss(logs, x, size) {
+  let largest = 0;
+  for (let place = x * size; place < x * size + size; place += 1) {
+    const loss = Math.abs(logs[place] - logs[place + size]);
+    if (loss > largest) largest = loss;
+  }
+  return largest;
 }
 
 /** The pair and the output where the largest loss is attained; the first of equals. */
@@ -174,7 +212,28 @@ const EXACT = 1e-13;
  * Where they do not, because another pair takes over, it is bracketed and the bracket is shrunk.
  */
 export function calibrated(laws) {
-  const excess = (scale) => Math.log(laws.loss(scale) / laws.epsilon);
+  if (laws.mechanism.walks) return calibratedWalk(laws);
+  return solved((scale) => Math.log(laws.loss(scale) / laws.epsilon));
+}
+
+/**
+ * The same for a walk, whose laws cost more: by one pair alone, at first one at an end, and then by
+ * the worst of all until that stays the worst.
+ */
+function calibratedWalk(laws) {
+  const last = laws.n - 1;
+  let x = laws.walkLoss(0, 1) >= laws.walkLoss(last, 1) ? 0 : last;
+  for (let count = 0; count < 5; count += 1) {
+    const scale = solved((tried) => Math.log(laws.walkLoss(x, tried) / laws.epsilon));
+    const losses = pairLosses(laws.n, laws.at(scale).logs);
+    const largest = Math.max(...losses);
+    if (largest <= losses[x] * (1 + EXACT)) return scale;
+    x = losses.indexOf(largest);
+  }
+  return solved((scale) => Math.log(laws.loss(scale) / laws.epsilon));
+}
+
+function solved(excess) {
   let [before, atBefore] = [1, excess(1)];
   let here = Math.exp(-atBefore);
   for (let count = 0; count < 10 && Math.abs(atBefore) > EXACT; count += 1) {

@@ -1,11 +1,13 @@
 /**
  * The mechanisms for two categories, as the package defines them.
  *
- * A *scored* mechanism releases r with probability proportional to exp(-rate(x) H(x, r)); its
+ * A *scored* mechanism releases r with probability proportional to exp(-rate(x) H(x, r)), or, where
+ * it says `walks`, takes r with that probability when it comes to it on a walk in random order; its
  * `rates` gives rate(x) for all x. A *stepped* one adds whole noise to the count and clamps it to
  * 0 .. n; its `step` gives the law of that noise. `uses` names the parameters it has beside epsilon,
- * `proved` says what is proved: "pure" (epsilon), "delta" (epsilon and delta) or "none". `scale` multiplies all rates: 1 for the nominal
- * epsilon, another number after calibration by audit.
+ * `proved` says what is proved: "pure" (epsilon), "delta" (epsilon and delta), "none", or "never"
+ * where no noise makes the loss finite. `scale` multiplies epsilon or all rates: 1 for the nominal
+ * epsilon, another number after calibration by audit, which `nominal` mechanisms are not offered for.
  */
 
 import {
@@ -14,6 +16,7 @@ import {
   localSensitivities,
   reciprocalSmooth,
 } from "./sensitivities.js";
+import { floorStep, gaussianStep, gaussianVariance, geometricStep, raisedStep } from "./steps.js";
 
 /** The share of epsilon that expMech-repaired sets aside. */
 const REPAIR_SHARE = 0.2;
@@ -29,46 +32,6 @@ export function repairedRate(n, epsilon, delta) {
   return Math.log1p((REPAIR_SHARE * epsilon) / logarithm) * (1 - 1e-6);
 }
 
-/** Noise Z with P(Z = z) proportional to e^(-rate |z|). */
-function geometricStep(rate) {
-  const shared = Math.log1p(Math.exp(-rate));
-  const width = Math.log(-Math.expm1(-rate));
-  return {
-    log: (t) => -rate * Math.abs(t) - shared + width,
-    logAtMost: (t) => -rate * -t - shared,
-    logAtLeast: (t) => -rate * t - shared,
-    draw: (uniform) => {
-      const outside = Math.exp(-rate - shared);
-      if (uniform < outside) return -geometricTail(uniform / outside, rate);
-      if (uniform >= 1 - outside) return geometricTail((1 - uniform) / outside, rate);
-      return 0;
-    },
-  };
-}
-
-function geometricTail(uniform, rate) {
-  return Math.max(1, Math.ceil(-Math.log(Math.max(uniform, 1e-300)) / rate));
-}
-
-/** Laplace noise of that rate, rounded down. */
-function floorStep(rate) {
-  const width = Math.log(-Math.expm1(-rate));
-  return {
-    log: (t) => Math.log(0.5) + (t >= 0 ? -t * rate : (t + 1) * rate) + width,
-    logAtMost: (t) => logLaplaceBelow((t + 1) * rate),
-    logAtLeast: (t) => logLaplaceBelow(-t * rate),
-    draw: (uniform) => {
-      const centred = uniform - 0.5;
-      const size = -Math.log(Math.max(1 - 2 * Math.abs(centred), 1e-300)) / rate;
-      return Math.floor(centred < 0 ? -size : size);
-    },
-  };
-}
-
-function logLaplaceBelow(z) {
-  return z <= 0 ? Math.log(0.5) + z : Math.log1p(-0.5 * Math.exp(-z));
-}
-
 function scored(name, uses, proved, factor, sensitivities) {
   const rates = (state, local) => {
     const smooth = sensitivities(state, local);
@@ -78,16 +41,23 @@ function scored(name, uses, proved, factor, sensitivities) {
   return { name, kind: "scored", uses, proved, sensitivities, rates };
 }
 
-function stepped(name, step) {
-  return { name, kind: "stepped", uses: [], proved: "pure", step };
+function stepped(name, step, uses = [], proved = "pure") {
+  return { name, kind: "stepped", uses, proved, step, nominal: proved !== "pure" };
+}
+
+function walking(mechanism) {
+  return { ...mechanism, walks: true };
 }
 
 const LIST = [
   stepped("lapMech", (epsilon) => floorStep(epsilon / 2)),
-  stepped("ilapMech", floorStep),
-  stepped("geometric", geometricStep),
+  stepped("ilapMech", (epsilon) => floorStep(epsilon)),
+  stepped("draft-laplace", (epsilon) => raisedStep(epsilon / 2), [], "never"),
+  stepped("geometric", (epsilon) => geometricStep(epsilon)),
   // With two categories lattice noise is the geometric mechanism.
-  stepped("lattice", geometricStep),
+  stepped("lattice", (epsilon) => geometricStep(epsilon)),
+  stepped("discrete-gaussian", (epsilon, { delta, n }) =>
+    gaussianStep(gaussianVariance(epsilon, delta), n), ["delta"], "delta"),
   scored("expMech", [], "pure", () => 2, (state, local) => globalSensitivity(local)),
   scored("expMech-local", [], "none", () => 2, (state, local) => local),
   scored("expMech-smooth", ["gamma"], "pure", (state) => 2 * (1 + state.gamma), (state, local) =>
@@ -96,6 +66,8 @@ const LIST = [
     exponentialSmooth(local, deltaRate(state.n, state.epsilon, state.delta))),
   scored("expMech-repaired", ["delta"], "delta", () => 2 / (1 - REPAIR_SHARE), (state, local) =>
     exponentialSmooth(local, repairedRate(state.n, state.epsilon, state.delta))),
+  walking(scored("permute-and-flip", [], "pure", () => 2, (state, local) =>
+    globalSensitivity(local))),
 ];
 
 /** All mechanisms by name, in the order in which they are offered. */

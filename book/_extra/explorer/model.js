@@ -77,7 +77,8 @@ export class Model {
     const losses = pairLosses(n, laws.logs);
     const means = laws.means;
     const audited = Math.max(...losses);
-    const withDelta = MECHANISMS.get(state.mechanism).uses.includes("delta");
+    const { uses, proved } = MECHANISMS.get(state.mechanism);
+    const withDelta = uses.includes("delta") || proved === "never";
     return {
       laws,
       scale,

@@ -47,17 +47,21 @@ export function checkedState(given) {
   const wanted = { ...DEFAULTS, ...given };
   const n = whole(wanted.n, LIMITS.n, DEFAULTS.n);
   const mechanism = MECHANISMS.has(wanted.mechanism) ? wanted.mechanism : DEFAULTS.mechanism;
-  const reach = MECHANISMS.get(mechanism).kind === "stepped" ? [-FARTHEST, FARTHEST] : [0, n];
-  const noisy = wanted.noisy === null ? null : whole(wanted.noisy, reach, 0);
+  const ones = whole(wanted.ones, [0, n], Math.min(DEFAULTS.ones, n));
+  const { kind, proved, nominal } = MECHANISMS.get(mechanism);
+  const lowest = proved === "never" ? ones : -FARTHEST;
+  const reach = kind === "stepped" ? [lowest, FARTHEST] : [0, n];
+  const noisy = wanted.noisy === null ? null : whole(wanted.noisy, reach, reach[0]);
+  const promise = !nominal && PROMISES.includes(wanted.promise) ? wanted.promise : "nominal";
   return {
     n,
-    ones: whole(wanted.ones, [0, n], Math.min(DEFAULTS.ones, n)),
+    ones,
     prior: [0, 1].map((i) => within(wanted.prior[i], LIMITS.prior, 1)),
     epsilon: within(wanted.epsilon, LIMITS.epsilon, DEFAULTS.epsilon),
     mechanism,
     gamma: within(wanted.gamma, LIMITS.gamma, DEFAULTS.gamma),
     delta: within(wanted.delta, LIMITS.delta, DEFAULTS.delta),
-    promise: PROMISES.includes(wanted.promise) ? wanted.promise : "nominal",
+    promise,
     distance: DISTANCES.includes(wanted.distance) ? wanted.distance : "hellinger",
     noisy,
   };

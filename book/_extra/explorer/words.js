@@ -24,6 +24,7 @@ function ones(count) {
 /** The highest chance of a right guess by somebody who starts at even odds. */
 export function guess(epsilon) {
   const chance = guessing(epsilon);
+  if (chance === 1) return "100 of 100";
   const hundred = chance > 0.9995 ? "more than 99.9" : short(100 * chance);
   return `${hundred} of 100`;
 }
@@ -43,6 +44,9 @@ function proof(state, seen) {
   const { proved } = MECHANISMS.get(state.mechanism);
   if (state.promise === "audited") {
     return "The noise is set so that the actual loss is ε, for this n and this prior only.";
+  }
+  if (proved === "never") {
+    return "No noise of this kind makes it finite: an answer rules out all larger true counts.";
   }
   if (proved === "none") return "No promise is proved for this mechanism.";
   if (state.distance === "published" && MECHANISMS.get(state.mechanism).kind === "scored") {
