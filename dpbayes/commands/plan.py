@@ -6,13 +6,14 @@ dpbayes plan release.toml --records 5000
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from dpbayes.planning import records_needed
 from dpbayes.releasing.analysis import LEVEL
 from dpbayes.releasing.decimals import decimal_text, significant_text
-from dpbayes.releasing.forecast import DRAWS, WIDTH, compared, forecast
+from dpbayes.releasing.forecast import WIDTH, compared, forecast
 from dpbayes.releasing.from_table import rehearse
 from dpbayes.releasing.opening import open_account
 from dpbayes.releasing.plan import Plan, read_plan
@@ -91,10 +92,21 @@ def own_error(part: Mapping[str, Any], records: int) -> str:
     """Return the errors of the plan's mechanism for two made-up data sets."""
     if "missing" in part:
         return f"not computed: {part['missing']}"
+    made_up = f" (simulated, {part['draws']} made-up releases each)" if "draws" in part else ""
     return (
-        f"{part['even']:.3g} mean Hellinger distance for balanced counts of {records:,} records, "
-        f"{part['halving']:.3g} where each category is half the one before"
+        f"{measured(part, 'even')} mean Hellinger distance for balanced counts of {records:,} "
+        f"records, {measured(part, 'halving')} where each category is half the one before{made_up}"
     )
+
+
+def measured(part: Mapping[str, Any], kind: str) -> str:
+    """Return an error, with the standard error of a simulated one.
+
+    >>> measured({"even": 0.25}, "even"), measured({"even": 0.25, "even_error": 0.004}, "even")
+    ('0.25', '0.25 ± 0.004')
+    """
+    error = part.get(f"{kind}_error")
+    return f"{part[kind]:.3g}" if error is None else f"{part[kind]:.3g} ± {error:.1g}"
 
 
 def width(part: Mapping[str, Any]) -> str:
@@ -103,8 +115,8 @@ def width(part: Mapping[str, Any]) -> str:
         return f"not computed: {part['missing']}"
     return (
         f"{part['aware']:.3g} (± {part['error']:.1g}) of the {LEVEL:.0%} noise-aware interval of a "
-        f"share, balanced counts, mean of {DRAWS} made-up releases; {part['plain']:.3g} if the "
-        "noise is ignored"
+        f"share, balanced counts, mean of {part['draws']} made-up releases; {part['plain']:.3g} if "
+        "the noise is ignored"
     )
 
 
@@ -115,24 +127,33 @@ def advice(rivals: Mapping[str, Mapping[str, Any]], own: str, records: int, k: i
         return ["recommended nothing: no error could be computed"]
     kind = "all" if all("all" in part for part in known.values()) else "even"
     errors = {label: part[kind] for label, part in known.items()}
-    least = min(errors.values())
-    equal = [label for label, error in errors.items() if error <= least + TIE]
-    chosen = own if own in equal else equal[0]
+    doubts = {label: part.get(f"{kind}_error", 0.0) for label, part in known.items()}
+    first = min(errors, key=errors.__getitem__)
+    equal = [
+        label
+        for label, error in errors.items()
+        if error <= errors[first] + TIE + 2.0 * math.hypot(doubts[label], doubts[first])
+    ]
+    chosen = own if own in equal else first
+    sort = "exact mean error" if not any(doubts.values()) else "mean error (± simulated)"
     where = CLASSES[kind].format(n=records, k=k)
-    listed = ", ".join(f"{label} {error:.3g}" for label, error in sorted(errors.items(), key=last))
+    ordered = sorted(errors.items(), key=last)
+    listed = ", ".join(f"{label} {measured(known[label], kind)}" for label, _ in ordered)
     without = [label for label in rivals if label not in known]
     left_out = f"; not computed or not possible here: {', '.join(without)}" if without else ""
     others = [label for label in equal if label != chosen]
     tie = f" (as small: {', '.join(others)})" if others else ""
     reason = (
-        f"the smallest exact mean error of these {len(errors)}, at this epsilon, for {where}; for "
+        f"the smallest {sort} of these {len(errors)}, at this epsilon, for {where}; for "
         "other data another may be better, and looking it up in the table would be a leak"
         if len(rivals) > 1
         else "the only mechanism here whose promise is for one record more or less"
     )
     lines = [f"compared   {listed}{left_out}", f"recommended  {chosen}{tie}: {reason}"]
     if own not in equal and own in errors:
-        lines.append(f"           the plan has {own}, whose error there is {errors[own]:.3g}")
+        lines.append(
+            f"           the plan has {own}, whose error there is {measured(known[own], kind)}"
+        )
     return lines
 
 

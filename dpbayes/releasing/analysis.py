@@ -85,7 +85,7 @@ def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]
         return {"value": private.expected_distance()}
 
     def simulated_distance() -> dict[str, Any]:
-        bits = _RepeatedBits(json.dumps([record["counts"], record["mechanism"]]))
+        bits = RepeatedBits(json.dumps([record["counts"], record["mechanism"]]))
         drawn = [draw(chosen, counts, prior, bits)[1] for _ in range(DRAWS)]
         found = hellinger(prior + counts, prior + np.array(drawn))
         error = float(np.std(found, ddof=1) / DRAWS**0.5)
@@ -112,7 +112,7 @@ def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]
     return {name: computations[name] for name in parts_wanted(record)}
 
 
-class _RepeatedBits:
+class RepeatedBits:
     """Bits that follow from what was released, so that the same release has the same report.
 
     For made-up releases around released counts alone: nothing private may be drawn from them.

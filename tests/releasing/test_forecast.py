@@ -7,8 +7,17 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.cli import main
-from dpbayes.commands.plan import advice, width
-from dpbayes.releasing.forecast import DRAWS, WIDTH, compared, forecast, made_up, parts_of
+from dpbayes.commands.plan import advice, own_error, width
+from dpbayes.releasing.forecast import (
+    DRAWS,
+    SIMULATED,
+    SIMULATED_DRAWS,
+    WIDTH,
+    compared,
+    forecast,
+    made_up,
+    parts_of,
+)
 
 REQUEST = {
     "name": "ilapMech", "options": {}, "epsilon": "1/2", "prior": [1.0, 1.0], "records": 12,
@@ -38,7 +47,47 @@ def test_the_width_is_that_of_releases(found):
     apart = abs(found[WIDTH]["aware"] - np.mean(rng_free))
     assert apart < 6 * (found[WIDTH]["error"] + np.std(rng_free) / 8) + 1e-9
     assert found[WIDTH]["aware"] > found[WIDTH]["plain"]
-    assert f"mean of {DRAWS} made-up releases" in width(found[WIDTH])
+    assert found[WIDTH]["draws"] <= DRAWS
+    assert f"mean of {found[WIDTH]['draws']} made-up releases" in width(found[WIDTH])
+
+
+def test_simulated_errors_are_those_of_the_laws_within_their_own_error(found):
+    for label in ("ilapMech", "lapMech", "lattice"):
+        made_up_ones = found[label + SIMULATED]
+        for kind in ("even", "halving"):
+            apart = abs(made_up_ones[kind] - found[label][kind])
+            assert apart < 5 * made_up_ones[f"{kind}_error"]
+            assert 0 < made_up_ones[f"{kind}_error"] < 0.2 * made_up_ones[kind]
+        assert made_up_ones["draws"] == SIMULATED_DRAWS
+    again = parts_of(REQUEST)["lattice" + SIMULATED]()
+    assert again == found["lattice" + SIMULATED]
+
+
+def test_an_error_that_takes_too_long_is_simulated_instead(monkeypatch):
+    def bounded(module, request, parts, seconds):
+        late = {part: {"missing": "late"} for part in parts}
+        return {**late, "ilapMech" + SIMULATED: {"even": 0.3, "even_error": 0.01, "draws": 9}}
+
+    monkeypatch.setattr("dpbayes.releasing.forecast.bounded", bounded)
+    found = forecast(REQUEST)
+    assert found["ilapMech"] == {"even": 0.3, "even_error": 0.01, "draws": 9}
+    assert found["lattice"] == {"missing": "late"}
+    assert found.keys() == {*compared(REQUEST), WIDTH}
+
+
+def test_what_is_simulated_is_called_so_and_a_tie_within_its_error_is_one():
+    rivals = {
+        "a": {"even": 0.31, "even_error": 0.01, "halving": 0.5, "halving_error": 0.02, "draws": 9},
+        "b": {"even": 0.3, "halving": 0.4},
+        "c": {"even": 0.35, "halving": 0.4},
+    }
+    text = "\n".join(advice(rivals, "a", 50, 3))
+    assert "compared   b 0.3, a 0.31 ± 0.01, c 0.35" in text
+    assert "recommended  a (as small: b): the smallest mean error (± simulated) of these 3" in text
+    assert "the plan has c, whose error there is 0.35" in "\n".join(advice(rivals, "c", 50, 3))
+    said = own_error(rivals["a"], 50)
+    assert said.startswith("0.31 ± 0.01 mean Hellinger distance for balanced counts of 50 records")
+    assert said.endswith("(simulated, 9 made-up releases each)")
 
 
 def test_the_smallest_error_is_recommended_and_its_class_named(found):
