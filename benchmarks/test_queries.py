@@ -30,6 +30,7 @@ from dpbayes.study.query_experiments import running_times
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
 RECORDED = Path(queries.__file__).with_name("data") / "running-times.csv"
+QUESTIONS = 10_000
 WEIGHTS = np.random.default_rng(0).uniform(1.0, 10.0, 1000)
 
 
@@ -166,12 +167,12 @@ def test_a_decision_after_five_thousand_answers(benchmark, very_long_history, ou
 def test_a_stream_with_half_of_its_questions_asked_again(benchmark, cells):
     shape = {64: (8, 8), 200: (10, 20), 1440: (36, 40)}[cells]
     rng = np.random.default_rng(cells)
-    fresh = queries.random_ranges(shape, 2000, rng)
-    lengths = 10.0 ** rng.uniform(1.0, 4.0, 2000)
+    fresh = queries.random_ranges(shape, QUESTIONS, rng)
+    lengths = 10.0 ** rng.uniform(1.0, 4.0, QUESTIONS)
 
     def times() -> list[float]:
         state, asked, found = empty_state(cells, "add-remove"), 0, []
-        for _ in range(2000):
+        for _ in range(QUESTIONS):
             old = asked > 0 and rng.random() < 0.5
             which = int(rng.integers(asked)) if old else asked
             asked += not old

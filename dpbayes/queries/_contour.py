@@ -173,8 +173,8 @@ def _product_minus_one(r: NDArray[np.float64], z: NDArray[np.complex128]) -> NDA
 def _reach(factors: Factors, x: float, c: float, gap: float, d: float) -> float:
     """Return a parameter u at which the integrand is between e^-44 and e^-50 of its centre.
 
-    Growing candidates bracket it and halving finds it, so that no product of factors on the way
-    there can overflow. The factor of the largest weight alone makes the integrand fall like e^-u.
+    Growing candidates bracket it and a few points between find it, so that no product of factors on
+    the way there can overflow. The largest weight alone makes the integrand fall like e^-u.
     """
 
     def fall(u: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -193,20 +193,19 @@ def _reach(factors: Factors, x: float, c: float, gap: float, d: float) -> float:
         far = np.flatnonzero(fall(u) >= _REACH)
         if far.size:
             low = float(u[far[0] - 1]) if far[0] else low
-            return _halved(fall, low, float(u[far[0]]))
+            return _narrowed(fall, low, float(u[far[0]]))
         low = float(u[-1])
     raise ArithmeticError(f"the integrand at x = {x!r} does not fall off")
 
 
-def _halved(
+def _narrowed(
     fall: Callable[[NDArray[np.float64]], NDArray[np.float64]], low: float, high: float
 ) -> float:
-    for _ in range(60):
-        if float(fall(np.array([high]))[0]) <= _TOO_FAR:
-            break
-        middle = 0.5 * (low + high)
-        if float(fall(np.array([middle]))[0]) >= _REACH:
-            high = middle
-        else:
-            low = middle
+    for _ in range(20):
+        u = np.linspace(low, high, 9)[1:]
+        falls = fall(u)
+        first = int(np.argmax(falls >= _REACH))
+        if float(falls[first]) <= _TOO_FAR:
+            return float(u[first])
+        low, high = float(u[first - 1]) if first else low, float(u[first])
     return high

@@ -8,15 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri_exp
 
 from dpbayes._validate import frozen, open_unit, positive
 from dpbayes.queries import _arrays
 from dpbayes.queries.noise import NoiseLaw
 
 _SMALLEST_SHARE = 1e-6
+_FIRST_STEP = 1.05
 
 
 @dataclass(frozen=True)
@@ -102,27 +105,45 @@ def allocation(w0: ArrayLike | None, S: float, L: float, delta: float) -> Alloca
         return _alone(S, alpha, 0)
     weights = _arrays.vector("w0", w0)
     target = math.log(0.5 * delta)
-    if not np.any(weights) or NoiseLaw(weights).log_tail(0.5 * L) <= target:
+    missing = NoiseLaw(weights).log_tail(0.5 * L) - target if np.any(weights) else 0.0
+    if missing <= 0.0:
         return Allocation(0.0, math.inf, 1.0, 0.0, frozen(np.append(np.abs(weights), 0.0)))
 
+    @cache
     def excess(share: float) -> float:
         return NoiseLaw(combine(weights, S / (share * alpha))[1]).log_tail(0.5 * L) - target
 
     if excess(1.0) > 0.0:
         return _alone(S, alpha, weights.size)
-    share = _smallest_share(excess)
+    share = _smallest_share(excess, _guess(weights, S / alpha, target, missing))
     scale = S / (share * alpha)
     kappa, joined = combine(weights, scale)
     return Allocation(share * alpha, scale, 1.0 - kappa, kappa, joined)
 
 
-def _smallest_share(excess: Callable[[float], float]) -> float:
-    """Return the root of a falling function, from the side where it is not positive."""
-    if excess(_SMALLEST_SHARE) <= 0.0:
-        return _SMALLEST_SHARE
+def _guess(weights: NDArray[np.float64], direct: float, target: float, missing: float) -> float:
+    """Return the share at which the joined interval is short enough if both laws are normal."""
+    wide = float(ndtri_exp(target) / ndtri_exp(target + missing))
+    return direct * math.sqrt((wide * wide - 1.0) / float(weights @ weights)) if wide > 1.0 else 1.0
+
+
+def _smallest_share(excess: Callable[[float], float], guess: float) -> float:
+    """Return the root of a falling function, from the side where it is not positive.
+
+    The root is looked for near the guess first, in growing steps, and lies between the end found
+    last and the one before.
+    """
+    low = high = min(max(guess, _SMALLEST_SHARE), 1.0)
+    step = _FIRST_STEP
+    while excess(high) > 0.0:
+        low, high, step = high, min(1.0, high * step), step * step
+    while excess(low) <= 0.0:
+        if low == _SMALLEST_SHARE:
+            return low
+        low, high, step = max(_SMALLEST_SHARE, low / step), low, step * step
     from scipy.optimize import brentq  # slow to import, and only this rule needs it
 
-    share = float(brentq(excess, _SMALLEST_SHARE, 1.0, xtol=1e-15, rtol=1e-12))
+    share = float(brentq(excess, low, high, xtol=1e-15, rtol=1e-12))
     nudge = 1e-12
     while share < 1.0 and excess(share) > 0.0:
         share = min(1.0, share * (1.0 + nudge))

@@ -61,13 +61,16 @@ class Factor:
         """Return the signed weights A_i b_i of the best estimate, or None when there is none."""
         q = _arrays.query("query", query, self.basis.shape[1])
         inside = self.basis @ q
-        if np.linalg.norm(q - inside @ self.basis) > _ESTIMABLE * np.linalg.norm(q):
-            return None
+        # Where the rows span everything there is nothing outside, and half as much to read.
+        if self.rank < q.size:
+            outside = q - inside @ self.basis
+            if np.linalg.norm(outside) > _ESTIMABLE * np.linalg.norm(q):
+                return None
         c = self._coordinates(inside)
         z = self._solved(c)
         for _ in range(_REFINEMENTS):
-            later = self._times(z)
-            early = c - self._transposed_times(later)
+            later, fitted = self._through(z)
+            early = c - fitted
             # Where z solves M z = c exactly, it is c - D^T D z.
             error = early - z
             if np.linalg.norm(error) <= _SETTLED * np.linalg.norm(z):
@@ -81,6 +84,8 @@ class Factor:
         """Return the factorisation after one more answer, to `query` with noise of this scale."""
         row = _arrays.query("query", query, self.basis.shape[1]) / positive("scale", scale)
         inside = self.basis @ row
+        if self.rank == row.size:
+            return self._with_combination(self._coordinates(inside))
         outside = row - inside @ self.basis
         # Once more, because one projection leaves rounding of the size of what it removed.
         again = self.basis @ outside
@@ -130,16 +135,16 @@ class Factor:
         # Read by rows the upper factor is a lower one by columns: nothing is copied for LAPACK.
         return np.asarray(scipy.linalg.cho_solve((self.upper.T, True), c, check_finite=False))
 
-    def _times(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        parts = [block @ z[: block.shape[1]] for block in self.blocks]
-        return np.concatenate([np.zeros(0), *parts])
-
-    def _transposed_times(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        total, start = np.zeros(self.rank), 0
+    def _through(self, z: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return D z and D^T D z, reading each block of D from memory once."""
+        later, fitted = np.empty(self.rest.size), np.zeros(self.rank)
+        start = 0
         for rows in self.blocks:
-            total[: rows.shape[1]] += w[start : start + rows.shape[0]] @ rows
-            start += rows.shape[0]
-        return total
+            stop, columns = start + rows.shape[0], rows.shape[1]
+            np.matmul(rows, z[:columns], out=later[start:stop])
+            fitted[:columns] += later[start:stop] @ rows
+            start = stop
+        return later, fitted
 
 
 def _bordered(
