@@ -179,9 +179,9 @@ def distance_from_log_affinity(log_bc: ArrayLike, exponent: float = 1.0) -> NDAr
         return np.asarray(np.sqrt(-np.expm1(exponent * logs)))
     result = np.empty(logs.size)
     for first in range(0, logs.size, _AT_ONCE):
-        part = result[first : first + _AT_ONCE]
-        np.multiply(logs[first : first + _AT_ONCE], exponent, out=part)
-        np.sqrt(np.negative(np.expm1(part, out=part), out=part), out=part)
+        part, some = result[first : first + _AT_ONCE], logs[first : first + _AT_ONCE]
+        np.expm1(some if exponent == 1.0 else exponent * some, out=part)
+        np.sqrt(np.negative(part, out=part), out=part)
     return result
 
 

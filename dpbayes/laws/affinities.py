@@ -97,7 +97,7 @@ def log_affinity_of_all(
         value = np.arange(branches.sum()) - np.repeat(np.cumsum(branches) - branches, branches)
         heads = np.repeat(heads, branches) + table[value]
         rest = np.repeat(rest, branches) - value
-    forward, backward = tables[-2], tables[-1][::-1]
+    forward, backward = tables[-2], np.ascontiguousarray(tables[-1][::-1])
     result = np.empty(int((rest + 1).sum()))
     place = 0
     for head, left in zip(heads.tolist(), rest.tolist(), strict=True):

@@ -15,13 +15,13 @@ from dpbayes.laws.affinities import affinity_by_value, log_affinity_of_outputs, 
 from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.law import Answers
 from dpbayes.laws.metrics import Yardstick, metric_function
+from dpbayes.laws.sums import AT_ONCE, piecewise_sum
 
 ROUNDING = 2.0**-49
 """Relative error that no distance and no ln p exceeds, unless a law says otherwise."""
 
 _SAME_DISTANCE = 1e-12
 _SMALLEST = 1e-300
-_AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,12 @@ class FiniteLaw(Answers):
         of `rounding`, which moves a mean by at most twice that times the mean of 4 + |ln p|; where
         totals differ, distances lose what cancels between the categories and the total.
         """
-        p = self.probabilities
-        # Below e^-745 a probability is 0, and its logarithm counts for nothing.
-        logs = np.maximum(self.log_probabilities, -745.0)
-        spread = float(p @ np.abs(logs, out=logs))
+        p, logs = self.probabilities, self.log_probabilities
+        spread = 0.0
+        for first in range(0, p.size, AT_ONCE):
+            some = slice(first, first + AT_ONCE)
+            # Below e^-745 a probability is 0, and its logarithm counts for nothing.
+            spread += float(p[some] @ np.abs(np.maximum(logs[some], -745.0)))
         return self.mass_outside + 2.0 * self.rounding * (4.0 + spread) + self._cancelled()
 
     def _cancelled(self) -> float:
@@ -107,8 +109,11 @@ class FiniteLaw(Answers):
 
     def expectation(self, values: ArrayLike) -> float:
         """Return the mean of one value per output, shape (N,)."""
-        # numpy adds pairwise; a dot product of ten million terms is off by 1e-12.
-        return float((self.probabilities * np.asarray(values, dtype=np.float64)).sum())
+        # Added pairwise; a dot product of ten million terms is off by 1e-12.
+        p, numbers = self.probabilities, np.asarray(values, dtype=np.float64)
+        if numbers.shape != p.shape:
+            return float((p * numbers).sum())
+        return piecewise_sum(p.size, lambda first, last: p[first:last] * numbers[first:last])
 
     def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
         """Return the expected distance between released and true posterior."""
@@ -166,19 +171,25 @@ class FiniteLaw(Answers):
         return np.cumsum(self.probabilities)
 
 
-def normalised(log_weights: NDArray[Any]) -> NDArray[np.float64]:
+def normalised(log_weights: NDArray[Any], reuse: bool = False) -> NDArray[np.float64]:
     """Return log-probabilities proportional to exp(log_weights), finite or -inf, shape (N,).
 
     The largest weights are counted and not added, as scipy's `logsumexp` does, in fewer passes.
+    With `reuse` the result takes the place of the weights, which must be an array of floats.
     """
     logs = np.asarray(log_weights, dtype=np.float64)
     top = logs.max()
-    largest = logs == top
-    rest = np.empty(logs.shape)
-    for first in range(0, logs.size, _AT_ONCE):
-        part = rest[first : first + _AT_ONCE]
-        np.exp(np.subtract(logs[first : first + _AT_ONCE], top, out=part), out=part)
-    rest[largest] = 0.0
-    copies = float(np.count_nonzero(largest))
-    total = np.log1p(rest.sum() / copies) + np.log(copies) + top
-    return np.asarray(np.subtract(logs, total, out=rest))
+    copies, room = 0, np.empty(min(logs.size, AT_ONCE))
+
+    def rest(first: int, last: int) -> NDArray[np.float64]:
+        nonlocal copies
+        part = np.subtract(logs[first:last], top, out=room[: last - first])
+        largest = np.flatnonzero(part == 0.0)
+        np.exp(part, out=part)
+        part[largest] = 0.0
+        copies += largest.size
+        return part
+
+    others = piecewise_sum(logs.size, rest)
+    total = np.log1p(others / copies) + np.log(float(copies)) + top
+    return np.asarray(np.subtract(logs, total, out=logs if reuse else None))

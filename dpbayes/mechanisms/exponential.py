@@ -140,7 +140,7 @@ class ExponentialMechanism:
         log_bc = log_affinity_of_all(alpha, x)
         distances = distance_from_log_affinity(log_bc)
         scores = distances if exponent == 1.0 else distance_from_log_affinity(log_bc, exponent)
-        weights = normalised(-rate * scores)
+        weights = normalised(np.multiply(scores, -rate, out=log_bc), reuse=True)
         return FiniteLaw(alpha, x, outputs, weights, 0.0, distances, conserved=True)
 
     def rates(self, n: int, prior: NDArray[np.float64]) -> NDArray[np.float64]:
