@@ -24,7 +24,10 @@ from tests.browser.explorer_page import BOOK, served
 
 pytestmark = pytest.mark.browser
 READ_OUT = ".dp-said"
-QUIET = 900  # milliseconds until the read-out has followed
+SPOKEN = """() => {
+  const { explorer } = document.querySelector('.dp-explorer');
+  return !explorer.frame && explorer.seen && explorer.spoken === explorer.seen;
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +73,8 @@ def opened(browser: Browser, address: str) -> Iterator[Opener]:
 
 
 def read_out(page: Page) -> str:
-    page.wait_for_timeout(QUIET)
+    """Return the read-out when it has followed the last change."""
+    page.wait_for_function(SPOKEN)
     return page.inner_text(READ_OUT)
 
 
@@ -218,7 +222,7 @@ def test_the_address_holds_the_state(opened: Opener) -> None:
     assert read_out(second) == said
     assert second.evaluate("location.href") == link
     second.evaluate("location.hash = 'n=7&ones=2&mechanism=geometric'")
-    assert "2 ones among 7 records" in read_out(second)
+    second.get_by_text("2 ones among 7 records").wait_for()
 
 
 @pytest.mark.parametrize("name", [name for name in STATES if name != "landing"])

@@ -25,6 +25,14 @@ def test_every_formula_is_typeset(visited: Visited) -> None:
     assert what(visited, "untypeset") == {}
 
 
+def test_every_table_names_its_columns(visited: Visited) -> None:
+    """The corner over the names of the rows may stay empty; lists of the machine have no head."""
+    lists = {"prf-prf.html"}
+    assert sum(facts["tables"] for facts in visited.values()) > 100
+    unnamed = what(visited, "unnamed columns")
+    assert {name: cells for name, cells in unnamed.items() if name not in lists} == {}
+
+
 def test_every_figure_is_captioned_and_described(visited: Visited) -> None:
     figures = what(visited, "figures")
     assert figures

@@ -169,6 +169,7 @@ class Explorer {
     }
     const sentences = this.small ? [texts.law, texts.error] : readOut(state, seen);
     this.say(sentences);
+    this.spoken = seen;
     const query = queryOf(state).slice(1);
     if (this.small) {
       this.more.href = `${this.place.dataset.page}#${query}`;
