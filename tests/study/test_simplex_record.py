@@ -1,0 +1,32 @@
+"""The record of lower bounds: complete, reproducible, written as it is read."""
+
+import pytest
+
+from dpbayes.study.simplex_record import bounded, missing, read_record, write_record
+
+
+def test_the_record_is_complete_and_every_bound_is_below_lattice_noise():
+    found = read_record()
+    assert missing(found) == []
+    assert all(0.0 < one.lower < one.lattice for one in found)
+
+
+def test_a_line_of_the_record_comes_out_again():
+    kept = next(one for one in read_record() if (one.n, one.epsilon) == (30, 2.0))
+    again = bounded(kept.n, kept.epsilon, kept.rounds)
+    assert again.lattice == pytest.approx(kept.lattice, rel=1e-12)
+    assert again.lower == pytest.approx(kept.lower, rel=1e-4)
+
+
+def test_at_a_thousand_records_lattice_noise_is_within_five_per_cent():
+    last = {one.epsilon: one.ratio for one in read_record() if one.n == 1000}
+    assert set(last) == {1.0, 2.0, 5.0}
+    assert max(last.values()) < 1.05
+    assert last[5.0] < 1.001
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path):
+    found = read_record()
+    write_record(reversed(found), tmp_path / "record.csv")
+    assert read_record(tmp_path / "record.csv") == found
+    assert missing(found[1:]) == [(found[0].n, found[0].epsilon)]
