@@ -35,6 +35,12 @@ def test_two_categories_a_million_records(benchmark, name):
     timed(benchmark, 10.0, lambda: dp.audit(mechanism, 10**6, [1.0, 1.0]))
 
 
+@pytest.mark.parametrize("name", ["expMech", "expMech-smooth", "expMech-local"])
+def test_two_categories_a_million_records_at_a_tenth(benchmark, name):
+    mechanism = dp.mechanism(name, 0.1)
+    timed(benchmark, 10.0, lambda: dp.audit(mechanism, 10**6, [1.0, 1.0]))
+
+
 def test_three_categories_thirty_records(benchmark):
     timed(benchmark, 10.0, lambda: dp.audit(SMOOTH, 30, np.ones(3)))
 

@@ -24,6 +24,9 @@ LARGEST = 4_000_000
 
 _MOST_ENTRIES = 200_000_000  # of the rows of the pairs that are left: about ten seconds
 _SINGLE, _FINE = 12, 200
+_FINER = (1.1, 1.03, 1.01)  # how the offsets grow where the first bounds leave too many pairs
+_BEFORE_FINER = 20_000_000  # entries of rows that are computed before
+_MOST_WEIGHTS = 60_000_000  # that are computed for one sharpening: some seconds
 _ROUNDING = 1e-9
 _SAME_LAW = 1e-9
 _SMALLEST = -40.0  # logarithms of probabilities below this are not compared
@@ -38,12 +41,30 @@ class _Side:
 
 
 def loss_bounds(
-    n: int, prior: NDArray[np.float64], rates: NDArray[np.float64]
+    n: int,
+    prior: NDArray[np.float64],
+    rates: NDArray[np.float64],
+    pairs: tuple[int, int] | None = None,
+    growth: float | None = None,
 ) -> NDArray[np.float64]:
-    """Return a bound on the loss, either way, of each pair x, x + 1 of first counts; shape (n,)."""
-    table = two_categories(n, prior)
-    distance = np.sqrt(-np.expm1(table.steps(1)))
-    left, right = _sides(n, table, rates)
+    """Return a bound on the loss, either way, of each pair x, x + 1 of first counts; shape (n,).
+
+    With `pairs` only x from the first up to the second are taken. The weights are enclosed at
+    offsets that grow by the factor `growth`, and by larger ones where it is left out.
+    """
+    return _bounds(two_categories(n, prior), rates, pairs or (0, n), growth)
+
+
+def _bounds(
+    table: TwoCategories,
+    all_rates: NDArray[np.float64],
+    pairs: tuple[int, int],
+    growth: float | None,
+) -> NDArray[np.float64]:
+    first, last = pairs
+    distance = np.sqrt(-np.expm1(table.steps(1, first, last)))
+    rates = all_rates[first : last + 1]
+    left, right = _sides(table, rates, first, growth)
     here, there = rates[:-1], rates[1:]
     # The share of outputs at x + 1 and beyond, drawn at x + 1; and of those up to x, drawn at x.
     beyond = 1.0 / (1.0 + left.low[1:] / (1.0 + right.high[1:]))
@@ -64,23 +85,53 @@ def located(mechanism: Any, n: int, prior: NDArray[np.float64]) -> tuple[Witness
     Hellinger distance, `prior` has two parameters.
     """
     rates = np.asarray(mechanism.rates(n, prior))
-    bounds = loss_bounds(n, prior, rates)
+    table = two_categories(n, prior)
+    bounds = _bounds(table, rates, (0, n), None)
     rows = exponential_rows(score_rows("hellinger", n, prior), rates)
     best, entries = Witness(rows.counts[0], rows.counts[0], rows.outputs[0], -1.0), 0
-    for x in np.argsort(-bounds, kind="stable"):
-        if bounds[x] <= best.loss:
+    finer = list(_FINER)
+    done = np.zeros(n, dtype=bool)
+    while True:
+        x = int(np.argmax(np.where(done, -np.inf, bounds)))
+        if done[x] or bounds[x] <= best.loss:
             compared = [n // 2, int(best.counts[0]), int(best.neighbour[0])]
             return best, replace(rows, certificate=_compared(mechanism, prior, rows, compared))
+        if entries >= _BEFORE_FINER and finer:
+            _sharpen(table, rates, bounds, best.loss, finer.pop(0))
+            continue
         entries += 2 * (n + 1)
         if entries > _MOST_ENTRIES:
             return None
-        losses = rows.row(int(x)) - rows.row(int(x) + 1)
+        done[x] = True
+        losses = rows.row(x) - rows.row(x + 1)
         high, low = int(losses.argmax()), int(losses.argmin())
         for value, at, ends in ((losses[high], high, (x, x + 1)), (-losses[low], low, (x + 1, x))):
             if value > best.loss:
                 pair = rows.counts[ends[0]], rows.counts[ends[1]]
                 best = Witness(*pair, rows.outputs[at], float(value))
-    return best, rows
+
+
+def _sharpen(
+    table: TwoCategories,
+    rates: NDArray[np.float64],
+    bounds: NDArray[np.float64],
+    reached: float,
+    growth: float,
+) -> None:
+    """Lower the bounds that are above the loss reached, by enclosing weights at more offsets.
+
+    They are at the two ends of the range, or everywhere; one stretch is taken in each half.
+    """
+    n = bounds.size
+    for begin, end in ((0, n // 2), (n // 2, n)):
+        open_ = begin + np.flatnonzero(bounds[begin:end] > reached)
+        if open_.size == 0:
+            continue
+        pairs = int(open_[0]), int(open_[-1]) + 1
+        offsets = len(_offsets(n, growth))
+        if offsets * (pairs[1] - pairs[0]) <= _MOST_WEIGHTS:
+            some = slice(*pairs)
+            bounds[some] = np.minimum(bounds[some], _bounds(table, rates, pairs, growth))
 
 
 def _compared(
@@ -115,36 +166,46 @@ def applies(mechanism: Mechanism, n: int, k: int) -> bool:
     return scored and k == 2 and n <= LARGEST
 
 
-def _sides(n: int, table: TwoCategories, rates: NDArray[np.float64]) -> tuple[_Side, _Side]:
-    """Return bounds of the sums of e^(-rate H) below and above each truth.
+def _sides(
+    table: TwoCategories, rates: NDArray[np.float64], first: int = 0, growth: float | None = None
+) -> tuple[_Side, _Side]:
+    """Return bounds of the sums of e^(-rate H) below and above the truths from `first` on.
 
     Weights fall on either side. So those of the counts from one offset up to the next lie between
-    the weights at the two, and one distance H(x, x + offset) serves both sides.
+    the weights at the two.
     """
-    left, right = (_Side(np.zeros(n + 1), np.zeros(n + 1)) for _ in range(2))
-    offsets = _offsets(n)
-    room = np.arange(n + 1.0)
+    n, many = table.first.n, rates.size
+    left, right = (_Side(np.zeros(many), np.zeros(many)) for _ in range(2))
+    offsets = _offsets(n, growth)
+    truths = first + np.arange(float(many))
+    last = first + many
     for i, by in enumerate(offsets):
         before = offsets[i - 1] if i else 0
         size = (offsets[i + 1] if i + 1 < len(offsets) else n + 1) - by
-        distances = np.sqrt(-np.expm1(table.steps(by)))
-        inner = n + 1 - by
-        ends = (
-            (right, slice(0, inner), room[:inner][::-1]),
-            (left, slice(by, n + 1), room[:inner]),
-        )
-        for side, where, further in ends:
+        above, below = min(last, n + 1 - by), max(first, by)
+        if first == 0 and last == n + 1:  # both sides need the same distances
+            shared = np.sqrt(-np.expm1(table.steps(by)))
+            found = [(right, first, above, shared), (left, below, last, shared)]
+        else:
+            found = [
+                (side, begin, end, np.sqrt(-np.expm1(table.steps(by, begin - down, end - down))))
+                for side, begin, end, down in ((right, first, above, 0), (left, below, last, by))
+                if begin < end
+            ]
+        for side, begin, end, distances in found:
+            where = slice(begin - first, end - first)
+            further = n - truths[where] if side is right else truths[where]
             weights = np.exp(-rates[where] * distances)
             side.low[where] += (by - before) * weights
-            side.high[where] += np.minimum(size, further + 1.0) * weights
+            side.high[where] += np.minimum(size, further - by + 1.0) * weights
     return left, right
 
 
-def _offsets(n: int) -> list[int]:
+def _offsets(n: int, growth: float | None = None) -> list[int]:
     found = [1]
     while True:
         last = found[-1]
-        growth = 1.0 if last < _SINGLE else 1.2 if last < _FINE else 2.0
-        found.append(max(last + 1, int(growth * last)))
+        coarse = 1.0 if last < _SINGLE else 1.2 if last < _FINE else 2.0
+        found.append(max(last + 1, int((growth or coarse) * last)))
         if found[-1] > n:
             return found[:-1]

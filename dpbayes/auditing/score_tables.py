@@ -45,15 +45,18 @@ class CategoryTable:
             main[far] += (self.grid[2 * x] - 0.5) * (self.logarithms[2 * x] - log_m)
         return np.asarray(rest - 0.5 * main)
 
-    def steps(self, by: int) -> NDArray[np.float64]:
-        """Return psi(alpha + x, alpha + x + by) for x = 0 … n - by, with `by` at least 1."""
-        size = self.n + 1 - by
-        a, b = slice(0, 2 * size, 2), slice(2 * by, 2 * (by + size), 2)
-        middle = slice(by, by + 2 * size, 2)
+    def steps(self, by: int, low: int = 0, high: int | None = None) -> NDArray[np.float64]:
+        """Return psi(alpha + x, alpha + x + by) for x = low … high - 1, with `by` at least 1.
+
+        `high` is at most n + 1 - by, and that where it is left out.
+        """
+        size = (self.n + 1 - by if high is None else high) - low
+        a, b = (slice(2 * start, 2 * (start + size), 2) for start in (low, low + by))
+        middle = slice(2 * low + by, 2 * (low + size) + by, 2)
         m = self.grid[middle]
         rest = self.remainders[middle] - 0.5 * (self.remainders[a] + self.remainders[b])
         d, main = 0.5 * by, np.empty(size)
-        first = min(size, max(0, int(np.ceil(d / _CLOSE - d - self.alpha))))
+        first = min(size, max(0, int(np.ceil(d / _CLOSE - d - self.alpha)) - low))
         u = d / m[first:]
         main[first:] = (m[first:] - 0.5) * np.log1p(-u * u) + 2.0 * d * np.arctanh(u)
         log_m = self.logarithms[middle][:first]
@@ -89,9 +92,12 @@ class TwoCategories:
         result[x] = 0.0
         return np.asarray(result)
 
-    def steps(self, by: int) -> NDArray[np.float64]:
-        """Return ln BC between x and the candidate x + by, for x = 0 … n - by."""
-        return np.asarray(np.minimum(self.first.steps(by) + self.second.steps(by)[::-1], 0.0))
+    def steps(self, by: int, low: int = 0, high: int | None = None) -> NDArray[np.float64]:
+        """Return ln BC between x and the candidate x + by, for x = low … high - 1 (or n - by)."""
+        room = self.first.n + 1 - by
+        last = room if high is None else high
+        second = self.second.steps(by, room - last, room - low)[::-1]
+        return np.asarray(np.minimum(self.first.steps(by, low, last) + second, 0.0))
 
 
 def two_categories(n: int, prior: NDArray[np.float64]) -> TwoCategories:

@@ -31,17 +31,55 @@ def test_the_located_loss_is_that_of_all_pairs_and_bounds_hold(name, n, prior, e
     assert ratio[0] - ratio[1] == pytest.approx(found[0].loss, abs=1e-8)
 
 
+@pytest.mark.parametrize("growth", [1.4, 1.05])
+@pytest.mark.parametrize("pairs", [(0, 9), (0, 80), (30, 55), (70, 80), (79, 80)])
+def test_bounds_of_some_pairs_hold_and_are_sharper_with_more_offsets(pairs, growth):
+    n, prior = 80, np.array([0.4, 3.0])
+    mechanism = dp.mechanism("expMech-smooth", 0.3)
+    rows, rates = mechanism_rows(mechanism, n, prior), mechanism.rates(n, prior)
+    losses = [np.abs(rows.row(x) - rows.row(x + 1)).max() for x in range(*pairs)]
+    bounds = located.loss_bounds(n, prior, rates, pairs, growth)
+    assert bounds.shape == (pairs[1] - pairs[0],)
+    assert np.all(bounds >= losses)
+    one_by_one = located.loss_bounds(n, prior, rates, pairs, 1.0)
+    assert np.all(one_by_one >= losses)
+    assert np.all(one_by_one <= bounds + 1e-12)
+
+
+@pytest.mark.parametrize("name", ["expMech-local", "expMech-smooth", "expMech-delta"])
+def test_sharper_bounds_find_the_loss_of_all_pairs(name, monkeypatch):
+    monkeypatch.setattr(located, "_BEFORE_FINER", 3000)
+    n, alpha, mechanism = 500, np.array([1.0, 2.0]), dp.mechanism(name, 0.1)
+    sharpened = []
+    original = located._sharpen
+    monkeypatch.setattr(
+        located, "_sharpen", lambda *given: (sharpened.append(given[-1]), original(*given))
+    )
+    rows = mechanism_rows(mechanism, n, alpha)
+    losses = [np.abs(rows.row(x) - rows.row(x + 1)).max() for x in range(n)]
+    found = located.located(mechanism, n, alpha)
+    assert found is not None
+    assert sharpened
+    assert found[0].loss == pytest.approx(max(losses), rel=1e-12)
+
+
 @pytest.mark.parametrize("by", [1, 2, 9, 40])
 def test_steps_are_a_diagonal_of_the_rows(by):
     table = two_categories(40, np.array([0.3, 2.5]))
     diagonal = [table.row(x)[x + by] for x in range(41 - by)]
     np.testing.assert_allclose(table.steps(by), diagonal, rtol=1e-11, atol=1e-15)
+    for low, high in ((0, 1), (0, 41 - by), ((41 - by) // 2, 41 - by)):
+        assert np.array_equal(table.steps(by, low, high), table.steps(by)[low:high])
 
 
 def test_sums_of_weights_lie_between_their_bounds():
     n, prior = 120, np.array([0.4, 3.0])
     table, rates = two_categories(n, prior), np.linspace(0.5, 60.0, n + 1)
-    left, right = located._sides(n, table, rates)
+    left, right = located._sides(table, rates)
+    parts = located._sides(table, rates[37:92], 37)
+    for whole, part in zip((left, right), parts, strict=True):
+        np.testing.assert_allclose(part.low, whole.low[37:92], rtol=1e-12)
+        np.testing.assert_allclose(part.high, whole.high[37:92], rtol=1e-12)
     for x in range(n + 1):
         weights = np.exp(-rates[x] * np.sqrt(-np.expm1(table.row(x))))
         for side, total in ((left, weights[:x].sum()), (right, weights[x + 1 :].sum())):
