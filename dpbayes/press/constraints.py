@@ -1,6 +1,7 @@
 """What parameters owe to each other, declared beside them and checked before anything runs.
 
-A comment line of the parameters cell states a condition, and after a second ``#`` why::
+A comment line of the parameters cell, or of a cell of such lines alone, states a condition, and
+after a second ``#`` why::
 
     shares: list[float] = [0.3, 0.7]  # of the categories, > 0
     prior: list[float] = [1.0, 1.0]  # prior parameters, > 0
@@ -109,6 +110,16 @@ def read_constraints(source: str) -> tuple[Constraint, ...]:
     for constraint in constraints:
         _tree(constraint.condition)
     return constraints
+
+
+def only_conditions(source: str) -> bool:
+    """Say whether a cell holds conditions and nothing else.
+
+    >>> only_conditions("# together: len(sizes) == len(shares)"), only_conditions("n = 3")
+    (True, False)
+    """
+    lines = [line.strip() for line in source.splitlines() if line.strip()]
+    return bool(lines) and all(LINE.match(line) for line in lines)
 
 
 def _tree(condition: str) -> ast.expr:

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dpbayes.press.constraints import only_conditions, read_constraints
 from dpbayes.press.parameters import (
     Declarations,
     chosen,
@@ -107,9 +108,11 @@ def recognised(cells: list[str]) -> str | None:
 
 def values_in(name: str, names: Mapping[str, Any], cells: list[str]) -> dict[str, Any]:
     """Return the values of the parameters that the last cell of declarations declares, checked."""
+    further = [cell for cell in dict.fromkeys(cells) if only_conditions(cell)]
     for cell in reversed(cells):
         found = declarations_of(cell)
         if found:
+            found.together += read_constraints("\n".join(further))
             given = {key: names[key] for key in found if key in names}
             return chosen(name, found, given)
     return {}

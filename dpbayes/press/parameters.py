@@ -9,9 +9,11 @@ A notebook declares them in the cell tagged ``parameters``, one annotated line e
 
 The annotation gives the type; a list holds at least one value. ``at least``, ``at most``, ``>``,
 ``<`` or an interval in the comment gives the range, which for a list holds for every element; ``one
-of a, b, c`` (up to the end or a semicolon) gives the choices. The comment has no equals sign:
+of a, b, c`` (up to the end or a semicolon) gives the choices, ``decimal text`` asks for a number
+written out as text, such as "0.1". The comment has no equals sign:
 papermill would take the line for two assignments. What parameters owe to each other stands on
-comment lines of its own, see `dpbayes.press.constraints`::
+comment lines of its own, in the same cell or in a later one that holds nothing else; see
+`dpbayes.press.constraints`::
 
     # together: len(sizes) == len(shares)  # one share for every size
 """
@@ -29,13 +31,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dpbayes.press.constraints import Constraint, read_constraints
+from dpbayes.press.constraints import Constraint, only_conditions, read_constraints
 
 NUMBER = r"[-+]?(?:inf|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
 COMPARISON = re.compile(rf"(at least|at most|>=|<=|≥|≤|>|<)\s*({NUMBER})")
 OPERATORS = {"at least": ">=", "at most": "<=", "≥": ">=", "≤": "<="}
 INTERVAL = re.compile(rf"\bin\s*([\[(])\s*({NUMBER})\s*,\s*({NUMBER})\s*([\])])")
 CHOICES = re.compile(r"\bone of ([^;]+)")
+DECIMAL = "decimal text"
 LARGEST_INTEGER = 2**63 - 1
 SCALARS: dict[str, type] = {"int": int, "float": float, "bool": bool, "str": str}
 
@@ -102,9 +105,11 @@ def source_of(cell: Mapping[str, Any]) -> str:
 
 def declared(notebook: Mapping[str, Any]) -> Declarations:
     """Return the parameters of a notebook by name, in the order of its ``parameters`` cell."""
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "code" and "parameters" in cell["metadata"].get("tags", []):
-            return read_declarations(source_of(cell))
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    for cell in cells:
+        if "parameters" in cell["metadata"].get("tags", []):
+            further = [source_of(one) for one in cells if only_conditions(source_of(one))]
+            return read_declarations("\n".join([source_of(cell), *further]))
     return Declarations()
 
 
@@ -175,7 +180,16 @@ def check(parameter: Parameter, value: Any) -> Any:
         if parameter.choices and item is not None and str(item) not in parameter.choices:
             choices = ", ".join(parameter.choices)
             raise ValueError(f"{parameter.name} must be one of {choices}, got {shortened(item)}")
+        if DECIMAL in parameter.meaning and not _is_decimal(str(item), parameter.bounds):
+            wanted = " and ".join([DECIMAL, *map(str, parameter.bounds)])
+            raise ValueError(f"{parameter.name} must be {wanted}, got {shortened(item)}")
     return converted
+
+
+def _is_decimal(text: str, bounds: tuple[Bound, ...]) -> bool:
+    if not re.fullmatch(r"[0-9]{1,40}(\.[0-9]{1,40})?", text):
+        return False
+    return all(bound.holds(float(text)) for bound in bounds)
 
 
 def _convert(value: Any, kind: str, parameter: Parameter) -> Any:

@@ -144,7 +144,11 @@ def _reaching(
 
 
 def noise_aware(
-    mechanism: Mechanism, noisy: NDArray[np.int64], n: int, prior: NDArray[np.float64]
+    mechanism: Mechanism,
+    noisy: NDArray[np.int64],
+    n: int,
+    prior: NDArray[np.float64],
+    repaired: bool = False,
 ) -> NoiseAwarePosterior:
     """Return the noise-aware posterior given the noisy value a mechanism drew.
 
@@ -152,7 +156,21 @@ def noise_aware(
     one for geometric, k for lattice; for the others the released histogram. These others are
     searched one law at a time, so their candidate sets may hold at most `LARGEST_LISTED`. Where the
     noise hides the number of records, `n` is not used: every number is equally likely beforehand.
+
+    With `repaired`, `noisy` is the released histogram of any mechanism, after clamping and
+    projection, shape (k,) and summing to n: a 0 then stands for every noisy count that was raised
+    to 0. The laws are searched one at a time, as for the others. For `geometric` the two readings
+    agree, as its tail beyond an end is proportional to its probability at the end.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> chosen, flat = mechanism("geometric", epsilon=1.0), np.ones(2)
+    >>> noise_aware(chosen, np.array([0]), 10, flat).mean.round(4)
+    array([0.1318, 0.8682])
+    >>> noise_aware(chosen, np.array([0, 10]), 10, flat, repaired=True).mean.round(4)
+    array([0.1318, 0.8682])
     """
+    if repaired:
+        return _listed(mechanism, noisy, n, prior)
     independent = own(mechanism, "log_likelihood_at")
     if independent is not None:
         least = partial(_least_epsilon, mechanism, prior, noisy)
@@ -160,6 +178,12 @@ def noise_aware(
     likelihoods = own(mechanism, "log_likelihoods")
     if likelihoods is not None:
         return _product(prior, n, likelihoods(noisy, n, int(prior.size)))
+    return _listed(mechanism, noisy, n, prior)
+
+
+def _listed(
+    mechanism: Mechanism, released: NDArray[np.int64], n: int, prior: NDArray[np.float64]
+) -> NoiseAwarePosterior:
     size = number_of_candidates(n, prior.size)
     if size > LARGEST_LISTED:
         raise ValueError(
@@ -167,7 +191,7 @@ def noise_aware(
             f"noise-aware posterior for {mechanism.name} takes at most {LARGEST_LISTED}"
         )
     histograms = compositions(n, prior.size)
-    likelihood = [mechanism.law(x, prior).probability(noisy) for x in histograms]
+    likelihood = [mechanism.law(x, prior).probability(released) for x in histograms]
     with np.errstate(divide="ignore"):
         logs = np.log(likelihood)
     return NoiseAwarePosterior(prior, n, ListedCounts.from_logs(prior, histograms, logs))

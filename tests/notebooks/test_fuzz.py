@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
@@ -11,8 +12,8 @@ import pytest
 
 from dpbayes.cli import main
 from dpbayes.commands import run as run_command
-from dpbayes.press.parameters import chosen_from_text, declared, load
-from tests.notebooks.test_sources import EVERY, NOTEBOOKS
+from dpbayes.press.parameters import DECIMAL, chosen_from_text, declared, load, source_of
+from tests.notebooks.test_sources import EVERY, NOTEBOOKS, cells
 
 SENSELESS = (
     "", " ", "-1", "0", "-0.0", "1.5", "nan", "inf", "-inf", "1e999", "1e-400", "10" * 200,
@@ -39,6 +40,36 @@ def test_a_senseless_value_is_refused_in_words(name: str) -> None:
             else:
                 assert json.loads(json.dumps(values)) == values
             assert time.process_time() - started < AT_MOST
+
+
+@EVERY
+def test_no_text_goes_into_a_notebook_unread(name: str) -> None:
+    parameters = declared(load(NOTEBOOKS[name]))
+    conditions = {key for one in parameters.together for key in one.names()}
+    for key, parameter in parameters.items():
+        if "str" in parameter.type:
+            assert parameter.choices or DECIMAL in parameter.meaning or key in conditions
+
+
+@EVERY
+def test_a_notebook_that_pairs_lists_says_so(name: str) -> None:
+    """Lists that a cell goes through side by side must be declared to fit."""
+    parameters = declared(load(NOTEBOOKS[name]))
+    lists = {key for key, one in parameters.items() if one.type.startswith("list[")}
+    conditions = [set(one.names()) for one in parameters.together]
+    for pair in pairs_of(name):
+        if len(pair & lists) > 1:
+            assert any(pair & lists <= names for names in conditions), pair
+
+
+def pairs_of(name: str) -> list[set[str]]:
+    """Return the plain names that a strict zip of a notebook goes through."""
+    found = []
+    for cell in cells(name):
+        for node in ast.walk(ast.parse(source_of(cell))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "zip":
+                found.append({one.id for one in node.args if isinstance(one, ast.Name)})
+    return found
 
 
 @pytest.mark.parametrize("name", list(NOTEBOOKS)[::25])

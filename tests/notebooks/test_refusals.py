@@ -70,6 +70,11 @@ def test_one_category_is_refused_with_a_reason() -> None:
 TOGETHER: dict[str, list[dict[str, Any]]] = {
     "limits/axial-symmetry": [{"data": [1, 2, 3]}],
     "limits/sliding-lemma": [{"first": [1.0]}, {"data": [1, 2, 3]}, {"data": [0, 0]}],
+    "limits/dilation-lemma": [{"first": [1.0]}, {"data": [1, 2]}, {"data": [0, 0, 0]}],
+    "accuracy/b-prior-and-data": [{"even": [5, 5]}, {"skewed": [1]}, {"even": [0, 0, 0]}],
+    "accuracy/growth-three": [{"shares": [0.5, 0.5]}, {"shares": [0.3, 0.3, 0.3]}, {"first": 600}],
+    "comparison/win-maps": [{"sizes": [3]}, {"sizes": [4, 3]}, {"epsilons": [1.0]}],
+    "comparison/orbits": [{"sizes": [4, 3]}],
     "limits/large-n": [{"sizes": [100]}, {"sizes": [20, 10]}, {"low": 3.0}],
     "limits/large-n-three": [{"shares": [0.5, 0.5]}, {"shares": [0.5, 0.5, 0.5]}, {"sizes": [100]}],
     "limits/optimum-three": [{"epsilons": [1.0, 0.5]}],

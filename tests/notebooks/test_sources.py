@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from dpbayes.press.constraints import only_conditions
 from dpbayes.press.parameters import chosen, declared, load, source_of
 from dpbayes.press.places import all_notebooks
 
@@ -39,8 +40,11 @@ def test_only_the_source_is_committed(name: str) -> None:
 
 @EVERY
 def test_the_first_code_cell_declares_the_parameters(name: str) -> None:
-    first = cells(name)[0]
+    first, *others = cells(name)
     assert {"parameters", "remove-cell"} <= set(first["metadata"]["tags"])
+    conditions = [i for i, one in enumerate(others) if only_conditions(source_of(one))]
+    assert conditions == list(range(len(conditions))), "conditions stand next to the parameters"
+    assert all(others[i]["metadata"]["tags"] == ["remove-cell"] for i in conditions)
     parameters = declared(load(NOTEBOOKS[name]))
     assert parameters
     assert [one.name for one in parameters.values() if not one.meaning] == []

@@ -45,7 +45,8 @@ def checkout(tmp_path: Path) -> Path:
     folder = tmp_path / "checkout" / "notebooks" / "part"
     folder.mkdir(parents=True)
     (tmp_path / "checkout" / "_toc.yml").touch()
-    made = notebook(code(PARAMETERS, "parameters", "remove-cell"), *map(code, CELLS))
+    first = code(PARAMETERS, "parameters", "remove-cell")
+    made = notebook(first, code("# together: last < 1000"), *map(code, CELLS))
     made["cells"].append({"cell_type": "markdown", "id": "t", "metadata": {}, "source": TEXT})
     (folder / "demo.ipynb").write_text(json.dumps(made))
     (tmp_path / "nbclient_run.py").write_text(CLIENT)
@@ -121,6 +122,7 @@ def test_papermill_refuses_what_the_other_runners_refuse(checkout: Path) -> None
     assert done.returncode != 0
     assert "last must be >= 1, got 0" in done.stderr
     assert "part/demo: first <= last" in run(checkout, *words, "-p", "first", "9").stderr
+    assert "part/demo: last < 1000" in run(checkout, *words, "-p", "last", "1000").stderr
     assert not (checkout / "results").exists()
 
 

@@ -56,6 +56,23 @@ def test_the_cell_is_found_by_its_tag() -> None:
     assert declared(notebook(code("n: int = 2"))) == {}
 
 
+def test_conditions_may_have_a_cell_of_their_own() -> None:
+    cells = [code("a: int = 1\nb: int = 2", "parameters"), code("# together: a < b  # rising")]
+    parameters = declared(notebook(*cells, code("c = 3  # together: a == b")))
+    assert [one.condition for one in parameters.together] == ["a < b"]
+    with pytest.raises(ValueError, match=r"a < b \(rising\) must hold, got a = 3, b = 2"):
+        chosen("part/name", parameters, {"a": 3})
+
+
+@pytest.mark.parametrize("text", ["badges", "", "0", "-1", "1e3", "nan", "9" * 60, "٣"])
+def test_a_number_written_as_text_is_read_before_anything_runs(text: str) -> None:
+    source = 'epsilon: str = "0.5"  # privacy parameter, decimal text > 0'
+    parameters = declared(notebook(code(source, "parameters")))
+    assert chosen("part/name", parameters, {"epsilon": "12.25"}) == {"epsilon": "12.25"}
+    with pytest.raises(ValueError, match="epsilon must be decimal text and > 0, got"):
+        chosen("part/name", parameters, {"epsilon": text})
+
+
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [
