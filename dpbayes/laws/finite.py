@@ -183,7 +183,8 @@ def normalised(log_weights: NDArray[Any], reuse: bool = False) -> NDArray[np.flo
 
     def rest(first: int, last: int) -> NDArray[np.float64]:
         nonlocal copies
-        part = np.subtract(logs[first:last], top, out=room[: last - first])
+        part = room[: last - first]
+        np.subtract(logs[first:last], top, out=part)
         largest = np.flatnonzero(part == 0.0)
         np.exp(part, out=part)
         part[largest] = 0.0
