@@ -22,6 +22,7 @@ from dpbayes.laws.lattice import noise as lattice_noise
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.sum_zero import lattice
 from dpbayes.samplers.whole_numbers import bernoulli_exp
+from dpbayes.study.noise_symmetry import Orbits, orbits
 
 Share = Fraction | int | str
 
@@ -121,8 +122,10 @@ def noise_bound(shares: list[Share], epsilon: float, radius: int) -> NoiseBound:
     if min(exact) <= 0 or len(exact) < 2:
         raise ValueError(f"shares must be at least 2 positive numbers, got {shares!r}")
     total = sum(exact, Fraction(0))
-    space = window(tuple(share / total for share in exact), radius)
-    lower = _certified(space, _flow(space, budget), budget, radius)
+    divided = tuple(share / total for share in exact)
+    space = window(divided, radius)
+    same = orbits(space.points, space.first, space.second, divided)
+    lower = _certified(space, same, _flow(space, same, budget), budget, radius)
     wide = lattice_noise.points(len(exact), int(np.ceil(_DEPTH / budget)) + 6)
     lengths = np.sqrt((wide**2 / np.array([float(share / total) for share in exact])).sum(axis=1))
     lattice_mean = _decaying_mean(lengths, np.abs(wide).sum(axis=1) // 2, budget)
@@ -130,36 +133,53 @@ def noise_bound(shares: list[Share], epsilon: float, radius: int) -> NoiseBound:
     return NoiseBound(lower, lattice_mean, *_best_plateau(wide, lengths, budget), ended)
 
 
-def _flow(space: Window, epsilon: float) -> NDArray[np.float64]:
-    # Maximise v subject to l(z) - v + sum of f leaving z - e^epsilon sum of f entering z >= 0.
+def _flow(space: Window, same: Orbits, epsilon: float) -> NDArray[np.float64]:
+    # Maximise v subject to l(z) - v + sum of f leaving z - e^epsilon sum of f entering z >= 0, with
+    # f the same on each orbit of steps; z runs over one point of each orbit.
     sparse: Any = import_module("scipy.sparse")
     optimize: Any = import_module("scipy.optimize")
-    points, edges = len(space.points), space.first.size
-    number = np.arange(edges)
-    leaving = sparse.coo_array((np.ones(edges), (space.first, number)), (points, edges))
-    entering = sparse.coo_array((np.ones(edges), (space.second, number)), (points, edges))
-    below = sparse.hstack([np.exp(epsilon) * entering - leaving, np.ones((points, 1))]).tocsr()
-    cost = np.zeros(edges + 1)
+    row = np.full(len(space.points), -1)
+    row[same.kept] = np.arange(same.kept.size)
+    shape = (same.kept.size, same.many)
+
+    def sums(ends: NDArray[np.int64]) -> Any:
+        here = row[ends] >= 0
+        entries = (np.ones(int(here.sum())), (row[ends[here]], same.step[here]))
+        return sparse.coo_array(entries, shape)
+
+    below = np.exp(epsilon) * sums(space.second) - sums(space.first)
+    below = sparse.hstack([below, np.ones((same.kept.size, 1))]).tocsr()
+    cost = np.zeros(same.many + 1)
     cost[-1] = -1.0
+    lengths = space.lengths[same.kept]
     result = optimize.linprog(
-        cost, A_ub=below, b_ub=space.lengths, bounds=(0, None), method="highs", options=_OPTIONS
+        cost, A_ub=below, b_ub=lengths, bounds=(0, None), method="highs", options=_OPTIONS
     )
     if not result.success:
         raise ArithmeticError(f"the linear program was not solved: {result.message}")
     return np.asarray(result.x[:-1], dtype=np.float64)
 
 
-def _certified(space: Window, flow: NDArray[np.float64], epsilon: float, radius: int) -> Fraction:
+def _certified(
+    space: Window, same: Orbits, flow: NDArray[np.float64], epsilon: float, radius: int
+) -> Fraction:
     # The flow, rounded to fractions, leaves an exact slack at each point; v is the least of them.
     growth = _exp_above(epsilon)
-    slack = [Fraction(isqrt(int(s * _SCALE * _SCALE)), _SCALE) for s in space.squares]
-    for a, b, amount in zip(space.first.tolist(), space.second.tolist(), flow, strict=True):
-        exact = Fraction(int(amount * _ROUNDED), _ROUNDED)
-        if exact:
+    amounts = [Fraction(int(amount * _ROUNDED), _ROUNDED) for amount in flow]
+    slack = {
+        z: Fraction(isqrt(int(space.squares[z] * _SCALE * _SCALE)), _SCALE)
+        for z in same.kept.tolist()
+    }
+    for a, b, orbit in zip(
+        space.first.tolist(), space.second.tolist(), same.step.tolist(), strict=True
+    ):
+        exact = amounts[orbit]
+        if exact and a in slack:
             slack[a] += exact
+        if exact and b in slack:
             slack[b] -= growth * exact
     # Beyond the window l(z) >= 2 (radius + 1), by Cauchy and Schwarz with shares of sum 1.
-    return min(*slack, Fraction(2 * (radius + 1)))
+    return min(*slack.values(), Fraction(2 * (radius + 1)))
 
 
 def _exp_above(epsilon: float) -> Fraction:

@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 from dpbayes.laws.lattice import noise as lattice_noise
 from dpbayes.study import noise_optimum
 from dpbayes.study.noise_optimum import Share, draw_plateau, noise_bound, plateau, window
+from dpbayes.study.noise_symmetry import Orbits
 from tests.samplers.sources import SeededBits
 
 
@@ -25,6 +26,17 @@ def test_lattice_noise_is_optimal_where_the_shares_are_near_equal(
     found = noise_bound(shares, epsilon, radius)
     assert -1e-9 < found.lattice_gap < found.window
     assert found.lattice_gap < 5e-5
+
+
+@pytest.mark.parametrize(
+    ("shares", "epsilon", "radius", "most"),
+    [([1, 1, 1, 1], 1.0, 16, 5e-5), ([10, 30, 30, 30], 2.0, 11, 2e-7), ([1] * 5, 2.0, 6, 4e-3)],
+)
+def test_four_and_five_categories_by_orbits(
+    shares: list[Share], epsilon: float, radius: int, most: float
+) -> None:
+    found = noise_bound(shares, epsilon, radius)
+    assert -1e-9 < found.lattice_gap < min(most, found.window)
 
 
 @pytest.mark.parametrize(
@@ -46,14 +58,14 @@ def test_the_certificate_holds_in_exact_arithmetic(monkeypatch: pytest.MonkeyPat
     truth = noise_bound(shares, 0.8, 12)
     original = noise_optimum._flow
 
-    def disturbed(space: noise_optimum.Window, epsilon: float) -> np.ndarray:
-        flow = original(space, epsilon)
+    def disturbed(space: noise_optimum.Window, same: Orbits, epsilon: float) -> np.ndarray:
+        flow = original(space, same, epsilon)
         return np.asarray(flow * np.random.default_rng(1).uniform(0.9, 1.1, flow.size))
 
     monkeypatch.setattr(noise_optimum, "_flow", disturbed)
     worse = noise_bound(shares, 0.8, 12)
     assert worse.lower < truth.lower
-    monkeypatch.setattr(noise_optimum, "_flow", lambda space, _: np.zeros(space.first.size))
+    monkeypatch.setattr(noise_optimum, "_flow", lambda _, same, __: np.zeros(same.many))
     assert noise_bound(shares, 0.8, 12).lower == 0
 
 
