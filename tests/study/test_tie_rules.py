@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import dpbayes as dp
 from dpbayes.laws.lattice.projection import project
 from dpbayes.study.tie_rules import RULES, compare_tie_rules, project_by
 
@@ -35,3 +36,14 @@ def test_the_largest_paying_has_the_smallest_mean_and_spread(n, k, epsilon):
     assert ours.spread < found["first"].spread
     # Mirrored orders have the same mean over all data, and it is that of a random order.
     assert found["first"].mean == pytest.approx(found["last"].mean, abs=1e-12)
+
+
+def test_what_order_still_changes_is_what_ties_change():
+    # At (2, 1, 1, 0) the earlier of equal counts pays; a lot would treat all orders alike.
+    described = dp.mechanism("lattice", 2.0)
+    falling, rising = (
+        described.law(x, [1.0] * 4).mean_distance() for x in ([2, 1, 1, 0], [0, 1, 1, 2])
+    )
+    assert falling - rising == pytest.approx(0.030336004, abs=1e-8)
+    spread = next(r for r in compare_tie_rules(4, 4, 2.0) if r.rule == "largest").spread
+    assert spread == pytest.approx(falling - rising, abs=1e-4)
