@@ -26,6 +26,8 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
+from dpbayes._version import VERSION
+
 if TYPE_CHECKING:
     from dpbayes.accuracy import Crossover as Crossover
     from dpbayes.accuracy import MonteCarlo as MonteCarlo
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
     from dpbayes.sensitivity import local_sensitivity as local_sensitivity
     from dpbayes.sensitivity import smooth_sensitivity as smooth_sensitivity
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 # Where each public name lives. Names are loaded when they are first asked for, so that a command
 # line or a page build that needs none of the mathematics does not wait for scipy.

@@ -3,24 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import re
-from importlib import resources
 
-import dpbayes as dp
-from dpbayes.mechanisms import REGISTRY
-
-SOFTWARE = "dpbayes"
-OTHERS: dict[str, tuple[str, ...]] = {
-    "queries": ("xiao-xiong",),
-    "release": ("canonne-discrete", "mironov-bits"),
-    "noise-aware": ("bernstein-sheldon",),
-}
-
-
-def methods() -> dict[str, tuple[str, ...]]:
-    """Return what can be cited, with the keys of its sources: each mechanism states its own."""
-    stated = {name: make(1.0) for name, make in REGISTRY.items()}
-    return {name: getattr(one, "citations", ()) for name, one in stated.items()} | OTHERS
+from dpbayes.releasing.citations import cited, methods
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "methods",
         nargs="*",
         metavar="METHOD",
-        help=f"what was used: {', '.join([*REGISTRY, *OTHERS])} (default: all of them)",
+        help=f"what was used: {', '.join(methods())} (default: all of them)",
     )
 
 
@@ -40,23 +24,5 @@ def run(arguments: argparse.Namespace) -> int:
     unknown = [method for method in chosen if method not in sources]
     if unknown:
         raise ValueError(f"method must be one of {', '.join(sources)}, got {unknown[0]!r}")
-    keys = dict.fromkeys(key for method in chosen for key in sources[method])
-    print("\n\n".join([software(), *(entries()[key] for key in keys)]))
+    print(cited(chosen))
     return 0
-
-
-def software() -> str:
-    """Return the entry of this package in the version that runs."""
-    return (
-        f"@misc{{{SOFTWARE},\n  author  = {{{{The dpbayes authors}}}},\n"
-        "  title   = {{dpbayes}: private {B}ayesian posteriors for categorical counts, with exact "
-        "accuracy and exact privacy},\n"
-        f"  version = {{{dp.__version__}}},\n  note    = {{Software}}\n}}"
-    )
-
-
-def entries() -> dict[str, str]:
-    """Return the BibTeX entries shipped with the package, by key."""
-    text = resources.files("dpbayes").joinpath("data/methods.txt").read_text(encoding="utf-8")
-    found = re.finditer(r"^@\w+\{([\w-]+),.*?^\}", text, re.DOTALL | re.MULTILINE)
-    return {match[1]: match[0] for match in found}

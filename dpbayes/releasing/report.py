@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpbayes.releasing.analysis import LEVEL
+from dpbayes.releasing.citations import cited
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -28,7 +29,14 @@ th[colspan] { text-align: center; }
 .facts td:first-child { width: 9rem; overflow-wrap: normal; }
 .promise { border-left: 4px solid #0072B2; padding-left: 1rem; }
 @media (max-width: 40rem) { figure { overflow-x: auto; } figure svg { min-width: 34rem; } }
+pre { overflow-x: auto; font-size: .8rem; }
+@media screen and (prefers-color-scheme: dark) {
+  body { background: #161616; }
+  figure { background: none; }
+  figure svg { filter: invert(.914) hue-rotate(180deg); }
+}
 @media print {
+  pre { white-space: pre-wrap; }
   body { margin: 0; max-width: none; font-size: 11pt; }
   figure, tr { break-inside: avoid; }
   h2, h3 { break-after: avoid; }
@@ -114,6 +122,8 @@ def html_text(record: Mapping[str, Any], figure: str = "", panels: Sequence[str]
         f"<p>{html.escape(methods(record))}</p>",
         "<h2>Particulars</h2>",
         _particulars(record),
+        "<h2>How to cite</h2>",
+        f"<pre>{html.escape(citation(record))}</pre>",
     ]
     body = "\n".join(part for part in parts if part)
     return (
@@ -122,6 +132,13 @@ def html_text(record: Mapping[str, Any], figure: str = "", panels: Sequence[str]
         f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head>\n"
         f"<body><main>\n{body}\n</main></body></html>\n"
     )
+
+
+def citation(record: Mapping[str, Any]) -> str:
+    """Return BibTeX for the package, the release's mechanism, its sampler and its reading."""
+    aware = record.get("analysis", {}).get("noise_aware", {"missing": ""})
+    read = [] if "missing" in aware else ["noise-aware"]
+    return cited([record["mechanism"]["name"], "release", *read])
 
 
 def _formula(sentence: str) -> str:
@@ -268,7 +285,6 @@ def _particulars(record: Mapping[str, Any]) -> str:
         ("Cost", f"{record['cost']} of {record['bound']}; {record['balance']} left"),
         *_delta_lines(record),
         ("Receipt", record["receipt"]),
-        ("How to cite", "dpbayes cite " + record["mechanism"]["name"]),
     ]
     rows = "".join(
         f"<tr><td>{name}</td><td>{html.escape(value)}</td></tr>" for name, value in listed
