@@ -2,6 +2,9 @@
 
 Docstrings mark code with single backticks and use no other markup. A backticked label of a
 definition or theorem becomes a link to it; everything else is taken literally.
+
+On the other pages a public name in a line of prose links to its entry, and a page whose code uses
+public names ends with links to them.
 """
 
 from __future__ import annotations
@@ -14,9 +17,11 @@ from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
+from sphinx.util.nodes import make_refnode
 
 CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 LABEL = re.compile(r"(?:def|thm|lem|cor|alg)-[a-z0-9-]+")
+USED = re.compile(r"\b(?:dpbayes\.queries|dpbayes|dp|queries)\.([A-Za-z_]\w*)")
 SPECIAL = re.compile(r"([*|_\\])")
 
 
@@ -26,6 +31,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", short_types)
     app.connect("autodoc-process-docstring", rewrite)
     app.connect("missing-reference", plain_type)
+    app.connect("doctree-resolved", link_names)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -41,6 +47,67 @@ def plain_type(
 ) -> nodes.TextElement | None:
     """Leave a type without a page of its own as text: other libraries' pages are not linked."""
     return content if node.get("refdomain") == "py" else None
+
+
+def link_names(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Link the public names on a page to their entries; code gets one line of links at the end."""
+    if app.builder.format != "html" or page.startswith("api/"):
+        return
+    entries = app.env.domains["py"].objects  # type: ignore[attr-defined]
+    linked = set()
+    for node in list(doctree.findall(nodes.literal)):
+        name = known(entries, node.astext())
+        if name is not None and not within_link(node):
+            linked.add(name)
+            node.replace_self(linking(app, page, entries[name], node.deepcopy()))
+    used: dict[str, str] = {}
+    for block in doctree.findall(nodes.literal_block):
+        for match in USED.finditer(block.astext()):
+            name = known(entries, match[0])
+            if name is not None and name not in linked:
+                used.setdefault(name, match[0])
+    sections = list(doctree.findall(nodes.section))[:1]
+    if not used or not sections:
+        return
+    line = nodes.paragraph("", "From the package: ", classes=["from-the-package"])
+    for place, (name, shown) in enumerate(sorted(used.items())):
+        literal = nodes.literal("", shown)
+        line += [nodes.Text(", ")] * bool(place) + [linking(app, page, entries[name], literal)]
+    sections[0] += line
+
+
+def known(entries: Any, text: str) -> str | None:
+    """Return the full name of what a text begins with, if it has an entry.
+
+    >>> known({"dpbayes.release": 1, "dpbayes.queries.blue": 2}, "dp.release(counts)")
+    'dpbayes.release'
+    >>> known({"dpbayes.release": 1, "dpbayes.queries.blue": 2}, "queries.blue")
+    'dpbayes.queries.blue'
+    """
+    begin = re.match(r"[A-Za-z_][\w.]*\w", text)
+    if begin is None:
+        return None
+    first, _, rest = begin[0].partition(".")
+    full = {"dp": "dpbayes", "queries": "dpbayes.queries"}.get(first, first)
+    parts = [full, *rest.split(".")]
+    for size in range(len(parts), 1, -1):
+        if ".".join(parts[:size]) in entries:
+            return ".".join(parts[:size])
+    return None
+
+
+def within_link(node: nodes.Node) -> bool:
+    """Whether a node is part of a link or a title, where it is not to become one."""
+    while node.parent is not None:
+        node = node.parent
+        if isinstance(node, (nodes.reference, pending_xref, nodes.title)):
+            return True
+    return False
+
+
+def linking(app: Sphinx, page: str, entry: Any, shown: nodes.Element) -> nodes.reference:
+    """Return a link from a page to an entry."""
+    return make_refnode(app.builder, page, entry.docname, entry.node_id, shown)
 
 
 def rewrite(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

@@ -36,6 +36,7 @@ pre { overflow-x: auto; font-size: .8rem; }
   figure svg { filter: invert(.914) hue-rotate(180deg); }
 }
 @media print {
+  :root { color-scheme: light; }
   pre { white-space: pre-wrap; }
   body { margin: 0; max-width: none; font-size: 11pt; }
   figure, tr { break-inside: avoid; }

@@ -240,15 +240,6 @@ def test_attack_the_clock_is_set_back(account, monkeypatch):
     assert (again.spent, again.entries[-1].time[:4]) == (2, "1999")
 
 
-def test_a_second_place_gets_every_receipt(table, tmp_path):
-    place = tmp_path / "receipts.txt"
-    account = create_account(tmp_path / "a", "clinic", 1, table, receipts=place)
-    account.spend("one", ONE, "")
-    receipts = [Receipt.parse(line) for line in place.read_text().splitlines()]
-    assert [receipt.sequence for receipt in receipts] == [1, 2]
-    account.verify(receipts)
-
-
 def test_a_key_that_is_missing_or_damaged_is_named(account, monkeypatch, tmp_path):
     witness_file("clinic").write_text("{")
     with pytest.raises(AccountError, match=r"key file .* is damaged"):
@@ -256,117 +247,6 @@ def test_a_key_that_is_missing_or_damaged_is_named(account, monkeypatch, tmp_pat
     monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "nowhere"))
     with pytest.raises(AccountError, match="the key of data set 'clinic' is not at"):
         open_account(account.path)
-
-
-def test_a_file_that_is_no_account_is_named(tmp_path, table):
-    for content in (b"", b"not a database" * 100):
-        path = tmp_path / "x"
-        path.write_bytes(content)
-        with pytest.raises(AccountError, match=r"x (is damaged|cannot be used)"):
-            open_account(path)
-
-
-@pytest.mark.parametrize("line", ["", "clinic 1", "clinic one " + "0" * 64, "clinic 1 abc"])
-def test_receipts_that_cannot_be_read(line):
-    with pytest.raises(ValueError, match="receipt must be"):
-        Receipt.parse(line)
-
-
-def test_bad_terms_are_refused_before_anything_is_made(table, tmp_path):
-    path = tmp_path / "new.account"
-    for changes in ({"dataset": "a/b"}, {"epsilon": 0}, {"neighbours": "none"}):
-        given = {"dataset": "clinic", "epsilon": 1, "table": table, **changes}
-        with pytest.raises(ValueError, match="must be"):
-            create_account(path, **given)
-    with pytest.raises(AccountError, match="cannot be read"):
-        create_account(path, "clinic", 1, tmp_path / "missing.csv")
-    assert list(tmp_path.glob("new*")) == []
-
-
-CREATING = """
-import os, signal, sys
-from dpbayes.releasing import opening, witness
-left = [int(sys.argv[1])]
-def counted(place, name):
-    function = getattr(place, name)
-    def call(*given, **named):
-        left[0] -= 1
-        if left[0] == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return function(*given, **named)
-    setattr(place, name, call)
-for place, name in [
-    (opening, "new_witness"), (opening, "connected"), (opening, "write_witness"), (os, "fsync"),
-    (os, "link"), (opening, "sync_folder"), (opening.Account, "_settled"),
-    (opening, "open_account"), (opening, "_refuse_second_account"), (opening, "forget_abandoned"),
-]:
-    counted(place, name)
-opening.create_account("clinic.account", "clinic", 3, "people.csv")
-print(left[0])
-"""
-
-
-def interrupted(folder, step):
-    command = [sys.executable, "-c", CREATING, str(step)]
-    return subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
-
-
-def test_there_are_sixteen_steps_of_making_an_account(table, tmp_path):
-    assert interrupted(tmp_path, 1000).stdout == "984\n"
-
-
-@pytest.mark.parametrize("step", range(1, 17))
-def test_making_an_account_killed_at_any_step_is_mended_by_making_it_again(table, tmp_path, step):
-    assert interrupted(tmp_path, step).returncode == -signal.SIGKILL
-    place = tmp_path / "clinic.account"
-    if place.exists():
-        with pytest.raises(AccountError, match="exists already"):
-            create_account(place, "clinic", 3, table)
-        account = open_account(place)
-    else:
-        with pytest.raises(AccountError, match=f"no account at {place}"):
-            open_account(place)
-        account = create_account(place, "clinic", 3, table)
-    assert not read_witness("clinic").pending
-    assert (account.spent, account.balance, len(account.entries)) == (0, 3, 2)
-    account.spend("one", ONE, "plan")
-    assert open_account(place).balance == 2
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "clinic.account", "keys", "people.csv",
-    ]  # fmt: skip
-
-
-def test_an_interrupted_making_says_what_to_do(table, tmp_path):
-    place = tmp_path / "clinic.account"
-    steps = [step for step in range(1, 17) if not place.exists()]
-    said = set()
-    for step in steps:
-        interrupted(tmp_path, step)
-        if place.exists():
-            break
-        with pytest.raises(AccountError) as caught:
-            open_account(place)
-        said.add(str(caught.value).rpartition(": ")[0].rpartition(str(place))[2])
-    assert (
-        ": its making was interrupted before anything was spent; give the same command again"
-        in said
-    )
-
-
-def test_attack_an_account_set_aside_while_it_was_made(table, tmp_path):
-    """An account put in place and moved away before its key was free cannot come back."""
-    place, aside = tmp_path / "clinic.account", tmp_path / "aside"
-    for step in range(1, 17):
-        interrupted(tmp_path, step)
-        if place.exists():
-            break
-    assert read_witness("clinic").pending
-    place.rename(aside)
-    second = create_account(tmp_path / "other.account", "other", 3, table)
-    second.spend("all", 3 * ONE, "")
-    aside.rename(place)
-    with pytest.raises(AccountError, match="the key of data set 'clinic' is not at"):
-        open_account(place)
 
 
 def test_attack_an_account_deleted_after_it_was_opened_is_not_made_again(account, table):
@@ -413,13 +293,6 @@ def test_a_request_cannot_change_its_delta(slack):
     for delta in (Fraction(0), 2 * MILLIONTH):
         with pytest.raises(AccountError, match="request 'one' was made for something else"):
             slack.spend("one", ONE, "plan", delta)
-
-
-@pytest.mark.parametrize("delta", [-1, 1, 2, "nan", "x", None, True, "1/0", "1e-400"])
-def test_bad_deltas(table, tmp_path, delta):
-    with pytest.raises(ValueError, match="delta must be at least 0 and below 1, got"):
-        create_account(tmp_path / "a", "slack", 1, table, delta=delta)
-    assert not (tmp_path / "a").exists()
 
 
 def test_attack_a_delta_is_rewritten(slack):

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.cli import main
-from dpbayes.commands.plan import advice, own_error, width
+from dpbayes.commands.plan import width
 from dpbayes.releasing.forecast import (
     DRAWS,
     SIMULATED,
@@ -75,40 +74,6 @@ def test_an_error_that_takes_too_long_is_simulated_instead(monkeypatch):
     assert found.keys() == {*compared(REQUEST), WIDTH}
 
 
-def test_what_is_simulated_is_called_so_and_a_tie_within_its_error_is_one():
-    rivals = {
-        "a": {"even": 0.31, "even_error": 0.01, "halving": 0.5, "halving_error": 0.02, "draws": 9},
-        "b": {"even": 0.3, "halving": 0.4},
-        "c": {"even": 0.35, "halving": 0.4},
-    }
-    text = "\n".join(advice(rivals, "a", 50, 3))
-    assert "compared   b 0.3, a 0.31 ± 0.01, c 0.35" in text
-    assert "recommended  a (as small: b): the smallest mean error (± simulated) of these 3" in text
-    assert "the plan has c, whose error there is 0.35" in "\n".join(advice(rivals, "c", 50, 3))
-    said = own_error(rivals["a"], 50)
-    assert said.startswith("0.31 ± 0.01 mean Hellinger distance for balanced counts of 50 records")
-    assert said.endswith("(simulated, 9 made-up releases each)")
-
-
-def test_the_smallest_error_is_recommended_and_its_class_named(found):
-    rivals = {label: found[label] for label in compared(REQUEST)}
-    text = "\n".join(advice(rivals, "ilapMech", 12, 2))
-    best = min((part["all"], label) for label, part in rivals.items())[1]
-    assert best in ("lattice (remap=True)", "geometric (remap=True)")
-    assert "recommended  lattice (remap=True) (as small: geometric (remap=True)):" in text
-    assert "for the mean over all data sets of 12 records in 2 categories" in text
-    assert f"the plan has ilapMech, whose error there is {rivals['ilapMech']['all']:.3g}" in text
-
-
-def test_where_one_cannot_be_summed_over_all_data_the_class_is_evenly_spread_counts():
-    rivals = {"a": {"even": 0.3, "halving": 0.1}, "b": {"even": 0.2, "all": 0.9}}
-    assert "recommended  b: " in (text := "\n".join(advice(rivals, "a", 50, 3)))
-    assert "for evenly spread counts of 50 records in 3 categories" in text
-    missing = {"a": {"missing": "x"}, "b": {"even": 0.2}}
-    assert "not computed or not possible here: a" in advice(missing, "a", 5, 3)[0]
-    assert "nothing" in advice({"a": {"missing": "x"}}, "a", 5, 3)[0]
-
-
 def test_what_takes_too_long_is_left_out(found):
     assert found["late"]["ilapMech"] == {"missing": "not finished within 0.01 seconds"}
     assert found["late"].keys() == {*compared(REQUEST), WIDTH}
@@ -119,20 +84,3 @@ def test_made_up_counts_keep_the_number_of_records():
         for counts in made_up(k, n):
             assert int(counts.sum()) == n
             assert (counts >= 0).all()
-
-
-def test_the_command_compares_and_touches_nothing(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    (tmp_path / "plan.toml").write_text(
-        'dataset = "a"\naccount = "a"\ncolumn = "x"\ncategories = ["y", "n"]\nepsilon = "1"\n'
-        'records = "secret"\n'
-    )
-    assert main(["plan", "plan.toml", "--records", "20"]) == 0
-    printed = capsys.readouterr().out
-    assert "recommended  independent: the only mechanism here whose promise" in printed
-    assert main(["plan", "plan.toml"]) == 0
-    assert "give --records N" in capsys.readouterr().out
-    assert main(["plan", "plan.toml", "--records", "0"]) == 2
-    assert "--records must be at least 1, got 0" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import signal
 import subprocess
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-import dpbayes as dp
 from dpbayes.cli import main
 from dpbayes.releasing import from_table
 from dpbayes.releasing.analysis import PARTS, bounded_analysis
@@ -21,36 +19,19 @@ from dpbayes.releasing.from_table import release_table
 from dpbayes.releasing.opening import create_account, open_account
 from dpbayes.releasing.plan import read_plan
 from dpbayes.releasing.plan_file import PlanError
-from dpbayes.releasing.prices import Price, person_sentence, planned_mechanism
 from dpbayes.releasing.report import csv_text, html_text, methods
 from dpbayes.releasing.sources import TableError
 from dpbayes.releasing.witness import AccountError
+from tests.releasing.clinic import PLAN, opened, released
 
 pytest.importorskip("duckdb")
-COUNTS = {"good": 40, "fair": 25, "poor": 5}
-PLAN = """dataset = "clinic"
-account = "clinic.account"
-column = "health"
-categories = ["good", "fair", "poor"]
-epsilon = "0.5"
-"""
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    rows = [[label] for label, count in COUNTS.items() for _ in range(count)]
-    with (tmp_path / "people.csv").open("w", newline="") as stream:
-        csv.writer(stream).writerows([["health"], *rows])
-    (tmp_path / "plan.toml").write_text(PLAN)
-    create_account(tmp_path / "clinic.account", "clinic", "1.2", tmp_path / "people.csv")
     monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def released(folder, text=PLAN):
-    (folder / "plan.toml").write_text(text)
-    return release_table(folder / "people.csv", read_plan(folder / "plan.toml"))
+    return opened(tmp_path)
 
 
 def test_a_release_is_paid_and_holds_nothing_but_the_draw(folder):
@@ -118,24 +99,6 @@ def test_a_table_the_account_does_not_stand_for_is_refused(folder):
         released(folder, PLAN.replace('"clinic"', '"other"'))
 
 
-def test_the_promise_names_the_person_and_rounds_up(folder):
-    (folder / "plan.toml").write_text(
-        PLAN.replace('"0.5"', '"0.1234567890123456"') + 'person = "id"\nkeep = 3\n'
-    )
-    sentence = person_sentence(read_plan(folder / "plan.toml"))
-    assert "the at most 3 counted records of one person replaced by as many others" in sentence
-    assert "e^0.123456789013 " in sentence
-
-
-def test_the_records_of_a_person_share_the_budget(folder):
-    (folder / "plan.toml").write_text(PLAN + 'person = "health"\nkeep = 3\n')
-    chosen = planned_mechanism(read_plan(folder / "plan.toml"))
-    assert Fraction(chosen.epsilon) <= Fraction(1, 6)
-    assert chosen.epsilon == pytest.approx(1 / 6, rel=1e-15)
-    # Three replaced records: the exact audit of one, three times.
-    assert 3 * dp.audit(chosen, 6, [1, 1, 1]).epsilon <= 0.5 + 1e-12
-
-
 def test_a_secret_number_of_records_stays_secret(folder):
     paid = released(folder, PLAN + 'records = "secret"\n')
     record = paid.record()
@@ -147,19 +110,6 @@ def test_a_secret_number_of_records_stays_secret(folder):
     found = bounded_analysis(record)["noise_aware"]
     assert found["mean"] == pytest.approx(paid.private.noise_aware().mean.tolist(), abs=1e-12)
     assert paid.private.noise_aware().n is None
-
-
-def test_an_account_for_changing_sizes_takes_no_plan_with_a_public_size(folder):
-    (folder / "other.csv").write_text("health\ngood\npoor\n")
-    text = PLAN.replace('"clinic', '"second')
-    second = folder / "second.account"
-    create_account(second, "second", 1, folder / "other.csv", "add-or-remove")
-    (folder / "plan.toml").write_text(text)
-    with pytest.raises(PlanError, match='records must be "secret" for account'):
-        release_table(folder / "other.csv", read_plan(folder / "plan.toml"))
-    (folder / "plan.toml").write_text(text + 'records = "secret"\n')
-    paid = release_table(folder / "other.csv", read_plan(folder / "plan.toml"))
-    assert paid.cost == Fraction(1, 2)
 
 
 KILL = """
@@ -203,30 +153,6 @@ def test_killed_at_any_step_the_draw_is_never_lost_nor_paid_twice(folder, step):
         assert json.loads(seen)["noisy"] == paid.private.noisy.tolist()
 
 
-def test_the_report_stands_alone_and_says_what_a_reader_needs(folder, capsys):
-    assert main(["release", "people.csv", "--plan", "plan.toml", "--output", "out"]) == 0
-    printed = capsys.readouterr().out
-    record = json.loads((folder / "out" / "release.json").read_text())
-    page = (folder / "out" / "report.html").read_text()
-    assert record["schema"] == "dpbayes.release/2"
-    assert set(record["analysis"]) == set(PARTS)
-    for text in (
-        record["guarantee"].replace("<", "&lt;").replace("'", "&#x27;"),
-        "<svg",
-        "0.7 left",
-    ):
-        assert text in page
-    assert "http" not in page.replace("http://www.w3.org", "").replace(
-        "http://purl.org", ""
-    ).replace("http://creativecommons.org", "")
-    assert "<script" not in page
-    assert record["receipt"] in printed
-    lines = list(csv.DictReader((folder / "out" / "release.csv").read_text().splitlines()))
-    assert [line["label"] for line in lines] == list(COUNTS)
-    assert [int(line["released"]) for line in lines] == record["counts"]
-    assert float(lines[0]["noise_aware_low"]) < float(lines[0]["noise_aware_high"])
-
-
 def test_the_analysis_agrees_with_the_package(folder):
     paid = released(folder)
     found = bounded_analysis(paid.record())
@@ -252,56 +178,6 @@ def test_an_analysis_that_takes_too_long_is_left_out(folder):
     # Where the exact error takes too long, made-up releases stand in for it, and say so.
     found["simulated_distance"] = {"value": 0.25, "error": 0.01, "draws": 200}
     assert "would be 0.25 on average, ± 0.01, the standard error of 200" in html_text(record)
-
-
-def test_no_label_is_a_formula_in_a_spreadsheet(folder):
-    record = released(folder).record()
-    record["labels"] = ["=1+1", "+cmd", "-5 to 5"]
-    labels = [line["label"] for line in csv.DictReader(csv_text(record).splitlines())]
-    assert labels == ["'=1+1", "'+cmd", "-5 to 5"]
-    assert "<td>=1+1</td>" in html_text(record)
-
-
-def test_labels_cannot_break_out_of_the_page(folder):
-    rows = ["<script>alert(1)</script>", "a & b"]
-    with (folder / "people.csv").open("w", newline="") as stream:
-        csv.writer(stream).writerows([["health"], *[[row] for row in rows * 5]])
-    open_account(folder / "clinic.account").accept(folder / "people.csv")
-    text = PLAN.replace('["good", "fair", "poor"]', json.dumps(rows))
-    page = html_text(released(folder, text).record())
-    assert "<script" not in page
-    assert "a &amp; b" in page
-
-
-def test_the_methods_paragraph_names_everything(folder):
-    text = methods(released(folder).record())
-    for word in ("lattice", "epsilon 0.5", "P[M(x) in S] <= e^0.5", "70, public", "all 1"):
-        assert word in text
-
-
-def test_the_plan_command_prices_without_touching_the_account(folder, capsys):
-    before = (folder / "clinic.account").read_bytes()
-    assert main(["plan", "plan.toml", "--records", "70"]) == 0
-    printed = capsys.readouterr().out
-    assert "0.5 of the 1.2 left" in printed
-    balanced = dp.mechanism("lattice", 0.5).law([24, 23, 23], [1, 1, 1]).mean_distance()
-    assert f"{balanced:.3g} mean Hellinger distance for balanced counts of 70" in printed
-    assert (folder / "clinic.account").read_bytes() == before
-
-
-def test_the_account_commands(folder, capsys):
-    released(folder)
-    assert main(["account", "show", "clinic.account"]) == 0
-    receipt = str(open_account(folder / "clinic.account").receipt)
-    printed = capsys.readouterr().out
-    assert "balance  0.7 of 1.2" in printed
-    assert receipt in printed
-    assert main(["account", "verify", "clinic.account", "--receipt", receipt]) == 0
-    assert main(["account", "show", "clinik.account"]) == 2
-    assert "no account at" in capsys.readouterr().err
-    assert main(["release", "people.csv"]) == 2
-    assert main(["release", "people.csv", "--plan", "plan.toml", "--epsilon", "1"]) == 2
-    assert main(["release"]) == 2
 
 
 SLACK = PLAN + 'mechanism = "discrete-gaussian"\noptions = {delta = 1e-6}\n'
@@ -359,17 +235,6 @@ def test_the_records_of_a_person_have_a_larger_delta_together(folder):
         of_other(folder, SLACK.replace("1e-6", "0.01") + 'person = "health"\nkeep = 400\n')
 
 
-def test_groups_with_a_delta_against_an_exact_audit():
-    """Two replaced records: the group's delta covers the exact one of the mechanism."""
-    chosen = dp.mechanism("discrete-gaussian", "0.5", delta=0.01)
-    law = [chosen.law(x, [1, 1]) for x in ([4, 4], [6, 2])]
-    p, q = (np.array([one.probability([a, 8 - a]) for a in range(9)]) for one in law)
-    price = Price(Fraction(1, 2), Fraction(1, 100)).times(2)
-    assert price.epsilon == 1
-    lost = np.maximum(p - np.exp(1.0) * q, 0.0).sum()
-    assert 0.0 < lost <= float(price.delta)
-
-
 def test_the_plan_command_prices_a_delta(folder, capsys):
     with_delta(folder, "1e-7")
     (folder / "plan.toml").write_text(SLACK.replace('"clinic', '"slack'))
@@ -378,12 +243,3 @@ def test_the_plan_command_prices_a_delta(folder, capsys):
     assert "0.5 of the 1.2 left, and delta 0.000001 of the 1e-7 left, not enough" in printed
     assert main(["account", "show", "slack.account"]) == 0
     assert "balance  1.2 of 1.2, delta 1e-7 of 1e-7" in capsys.readouterr().out
-
-
-def test_the_account_command_takes_a_delta(folder, capsys):
-    (folder / "other.csv").write_text("health\ngood\n")
-    words = ["account", "create", "o.account", "--dataset", "o", "--epsilon", "1"]
-    assert main([*words, "--table", "other.csv", "--delta", "2"]) == 2
-    assert "delta must be at least 0 and below 1, got '2'" in capsys.readouterr().err
-    assert main([*words, "--table", "other.csv", "--delta", "0.001"]) == 0
-    assert open_account("o.account").delta_bound == Fraction(1, 1000)

@@ -1,0 +1,81 @@
+"""``dpbayes release TABLE --plan``: refused before payment, printed, and drawn as a figure."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from dpbayes.commands import paid
+from tests.releasing.clinic import COUNTS, opened, released
+
+pytest.importorskip("duckdb")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+    monkeypatch.chdir(tmp_path)
+    return opened(tmp_path)
+
+
+def test_a_place_that_cannot_hold_the_report_is_refused(folder):
+    (folder / "file").write_text("")
+    for place in ("file", "file/below"):
+        with pytest.raises(ValueError, match=f"--output must be a folder .* got '{place}'"):
+            paid.require_folder(place)
+    paid.require_folder("new/folder")
+    assert (folder / "new" / "folder").is_dir()
+
+
+def test_the_draw_is_printed_and_on_disk_before_the_analysis_begins(folder, monkeypatch, capsys):
+    def stopped(record):
+        assert {p.name for p in Path("out").iterdir()} == {
+            "release.json",
+            "release.csv",
+            "report.html",
+        }
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(paid, "bounded_analysis", stopped)
+    given = argparse.Namespace(
+        plan="plan.toml", table="people.csv", output="out", show_values=False, json=False
+    )
+    with pytest.raises(KeyboardInterrupt):
+        paid.publish(given)
+    printed = capsys.readouterr().out
+    assert all(label in printed for label in COUNTS)
+    assert "cost       0.5 of 1.2; 0.7 left" in printed
+    again = released(folder)
+    assert again.repeated
+    assert f"{again.private.counts[0]:>12,}" in printed
+
+
+def test_what_was_paid_before_says_so(folder):
+    first, second = released(folder), released(folder)
+    assert "nothing new was spent" not in paid.core_text(first, folder)
+    assert "drawn and paid before, nothing new was spent" in paid.core_text(second, folder)
+
+
+def reading(cells):
+    return {"mean": [1 / cells] * cells, "intervals": [[0.0, 1.0]] * cells}
+
+
+@pytest.mark.parametrize(("cells", "drawn"), [(2, True), (24, True), (25, False)])
+def test_a_figure_is_drawn_up_to_a_number_of_cells(cells, drawn):
+    record = {
+        "labels": [f"c{i}" for i in range(cells)],
+        "request": "a",
+        "analysis": {"noise_aware": reading(cells), "plain": reading(cells)},
+    }
+    picture = paid.figure_of(record)
+    assert bool(picture) == drawn
+    assert not drawn or picture.startswith('<svg role="img" aria-label="')
+    record["analysis"] = {part: {"missing": "late"} for part in ("noise_aware", "plain")}
+    assert paid.figure_of(record) == ""
+
+
+def test_an_alternative_text_cannot_break_out_of_its_attribute():
+    picture = paid.drawing(['a"><script>', "b"], {"plain": [[0.0, 0.5], [0.5, 1.0]]}, "x", "s")
+    assert "<script" not in picture

@@ -1,0 +1,71 @@
+"""The file of an account: receipts, entries, and files that are none."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from dpbayes.releasing.account_file import Entry, Receipt, append_line, connected, read_entry
+from dpbayes.releasing.opening import create_account, open_account
+from dpbayes.releasing.witness import AccountError
+
+ONE = Fraction(1)
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+    path = tmp_path / "people.csv"
+    path.write_text("id,health\n1,good\n2,poor\n")
+    return path
+
+
+def test_a_second_place_gets_every_receipt(table, tmp_path):
+    place = tmp_path / "receipts.txt"
+    account = create_account(tmp_path / "a", "clinic", 1, table, receipts=place)
+    account.spend("one", ONE, "")
+    receipts = [Receipt.parse(line) for line in place.read_text().splitlines()]
+    assert [receipt.sequence for receipt in receipts] == [1, 2]
+    account.verify(receipts)
+
+
+def test_a_file_that_is_no_account_is_named(tmp_path, table):
+    for content in (b"", b"not a database" * 100):
+        path = tmp_path / "x"
+        path.write_bytes(content)
+        with pytest.raises(AccountError, match=r"x (is damaged|cannot be used)"):
+            open_account(path)
+
+
+@pytest.mark.parametrize("line", ["", "clinic 1", "clinic one " + "0" * 64, "clinic 1 abc"])
+def test_receipts_that_cannot_be_read(line):
+    with pytest.raises(ValueError, match="receipt must be"):
+        Receipt.parse(line)
+
+
+def test_an_entry_is_read_as_it_was_written(tmp_path):
+    for epsilon, delta in ((Fraction(1, 3), Fraction(0)), (Fraction(0), Fraction(1, 10**9))):
+        entry = Entry(3, "spend", "a", epsilon, "what", "now", "digest", delta)
+        row = (3, "spend", "a", entry.cost, "what", "now", "digest")
+        assert read_entry(tmp_path, row) == entry
+        # The digest covers the number, the amount and what was bought.
+        for other in (
+            Entry(4, "spend", "a", epsilon, "what", "now", "", delta),
+            Entry(3, "spend", "a", epsilon + 1, "what", "now", "", delta),
+            Entry(3, "spend", "a", epsilon, "other", "now", "", delta),
+        ):
+            assert other.content() != entry.content()
+    for broken in ("x", "1/0", None, "1;x"):
+        with pytest.raises(AccountError, match="entry 3 cannot be read"):
+            read_entry(tmp_path, (3, "spend", "a", broken, "what", "now", "digest"))
+
+
+def test_opening_makes_no_file_and_lines_are_added(tmp_path):
+    place = tmp_path / "none"
+    with pytest.raises(AccountError, match="none cannot be used"), connected(place):
+        pass
+    assert not place.exists()
+    for line in ("a", "b"):
+        append_line(tmp_path / "lines", line)
+    assert (tmp_path / "lines").read_text() == "a\nb\n"
