@@ -53,7 +53,7 @@ def link_names(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Link the public names on a page to their entries; code gets one line of links at the end."""
     if app.builder.format != "html" or page.startswith("api/"):
         return
-    entries = app.env.domains["py"].objects  # type: ignore[attr-defined]
+    entries = app.env.domains["py"].objects
     linked = set()
     for node in list(doctree.findall(nodes.literal)):
         name = known(entries, node.astext())
