@@ -22,6 +22,7 @@ from sphinx.util.nodes import make_refnode
 CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 LABEL = re.compile(r"(?:def|thm|lem|cor|alg)-[a-z0-9-]+")
 USED = re.compile(r"\b(?:dpbayes\.queries|dpbayes|dp|queries)\.([A-Za-z_]\w*)")
+IMPORTED = re.compile(r"^\s*from (dpbayes[\w.]*) import ([\w, ]+)$", re.MULTILINE)
 SPECIAL = re.compile(r"([*|_\\])")
 
 
@@ -62,10 +63,10 @@ def link_names(app: Sphinx, doctree: nodes.document, page: str) -> None:
             node.replace_self(linking(app, page, entries[name], node.deepcopy()))
     used: dict[str, str] = {}
     for block in doctree.findall(nodes.literal_block):
-        for match in USED.finditer(block.astext()):
-            name = known(entries, match[0])
+        for shown in names_in(block.astext()):
+            name = known(entries, shown)
             if name is not None and name not in linked:
-                used.setdefault(name, match[0])
+                used.setdefault(name, shown)
     sections = list(doctree.findall(nodes.section))[:1]
     if not used or not sections:
         return
@@ -74,6 +75,18 @@ def link_names(app: Sphinx, doctree: nodes.document, page: str) -> None:
         literal = nodes.literal("", shown)
         line += [nodes.Text(", ")] * bool(place) + [linking(app, page, entries[name], literal)]
     sections[0] += line
+
+
+def names_in(code: str) -> list[str]:
+    """Return the names that code takes from the package.
+
+    >>> names_in("from dpbayes.auditing.exact import Audit, audit")
+    ['dpbayes.auditing', 'dpbayes.auditing.exact.Audit', 'dpbayes.auditing.exact.audit']
+    """
+    used = [match[0] for match in USED.finditer(code)]
+    for module, names in IMPORTED.findall(code):
+        used += [f"{module}.{name.strip()}" for name in names.split(",")]
+    return used
 
 
 def known(entries: Any, text: str) -> str | None:

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from typing import Any
 
@@ -59,6 +59,10 @@ def bounded(
         worker.kill()
         answered, _ = worker.communicate()
         late = True
+        if worker.stdin is not None:
+            # What was not read of the request is of no use to anybody now.
+            with suppress(OSError):
+                worker.stdin.close()
     found: dict[str, Any] = {}
     for line in answered.splitlines():
         if line.endswith("}"):

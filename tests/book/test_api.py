@@ -82,6 +82,7 @@ Ask `dp.release(...)` and [`dp.posterior`](api/one.md), not `dp.nothing` or `rel
 
 ```python
 answer = dp.release(counts) + dp.posterior(counts) + queries.blue(H)
+from dpbayes.releasing.plan import read_plan
 ```
 """
 ENTRIES = """# One
@@ -89,6 +90,7 @@ ENTRIES = """# One
 ```{eval-rst}
 .. autofunction:: dpbayes.release
 .. autofunction:: dpbayes.queries.blue
+.. autofunction:: dpbayes.releasing.plan.read_plan
 ```
 """
 
@@ -112,7 +114,11 @@ def test_the_pages_link_the_names_they_use_to_their_entries(tmp_path):
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "site" / "index.html").read_text()
     targets = re.findall(r'href="api/one.html#(dpbayes[^"]*)"[^>]*><code class="docutils', page)
-    assert targets == ["dpbayes.release", "dpbayes.queries.blue"]
+    assert targets == [
+        "dpbayes.release",
+        "dpbayes.releasing.plan.read_plan",
+        "dpbayes.queries.blue",
+    ]
     last = page[page.index("From the package: ") :]
     assert "queries.blue" in last
     assert "dp.release" not in last.partition("</p>")[0]
