@@ -116,8 +116,8 @@ def test_the_pages_link_the_names_they_use_to_their_entries(tmp_path):
     targets = re.findall(r'href="api/one.html#(dpbayes[^"]*)"[^>]*><code class="docutils', page)
     assert targets == [
         "dpbayes.release",
-        "dpbayes.releasing.plan.read_plan",
         "dpbayes.queries.blue",
+        "dpbayes.releasing.plan.read_plan",
     ]
     last = page[page.index("From the package: ") :]
     assert "queries.blue" in last
