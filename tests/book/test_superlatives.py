@@ -136,3 +136,16 @@ def test_with_a_rare_first_category_lap_stays_ahead_of_the_mechanism_with_a_delt
         for name in ("expMech-delta", "lapMech")
     ]
     assert errors[0] / errors[1] == pytest.approx(ratio, abs=1e-3)
+
+
+def test_errors_fall_when_all_prior_parameters_grow_alike_and_may_rise_when_one_does() -> None:
+    # earlier-papers, the exercise on a prior of records.
+    for name in ("expMech", "expMech-smooth", "permute-and-flip", "lapMech", "geometric"):
+        for epsilon, counts in ((0.3, [2, 10]), (1.0, [0, 12]), (8.0, [0, 12])):
+            law = dp.mechanism(name, epsilon).law
+            errors = [law(counts, [a, a]).mean_distance() for a in (1.0, 2.0, 4.0, 8.0)]
+            assert errors == sorted(errors, reverse=True)
+    for name in ("expMech", "permute-and-flip"):
+        law = dp.mechanism(name, 8.0).law
+        before, after = (law([0, 12], [a, 1.0]).mean_distance() for a in (1.0, 2.0))
+        assert 1.99 < after / before < 2.1
