@@ -7,7 +7,7 @@ import numbers
 import re
 import string
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -73,14 +73,17 @@ def _names(sentence: str) -> list[str]:
 def filled(sentence: str, values: Mapping[str, Any]) -> str:
     """Return a sentence with its values filled in, each in the format after its colon.
 
-    Numbers are shown as the pages show them; a list is shown element by element, a mapping as names
-    with their values, set apart by colons where a name holds digits or commas. One thing
-    is counted in the singular.
+    Numbers are shown as the pages show them; a list is shown element by element with an "and"
+    before the last, but for a vector, whose bracket stands before the field; a mapping as names
+    with their values, set apart by colons where a name holds digits or commas. One thing is counted
+    in the singular.
 
     >>> filled("{worst:.1e} at n = {sizes:,d}", {"worst": 2.5e-7, "sizes": [10, 2000]})
-    '2.5 × 10⁻⁷ at n = 10, 2,000'
+    '2.5 × 10⁻⁷ at n = 10 and 2,000'
+    >>> filled("({counts}) with shares {shares:.0%}", {"counts": [1, 2], "shares": [0.3, 0.7]})
+    '(1, 2) with shares 30% and 70%'
     >>> filled("{errors:.2f}", {"errors": {"geometric": 0.125, "lapMech": 0.5}})
-    'geometric 0.12, lapMech 0.50'
+    'geometric 0.12 and lapMech 0.50'
     >>> filled("{shares:.0%}", {"shares": {"ε = 0.1": 0.31, "ε = 5": 0.98}})
     'ε = 0.1: 31%; ε = 5: 98%'
     >>> filled("After {n} releases.", {"n": 1})
@@ -91,6 +94,18 @@ def filled(sentence: str, values: Mapping[str, Any]) -> str:
 
 class _Sentence(string.Formatter):
     """Python's format strings, of plain names only."""
+
+    before = ""  # what stands before the field that is filled in
+
+    def parse(self, format_string: str) -> Iterator[tuple[str, str | None, str | None, str | None]]:
+        for part in super().parse(format_string):
+            self.before = part[0]
+            yield part
+
+    def _listed(self, parts: list[str]) -> str:
+        if len(parts) < 2 or self.before.endswith(("(", "[")):
+            return ", ".join(parts)
+        return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
     def get_field(self, field_name: str, args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, str]:
         if field_name not in kwargs:
@@ -104,9 +119,9 @@ class _Sentence(string.Formatter):
             shown = {str(k): self.format_field(v, format_spec) for k, v in plain.items()}
             if any(re.search(r"[\d,]", name) for name in shown):
                 return "; ".join(f"{name}: {value}" for name, value in shown.items())
-            return ", ".join(f"{name} {value}" for name, value in shown.items())
+            return self._listed([f"{name} {value}" for name, value in shown.items()])
         if isinstance(plain, (list, tuple)):
-            return ", ".join(self.format_field(item, format_spec) for item in plain)
+            return self._listed([self.format_field(item, format_spec) for item in plain])
         if isinstance(plain, bool) or not isinstance(plain, numbers.Real):
             return format(plain, format_spec)
         if isinstance(plain, numbers.Integral):

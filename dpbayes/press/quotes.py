@@ -12,7 +12,7 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 POWER = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)e([-+]?\d+)(?![\w.])")
 SEVERAL = (
     "records|sizes|priors|runs|releases|settings|cases|categories|cells|answers|questions|draws|"
-    "samples|steps|pairs|candidates|curves|points|panels|data sets|rates|rounds|mechanisms"
+    "samples|steps|pairs|candidates|curves|points|panels|data sets|rates|rounds|mechanisms|ways"
 )
 ONE = re.compile(
     rf"(?P<all>\b(?:these|all|the) )?(?<![\w.,=<>≤≥+/×–−-])(?<![.,=<>≤≥+/×–−-] )"

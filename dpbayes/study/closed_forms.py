@@ -266,7 +266,8 @@ class StepRange:
     @property
     def text(self) -> str:
         """The stretches in words."""
-        return ", ".join(f"{first} to {last}" for first, last in self.better) or "none"
+        ranges = [f"{a}" if a == b else f"{a} to {b}" for a, b in self.better]
+        return ", ".join(ranges) or "none"
 
 
 def step_ranges(

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page
 from dpbayes.auditing.losses import hockey_stick, loss
 from dpbayes.study.one_release import EXPLORED, OneRelease, at_scale, one_release
 from tests.browser.explorer_page import served
-from tests.browser.explorer_states import mechanism_of, random_states
+from tests.browser.explorer_states import WALK, mechanism_of, random_states
 
 TOLERANCE = 1e-10
 SHARES = np.array([0.001, 0.1, 0.5, 0.95])
@@ -122,6 +122,25 @@ def test_a_thousand_states_agree_with_the_package(states: States, shown: States)
         str(state): disagreements(state, seen) for state, seen in zip(states, shown, strict=True)
     }
     assert {state: wrong for state, wrong in found.items() if wrong} == {}
+
+
+def test_walks_over_many_candidates_agree_with_the_package(page: Page) -> None:
+    """Single data sets: the package's law of all of them would take minutes."""
+    given = {"mechanism": WALK, "gamma": 1.0, "delta": 1e-6, "promise": "nominal", "noisy": 7}
+    states = [
+        {**given, "n": n, "ones": ones, "prior": prior, "epsilon": epsilon, "distance": distance}
+        for n, ones, prior, epsilon, distance in (
+            (500, 250, [1.0, 1.0], 1.0, "hellinger"),
+            (500, 0, [1e-6, 30.0], 20.0, "hellinger"),
+            (499, 498, [0.5, 1e4], 0.01, "published"),
+            (300, 7, [1.0, 2.5], 5.0, "published"),
+        )
+    ]
+    for state, seen in zip(states, page.evaluate(COMPUTE, [states, SHARES.tolist()]), strict=True):
+        described, counts = mechanism_of(state), (state["ones"], state["n"] - state["ones"])
+        law: Any = described.law(counts, state["prior"])
+        assert close(seen["law"], np.exp(law.log_probabilities)), state
+        assert close(seen["mean"], law.mean_distance(state["distance"])), state
 
 
 def test_an_address_keeps_the_state(shown: States) -> None:
