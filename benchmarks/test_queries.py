@@ -23,7 +23,7 @@ import pytest
 from dpbayes import queries
 from dpbayes.queries.cost import no_cost
 from dpbayes.queries.decision import State, decide, empty_state
-from dpbayes.queries.factor import Factor
+from dpbayes.queries.factor import factor_of
 from dpbayes.queries.grid import on_grid
 from dpbayes.study.query_experiments import running_times
 
@@ -137,11 +137,9 @@ def very_long_history() -> tuple[State, np.ndarray]:
     H = queries.random_ranges((36, 40), 3562, rng)
     scales = rng.uniform(5.0, 50.0, 5000)
     rest = H[:3560] / scales[cells:, None] * scales[:cells]
-    blocks = tuple(rest[start : start + 256] for start in range(0, 3560, 256))
-    upper = np.linalg.cholesky(np.eye(cells) + rest.T @ rest).T.copy()
     places = np.arange(5000)
     lower = np.diag(1.0 / scales[:cells])
-    factor = Factor(np.eye(cells), lower, upper, blocks, places[:cells], places[cells:])
+    factor = factor_of(np.eye(cells), lower, rest, places[:cells], places[cells:])
     state = State(factor, np.zeros(5000), scales, no_cost(cells, "add-remove"), 0.0)
     return state, H
 

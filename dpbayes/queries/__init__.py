@@ -5,9 +5,9 @@ for boxes of cubes too large for matrices · `consistent`
 estimates that fit counts of at least 0 · `noise` exact law of its error · `masses` the two
 approximations and the exact mass vector · `intervals` credible intervals and hypotheses · `belief`,
 `gibbs` the full posterior · `budget` the smallest budget for an interval · `cost` overall privacy
-cost · `factor` a factorisation that grows · `decision`, `answers`, `server` the online system ·
-`grid` exact noise for real answers · `ledger` the spend on disk · `cube`, `edges`, `predicate` real
-tables and query texts · `rand_hie` the real table · `example` the worked example.
+cost · `factor`, `growing` a factorisation that grows · `decision`, `answers`, `server` the online
+system · `grid` exact noise for real answers · `ledger` the spend on disk · `cube`, `edges`,
+`predicate` real tables and query texts · `rand_hie` the real table · `example` the worked example.
 """
 
 from dpbayes.queries.answers import Answer, Source
