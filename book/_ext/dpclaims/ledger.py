@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -76,10 +77,15 @@ class Claim:
 
 def read_claims(path: Path) -> list[Claim]:
     """Return the claims of a file in its order, or raise ValueError that names the bad entry."""
-    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return list(_claims(path.read_text(encoding="utf-8"), path.name))
+
+
+@lru_cache(maxsize=4)  # every result page asks which claims it bears on
+def _claims(text: str, file: str) -> tuple[Claim, ...]:
+    content = yaml.safe_load(text)
     if not isinstance(content, list):
-        raise ValueError(f"{path.name} must hold a list of claims")
-    claims = [_claim(entry) for entry in content]
+        raise ValueError(f"{file} must hold a list of claims")
+    claims = tuple(_claim(entry) for entry in content)
     names = [claim.id for claim in claims]
     for name in names:
         if names.count(name) > 1:

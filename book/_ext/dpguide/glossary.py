@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 
 SYMBOLS = {
@@ -21,7 +22,11 @@ ROLE = re.compile(r"\{[a-z:]+\}`([^`<]+?)(?:\s*<[^`<>]*>)?`")
 
 def terms(path: Path) -> dict[str, str]:
     """Return the terms of a glossary page and their definitions in plain text."""
-    text = path.read_text(encoding="utf-8")
+    return dict(_terms(path.read_text(encoding="utf-8")))
+
+
+@lru_cache(maxsize=4)  # every page asks for them
+def _terms(text: str) -> dict[str, str]:
     block = text.partition("```{glossary}\n")[2].partition("\n```")[0]
     found = {}
     for entry in re.split(r"\n\n(?=\S)", block):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from docutils import nodes
@@ -51,8 +52,11 @@ def link_first_uses(app: Sphinx, doctree: nodes.document) -> None:
         return
     app.env.note_dependency(str(glossary_file(app)))
     known = {term.lower(): term for term in terms(glossary_file(app))}
+    running = list(running_text(doctree))
+    words = "\n".join(text.astext() for text in running).lower()
     wanted = set(known) - EVERYDAY - {link.lower() for link in linked(doctree)}
-    for text in list(running_text(doctree)):
+    wanted = {term for term in wanted if term in words}
+    for text in running:
         parts = split(text.astext(), wanted)
         if len(parts) > 1:
             pieces = [link(page, known[t], shown) if t else nodes.Text(shown) for t, shown in parts]
@@ -83,7 +87,7 @@ def split(text: str, wanted: set[str]) -> list[tuple[str, str]]:
     [('', 'A '), ('prior', 'prior'), ('', ', the prior.')]
     """
     pieces: list[tuple[str, str]] = []
-    while wanted and (found := pattern(wanted).search(text)):
+    while wanted and (found := pattern(frozenset(wanted)).search(text)):
         term = singular(found[0].lower(), wanted)
         wanted.discard(term)
         pieces += [("", text[: found.start()]), (term, found[0])]
@@ -91,7 +95,8 @@ def split(text: str, wanted: set[str]) -> list[tuple[str, str]]:
     return [piece for piece in [*pieces, ("", text)] if piece[1]]
 
 
-def pattern(wanted: set[str]) -> re.Pattern[str]:
+@lru_cache(maxsize=256)
+def pattern(wanted: frozenset[str]) -> re.Pattern[str]:
     """Return what finds any of the terms, the longest first, also in the plural."""
     longest = sorted(wanted, key=lambda term: (-len(term), term))
     choices = "|".join(re.escape(term) for term in longest)
