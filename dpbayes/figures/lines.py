@@ -148,6 +148,7 @@ def _draw(axes: Axes, curve: Curve, look: Mapping[str, Any], marked: bool) -> No
     else:
         bars = {**look, "linestyle": "none", "markersize": 3.5, "zorder": 3}
         line = axes.errorbar(curve.x, curve.y, curve.error, capsize=2.5, elinewidth=1.0, **bars)[0]
+    line.set_label(curve.label)
     tag(line, curve.label)
 
 

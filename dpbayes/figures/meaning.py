@@ -48,15 +48,15 @@ def _draw_chances(
     axes: Axes, x: NDArray[np.float64], ceiling: NDArray[np.float64], guess: float
 ) -> None:
     before = str(REFERENCE["color"])
-    axes.plot(x, ceiling, color=SERIES[0])
-    axes.axhline(guess, **REFERENCE)
-    lines = (("after", float(ceiling[-1]), SERIES[0]), ("before", guess, before))
+    names = ("after the\nrelease", "before the\nrelease")
+    axes.plot(x, ceiling, color=SERIES[0], label=names[0])
+    axes.axhline(guess, label=names[1], **REFERENCE)
     axes.set(xscale="log", ylim=(0.0, 1.05), ylabel="best chance of the guesser")
     label_ends(
         axes,
-        [(float(x[-1]), height) for _, height, _ in lines],
-        [f"{word} the\nrelease" for word, _, _ in lines],
-        [color for _, _, color in lines],
+        [(float(x[-1]), float(ceiling[-1])), (float(x[-1]), guess)],
+        names,
+        [SERIES[0], before],
         0.2 * _HEIGHT,
     )
 
@@ -66,7 +66,7 @@ def _draw_distances(
 ) -> None:
     looks = styles(costs)
     for label, values in costs.items():
-        (line,) = axes.plot(x, values, **{**looks[label], "marker": None})
+        (line,) = axes.plot(x, values, label=label, **{**looks[label], "marker": None})
         tag(line, label)
     axes.set(xscale="log", ylim=(0.0, None), xlim=(x[0], x[-1]))
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

@@ -16,6 +16,7 @@ from dpbayes.press.quotes import formatted
 KINDS = {
     ".csv": "table",
     ".svg": "figure",
+    ".narrow.svg": "figure for a narrow screen",
     ".png": "figure as pixels",
     "numbers.json": "numbers quoted on the pages",
     "findings.json": "what came out, in sentences",
@@ -188,7 +189,7 @@ def downloads(name: str, files: list[str]) -> str:
     stem = name.rsplit("/", 1)[-1]
     lines = [f"- {{download}}`{stem}.ipynb <{stem}.ipynb>`: this page as an executed notebook"]
     for file in sorted(files):
-        kind = KINDS.get(file) or KINDS.get(Path(file).suffix, "file")
+        kind = KINDS.get(file) or KINDS.get("".join(Path(file).suffixes), "file")
         lines.append(f"- {{download}}`{file} <{stem}/{file}>`: {kind}")
     return "\n".join([":::{admonition} Files of this result", ":class: downloads", *lines, ":::"])
 

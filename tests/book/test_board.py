@@ -44,7 +44,8 @@ def source(tmp_path: Path) -> Path:
     (tmp_path / "claims" / "errata.md").write_text(ERRATA, encoding="utf-8")
     for name in ("one", "two"):
         (tmp_path / "results" / "part" / name).mkdir(parents=True)
-    (tmp_path / "results" / "part" / "two" / "means.svg").write_text("<svg/>", encoding="utf-8")
+    for file in ("means.svg", "means.narrow.svg", "means.png"):
+        (tmp_path / "results" / "part" / "two" / file).write_text("", encoding="utf-8")
     cell = {
         "cell_type": "code",
         "source": ['record.figure("means", figure, alt, caption)'],

@@ -13,6 +13,7 @@ from dpbayes.figures.lines import Curve, Panel, lines
 from dpbayes.figures.maps import MapPanel, maps
 from dpbayes.figures.night import PAGE, at_night, contrast
 from dpbayes.figures.theme import svg_bytes
+from dpdrawn import narrow_of
 from dpdrawn.svg import INK, OWN, READABLE, inlined, least_width
 
 X = np.arange(1.0, 5.0)
@@ -109,3 +110,23 @@ def test_the_least_width_makes_the_smallest_letters_readable(name: str) -> None:
     assert READABLE <= 100 * min(scales) * wide / points < READABLE + 0.1
     assert f"--least:{wide:.0f}px" in inlined(svg, "d0-", "a chart")
     assert least_width("<svg></svg>", points) == 0.0
+
+
+def test_the_narrow_drawing_lies_beside_the_figure_or_beside_what_a_copy_is_of(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "results" / "part"
+    (folder / "one").mkdir(parents=True)
+    for name in ("lines", "maps"):
+        (folder / "one" / f"{name}.svg").write_text(drawn(name), encoding="utf-8")
+    slim = folder / "one" / "maps.narrow.svg"
+    slim.write_text("<svg/>", encoding="utf-8")
+    chapter, page = tmp_path / "chapter.md", folder / "one.ipynb"
+    assert narrow_of(folder / "one" / "maps.svg", chapter) == slim
+    assert narrow_of(folder / "one" / "lines.svg", chapter) is None
+    copy = tmp_path / "0f3a.svg"
+    copy.write_text(drawn("maps").replace("<svg ", '<svg role="img" aria-label="a &gt; b" ', 1))
+    assert narrow_of(copy, page) == slim
+    assert narrow_of(copy, chapter) is None
+    copy.write_text(drawn("lines"))
+    assert narrow_of(copy, page) is None

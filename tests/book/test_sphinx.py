@@ -101,6 +101,28 @@ def test_a_figure_is_shown_where_it_is_talked_about_and_follows_the_parameters(
         assert list((project / "site/_images").glob("d*.svg"))
 
 
+TWICE = """
+from dpbayes.figures.lines import Curve, Panel, lines
+figure, alt = lines('n', 'd', [Panel([Curve('lapMech', [1.0, n], [1.0, 2.0])])])
+record.figure('d', figure, alt, 'A curve.')
+"""
+
+
+def test_a_figure_comes_with_its_narrow_drawing_wherever_it_is_shown(project: Path) -> None:
+    write_tiny(project / "notebooks", "part/tiny", TWICE.strip())
+    shown = "# A book\n\n:::{result-figure} part/tiny::d\n:::\n\n"
+    (project / "book/index.md").write_text(shown + "```{toctree}\nresults/part/tiny\n```\n")
+    configuration = project / "book" / "conf.py"
+    configuration.write_text(configuration.read_text() + "\nextensions.append('dpdrawn')\n")
+    done = sphinx(project)
+    assert done.returncode == 0, done.stderr
+    for name in ("index", "results/part/tiny"):
+        _, wide, narrow = page(project, name).split('<svg class="drawn"')
+        assert "--wide:614px" in wide
+        assert "--wide:336px" in narrow
+    assert list((project / "site/_downloads").rglob("d.narrow.svg"))
+
+
 def test_a_site_is_verified_against_its_results(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

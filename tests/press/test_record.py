@@ -56,6 +56,7 @@ def test_a_figure_is_shown_with_its_alternative_text(record: results.Record) -> 
     assert bundle["image/svg+xml"].encode() == (record.folder / "curve.svg").read_bytes()
     assert metadata["image/svg+xml"]["alt"] == alt
     assert (record.folder / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert b"<svg" in (record.folder / "curve.narrow.svg").read_bytes()
 
 
 def test_numbers_show_themselves_outside_the_book(record: results.Record) -> None:
@@ -90,7 +91,13 @@ def test_same_inputs_same_bytes_in_two_processes(tmp_path: Path) -> None:
         for one in contents
     )
     assert first == second
-    assert sorted(first) == ["curve.png", "curve.svg", "numbers.json", "table.csv"]
+    assert sorted(first) == [
+        "curve.narrow.svg",
+        "curve.png",
+        "curve.svg",
+        "numbers.json",
+        "table.csv",
+    ]
 
 
 def test_provenance_says_how_the_files_were_made(record: results.Record) -> None:

@@ -96,7 +96,7 @@ class Claims(ClaimsDirective):
     def thumbnail(self, claim: Claim) -> list[nodes.Node]:
         """Return the figure behind a claim, small, as a link to its page; nothing without one."""
         for notebook in dict.fromkeys(evidence.notebook for evidence in claim.evidence):
-            pictures = sorted((self.source / "results" / notebook).glob("*.svg"))
+            pictures = sorted((self.source / "results" / notebook).glob("*.png"))
             if pictures:
                 return [self.picture(notebook, pictures[0].stem)]
         return []

@@ -2,8 +2,9 @@
 
 Every SVG picture of a result becomes an ``svg`` element with the alternative text as its label. Its
 box scrolls where the column is too narrow for readable letters, and a button beside it, for narrow
-screens, opens it at its natural size. Pictures with a class of
-``SMALL`` or a width of their own stay images, which the browser loads when they come into sight.
+screens, opens it at its natural size. Where the figure was drawn a second time, for a narrow
+column, phones show that drawing instead. Pictures with a class of ``SMALL`` or a width of their own
+stay images, which the browser loads when they come into sight.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from sphinx.writers.html5 import HTML5Translator
 from dpdrawn.svg import inlined
 
 SMALL = {"thumbnail", "thumb", "thumbnails", "preview"}
+NARROW = ".narrow.svg"
 BUTTON = (
     '<button type="button" class="drawn-open" aria-haspopup="dialog">'
     '<span aria-hidden="true">⤢</span> Full size</button>'
@@ -41,8 +43,12 @@ class InlineFigures(SphinxPostTransform):
             file = Path(self.env.srcdir) / image["uri"]
             if is_figure(image, file):
                 svg = file.read_text(encoding="utf-8")
-                drawn = inlined(svg, f"d{number}-", image.get("alt", ""))
-                image.replace_self(Drawn(svg=drawn, ids=image["ids"]))
+                alt = image.get("alt", "")
+                drawn = [inlined(svg, f"d{number}-", alt)]
+                slim = narrow_of(file, Path(self.env.doc2path(self.env.docname)))
+                if slim is not None:
+                    drawn.append(inlined(slim.read_text("utf-8"), f"n{number}-", alt))
+                image.replace_self(Drawn(svgs=drawn, ids=image["ids"]))
 
 
 def is_figure(image: nodes.image, file: Path) -> bool:
@@ -53,10 +59,33 @@ def is_figure(image: nodes.image, file: Path) -> bool:
     return '<g id="figure_1">' in file.read_text(encoding="utf-8")
 
 
+def narrow_of(file: Path, page: Path) -> Path | None:
+    """Return the drawing of a figure for narrow columns, or None.
+
+    It lies beside the figure. A notebook's page shows copies of its figures under other names; the
+    results of the page's folder tell which one a copy is of.
+    """
+    own = file if file.with_suffix(NARROW).is_file() else None
+    if own is None and page.suffix == ".ipynb":
+        content = _drawing(file)
+        known = sorted(page.with_suffix("").glob(f"*{NARROW}"))
+        wide = [one.with_name(one.name.removesuffix(NARROW) + ".svg") for one in known]
+        own = next((one for one in wide if _drawing(one) == content), None)
+    return own.with_suffix(NARROW) if own else None
+
+
+def _drawing(file: Path) -> str:
+    """Return what is drawn in a file, without the tag in which a notebook writes the words."""
+    return file.read_text(encoding="utf-8").partition("<svg ")[2].partition(">")[2].strip()
+
+
 def visit_drawn(translator: HTML5Translator, node: Drawn) -> None:
-    """Write the figure and its button."""
-    scrolled = f'<div class="drawn-scroll">{node["svg"]}</div>'
-    translator.body.append(f'<div class="drawn-box">{scrolled}{BUTTON}</div>\n')
+    """Write the figure, its narrow drawing and its button."""
+    wide, *slim = node["svgs"]
+    scrolled = f'<div class="drawn-scroll">{wide}</div>'
+    scrolled += "".join(f'<div class="drawn-scroll drawn-narrow">{one}</div>' for one in slim)
+    kind = "drawn-box drawn-twice" if slim else "drawn-box"
+    translator.body.append(f'<div class="{kind}">{scrolled}{BUTTON}</div>\n')
     raise nodes.SkipNode
 
 
