@@ -10,7 +10,7 @@ from dpbayes.divergences import affinity_of_counts
 MANY = 16
 """From so many categories on tables of outputs are read row by row."""
 
-ROWS_AT_ONCE = 512
+ENTRIES_AT_ONCE = 1 << 15
 
 
 def log_affinity_of_outputs(
@@ -55,10 +55,17 @@ def _looked_up(
     values = np.arange(int(widths.sum())) - np.repeat(starts - low, widths)
     table = affinity_of_counts(np.repeat(prior, widths), np.repeat(counts, widths), values)
     shifts, result = (starts - low)[:, None], np.empty(len(outputs))
-    for first in range(0, len(outputs), ROWS_AT_ONCE):
-        some = slice(first, first + ROWS_AT_ONCE)
-        places = np.add(outputs[some].T, shifts, order="C")
-        np.add.reduce(table.take(places), axis=0, out=result[some])
+    rows = max(ENTRIES_AT_ONCE // counts.size, 1)
+    # The same two arrays for all blocks: new ones would be new memory each time.
+    room: NDArray[np.int64] = np.empty(rows * counts.size, dtype=np.int64)
+    found: NDArray[np.float64] = np.empty(rows * counts.size)
+    for first in range(0, len(outputs), rows):
+        some = outputs[first : first + rows].T
+        places = room[: some.size].reshape(some.shape)
+        logs = found[: some.size].reshape(some.shape)
+        np.add(some, shifts, out=places)
+        table.take(places, out=logs, mode="clip")
+        np.add.reduce(logs, axis=0, out=result[first : first + rows])
     return result
 
 

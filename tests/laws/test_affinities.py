@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 
 from dpbayes.laws.affinities import (
+    ENTRIES_AT_ONCE,
     MANY,
-    ROWS_AT_ONCE,
     affinity_by_value,
     log_affinity_of_all,
     log_affinity_of_outputs,
@@ -37,7 +37,7 @@ def test_by_hand(counts):
 @pytest.mark.parametrize("spread", [3, 40])
 def test_blocks_of_rows_give_the_numbers_of_columns_to_the_last_digit(spread):
     rng = np.random.default_rng(spread)
-    k, rows = 2 * MANY, 2 * ROWS_AT_ONCE + 7
+    k, rows = 2 * MANY, ENTRIES_AT_ONCE // MANY + 7
     counts, prior = rng.integers(0, 300, k), rng.choice([0.5, 1.0, 2.5], k)
     outputs = np.maximum(counts + rng.integers(-spread, spread + 1, (rows, k)), 0)
     by_column = np.zeros(rows)

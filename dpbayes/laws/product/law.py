@@ -13,6 +13,7 @@ from dpbayes import _validate
 from dpbayes.divergences import affinity_of_counts, hellinger
 from dpbayes.laws.estimate import Estimate, rank_error
 from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.inversion import steps_at
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, metric_function, reported_exponent
 from dpbayes.laws.product.convolution import Factor, convolve, wrap_length
@@ -225,11 +226,11 @@ class ProductLaw(Unlisted):
         """Return `size` independent released histograms, shape (size, k), for experiments."""
         generator = _validate.generator("rng", rng)
         number = _validate.integer("size", size, minimum=0)
-        drawn = np.zeros((number, self.counts.size), dtype=np.int64)
+        drawn = np.zeros((number, self.counts.size), dtype=np.int64, order="F")
         for i, marginal in enumerate(self.marginals):
             cumulative = np.cumsum(marginal.probabilities)
             levels = generator.random(number) * cumulative[-1]
-            places = np.searchsorted(cumulative, levels, side="right")
+            places = steps_at(cumulative, levels)
             drawn[:, i] = marginal.start + np.minimum(places, cumulative.size - 1)
         n = int(self.counts.sum())
         drawn[:, -1] = np.clip(n - drawn.sum(axis=1), 0, n)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbayes.laws.inversion import steps_at
 from dpbayes.laws.series.candidate_sums import AffinitySums
 
 _LARGEST_BATCH = 2_000_000
@@ -55,7 +56,7 @@ def _independent(
     for category, row in enumerate(rows):
         if category != last:
             levels = rng.random(batch) * cumulative[row, -1]
-            places[:, category] = np.searchsorted(cumulative[row], levels, side="right")
+            places[:, category] = steps_at(cumulative[row], levels)
     return np.asarray(np.minimum(places, cumulative.shape[1] - 1))
 
 
