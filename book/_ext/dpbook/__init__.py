@@ -14,7 +14,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from dpbook import drawings, folds, sidebar
+from dpbook import drawings, folds
 from dpbook.badges import Gallery, mark_page
 from dpbook.build import run_notebooks
 from dpbook.drawings import Drawings
@@ -48,5 +48,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("result-figure", ResultFigure)
     app.add_directive("gallery", Gallery)
     app.connect("doctree-read", mark_page)
-    app.connect("html-page-context", sidebar.once, priority=sidebar.AFTER_THEME)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,9 +9,14 @@ longer. The finished page is mended in text, before it is written.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
+from sphinx.builders import Builder
 from sphinx.jinja2glue import BuiltinTemplateLoader
+from sphinx.theming import Theme
+
+from dpbook.sidebar import Sidebars
 
 MENDINGS = (
     (re.compile(r"\s*<!-- So that users can add custom icons -->\s*<script[^>]*></script>"), ""),
@@ -47,8 +52,19 @@ TYPESETTER = (
 class Templates(BuiltinTemplateLoader):
     """The theme's templates, with what they make mended."""
 
+    def init(
+        self, builder: Builder, theme: Theme | None = None, dirs: list[str] | None = None
+    ) -> None:
+        """Begin a build."""
+        super().init(builder, theme, dirs)
+        self._sidebars = Sidebars(builder)
+
     def render(self, template: str, context: dict[str, Any]) -> Any:
-        """Return a finished page, mended."""
+        """Return a finished page, mended; the table of contents beside it is made once for all."""
+        theirs = context.get("generate_toctree_html")
+        if theirs is not None:
+            beside = partial(self._sidebars.beside, context["pagename"], theirs)
+            context = context | {"generate_toctree_html": beside}
         return mended(super().render(template, context))
 
 

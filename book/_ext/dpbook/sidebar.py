@@ -10,14 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from sphinx.application import Sphinx
 from sphinx.builders import Builder
 
-AFTER_THEME = 900
 _PART = re.compile(
     r'<li class="toctree-l(?P<level>\d+)(?: current active)?(?P<children> has-children)?">'
     r'<a class="(?:current )?reference internal" href="(?P<address>[^"]*)">'
@@ -121,23 +117,28 @@ def _list(mark: Mark, on: bool, page: str, address: Address) -> str:
 
 
 _TAGS = {"entry": _entry, "details": _details, "list": _list}
-_kept: WeakKeyDictionary[Builder, dict[str, Sidebar]] = WeakKeyDictionary()
 
 
-def once(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Put the table that is made once in the place of the theme's function."""
-    theirs = context.get("generate_toctree_html")
-    if theirs is not None:
-        context["generate_toctree_html"] = partial(beside, app, page, theirs)
+class Sidebars:
+    """The tables of contents of one build, each made by the theme once."""
 
+    def __init__(self, builder: Builder) -> None:
+        self._builder = builder
+        self._known: dict[str, Sidebar] = {}
 
-def beside(app: Sphinx, page: str, theirs: Callable[..., Any], **options: Any) -> Any:
-    """Return the table of contents beside a page; the theme's own where pages do not share one."""
-    if options.get("kind") != "sidebar" or options.get("startdepth") != 0 or options["collapse"]:
-        return theirs(**options)
-    builder = app.builder
-    known, key = _kept.setdefault(builder, {}), repr(sorted(options.items()))
-    if key not in known:
-        pages = {builder.get_relative_uri(page, name): name for name in app.env.found_docs}
-        known[key] = Sidebar.read(str(theirs(**options)), page, pages)
-    return known[key].of(page, builder.get_relative_uri)
+    def beside(self, page: str, theirs: Callable[..., Any], **options: Any) -> Any:
+        """Return the table of contents beside a page; the theme's own where pages do not share it.
+
+        `theirs` is the theme's function, `options` what its template asks for.
+        """
+        if (
+            options.get("kind") != "sidebar"
+            or options.get("startdepth") != 0
+            or options["collapse"]
+        ):
+            return theirs(**options)
+        address, key = self._builder.get_relative_uri, repr(sorted(options.items()))
+        if key not in self._known:
+            pages = {address(page, name): name for name in self._builder.env.found_docs}
+            self._known[key] = Sidebar.read(str(theirs(**options)), page, pages)
+        return self._known[key].of(page, address)
