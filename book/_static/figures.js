@@ -1,5 +1,5 @@
 /* A figure in its natural size: the element itself moves into a dialog and back. One that scrolls in
-   its place is reached by keyboard there, and fades out on the side where it goes on. */
+   its place is reached by keyboard there. A figure or table fades out on the side where it goes on. */
 (() => {
   "use strict";
 
@@ -79,6 +79,12 @@
     box.addEventListener("scroll", () => follow(box), { passive: true });
     // The arrows scroll the figure here; on the page they lead to other pages.
     box.addEventListener("keydown", (event) => event.stopPropagation());
+  }
+
+  const ends = new ResizeObserver((seen) => seen.forEach((one) => follow(one.target)));
+  for (const box of document.querySelectorAll(".pst-scrollable-table-container")) {
+    ends.observe(box);
+    box.addEventListener("scroll", () => follow(box), { passive: true });
   }
 
   document.addEventListener("click", (event) => {

@@ -161,5 +161,9 @@ def cell(text: str, form: str) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Say whether a formatted cell is a number."""
-    return text.lstrip("−")[:1].isdigit()
+    """Say whether a formatted cell is a number, or two of them; a formula is not.
+
+    >>> is_number("−1.2 × 10⁻⁵"), is_number("24 to 84"), is_number("2 * (health = poor)")
+    (True, True, False)
+    """
+    return text.lstrip("−")[:1].isdigit() and not set(text) & set("*=<>")

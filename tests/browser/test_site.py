@@ -125,3 +125,30 @@ def test_a_page_opened_on_a_phone_does_not_scroll(opened: Callable[..., Watched]
 
 def test_pages_are_light_by_day(opened: Callable[..., Watched]) -> None:
     assert brightness(opened().open("index.html").screenshot()) > 180
+
+
+def test_small_pictures_are_dark_at_night(opened: Callable[..., Watched]) -> None:
+    watched = opened(scheme="dark")
+    for name in ("accuracy/gallery-full.html", "claims/claims.html"):
+        picture = watched.open(name).locator(":is(.gallery-card, .claim-picture) img").first
+        picture.scroll_into_view_if_needed()
+        picture.evaluate("one => one.decode()")
+        assert brightness(picture.screenshot()) < 110, name
+
+
+def test_the_filter_of_the_board_stays_in_its_box(opened: Callable[..., Watched]) -> None:
+    page = opened(PHONE).open("claims/claims.html")
+    beyond = """form => [...form.querySelectorAll('input')].filter(one =>
+      one.getBoundingClientRect().right > form.getBoundingClientRect().right).length"""
+    assert page.locator("form.claims-filter").evaluate(beyond) == 0
+
+
+def test_a_table_that_goes_on_fades_out_until_its_end_is_seen(
+    opened: Callable[..., Watched],
+) -> None:
+    page = opened(PHONE).open("results/tables/laplace-steps.html")
+    box = page.locator(".pst-scrollable-table-container").first
+    here = box.element_handle()
+    page.wait_for_function("one => one.classList.contains('goes-on')", arg=here)
+    box.evaluate("one => one.scrollTo(one.scrollWidth, 0)")
+    page.wait_for_function("one => !one.classList.contains('goes-on')", arg=here)

@@ -48,6 +48,9 @@ TYPESETTER = (
     re.compile(r"\s*<script>window\.MathJax = .*?</script>"),
 )
 
+# A power of ten is not torn from its number; what stands in a quote is compared with the record.
+POWER = re.compile(r'(<span class="result"[^>]*>[^<]*)|(?<=\d) × (?=10[⁻⁰¹²³⁴-⁹])')
+
 
 class Templates(BuiltinTemplateLoader):
     """The theme's templates, with what they make mended."""
@@ -73,7 +76,10 @@ def mended(page: str) -> str:
 
     >>> mended('<div class="citation" id="id1" role="doc-biblioentry">')
     '<div class="citation" id="id1">'
+    >>> mended("<p>at most 2.8 × 10⁻¹⁷</p>")
+    '<p>at most 2.8&nbsp;×&nbsp;10⁻¹⁷</p>'
     """
+    page = POWER.sub(lambda found: found[1] or "&nbsp;×&nbsp;", page)
     for fault, cure in MENDINGS:
         page = fault.sub(cure, page)
     if 'class="math' in page:
