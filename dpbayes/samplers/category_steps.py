@@ -34,6 +34,7 @@ class Category:
     n: int
     precision: int
     _known: dict[int, Any] = field(default_factory=dict)
+    _at_truth: dict[int, Any] = field(default_factory=dict)
 
     def psi(self, count: int, precision: int = 0) -> Any:
         """Return an enclosure of ln BC of one released count, 0 at the truth."""
@@ -50,7 +51,10 @@ class Category:
             if count == self.x:
                 return library.arb(0)
             a, b = library.arb(self.prior) + self.x, library.arb(self.prior) + count
-            return ((a + b) / 2).lgamma() - (a.lgamma() + b.lgamma()) / 2
+            truth = self._at_truth.get(precision)
+            if truth is None:
+                truth = self._at_truth[precision] = a.lgamma()
+            return ((a + b) / 2).lgamma() - (truth + b.lgamma()) / 2
 
     def grid(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return counts that grow apart with their distance from the truth, and their psi."""
@@ -143,10 +147,32 @@ def cuts(
     )
     run = np.repeat(np.cumsum(changes) - changes, times) + inner * np.repeat(changes, times)
     places, run = np.append(places, counts[-1] + 1), np.append(run, run[-1] + changes[-1])
-    found, first = [0], 0
-    while True:
-        wasted = (places[first + 1 :] - places[first]) * (run[first + 1 :] - run[first])
-        first += max(1, int(np.searchsorted(wasted, each, side="right")))
-        if first >= places.size - 1:
-            return np.unique(np.array(found, dtype=np.int64))
-        found.append(int(places[first]))
+    return _blocks(places.tolist(), run.tolist(), each)
+
+
+def _blocks(places: list[int], run: list[float], each: float) -> NDArray[np.int64]:
+    """Return where blocks begin that are as long as they can be and waste `each` at most.
+
+    A block from i to j wastes (places[j] - places[i]) (run[j] - run[i]), which rises with j: its
+    end is looked for in growing strides first, then by bisection.
+    """
+    found, first, length = [0], 0, 1
+    last = len(places) - 1
+    while first < last:
+        place, height = places[first], run[first]
+        good, stride = first, length
+        while good + stride <= last and (
+            (places[good + stride] - place) * (run[good + stride] - height) <= each
+        ):
+            good, stride = good + stride, 2 * stride
+        bad = min(good + stride, last + 1)
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            if (places[middle] - place) * (run[middle] - height) <= each:
+                good = middle
+            else:
+                bad = middle
+        length = max(1, good - first)
+        first += length
+        found.append(places[first])
+    return np.unique(np.array(found[:-1], dtype=np.int64))

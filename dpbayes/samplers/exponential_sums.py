@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 PRECISION = 128
-_SPACING = 1.2  # of the powers, in standard deviations of the power that matters at each u
+_SPACING = 1.7  # of the powers, in standard deviations of the power that matters at each u
 _STEP = 0.5  # of the points of the check, likewise
 _MANTISSA = 40
 
@@ -50,8 +50,11 @@ def dominating(library: Any, rate: Fraction, first: Any, depth: int) -> Dominati
     coefficients[-1] = max(coefficients[-1], least)
     with library.ctx.workprec(PRECISION):
         nodes = _checked(library, rate, first.lower(), start, deepest)
+        speed, exponents = _ball(library, rate), [_ball(library, p) for p in powers]
         while True:
-            short = max(_shortfall(library, rate, powers, coefficients, *pair) for pair in nodes)
+            terms = [(p, _ball(library, c)) for p, c in zip(exponents, coefficients, strict=True)]
+            constant = _ball(library, coefficients[-1])
+            short = max(_shortfall(library, speed, terms, constant, *pair) for pair in nodes)
             if short <= 0.0:
                 break
             coefficients = [c * Fraction(math.exp(short) + 2.0**-20) for c in coefficients]
@@ -141,33 +144,27 @@ def _checked(
 
 
 def _shortfall(
-    library: Any,
-    rate: Fraction,
-    powers: tuple[Fraction, ...],
-    coefficients: list[Fraction],
-    left: Any,
-    right: Any,
+    library: Any, speed: Any, terms: list[tuple[Any, Any]], constant: Any, left: Any, right: Any
 ) -> float:
     """Return 0 where G >= g is certain on [left, right], or a bound on ln g - ln G there.
 
-    Without `right` all points from `left` on are meant. ln G and ln g are convex: G is above its
-    tangent, g below its chord. From `left` on G is at least its constant, and g at most g(left).
+    `terms` are the powers and coefficients of G, `constant` the coefficient of power 0. Without
+    `right` all points from `left` on are meant. ln G and ln g are convex: G is above its tangent,
+    g below its chord. From `left` on G is at least its constant, and g at most g(left).
     """
-    speed = _ball(library, rate)
 
     def log_weight(u: Any) -> Any:
         return -speed * (-(-u).expm1()).sqrt()
 
     if right is None:
-        constant = sum(c for p, c in zip(powers, coefficients, strict=True) if p == 0)
-        gaps = [log_weight(left) - _ball(library, Fraction(constant)).log()]
+        gaps = [log_weight(left) - constant.log()]
     else:
         middle = (left + right) / 2
         total = slope = library.arb(0)
-        for power, coefficient in zip(powers, coefficients, strict=True):
-            term = _ball(library, coefficient) * (-_ball(library, power) * middle).exp()
+        for power, coefficient in terms:
+            term = coefficient * (-power * middle).exp()
             total += term
-            slope -= term * _ball(library, power)
+            slope -= term * power
         log_total, slope = total.log(), slope / total
         gaps = [log_weight(u) - log_total - slope * (u - middle) for u in (left, right)]
     return max(0.0 if bool(gap <= 0) else float(gap.upper()) + 2.0**-40 for gap in gaps)

@@ -30,6 +30,8 @@ _WASTE = 1.5  # the logarithm of how many draws under the steps of a power are l
 _MOST = 1.0  # the part of a category's area that may be waste
 _SMALL = 0.05  # powers that together make less than this of the draws have coarse steps
 _ROUNDS = 24
+_SLACK = 64
+_ENTRIES_AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def envelope(
     order = tuple(int(i) for i in np.argsort(counts, kind="stable"))
     shared: dict[tuple[float, int], Category] = {}
     # Differences of lnGamma lose as many bits as its value and the smallest of them span.
-    precision = UNIT + 3 * (n + math.ceil(float(prior.max()))).bit_length()
+    precision = _SLACK + 3 * (n + math.ceil(float(prior.max()))).bit_length()
     categories = tuple(
         shared.setdefault(key, Category(library, *key, n, precision))
         for key in ((float(prior[i]), int(counts[i])) for i in order)
@@ -96,7 +98,7 @@ def envelope(
     depth = number_of_candidates(n, k).bit_length() + _SPARE_BITS
     bound = dominating(library, rate, _nearest(categories), depth)
     grids = _Grids(categories)
-    tilts = [grids.tilt(float(power)) for power in bound.powers]
+    tilts = grids.tilts(np.array([float(power) for power in bound.powers]))
     logs = np.array([
         math.log(c.numerator) - math.log(c.denominator) + log
         for c, (_, log) in zip(bound.coefficients, tilts, strict=True)
@@ -149,29 +151,36 @@ class _Grids:
             self.times[self.place[id(category)]] += 1.0
         self.last = self.place[id(categories[-1])]
 
-    def tilt(self, power: float) -> tuple[float, float]:
-        """Return the tilt with which most draws are kept, and the logarithm of the area then."""
-        low, high = -30.0, 30.0
+    def tilts(self, powers: NDArray[np.float64]) -> list[tuple[float, float]]:
+        """Return the tilt with which most draws are kept, and the log area then, for each power."""
+        low, high = np.full(powers.size, -30.0), np.full(powers.size, 30.0)
         for _ in range(_ROUNDS):
             middle = 0.5 * (low + high)
-            low, high = (
-                (low, middle) if self._at(power, _scaled(middle))[0] > 0.0 else (middle, high)
-            )
+            falls = self._at(powers, _scaled(middle))[0] > 0.0
+            low, high = np.where(falls, low, middle), np.where(falls, middle, high)
         best = _scaled(0.5 * (low + high))
-        return best, self._at(power, best)[1]
+        return list(zip(best.tolist(), self._at(powers, best)[1].tolist(), strict=True))
 
-    def _at(self, power: float, tilt: float) -> tuple[float, float]:
-        # The slope of the logarithm of the area in the tilt, and the logarithm.
-        logs = power * self.psi + tilt * self.away
-        weights = logs + self.log_width
-        tops = weights.max(axis=1)
-        masses = np.exp(weights - tops[:, None])
-        sums = masses.sum(axis=1)
-        means = (masses * self.away).sum(axis=1) / sums
+    def _at(
+        self, powers: NDArray[np.float64], tilts: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        # The slopes of the logarithms of the areas in the tilt, and the logarithms.
         size = self.found[self.last][0].size
-        top = int(np.argmax(logs[self.last, :size]))
-        slope = float(self.times @ means) + float(self.away[self.last, top])
-        return slope, float(self.times @ (np.log(sums) + tops)) + float(logs[self.last, top])
+        slopes, areas = np.empty(powers.size), np.empty(powers.size)
+        rows = max(_ENTRIES_AT_ONCE // self.away.size, 1)
+        for first in range(0, powers.size, rows):
+            some = slice(first, first + rows)
+            logs = powers[some, None, None] * self.psi + tilts[some, None, None] * self.away
+            weights = logs + self.log_width
+            tops = weights.max(axis=2)
+            masses = np.exp(weights - tops[:, :, None])
+            sums = masses.sum(axis=2)
+            means = np.einsum("pcw,cw->pc", masses, self.away) / sums
+            last = logs[:, self.last, :size]
+            top = last.argmax(axis=1)
+            slopes[some] = means @ self.times + self.away[self.last, top]
+            areas[some] = (np.log(sums) + tops) @ self.times + last.max(axis=1)
+        return slopes, areas
 
     def steps(self, power: Fraction, tilt: Fraction, waste: float) -> Power:
         """Return the steps of one power that waste about e^-waste of the draws at most."""
@@ -185,8 +194,8 @@ class _Grids:
         return Power(power, tilt, steps[:-1], max(steps[-1].heights))
 
 
-def _scaled(t: float) -> float:
-    return 1e-11 * math.sinh(t)
+def _scaled(t: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(1e-11 * np.sinh(t))
 
 
 def attempt(source: BitSource, prepared: Envelope) -> NDArray[np.int64] | None:

@@ -48,7 +48,7 @@ def local(counts: ArrayLike, prior: ArrayLike) -> Enclosed:
     (0.070275628559, True)
     """
     x, alpha = _validate.counts_and_prior(counts, prior)
-    return _narrowed(lambda library: _largest(_locals(library, x, alpha)))
+    return _narrowed(lambda library: _largest(_locals(_Distances(library), x, alpha)))
 
 
 def largest(n: int, prior: ArrayLike) -> Enclosed:
@@ -56,7 +56,8 @@ def largest(n: int, prior: ArrayLike) -> Enclosed:
     size, alpha = _validate.integer("n", n, minimum=1), _validate.prior("prior", prior)
 
     def value(library: Any) -> Any:
-        return _largest([v for x in corners(size, alpha) for v in _locals(library, x, alpha)])
+        distances = _Distances(library)
+        return _largest([v for x in corners(size, alpha) for v in _locals(distances, x, alpha)])
 
     return _narrowed(value)
 
@@ -75,12 +76,11 @@ def smooth(
 
     def value(library: Any) -> Any:
         speed = library.arb(library.fmpq(rate.numerator, rate.denominator))
-        plans = drains(x, alpha)
-        values = []
+        plans, distances, values = drains(x, alpha), _Distances(library), []
         for row in range(plans.records.size):
             i, j = int(plans.source[row]), int(plans.target[row])
             kept = int(x[i]) - int(plans.from_source[row]), int(x[j]) - int(plans.from_target[row])
-            here = _distance(library, (float(alpha[i]), kept[0] - 1), (float(alpha[j]), kept[1]))
+            here = distances.between((float(alpha[i]), kept[0] - 1), (float(alpha[j]), kept[1]))
             away = speed * int(plans.records[row])
             values.append(1 / (1 / here + away) if form == "reciprocal" else here * (-away).exp())
         return _largest(values)
@@ -88,26 +88,35 @@ def smooth(
     return _narrowed(value)
 
 
-def _locals(library: Any, x: NDArray[np.int64], alpha: NDArray[np.float64]) -> list[Any]:
+def _locals(distances: _Distances, x: NDArray[np.int64], alpha: NDArray[np.float64]) -> list[Any]:
     cells = [(float(a), int(c)) for a, c in zip(alpha, x, strict=True)]
     return [
-        _distance(library, (source[0], source[1] - 1), target)
+        distances.between((source[0], source[1] - 1), target)
         for i, source in enumerate(cells)
         for j, target in enumerate(cells)
         if i != j and source[1] > 0
     ]
 
 
-def _distance(library: Any, left: tuple[float, int], entered: tuple[float, int]) -> Any:
-    # sqrt(1 - exp(phi(a) + phi(b))) with a and b the smaller parameter of each category.
-    steps = _step(library, *left) + _step(library, *entered)
-    return (-steps.expm1()).sqrt()
+class _Distances:
+    """Distances of neighbours at the present precision, one evaluation for each prior and count."""
 
+    def __init__(self, library: Any) -> None:
+        self._library = library
+        self._steps: dict[tuple[float, int], Any] = {}
 
-def _step(library: Any, prior: float, count: int) -> Any:
-    # phi(a) = lnGamma(a + 1/2) - lnGamma(a) - ln(a)/2, a = prior + count.
-    a = library.arb(prior) + count
-    return (a + library.arb(1) / 2).lgamma() - a.lgamma() - a.log() / 2
+    def between(self, left: tuple[float, int], entered: tuple[float, int]) -> Any:
+        # sqrt(1 - exp(phi(a) + phi(b))) with a and b the smaller parameter of each category.
+        return (-(self._step(left) + self._step(entered)).expm1()).sqrt()
+
+    def _step(self, cell: tuple[float, int]) -> Any:
+        # phi(a) = lnGamma(a + 1/2) - lnGamma(a) - ln(a)/2, a = prior + count.
+        found = self._steps.get(cell)
+        if found is None:
+            a = self._library.arb(cell[0]) + cell[1]
+            found = (a + self._library.arb(1) / 2).lgamma() - a.lgamma() - a.log() / 2
+            self._steps[cell] = found
+        return found
 
 
 def _largest(values: list[Any]) -> Any:

@@ -8,6 +8,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from dpbayes.samplers import category_steps
 from dpbayes.samplers.category_steps import UNIT, Category, cuts, steps_above
 
 flint = pytest.importorskip("flint")
@@ -68,3 +69,18 @@ def test_columns_are_drawn_in_proportion_to_the_steps():
     assert np.diff([0, *number.ends]).tolist() == [
         size * height for size, height in zip(steps.sizes, steps.heights, strict=True)
     ]
+
+
+def test_blocks_are_as_long_as_the_waste_allows() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        places = np.cumsum(rng.integers(1, 9, 200))
+        run = np.cumsum(rng.exponential(size=200) ** 6)
+        each = float(10.0 ** rng.uniform(-4.0, 4.0))
+        found = category_steps._blocks(places.tolist(), run.tolist(), each)
+        starts = np.searchsorted(places, found[1:])
+        ends = [*starts, 199]
+        for start, end in zip([0, *starts], ends, strict=True):
+            wasted = (places - places[start]) * (run - run[start])
+            assert end == start + 1 or wasted[end] <= each
+            assert end == 199 or wasted[end + 1] > each

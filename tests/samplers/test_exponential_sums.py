@@ -40,14 +40,17 @@ def test_the_sum_is_nowhere_below_the_weight_and_close_to_it(rate, first, depth)
 
 
 def test_a_sum_that_is_too_small_is_noticed_and_one_that_is_not_is_left():
-    rate, powers = Fraction(30), (Fraction(20), Fraction(0))
-    left, right = flint.arb(0.01), flint.arb(0.02)
+    speed, left, right = flint.arb(30), flint.arb(0.01), flint.arb(0.02)
+
+    def shortfall(coefficient: float, start: flint.arb, end: flint.arb | None) -> float:
+        ball = flint.arb(coefficient)
+        terms = [(flint.arb(20), ball), (flint.arb(0), ball)]
+        return exponential_sums._shortfall(flint, speed, terms, ball, start, end)
+
     with flint.ctx.workprec(128):
-        low = [Fraction(1, 100), Fraction(1, 100)]
-        short = exponential_sums._shortfall(flint, rate, powers, low, left, right)
-        raised = [c * Fraction(np.exp(short) * 1.0001) for c in low]
+        short = shortfall(0.01, left, right)
         assert short > 0.5
-        assert exponential_sums._shortfall(flint, rate, powers, raised, left, right) == 0.0
-        beyond = exponential_sums._shortfall(flint, rate, powers, low, left, None)
+        assert shortfall(0.01 * np.exp(short) * 1.0001, left, right) == 0.0
+        beyond = shortfall(0.01, left, None)
         assert beyond == pytest.approx(-30.0 * np.sqrt(-np.expm1(-0.01)) - np.log(0.01))
-        assert exponential_sums._shortfall(flint, rate, powers, low, flint.arb(9), None) == 0.0
+        assert shortfall(0.01, flint.arb(9), None) == 0.0
