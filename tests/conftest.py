@@ -1,4 +1,4 @@
-"""A small book of tiny notebooks, for tests of the press and the build."""
+"""What tests of several folders begin with: books of tiny notebooks, tables with an account."""
 
 from __future__ import annotations
 
@@ -101,3 +101,54 @@ def quick(monkeypatch: pytest.MonkeyPatch, hashes: dict[str, str]) -> None:
         )
 
     monkeypatch.setattr(workers, "start_worker", start)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a checkout with one tiny notebook; it is the working folder."""
+    (tmp_path / "_toc.yml").touch()
+    write_tiny(tmp_path / "notebooks", "part/tiny")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def picky(checkout: Path) -> Path:
+    """Return a checkout whose one notebook refuses n = 4; it is the working folder."""
+    write_tiny(checkout / "notebooks", "part/tiny", "assert n != 4, 'four is not for us'")
+    return checkout
+
+
+@pytest.fixture
+def purse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty working folder in which accounts can be made; their keys are kept there."""
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def two_people(purse: Path) -> Path:
+    """Return a table of two people."""
+    path = purse / "people.csv"
+    path.write_text("id,health\n1,good\n2,poor\n")
+    return path
+
+
+@pytest.fixture
+def clinic(purse: Path) -> Path:
+    """Return a folder with a table of seventy people, a plan for it and its account of 1.2."""
+    pytest.importorskip("duckdb")
+    from tests.releasing.clinic import opened  # the keys' folder is known now
+
+    return opened(purse)
+
+
+@pytest.fixture
+def cells(purse: Path) -> Path:
+    """Return a folder with a table and an account of 1 for one record more or less."""
+    from dpbayes.releasing.opening import create_account
+
+    (purse / "table.csv").write_text("x\n1\n")
+    create_account(purse / "a.account", "cells", 1, purse / "table.csv", "add-or-remove")
+    return purse

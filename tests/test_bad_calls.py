@@ -17,7 +17,6 @@ from dpbayes import queries
 from dpbayes.cli import COMMANDS, main
 from tests import bad_calls
 from tests.bad_calls import BAD, Call, library_calls, limited, query_calls, verdict
-from tests.tiny_notebooks import write_tiny
 
 ALL = 10_000
 QUICK = 600
@@ -171,14 +170,6 @@ def refused(line: list[str]) -> str:
     except Exception as error:
         return f"{line}: {type(error).__name__}: {str(error)[:150]}"
     return "" if status in (1, 2) else f"{line}: accepted"
-
-
-@pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "_toc.yml").touch()
-    write_tiny(tmp_path / "notebooks", "part/tiny")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def command_complaints(lines: list[list[str]], capsys: pytest.CaptureFixture[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -50,3 +51,31 @@ def write_tiny(folder: Path, name: str, *extra: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(notebook(*cells)), encoding="utf-8")
     return path
+
+
+def built(project: Path) -> dict[str, str]:
+    """Build the results of a book; return the notebooks that ran, each with the reason."""
+    from dpbook.build import build_results  # the path to it is set by pytest
+
+    return build_results(project, project / "book")
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Return the bytes of all files below a folder."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def number_of(project: Path) -> int:
+    """Return the number that the tiny notebook of a built book has recorded."""
+    path = project / "book/results/part/tiny/numbers.json"
+    return int(json.loads(path.read_text())["double"])
+
+
+def rows_of(checkout: Path) -> list[dict[str, str]]:
+    """Return the rows of the table of a sweep."""
+    with (checkout / "sweep/part/tiny.csv").open() as file:
+        return list(csv.DictReader(file))

@@ -4,15 +4,19 @@
 
 Mutants are single changes of a constant, an operator, a comparison or a sign in the functions that
 make up laws, sensitivities and samplers. A mutant counts when it moves a probability, a
-sensitivity or a sampler's reached mass by more than 1e-9 on the probes below. It is caught when the
-audits, the enclosures, the high-precision laws or the conformance suite object. Mutants run in
-forked children on a copy of the package; nothing in the repository is touched. The log holds one
-line a mutant, and what stands in it is not run again.
+sensitivity or a sampler's reached mass by more than 1e-9 on the probes of `tools/mutant_checks.py`.
+It is caught when one of the checks there objects, or the tests of its file. Only probes and checks
+that call the changed function are asked, those that take least time first.
+
+The package is imported once, from a copy. Each mutant lives in a forked child, where the code of
+the changed function takes the place of the old one; nothing in the repository is touched. The log
+holds one line a mutant, and what stands in it is not run again.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import json
 import os
@@ -25,65 +29,18 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
-from mutants import CHEAP, CONCERNED, ROOT, SCORED, Mutant, mutants
+from mutants import CONCERNED, ROOT, Mutant, mutants
 
 LIMIT = 1e-9
-SECONDS = 120
-"""Processor time a mutant may take; one that takes more never ends, and is caught by that."""
-DATA = (((2, 5), (1.0, 0.5)), ((0, 4), (1e-9, 3.0)), ((2, 0, 3), (0.5, 1.0, 2.0)))
-
-
-def _listed(make: Callable[[], Any]) -> list[float]:
-    law = make()
-    if not hasattr(law, "outputs"):
-        return [float(law.mean_distance())]
-    return [float(law.mean_distance()), *law.probabilities, *law.outputs.ravel()]
-
-
-def _bits(mechanism: Any, x: tuple[int, ...]) -> list[float]:
-    from dpbayes.auditing.bits import audit_bits
-
-    audit = audit_bits(mechanism, x, [1.0] * len(x), 60)
-    return [*audit.outputs.ravel(), *audit.reached, audit.undecided]
-
-
-def probes(names: tuple[str, ...]) -> dict[str, Callable[[], Any]]:
-    """Return, by name, what to compute to see whether these mechanisms still compute the same."""
-    import dpbayes as dp
-    from dpbayes.mechanisms.guarantees import own
-    from dpbayes.sensitivity import profile
-
-    found: dict[str, Callable[[], Any]] = {}
-
-    def law(name: str, epsilon: float, x: Any, prior: Any, **options: Any) -> Callable[[], Any]:
-        return partial(_listed, lambda: dp.mechanism(name, epsilon, **options).law(x, prior))
-
-    for x, prior in DATA:
-        for name in names:
-            for epsilon in (0.7, 3.0):
-                found[f"{name} {epsilon} {x}"] = law(name, epsilon, x, prior)
-        if "expMech-smooth" in names:
-            found[f"l1 {x}"] = law("expMech-smooth", 1.0, x, prior, distance="l1")
-            found[f"gamma {x}"] = law("expMech-smooth", 1.0, x, prior, gamma=0.2)
-            for form in ("reciprocal", "exponential"):
-                smooth = partial(dp.smooth_sensitivity, x, prior, 0.05, form)
-                found[f"S {form} {x}"] = lambda smooth=smooth: smooth().value
-        if "ilapMech" in names:
-            found[f"nearest {x}"] = law("ilapMech", 1.0, x, prior, rounding="nearest")
-    if "expMech-smooth" in names:
-        for form in ("reciprocal", "exponential"):
-            found[f"profile {form}"] = partial(profile, 9, [0.1, 2.0], True, 0.1, form)
-    for name in names:
-        if own(dp.mechanism(name, 1.0), "draw") is not None:
-            for x in ((1, 2), (1, 0, 1)):
-                found[f"{name} {x} bits"] = partial(_bits, dp.mechanism(name, 1.0), x)
-    return found
+PATIENCE = 2.0, 10.0
+"""Seconds of processor time a probe or check may take: the first, and the second times its own."""
 
 
 def answer(compute: Callable[[], Any]) -> Any:
@@ -105,111 +62,61 @@ def same(old: Any, new: Any) -> bool:
     return old.shape == new.shape and np.allclose(old, new, rtol=0.0, atol=LIMIT, equal_nan=True)
 
 
-def changed(before: dict[str, Probed], mutant: Mutant, names: tuple[str, ...]) -> str:
-    """Return a probe that moved by more than the limit, or nothing.
-
-    Only probes that call the changed function are asked, those that take least time first.
-    """
-    asked = probes(names)
-    reach = [name for name in asked if (mutant.file, mutant.function) in before[name].called]
-    for name in sorted(reach or asked, key=lambda name: before[name].seconds):
-        if not same(before[name].answer, answer(asked[name])):
-            return name
-    return ""
-
-
 @dataclass(frozen=True)
-class Probed:
-    """A probe on the package as it is: answer, time, and functions called (file, first line)."""
+class Asked:
+    """A probe or check on the package as it is.
+
+    The answer, the processor time, the functions called (file, first line), the lines run (file,
+    line) and what was imported.
+    """
 
     answer: Any
     seconds: float
     called: frozenset[tuple[str, int]]
+    lines: frozenset[tuple[str, int]]
+    modules: tuple[str, ...]
 
 
-def probed(compute: Callable[[], Any], folder: str) -> Probed:
-    """Run one probe in a child, so that nothing is kept from the one before."""
-    root, called = str(Path(folder) / "dpbayes") + "/", set()
-
-    def note(frame: Any, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(root):
-            called.add((frame.f_code.co_filename[len(root) :], frame.f_code.co_firstlineno))
+def asked(compute: Callable[[], Any], folder: str) -> Asked:
+    """Run one probe or check in a child, so that nothing is kept from the one before."""
 
     def run() -> bytes:
         started = time.process_time()
-        sys.setprofile(note)
-        found = answer(compute)
-        sys.setprofile(None)
-        return pickle.dumps(Probed(found, time.process_time() - started, frozenset(called)))
+        with Calls(folder) as calls:
+            found = answer(compute)
+        seconds = time.process_time() - started
+        called, lines = frozenset(calls.called), frozenset(calls.lines)
+        return pickle.dumps(Asked(found, seconds, called, lines, tuple(sys.modules)))
 
     return pickle.loads(in_child(run))
 
 
-def caught(names: tuple[str, ...]) -> str:
-    """Return the name of the first check that objects, or nothing."""
-    import numpy as np
+class Calls:
+    """Notes which functions of the copied package are called, and which of their lines run."""
 
-    import dpbayes as dp
-    from dpbayes.auditing.bits import audit_bits
-    from dpbayes.mechanisms.guarantees import own
-    from tests.laws import test_errors
-    from tests.mechanisms import conformance, test_conformance, test_parameter_laplace
-    from tests.samplers import test_sensitivities
+    def __init__(self, folder: str) -> None:
+        self.root = str(Path(folder) / "dpbayes") + "/"
+        self.called, self.lines = set[tuple[str, int]](), set[tuple[str, int]]()
 
-    def laws() -> None:
-        rng = np.random.default_rng(5)
-        kinds = [kind for kind in test_errors.KINDS if kind.split()[0] in names]
-        for kind in [*kinds, *kinds, *kinds]:
-            assert test_errors.outside(test_errors.setting(rng, kind)) == []
+    def __enter__(self) -> Calls:
+        sys.settrace(self._enter)
+        return self
 
-    def sensitivities() -> None:
-        test_sensitivities.test_floats_agree_to_fifteen_digits()
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
 
-    def enclosures() -> None:
-        for name in names:
-            mechanism = dp.mechanism(name, 1.0)
-            if own(mechanism, "enclosed_law") is not None and name != "draft-laplace":
-                audit = dp.audit(mechanism, 6, [0.5, 3.0])
-                bounds = audit.enclosure.epsilon
-                assert bounds.low - 1e-12 <= audit.epsilon <= bounds.high + 1e-12
+    def _enter(self, frame: Any, event: str, _: Any) -> Any:
+        code = frame.f_code
+        if not code.co_filename.startswith(self.root):
+            return None
+        file = code.co_filename[len(self.root) :]
+        self.called.add((file, code.co_firstlineno))
 
-    def bits() -> None:
-        for name in names:
-            mechanism = dp.mechanism(name, 1.0)
-            if own(mechanism, "draw") is not None:
-                many = 300 if name in (*SCORED, "permute-and-flip") else 2000
-                for x, runs in (((1, 2), many), ((0, 1, 1), many // 2)):
-                    if name == "geometric" and len(x) == 3:
-                        continue
-                    if name in ("discrete-gaussian", "optimal"):  # many bits at a time
-                        continue
-                    law = mechanism.law(x, [1.0] * len(x))
-                    found = audit_bits(mechanism, x, [1.0] * len(x), runs)
-                    assert len(found.contradictions(law)) == 0
+        def line(frame: Any, event: str, _: Any) -> Any:
+            self.lines.add((file, frame.f_lineno))
+            return line
 
-    def conforming() -> None:
-        for check in (*conformance.LISTED, *conformance.ALL):
-            for name in names:
-                for k in (2, 3):
-                    if (name == "geometric" and k == 3) or (
-                        name == "parameter-laplace"
-                        and check in (*conformance.LISTED, conformance.check_samples)
-                    ):
-                        continue
-                    assert (
-                        conformance.complaints(test_conformance.settings(name, k), (check,)) == []
-                    )
-
-    def atoms() -> None:
-        if "parameter-laplace" in names:
-            test_parameter_laplace.test_the_atoms_are_those_of_noise_of_scale_two_over_epsilon(0.7)
-
-    for check in (enclosures, atoms, sensitivities, bits, conforming, laws):
-        try:
-            check()
-        except BaseException as error:
-            return f"{check.__name__}: {type(error).__name__}"
-    return ""
+        return line
 
 
 def in_child(run: Callable[[], bytes]) -> bytes:
@@ -218,7 +125,6 @@ def in_child(run: Callable[[], bytes]) -> bytes:
     child = os.fork()
     if child == 0:
         os.close(read)
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
         try:
             with os.fdopen(write, "wb") as pipe:
                 pipe.write(run())
@@ -231,32 +137,144 @@ def in_child(run: Callable[[], bytes]) -> bytes:
     return said
 
 
-def worker(until: float, chosen: list[Mutant], folder: str, before: bytes, log: Path) -> None:
-    """Try mutants one after the other on a copy of the package; add a line to the log for each."""
-    for stamp, mutant in enumerate(chosen):
+def _patience(seconds: float) -> None:
+    least, times = PATIENCE
+    limit = int(time.process_time() + least + times * seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+
+
+def put_in(mutant: Mutant, folder: str) -> None:
+    """Give every live function of the mutant's file the code of the changed text."""
+    path = Path(folder) / "dpbayes" / mutant.file
+    original = path.read_bytes()
+    changed = original[: mutant.start] + mutant.new.encode() + original[mutant.end :]
+    codes = {_place(code): code for code in _codes(compile(changed, str(path), "exec"))}
+    for thing in gc.get_objects():
+        if type(thing) is FunctionType and thing.__code__.co_filename == str(path):
+            thing.__code__ = codes[_place(thing.__code__)]
+
+
+def _place(code: CodeType) -> tuple[str, int]:
+    return code.co_qualname, code.co_firstlineno
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Probes and checks by file, each with what it did on the package as it is."""
+
+    probes: dict[str, dict[str, tuple[Callable[[], Any], Asked]]]
+    checks: dict[str, dict[str, tuple[Callable[[], Any], Asked]]]
+
+    @staticmethod
+    def calling(
+        those: dict[str, tuple[Callable[[], Any], Asked]], mutant: Mutant
+    ) -> list[tuple[str, Callable[[], Any], Asked]]:
+        """Return the probes or checks that call the changed function, the shortest first."""
+        place = mutant.file, mutant.function
+        calling = [(name, *one) for name, one in those.items() if place in one[1].called]
+        return sorted(calling, key=lambda one: one[2].seconds)
+
+
+def baseline(folder: str, files: list[str]) -> Baseline:
+    """Ask every probe and check once; raise SystemExit where one objects already."""
+    from mutant_checks import checks, probes
+
+    known: dict[str, Asked] = {}
+
+    def measured(those: dict[str, Callable[[], Any]]) -> Iterator[tuple[str, Any]]:
+        for name, compute in those.items():
+            if name not in known:
+                known[name] = asked(compute, folder)
+            yield name, (compute, known[name])
+
+    found = Baseline({}, {})
+    for file in files:
+        found.probes[file] = dict(measured(probes(CONCERNED[file])))
+        found.checks[file] = dict(measured(checks(CONCERNED[file])))
+        for name, (_, one) in found.checks[file].items():
+            if isinstance(one.answer, str):
+                raise SystemExit(f"the checks object to the package as it is: {name}: {one.answer}")
+    for name in sorted({module for one in known.values() for module in one.modules}):
+        if name.startswith(("dpbayes", "tests.")):
+            importlib.import_module(name)
+    return found
+
+
+def tried(folder: str, before: Baseline, mutant: Mutant) -> bytes:
+    """Return which probe moved under the mutant, and which check objected."""
+    put_in(mutant, folder)
+    probes = before.calling(before.probes[mutant.file], mutant)
+    run = any((mutant.file, mutant.line) in one.lines for _, _, one in probes)
+    found = {"moved": "", "caught": "", "reached": run}
+    for name, compute, one in probes:
+        _patience(one.seconds)
+        if not same(one.answer, answer(compute)):
+            found["moved"] = name
+            break
+    else:
+        return json.dumps(found).encode()
+    for name, compute, one in before.calling(before.checks[mutant.file], mutant):
+        _patience(one.seconds)
+        try:
+            compute()
+        except BaseException as error:
+            found["caught"] = f"{name}: {type(error).__name__}"
+            break
+    return json.dumps(found).encode()
+
+
+def tested(folder: str, mutant: Mutant) -> str:
+    """Return what the tests of the mutant's file object to, if they pass without it."""
+    from mutant_checks import passing, tests_of
+
+    path = tests_of(mutant.file)
+
+    def run(changed: bool) -> bytes:
+        if changed:
+            put_in(mutant, folder)
+        _patience(60.0)
+        try:
+            passing(path)
+        except BaseException as error:
+            return f"tests {path.name}: {type(error).__name__}".encode()
+        return b"none"
+
+    if in_child(partial(run, False)) != b"none":
+        raise SystemExit(f"the tests object to the package as it is: {path}")
+    said = in_child(partial(run, True)).decode()
+    return "time: limit" if not said else "" if said == "none" else said
+
+
+def worker(until: float, chosen: list[Mutant], folder: str, before: Baseline, log: Path) -> None:
+    """Try mutants one after the other; add a line to the log for each.
+
+    Those that no check objects to are put to the tests of their file at the end.
+    """
+    missed = []
+    for mutant in chosen:
         if time.time() > until:
             break
-        path = Path(folder) / "dpbayes" / mutant.file
-        original = path.read_bytes()
-        path.write_bytes(original[: mutant.start] + mutant.new.encode() + original[mutant.end :])
-        os.utime(path, (2e9 + stamp, 2e9 + stamp))
-        said = in_child(partial(_tried, folder, before, mutant))
-        path.write_bytes(original)
-        os.utime(path, (1e9, 1e9))
+        started = time.time()
+        said = in_child(partial(tried, folder, before, mutant))
         outcome = json.loads(said) if said else {"moved": "time", "caught": "time: limit"}
-        with log.open("a") as file:
-            file.write(json.dumps({**vars(mutant), **outcome}) + "\n")
+        outcome["seconds"] = round(time.time() - started, 1)
+        if outcome["moved"] and not outcome["caught"]:
+            missed.append((mutant, outcome))
+        _write(log, {**vars(mutant), **outcome})
+    for mutant, outcome in missed:
+        _write(log, {**vars(mutant), **outcome, "caught": tested(folder, mutant)})
 
 
-def _tried(folder: str, before: bytes, mutant: Mutant) -> bytes:
-    try:
-        _use(folder)
-        names = CONCERNED[mutant.file]
-        moved = changed(pickle.loads(before), mutant, names)
-        found = {"moved": moved, "caught": caught(names) if moved else ""}
-    except BaseException as error:
-        found = {"moved": "import", "caught": f"import: {type(error).__name__}"}
-    return json.dumps(found).encode()
+def _write(log: Path, line: dict[str, Any]) -> None:
+    with log.open("a") as file:
+        file.write(json.dumps(line) + "\n")
 
 
 def _use(folder: str) -> None:
@@ -264,25 +282,15 @@ def _use(folder: str) -> None:
     sys.path[:0] = [folder, str(ROOT)]
     sys.dont_write_bytecode = True
     warnings.simplefilter("ignore")
-    import dpbayes
+    with Calls(folder) as calls:
+        import mutant_checks
 
-    assert Path(dpbayes.__file__).is_relative_to(folder)
+        import dpbayes
 
-
-def _copy() -> str:
-    folder = tempfile.mkdtemp(prefix="mutants-")
-    shutil.copytree(ROOT / "dpbayes", Path(folder) / "dpbayes")
-    return folder
-
-
-def _baseline(folder: str) -> bytes:
-    _use(folder)
-    names = tuple(__import__("dpbayes").REGISTRY)
-    before = {name: probed(compute, folder) for name, compute in probes(names).items()}
-    objection = caught(CHEAP)
-    if objection:
-        raise SystemExit(f"the checks object to the package as it is: {objection}")
-    return pickle.dumps(before)
+    assert Path(dpbayes.__file__).is_relative_to(folder), mutant_checks
+    early = [one for one in mutants() if (one.file, one.function) in calls.called]
+    if early:
+        raise SystemExit(f"functions that run at import cannot be changed later: {early}")
 
 
 def main() -> None:
@@ -295,28 +303,24 @@ def main() -> None:
     parser.add_argument("--only", default="", help="files whose name holds this")
     parser.add_argument("--log", type=Path, default=Path("mutants.jsonl"), help="one line a mutant")
     arguments = parser.parse_args()
-    for name in ("mpmath", "numpy", "pytest", "scipy.special", "scipy.stats", "flint"):
-        importlib.import_module(name)  # once, before forking
     done = {_key(one) for one in _logged(arguments.log)}
     every = [mutant for mutant in mutants() if arguments.only in mutant.file]
     left = [mutant for mutant in every if _key(vars(mutant)) not in done]
     chosen = random.Random(arguments.seed).sample(left, min(arguments.number, len(left)))
-    folders = [_copy() for _ in range(arguments.jobs)]
-    before = in_child(partial(_baseline, folders[0]))
-    if not before:
-        raise SystemExit("the checks object to the package as it is")
+    folder = tempfile.mkdtemp(prefix="mutants-")
+    shutil.copytree(ROOT / "dpbayes", Path(folder) / "dpbayes")
+    _use(folder)
+    before = baseline(folder, sorted({mutant.file for mutant in chosen}))
     until = time.time() + 60 * arguments.minutes
-    for i, folder in enumerate(folders):
-        part = chosen[i :: arguments.jobs]
+    for i in range(arguments.jobs):
         if os.fork() == 0:
-            worker(until, part, folder, before, arguments.log)
+            worker(until, chosen[i :: arguments.jobs], folder, before, arguments.log)
             os._exit(0)
-    for _ in folders:
+    for _ in range(arguments.jobs):
         os.wait()
     keys = {_key(vars(mutant)) for mutant in every}
     report([one for one in _logged(arguments.log) if _key(one) in keys], len(every))
-    for folder in folders:
-        shutil.rmtree(folder)
+    shutil.rmtree(folder)
 
 
 def _key(one: dict[str, Any]) -> tuple[Any, ...]:
@@ -324,7 +328,8 @@ def _key(one: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _logged(log: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    lines = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    return list({_key(one): one for one in lines}.values())
 
 
 def report(results: list[dict[str, Any]], every: int) -> None:

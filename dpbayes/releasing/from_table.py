@@ -46,23 +46,22 @@ class PaidRelease:
     left; `repeated` says that the draw had been paid for and kept before; `deltas` are cost,
     balance and bound of the delta.
 
-    >>> import os, tempfile
-    >>> from unittest.mock import patch
-    >>> from dpbayes.releasing.opening import create_account
+    >>> import tempfile
+    >>> from dpbayes.mechanisms import mechanism
     >>> from dpbayes.releasing.plan import read_plan
-    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):
-    ...     table = Path(folder) / "people.csv"
-    ...     _ = table.write_text("health\n" + 40 * "good\n" + 10 * "poor\n")
-    ...     _ = (Path(folder) / "plan.toml").write_text(
-    ...         'dataset = "clinic"\naccount = "a"\ncolumn = "health"\n'
-    ...         'categories = ["good", "fair", "poor"]\nepsilon = "0.5"\n'
-    ...     )
-    ...     _ = create_account(Path(folder) / "a", "clinic", 2, table)
-    ...     paid = release_table(table, read_plan(Path(folder) / "plan.toml"))
-    >>> paid.cost, paid.balance, paid.sentence[-36:]
-    (Fraction(1, 2), Fraction(3, 2), "P[M(x) in S] <= e^0.5 P[M(x') in S].")
-    >>> paid.record()["labels"], paid.record()["records"]
-    (['good', 'fair', 'poor'], 50)
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+    ...     _ = file.write('dataset = "clinic"\naccount = "a"\nepsilon = "0.5"\n')
+    ...     _ = file.write('column = "health"\ncategories = ["good", "poor"]\n')
+    ...     file.flush()
+    ...     plan = read_plan(Path(file.name))
+    >>> private = release(mechanism("lattice", "0.5"), [40, 10], [1, 1])
+    >>> receipt = Receipt.parse("clinic 3 " + 64 * "0")
+    >>> cost, bound = Fraction(1, 2), Fraction(2)
+    >>> paid = PaidRelease(plan, private, "spring", receipt, cost, bound - cost, bound, False)
+    >>> paid.sentence[-36:]
+    "P[M(x) in S] <= e^0.5 P[M(x') in S]."
+    >>> [paid.record()[name] for name in ("labels", "records", "cost", "balance")]
+    [['good', 'poor'], 50, '0.5', '1.5']
     """
 
     plan: Plan

@@ -33,6 +33,21 @@ CASES = (
 )
 
 
+# Mechanism, epsilon, counts of three categories, runs, the most that may be undecided, the number
+# of outputs reached, and a factor of epsilon whose law must be rejected. Where little is open no
+# output can be missing. Noise on every category needs far more bits, so that more stays open.
+THREE = (
+    ("ilapMech", 1, (1, 1, 0), 10_000, 0.65, 9, 4.0),
+    ("lattice", 4, (1, 0, 0), 10_000, 0.013, 3, 1.1),
+    ("lattice", 4, (1, 1, 0), 10_000, 0.013, 6, 1.1),
+    ("expMech", 1, (1, 0, 0), 600, 0.003, 3, 1.01),
+    ("expMech", 1, (0, 2, 0), 1000, 0.009, 6, 1.01),
+    ("expMech-smooth", 2, (1, 1, 0), 600, 0.09, 6, 1.5),
+    ("expMech-local", 1, (0, 0, 1), 600, 0.003, 3, 1.1),
+    ("permute-and-flip", 1, (1, 0, 0), 1000, 0.24, 3, 2.0),
+)
+
+
 @pytest.mark.parametrize(("name", "epsilon", "options", "x", "runs", "wrong"), CASES)
 def test_a_sampler_follows_its_law_and_no_other_scale(
     name, epsilon, options, x, runs, wrong
@@ -54,6 +69,23 @@ def test_a_choice_among_candidates_is_decided_almost_everywhere() -> None:
     assert found.undecided < 1e-4
     law = dp.mechanism("expMech", 1.0).law([1, 2], [1, 1])
     assert found.reached == pytest.approx([float(p) for p in law.probabilities], abs=1e-4)
+
+
+@pytest.mark.parametrize(("name", "epsilon", "x", "runs", "most", "outputs", "wrong"), THREE)
+def test_three_categories_are_decided_up_to_a_stated_mass(
+    name, epsilon, x, runs, most, outputs, wrong
+) -> None:
+    prior = [1.0, 2.0, 0.5]
+    mechanism = dp.mechanism(name, float(epsilon))
+    found = audit_bits(mechanism, x, prior, runs)
+    assert found.undecided <= most
+    assert len(found.outputs) == outputs
+    assert found.reached.sum() == pytest.approx(1.0 - found.undecided, abs=1e-12)
+    law = mechanism.law(x, prior)
+    assert len(found.contradictions(law)) == 0
+    assert sum(float(law.probability(r)) for r in found.outputs) >= 1.0 - found.undecided - 1e-12
+    other = dp.mechanism(name, epsilon * wrong).law(x, prior)
+    assert len(found.contradictions(other)) > 0
 
 
 @dataclass(frozen=True)

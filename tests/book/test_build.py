@@ -7,28 +7,16 @@ from pathlib import Path
 import pytest
 
 from dpbayes.press import workers
-from dpbook.build import NotebookError, build_results
-from tests.tiny_notebooks import write_tiny
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
-def run(project: Path) -> dict[str, str]:
-    return build_results(project, project / "book")
+from dpbook.build import NotebookError
+from tests.tiny_notebooks import built, files_of, write_tiny
 
 
 @pytest.mark.usefixtures("hashes")
 def test_a_second_build_runs_nothing_and_writes_nothing(project: Path) -> None:
-    assert run(project) == {"part/tiny": "it has not been run yet"}
+    assert built(project) == {"part/tiny": "it has not been run yet"}
     results = project / "book/results"
     before = {path: path.stat().st_mtime_ns for path in results.rglob("*") if path.is_file()}
-    assert run(project) == {}
+    assert built(project) == {}
     assert before == {path: path.stat().st_mtime_ns for path in before}
     assert {path.name for path in before} >= {"tiny.ipynb", "numbers.json", "squares.csv"}
 
@@ -37,18 +25,18 @@ def test_a_second_build_runs_nothing_and_writes_nothing(project: Path) -> None:
 def test_after_a_failure_only_the_broken_notebook_is_run_again(project: Path) -> None:
     write_tiny(project / "notebooks", "part/broken", "1 / 0")
     with pytest.raises(NotebookError, match="part/broken"):
-        run(project)
+        built(project)
     write_tiny(project / "notebooks", "part/broken")
-    assert "part/broken" in run(project)
-    assert run(project) == {}
+    assert "part/broken" in built(project)
+    assert built(project) == {}
 
 
 @pytest.mark.usefixtures("quick")
 def test_results_of_a_removed_notebook_go(project: Path) -> None:
     write_tiny(project / "notebooks", "part/second")
-    run(project)
+    built(project)
     (project / "notebooks/part/second.ipynb").unlink()
-    run(project)
+    built(project)
     assert {name.split("/")[1] for name in files_of(project / "book/results")} == {
         "tiny.ipynb",
         "tiny",
@@ -74,7 +62,7 @@ def test_bad_overrides_are_refused_before_anything_runs(
     (project / "parameters.yml").write_text(overrides)
     monkeypatch.setattr(workers, "start_worker", pytest.fail)
     with pytest.raises((ValueError, TypeError)) as refusal:
-        run(project)
+        built(project)
     assert problem in str(refusal.value)
     assert not (project / "book/results").exists()
 
@@ -83,4 +71,4 @@ def test_a_cell_that_declares_nothing_is_named(project: Path) -> None:
     path = project / "notebooks/part/tiny.ipynb"
     path.write_text(path.read_text().replace("n: int = 3  #", "n = 3  #"))
     with pytest.raises(ValueError, match="part/tiny: a parameter is declared as"):
-        run(project)
+        built(project)

@@ -7,7 +7,6 @@ import gzip
 import http.server
 import os
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.watching import Visited, Watched, visit
+from tests.serving import serving
 
 SITE = Path(__file__).parents[2] / "book" / "_build" / "html"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
@@ -58,13 +58,8 @@ def address() -> Iterator[str]:
         pytest.skip(f"{missing[0].name} is missing: run `make book` and install Chromium")
     assert not missing, f"{missing[0]} is missing"
     handler = functools.partial(Quiet, directory=str(SITE))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(handler) as address:
+        yield f"{address}/"
 
 
 @pytest.fixture(scope="session")

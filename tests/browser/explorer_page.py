@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.server
 import os
 import shutil
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from dpexplorer import STATES, closing, opening
+from tests.serving import serving
 
 BOOK = Path(__file__).parents[2] / "book"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -63,13 +63,8 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 @contextmanager
 def served() -> Iterator[str]:
     """Yield the address of the small site."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(Handler) as address:
+        yield f"{address}/"
 
 
 @contextmanager

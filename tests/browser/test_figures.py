@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-import http.server
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from dpbayes.figures.night import PAGE, contrast
 from dpbayes.figures.theme import svg_bytes
 from tests.browser.conftest import CHROMIUM, IN_CI, Quiet
 from tests.browser.watching import Watched
+from tests.serving import serving
 
 ROOT = Path(__file__).parents[2]
 PHONE = {"width": 390, "height": 844}
@@ -124,13 +123,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", str(source), str(target)]
     subprocess.run(command, check=True, capture_output=True)
     handler = functools.partial(Quiet, directory=str(target))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/index.html"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(handler) as address:
+        yield f"{address}/index.html"
 
 
 @pytest.fixture

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
-
 from dpbayes.cli import main
 from dpbayes.releasing.opening import open_account
-from tests.releasing.clinic import PLAN, opened, released
-
-pytest.importorskip("duckdb")
+from tests.releasing.clinic import PLAN, released
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    monkeypatch.chdir(tmp_path)
-    return opened(tmp_path)
-
-
-def test_the_account_commands(folder, capsys):
-    released(folder)
+def test_the_account_commands(clinic, capsys):
+    released(clinic)
     assert main(["account", "show", "clinic.account"]) == 0
-    receipt = str(open_account(folder / "clinic.account").receipt)
+    receipt = str(open_account(clinic / "clinic.account").receipt)
     printed = capsys.readouterr().out
     assert "balance  0.7 of 1.2" in printed
     assert receipt in printed
@@ -35,8 +24,8 @@ def test_the_account_commands(folder, capsys):
     assert main(["release"]) == 2
 
 
-def test_the_account_command_takes_a_delta(folder, capsys):
-    (folder / "other.csv").write_text("health\ngood\n")
+def test_the_account_command_takes_a_delta(clinic, capsys):
+    (clinic / "other.csv").write_text("health\ngood\n")
     words = ["account", "create", "o.account", "--dataset", "o", "--epsilon", "1"]
     assert main([*words, "--table", "other.csv", "--delta", "2"]) == 2
     assert "delta must be at least 0 and below 1, got '2'" in capsys.readouterr().err
@@ -44,29 +33,29 @@ def test_the_account_command_takes_a_delta(folder, capsys):
     assert open_account("o.account").delta_bound == Fraction(1, 1000)
 
 
-def test_a_list_of_spends_and_a_newer_table(folder, capsys):
-    released(folder)
-    released(folder, PLAN + 'request = "again"\n')
+def test_a_list_of_spends_and_a_newer_table(clinic, capsys):
+    released(clinic)
+    released(clinic, PLAN + 'request = "again"\n')
     assert main(["account", "show", "clinic.account"]) == 0
     spends = [line.split() for line in capsys.readouterr().out.splitlines()[:2]]
     assert [(words[0], words[2], words[3] == "again") for words in spends] == [
         ("2", "0.5", False),
         ("4", "0.5", True),
     ]
-    (folder / "newer.csv").write_text("health\ngood\n")
+    (clinic / "newer.csv").write_text("health\ngood\n")
     assert main(["account", "accept", "clinic.account", "newer.csv"]) == 0
     assert "balance  0.2 of 1.2" in capsys.readouterr().out
-    open_account("clinic.account").check_table(folder / "newer.csv")
+    open_account("clinic.account").check_table(clinic / "newer.csv")
 
 
-def test_receipts_from_a_file_and_from_the_line(folder, capsys):
-    released(folder)
+def test_receipts_from_a_file_and_from_the_line(clinic, capsys):
+    released(clinic)
     receipt = str(open_account("clinic.account").receipt)
-    (folder / "receipts").write_text(f"{receipt}\n\n")
+    (clinic / "receipts").write_text(f"{receipt}\n\n")
     verify = ["account", "verify", "clinic.account"]
     assert main([*verify, "--receipts", "receipts", "--receipt", receipt]) == 0
     assert "4 entries and 2 receipts agree" in capsys.readouterr().out
-    (folder / "receipts").write_text(receipt.replace("clinic 3 ", "clinic 2 "))
+    (clinic / "receipts").write_text(receipt.replace("clinic 3 ", "clinic 2 "))
     assert main([*verify, "--receipts", "receipts"]) == 2
     assert "rolled back or rewritten" in capsys.readouterr().err
     assert main([*verify, "--receipts", "nowhere"]) == 2

@@ -7,16 +7,6 @@ from pathlib import Path
 import pytest
 
 from dpbayes.cli import main
-from tests.tiny_notebooks import write_tiny
-
-
-@pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a checkout with one tiny notebook, and make it the working directory."""
-    (tmp_path / "_toc.yml").touch()
-    write_tiny(tmp_path / "notebooks", "part/tiny")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_list_names_notebooks_questions_and_parameters(

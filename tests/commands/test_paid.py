@@ -8,28 +8,19 @@ from pathlib import Path
 import pytest
 
 from dpbayes.commands import paid
-from tests.releasing.clinic import COUNTS, opened, released
-
-pytest.importorskip("duckdb")
+from tests.releasing.clinic import COUNTS, released
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    monkeypatch.chdir(tmp_path)
-    return opened(tmp_path)
-
-
-def test_a_place_that_cannot_hold_the_report_is_refused(folder):
-    (folder / "file").write_text("")
+def test_a_place_that_cannot_hold_the_report_is_refused(clinic):
+    (clinic / "file").write_text("")
     for place in ("file", "file/below"):
         with pytest.raises(ValueError, match=f"--output must be a folder .* got '{place}'"):
             paid.require_folder(place)
     paid.require_folder("new/folder")
-    assert (folder / "new" / "folder").is_dir()
+    assert (clinic / "new" / "folder").is_dir()
 
 
-def test_the_draw_is_printed_and_on_disk_before_the_analysis_begins(folder, monkeypatch, capsys):
+def test_the_draw_is_printed_and_on_disk_before_the_analysis_begins(clinic, monkeypatch, capsys):
     def stopped(record):
         assert {p.name for p in Path("out").iterdir()} == {
             "release.json",
@@ -47,15 +38,15 @@ def test_the_draw_is_printed_and_on_disk_before_the_analysis_begins(folder, monk
     printed = capsys.readouterr().out
     assert all(label in printed for label in COUNTS)
     assert "cost       0.5 of 1.2; 0.7 left" in printed
-    again = released(folder)
+    again = released(clinic)
     assert again.repeated
     assert f"{again.private.counts[0]:>12,}" in printed
 
 
-def test_what_was_paid_before_says_so(folder):
-    first, second = released(folder), released(folder)
-    assert "nothing new was spent" not in paid.core_text(first, folder)
-    assert "drawn and paid before, nothing new was spent" in paid.core_text(second, folder)
+def test_what_was_paid_before_says_so(clinic):
+    first, second = released(clinic), released(clinic)
+    assert "nothing new was spent" not in paid.core_text(first, clinic)
+    assert "drawn and paid before, nothing new was spent" in paid.core_text(second, clinic)
 
 
 def reading(cells):

@@ -11,10 +11,8 @@ from dpbayes.cli import main
 from dpbayes.commands.plan import advice, needed, own_error
 from dpbayes.releasing.forecast import compared, parts_of
 from dpbayes.releasing.plan import read_plan
-from tests.releasing.clinic import PLAN, opened
+from tests.releasing.clinic import PLAN
 from tests.releasing.test_forecast import REQUEST
-
-pytest.importorskip("duckdb")
 
 
 @pytest.fixture(scope="module")
@@ -23,15 +21,8 @@ def found():
     return {label: parts[label]() for label in compared(REQUEST)}
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    monkeypatch.chdir(tmp_path)
-    return opened(tmp_path)
-
-
-def test_the_plan_command_prices_without_touching_the_account(folder, capsys):
-    before = (folder / "clinic.account").read_bytes()
+def test_the_plan_command_prices_without_touching_the_account(clinic, capsys):
+    before = (clinic / "clinic.account").read_bytes()
     assert main(["plan", "plan.toml", "--records", "70"]) == 0
     printed = capsys.readouterr().out
     assert "0.5 of the 1.2 left" in printed
@@ -42,7 +33,7 @@ def test_the_plan_command_prices_without_touching_the_account(folder, capsys):
     apart = abs(float(error[1]) - balanced)
     assert apart < (5 * float(error[2]) if error[2] else 6e-4)
     assert "for balanced counts of 70 records" in printed
-    assert (folder / "clinic.account").read_bytes() == before
+    assert (clinic / "clinic.account").read_bytes() == before
 
 
 def test_the_smallest_error_is_recommended_and_its_class_named(found):
@@ -96,9 +87,9 @@ def test_the_command_compares_and_touches_nothing(tmp_path, monkeypatch, capsys)
     assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
 
 
-def test_the_records_needed_are_those_of_the_package(folder):
-    (folder / "plan.toml").write_text(PLAN + 'person = "health"\nkeep = 2\n')
-    said = needed(read_plan(folder / "plan.toml"))
+def test_the_records_needed_are_those_of_the_package(clinic):
+    (clinic / "plan.toml").write_text(PLAN + 'person = "health"\nkeep = 2\n')
+    said = needed(read_plan(clinic / "plan.toml"))
     for error in (0.1, 0.05, 0.02):
         enough = dp.records_needed(error, 0.25, [1 / 3] * 3, [1.0, 1.0, 1.0]).records
         assert f"{enough:,} for {error:g}" in said

@@ -8,24 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpbayes.cli import main
-from tests.tiny_notebooks import write_tiny
-
-
-@pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a checkout with one tiny notebook, and make it the working directory."""
-    (tmp_path / "_toc.yml").touch()
-    write_tiny(tmp_path / "notebooks", "part/tiny")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+from tests.tiny_notebooks import files_of, write_tiny
 
 
 def test_run_writes_notebook_page_numbers_and_provenance(

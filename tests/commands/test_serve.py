@@ -9,17 +9,9 @@ import pytest
 
 from dpbayes import cli
 from dpbayes.queries.service import new_token, token_digest
-from dpbayes.releasing.opening import create_account, open_account
+from dpbayes.releasing.opening import open_account
 
 ANNA = new_token()
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    (tmp_path / "table.csv").write_text("x\n1\n")
-    create_account(tmp_path / "a.account", "cells", 1, tmp_path / "table.csv", "add-or-remove")
-    return tmp_path
 
 
 def test_only_digests_are_stored_and_tokens_are_long(capsys):
@@ -29,20 +21,20 @@ def test_only_digests_are_stored_and_tokens_are_long(capsys):
     assert len(token) >= 32
 
 
-def test_the_command_serves_what_its_file_says(folder, monkeypatch, capsys):
+def test_the_command_serves_what_its_file_says(cells, monkeypatch, capsys):
     pytest.importorskip("duckdb")
-    (folder / "table.csv").write_text("age\n" + "\n".join(str(a) for a in range(18, 78)) * 5 + "\n")
-    open_account(folder / "a.account").accept(folder / "table.csv")
-    (folder / "cube.toml").write_text(
+    (cells / "table.csv").write_text("age\n" + "\n".join(str(a) for a in range(18, 78)) * 5 + "\n")
+    open_account(cells / "a.account").accept(cells / "table.csv")
+    (cells / "cube.toml").write_text(
         'source = "table.csv"\nbound = 1.0\noutside = "drop"\n'
         '[[attribute]]\nname = "age"\nedges = [18, 38, 58, 78]\n'
     )
-    (folder / "service.toml").write_text(
+    (cells / "service.toml").write_text(
         'cube = "cube.toml"\naccount = "a.account"\ntick = 0.01\n[[analyst]]\nname = "anna"\n'
         f'token = "{token_digest(ANNA)}"\nbudget = "0.3"\n'
     )
-    place = folder / "s"
-    words = ["serve", str(folder / "service.toml"), "--socket", str(place)]
+    place = cells / "s"
+    words = ["serve", str(cells / "service.toml"), "--socket", str(place)]
     thread = threading.Thread(target=cli.main, args=(words,), daemon=True)
     thread.start()
     for _ in range(300):
@@ -74,7 +66,7 @@ def test_the_command_serves_what_its_file_says(folder, monkeypatch, capsys):
         ('cube = "c"\naccount = "a"\nanalyst = [1]', "an analyst must be a table"),
     ],
 )
-def test_a_service_file_with_a_mistake(folder, capsys, text, message):
-    (folder / "service.toml").write_text(text)
-    assert cli.main(["serve", str(folder / "service.toml")]) == 2
+def test_a_service_file_with_a_mistake(cells, capsys, text, message):
+    (cells / "service.toml").write_text(text)
+    assert cli.main(["serve", str(cells / "service.toml")]) == 2
     assert message in capsys.readouterr().err

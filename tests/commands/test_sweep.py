@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from dpbayes.cli import main
-from tests.tiny_notebooks import write_tiny
-
-
-@pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "_toc.yml").touch()
-    write_tiny(tmp_path / "notebooks", "part/tiny", "assert n != 4, 'four is not for us'")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.mark.parametrize(
@@ -30,7 +19,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["-g", "n=2;3", "--jobs", "0"], "--jobs must be an integer of at least 1, got 0"),
     ],
 )
-def test_bad_grids_are_refused_before_anything_runs(checkout, capsys, words, message):
+def test_bad_grids_are_refused_before_anything_runs(picky, capsys, words, message):
     assert main(["sweep", "part/tiny", *words]) == 2
     assert message in capsys.readouterr().err
-    assert not (checkout / "sweep").exists()
+    assert not (picky / "sweep").exists()

@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import socket
 from pathlib import Path
 
 import pytest
 
-from dpbook.build import build_results
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
-def run(project: Path) -> dict[str, str]:
-    return build_results(project, project / "book")
-
-
-def number(project: Path) -> int:
-    path = project / "book/results/part/tiny/numbers.json"
-    return int(json.loads(path.read_text())["double"])
+from tests.tiny_notebooks import built, files_of, number_of
 
 
 def entry(project: Path) -> Path:
@@ -45,31 +27,31 @@ DAMAGES = {
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("file", DAMAGES)
 def test_a_damaged_entry_is_named_and_run_again(project: Path, file: str) -> None:
-    run(project)
+    built(project)
     before = files_of(project / "book/results")
     DAMAGES[file](entry(project) / file)
-    assert run(project) == {"part/tiny": f"its kept result is damaged ({file})"}
+    assert built(project) == {"part/tiny": f"its kept result is damaged ({file})"}
     assert files_of(project / "book/results").keys() == before.keys()
-    assert number(project) == 6
-    assert run(project) == {}
+    assert number_of(project) == 6
+    assert built(project) == {}
 
 
 @pytest.mark.usefixtures("quick")
 def test_deleted_results_come_back_without_running(project: Path) -> None:
-    run(project)
+    built(project)
     before = files_of(project / "book/results")
     shutil.rmtree(project / "book/results")
-    assert run(project) == {}
+    assert built(project) == {}
     assert files_of(project / "book/results") == before
 
 
 @pytest.mark.usefixtures("quick")
 def test_stages_of_dead_builds_are_swept(project: Path) -> None:
-    run(project)
+    built(project)
     cache = project / "book/_build/.jupyter_cache/notebooks/part"
     here = socket.gethostname()
     stages = [cache / f"tiny.{end}.part" for end in (f"{here}.999999999", f"{here}.1", "there.9")]
     for stage in stages:
         stage.mkdir()
-    run(project)
+    built(project)
     assert [stage.exists() for stage in stages] == [False, True, True]

@@ -21,14 +21,6 @@ from tests.tiny_notebooks import write_tiny
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "_toc.yml").touch()
-    write_tiny(tmp_path / "notebooks", "part/tiny", "assert n != 4, 'four is not for us'")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     """Start a scheduler and two workers, each the leader of a process group of its own."""
     distributed = pytest.importorskip("distributed")
@@ -61,14 +53,14 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_killed_worker_of_a_cluster_costs_nothing(checkout, cluster):
+def test_a_killed_worker_of_a_cluster_costs_nothing(picky, cluster):
     address, (_, first, _) = cluster
     grid = ["-g", "n=" + ";".join(map(str, range(5, 17)))]
-    write_tiny(checkout / "notebooks", "part/tiny", "import time; time.sleep(0.4)")
+    write_tiny(picky / "notebooks", "part/tiny", "import time; time.sleep(0.4)")
     assert main(["sweep", "part/tiny", *grid, "--output", "here"]) == 0
 
     def kill_once_a_point_is_there() -> None:
-        while not list((checkout / "there").rglob("entry.json")):
+        while not list((picky / "there").rglob("entry.json")):
             time.sleep(0.05)
         os.killpg(first.pid, signal.SIGKILL)
 
@@ -78,7 +70,7 @@ def test_a_killed_worker_of_a_cluster_costs_nothing(checkout, cluster):
     killing.join()
     assert first.wait() == -signal.SIGKILL
     rows = [
-        [{**row, "seconds": ""} for row in csv.DictReader((checkout / where).open())]
+        [{**row, "seconds": ""} for row in csv.DictReader((picky / where).open())]
         for where in ("here/part/tiny.csv", "there/part/tiny.csv")
     ]
     assert rows[0] == rows[1]

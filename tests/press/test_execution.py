@@ -7,29 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from dpbook.build import NotebookError, build_results
-from tests.tiny_notebooks import write_tiny
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
-def run(project: Path) -> dict[str, str]:
-    return build_results(project, project / "book")
+from dpbook.build import NotebookError
+from tests.tiny_notebooks import built, files_of, write_tiny
 
 
 @pytest.mark.usefixtures("hashes")
 def test_same_inputs_same_bytes(project: Path) -> None:
-    run(project)
+    built(project)
     before = files_of(project / "book/results")
     shutil.rmtree(project / "book/results")
     shutil.rmtree(project / "book/_build")
-    run(project)
+    built(project)
     after = files_of(project / "book/results")
     assert before.keys() == after.keys()
     different = {name for name in before if before[name] != after[name]}
@@ -38,11 +26,11 @@ def test_same_inputs_same_bytes(project: Path) -> None:
 
 @pytest.mark.usefixtures("hashes")
 def test_a_failure_names_the_cell_and_leaves_the_result_whole(project: Path) -> None:
-    run(project)
+    built(project)
     before = files_of(project / "book/results")
     write_tiny(project / "notebooks", "part/tiny", "fine = 1", "broken = fine / 0")
     with pytest.raises(NotebookError) as failure:
-        run(project)
+        built(project)
     report = str(failure.value)
     assert report.startswith("part/tiny: the code cell with execution count")
     assert "broken = fine / 0" in report

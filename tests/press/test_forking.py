@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -13,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.press.processes import gone
 
 # The real loop with a kernel of two lines in place of ipykernel's, and nothing heavy imported.
 FORKING = """
@@ -69,16 +70,6 @@ def process_of(folder: Path) -> int:
             return int(note.read_text())
         time.sleep(0.05)
     raise AssertionError("no kernel started")
-
-
-def gone(process: int) -> bool:
-    for _ in range(400):
-        try:
-            os.kill(process, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def test_each_order_is_a_process_of_its_own_and_its_status_comes_back(forking, tmp_path) -> None:

@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from dpbayes.press import keys
-from dpbook.build import build_results
-from tests.tiny_notebooks import write_tiny
-
-
-def run(project: Path) -> dict[str, str]:
-    return build_results(project, project / "book")
-
-
-def number(project: Path) -> int:
-    path = project / "book/results/part/tiny/numbers.json"
-    return int(json.loads(path.read_text())["double"])
+from tests.tiny_notebooks import built, number_of, write_tiny
 
 
 @pytest.mark.usefixtures("quick")
 def test_a_changed_parameter_is_run_and_named(project: Path) -> None:
-    run(project)
+    built(project)
     (project / "parameters.yml").write_text("part/tiny:\n  n: 8\n")
-    assert run(project) == {"part/tiny": "parameter n: 3 -> 8"}
-    assert number(project) == 16
+    assert built(project) == {"part/tiny": "parameter n: 3 -> 8"}
+    assert number_of(project) == 16
     (project / "parameters.yml").write_text("# part/tiny:\n")
-    assert run(project) == {"part/tiny": "parameter n: 8 -> 3"}
-    assert number(project) == 6
+    assert built(project) == {"part/tiny": "parameter n: 8 -> 3"}
+    assert number_of(project) == 6
 
 
 @pytest.mark.usefixtures("quick")
 def test_a_changed_notebook_and_a_changed_version_are_named(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run(project)
+    built(project)
     write_tiny(project / "notebooks", "part/tiny", "1 + 1")
     monkeypatch.setattr(keys, "version_of", lambda name: "0.1")
-    (why,) = run(project).values()
+    (why,) = built(project).values()
     assert why.startswith("the notebook changed; ")
     assert "version of python: " in why
     assert "version of papermill: " in why
@@ -49,9 +38,9 @@ def test_a_changed_notebook_and_a_changed_version_are_named(
 
 @pytest.mark.usefixtures("quick")
 def test_only_what_was_imported_counts(project: Path, hashes: dict[str, str]) -> None:
-    run(project)
+    built(project)
     hashes["laws/finite.py"] = "edited"
     hashes["study/new.py"] = "added"
-    assert run(project) == {}
+    assert built(project) == {}
     hashes["press/record.py"] = "edited"
-    assert run(project) == {"part/tiny": "dpbayes changed (press/record.py)"}
+    assert built(project) == {"part/tiny": "dpbayes changed (press/record.py)"}

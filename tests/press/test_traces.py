@@ -9,13 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpbayes.press import traces
-from dpbook.build import build_results
-from tests.tiny_notebooks import write_tiny
-
-
-def run(project: Path) -> dict[str, str]:
-    return build_results(project, project / "book")
-
+from tests.tiny_notebooks import built, write_tiny
 
 READ = """
 from dpbayes import datasets
@@ -34,7 +28,7 @@ def test_modules_packages_and_data_of_a_run_are_known(project: Path) -> None:
     data.write_text("abc")
     os.utime(data, (1, 1))
     write_tiny(project / "notebooks", "part/tiny", READ.format(path=str(data)))
-    run(project)
+    built(project)
     made_from = json.loads((entry(project) / "entry.json").read_text())["key"]
     assert {"datasets.py", "data/counts.csv", "press/record.py"} <= made_from["files"].keys()
     assert "auditing/exact.py" not in made_from["files"]
@@ -43,9 +37,9 @@ def test_modules_packages_and_data_of_a_run_are_known(project: Path) -> None:
     assert "datasets.py" in provenance["modules"]
     assert provenance["data"] == ["data.txt", "data/counts.csv"]
     assert {"dpbayes", "ipykernel"} <= provenance["versions"].keys()
-    assert run(project) == {}
+    assert built(project) == {}
     data.write_text("abcd")
-    assert run(project) == {"part/tiny": f"data changed ({data})"}
+    assert built(project) == {"part/tiny": f"data changed ({data})"}
 
 
 def entry(project: Path) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from dpbayes.press.execution import execute
 from dpbayes.press.jobs import ONE_THREAD, TRACES, Job, NotebookFailure
 from dpbayes.press.warm import NAME, ORDINARY, warm_kernels
+from tests.press.processes import gone
 from tests.tiny_notebooks import write_tiny
 
 
@@ -19,16 +19,6 @@ def run(folder: Path, stage: str, kernel: str | None, *extra: str) -> bytes:
     path = write_tiny(folder / "notebooks", "part/tiny", *extra)
     execute(Job("part/tiny", path, {"n": 3, "label": "a"}, folder / stage), kernel=kernel)
     return (folder / stage / "notebook.ipynb").read_bytes()
-
-
-def gone(process: int) -> bool:
-    for _ in range(200):
-        try:
-            os.kill(process, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.05)
-    return False
 
 
 @pytest.mark.slow

@@ -11,12 +11,8 @@ import pytest
 
 from dpbayes.press import workers
 from dpbook import build
-from dpbook.build import NotebookError, build_results
-from tests.tiny_notebooks import write_tiny
-
-
-def run(project: Path) -> dict[str, str]:
-    return build_results(project, project / "book")
+from dpbook.build import NotebookError
+from tests.tiny_notebooks import built, write_tiny
 
 
 @pytest.mark.usefixtures("quick")
@@ -35,9 +31,9 @@ def test_an_interrupted_build_keeps_what_was_finished(
 
     monkeypatch.setattr(build.Build, "done", interrupt)
     with pytest.raises(NotebookError, match="the power went out"):
-        run(project)
+        built(project)
     monkeypatch.setattr(build.Build, "done", keep)
-    assert run(project).keys() == {"part/tiny", "part/second", "part/third"} - set(finished)
+    assert built(project).keys() == {"part/tiny", "part/second", "part/third"} - set(finished)
     assert finished
 
 
@@ -50,4 +46,4 @@ def test_a_process_that_dies_is_reported(project: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(workers, "start_worker", start)
     with pytest.raises(NotebookError, match=r"(?s)part/tiny: the process died.*out of memory"):
-        run(project)
+        built(project)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.server
 import json
 import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,6 +12,7 @@ from typing import Any, ClassVar
 import pytest
 
 from dpbayes.queries.client import request
+from tests.serving import serving
 
 
 class Echo(http.server.BaseHTTPRequestHandler):
@@ -43,13 +43,8 @@ class Echo(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(Echo, "reply", None)
-    server = http.server.HTTPServer(("127.0.0.1", 0), Echo)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(Echo) as found:
+        yield found
 
 
 def test_fields_are_posted_as_json_with_the_token(address: str) -> None:

@@ -7,30 +7,20 @@ import socket
 import threading
 import time
 from contextlib import ExitStack
-from fractions import Fraction
 
-import numpy as np
 import pytest
 
-from dpbayes.queries import QueryServer
 from dpbayes.queries.client import request
 from dpbayes.queries.listening import at_tick, in_background, listening
-from dpbayes.queries.service import Analyst, Service, new_token, token_digest
-from dpbayes.releasing.opening import create_account, open_account
+from dpbayes.queries.service import Service
+from tests.queries.services import ANNA, served
 
-ANNA = new_token()
 HEAD = f"POST /ask HTTP/1.1\r\nAuthorization: Bearer {ANNA}\r\n".encode()
 
 
 @pytest.fixture
-def service(tmp_path, monkeypatch):
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    (tmp_path / "table.csv").write_text("x\n1\n")
-    create_account(tmp_path / "a.account", "cells", 1, tmp_path / "table.csv", "add-or-remove")
-    account = open_account(tmp_path / "a.account")
-    server = QueryServer(np.arange(1, 7) * 100, 10.0, ledger=tmp_path / "l.sqlite", account=account)
-    analysts = (Analyst("anna", token_digest(ANNA), Fraction(1, 2)),)
-    return Service(server, account, analysts, tick=0.002)
+def service(cells):
+    return served(cells)
 
 
 @pytest.fixture

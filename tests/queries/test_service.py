@@ -5,52 +5,25 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from pathlib import Path
 
-import numpy as np
 import pytest
 
-from dpbayes.queries import QueryServer
 from dpbayes.queries.client import request
 from dpbayes.queries.listening import in_background, listening
 from dpbayes.queries.service import (
     MOST_OF_ONE,
-    Analyst,
     Refusal,
     Service,
     Wish,
     asked,
-    new_token,
-    token_digest,
 )
-from dpbayes.releasing.opening import create_account, open_account
-
-ANNA, BEN = new_token(), new_token()
-
-
-def served(folder: Path) -> Service:
-    account = open_account(folder / "a.account")
-    server = QueryServer(
-        np.arange(1, 7) * 100, 10.0, ledger=folder / "ledger.sqlite", account=account
-    )
-    analysts = (
-        Analyst("anna", token_digest(ANNA), Fraction(1, 2)),
-        Analyst("ben", token_digest(BEN), Fraction(1, 5)),
-    )
-    return Service(server, account, analysts, tick=0.01)
+from dpbayes.releasing.opening import open_account
+from tests.queries.services import ANNA, BEN, served
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    (tmp_path / "table.csv").write_text("x\n1\n")
-    create_account(tmp_path / "a.account", "cells", 1, tmp_path / "table.csv", "add-or-remove")
-    return tmp_path
-
-
-@pytest.fixture
-def address(folder):
-    bound = listening(served(folder))
+def address(cells):
+    bound = listening(served(cells))
     in_background(bound)
     yield f"http://127.0.0.1:{bound.server_port}"
     bound.shutdown()
@@ -61,7 +34,7 @@ def ask(address, token, question="cell < 3", length=40.0, path="/ask"):
     return request(address, token, path, {"question": question, "length": length})
 
 
-def test_two_analysts_have_budgets_of_their_own(folder, address):
+def test_two_analysts_have_budgets_of_their_own(cells, address):
     priced = ask(address, ANNA, path="/price")
     assert (priced["outcome"], priced["estimate"]) == ("fresh", None)
     assert request(address, ANNA, "/balance")["left"] == "0.5"
@@ -84,9 +57,9 @@ def test_two_analysts_have_budgets_of_their_own(folder, address):
     assert Fraction(request(address, BEN, "/balance")["left"]) < Fraction(1, 1000)
 
 
-def test_a_restart_forgets_nothing(folder, address):
+def test_a_restart_forgets_nothing(cells, address):
     ask(address, ANNA)
-    again = served(folder)
+    again = served(cells)
     assert (
         again.left(again.analysts[0])
         == Fraction(request(address, ANNA, "/balance")["left"]).limit_denominator(10**12)
@@ -95,8 +68,8 @@ def test_a_restart_forgets_nothing(folder, address):
     assert again.left(again.analysts[1]) == Fraction(1, 5)
 
 
-def test_the_account_bounds_all_analysts_together(folder):
-    service = served(folder)
+def test_the_account_bounds_all_analysts_together(cells):
+    service = served(cells)
     service.account.spend("release", Fraction(95, 100), "elsewhere")
     assert service.left(service.analysts[0]) == Fraction(5, 100)
     answer = service.reply("POST", "/ask", f"Bearer {ANNA}", b'{"question": "all", "length": 40}')
@@ -104,9 +77,9 @@ def test_the_account_bounds_all_analysts_together(folder):
 
 
 @pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer wrong", "Basic x"])
-def test_nobody_without_a_token(folder, header):
+def test_nobody_without_a_token(cells, header):
     with pytest.raises(Refusal, match="token must be that of an analyst") as caught:
-        served(folder).reply("GET", "/balance", header, b"")
+        served(cells).reply("GET", "/balance", header, b"")
     assert caught.value.status == 401
 
 
@@ -129,8 +102,8 @@ BAD = [
 
 
 @pytest.mark.parametrize(("body", "message"), BAD)
-def test_bad_requests_are_refused_and_cost_nothing(folder, body, message):
-    service = served(folder)
+def test_bad_requests_are_refused_and_cost_nothing(cells, body, message):
+    service = served(cells)
     with pytest.raises(Refusal, match=message) as caught:
         service.reply("POST", "/ask", f"Bearer {ANNA}", body)
     assert caught.value.status == 400
@@ -157,8 +130,8 @@ def test_a_consistent_estimate_beside_the_unbiased_one(address):
     assert ask(address, ANNA, "cell < 1")["consistent"] is None
 
 
-def test_one_request_for_each_value(folder):
-    service = served(folder)
+def test_one_request_for_each_value(cells):
+    service = served(cells)
     body = b'{"question": "all", "length": 90, "by": "cell"}'
     reply = service.reply("POST", "/ask", f"Bearer {ANNA}", body)
     outcomes = [one["outcome"] for one in reply["answers"]]
@@ -169,28 +142,28 @@ def test_one_request_for_each_value(folder):
     assert reply["left"] == reply["answers"][-1]["left"]
 
 
-def test_an_old_copy_of_the_answers_brings_no_budget_back(folder):
-    service, ledger = served(folder), folder / "ledger.sqlite"
+def test_an_old_copy_of_the_answers_brings_no_budget_back(cells):
+    service, ledger = served(cells), cells / "ledger.sqlite"
     old = ledger.read_bytes()
     body = b'{"question": "cell < 3", "length": 80}'
     first = service.reply("POST", "/ask", f"Bearer {ANNA}", body)
-    paid = open_account(folder / "a.account").spent
+    paid = open_account(cells / "a.account").spent
     service.server.close()
     ledger.write_bytes(old)
-    again = served(folder)
+    again = served(cells)
     # The account holds the answer too: it comes back, and nothing is drawn a second time.
     second = again.reply("POST", "/ask", f"Bearer {ANNA}", body)
     assert (second["outcome"], second["estimate"]) == ("derived", pytest.approx(first["estimate"]))
-    assert open_account(folder / "a.account").spent == paid
+    assert open_account(cells / "a.account").spent == paid
 
 
-def test_many_at_once_never_overspend(folder, address):
+def test_many_at_once_never_overspend(cells, address):
     def one(place):
         return ask(address, BEN, f"cell = {place % 6}", 60.0 + place)["cost"]
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(one, range(16)))
-    entries = open_account(folder / "a.account").entries
+    entries = open_account(cells / "a.account").entries
     spent = sum(e.epsilon for e in entries if e.request.startswith("answer-ben-"))
     assert 0 < spent <= Fraction(1, 5)
 
@@ -208,16 +181,16 @@ def replied(service, header=ANNA, path="/ask", **fields):
     return service.reply("POST", path, f"Bearer {header}", body)
 
 
-def test_a_question_under_an_id_has_one_answer(folder):
-    service = served(folder)
+def test_a_question_under_an_id_has_one_answer(cells):
+    service = served(cells)
     first = replied(service, request="monday")
     between = replied(service, length=60)
     assert (first["outcome"], between["outcome"]) == ("fresh", "fresh")
     paid = service.account.spent
-    for again in (service, served(folder)):
+    for again in (service, served(cells)):
         second = replied(again, request="monday")
         assert {**second, "left": None} == {**first, "left": None}
-    assert open_account(folder / "a.account").spent == paid
+    assert open_account(cells / "a.account").spent == paid
     derived = replied(service, length=90, request="tuesday")
     replied(service, length=50)
     assert replied(service, length=90, request="tuesday")["estimate"] == derived["estimate"]
@@ -229,14 +202,14 @@ def test_a_question_under_an_id_has_one_answer(folder):
      {"by": "cell"}],
     ids=str,
 )  # fmt: skip
-def test_an_id_is_for_one_question(folder, other):
-    service = served(folder)
+def test_an_id_is_for_one_question(cells, other):
+    service = served(cells)
     replied(service, request="monday")
     paid = service.account.spent
-    for again in (service, served(folder)):
+    for again in (service, served(cells)):
         with pytest.raises(Refusal, match="request must be a new id for a new question"):
             replied(again, request="monday", **other)
-    assert open_account(folder / "a.account").spent == paid
+    assert open_account(cells / "a.account").spent == paid
     # Ben's ids are his own, a price binds nothing, and a refusal leaves the id free.
     assert replied(service, BEN, length=300, request="monday")["outcome"] == "derived"
     assert replied(service, path="/price", request="friday", length=2)["outcome"] == "rejected"
@@ -244,11 +217,11 @@ def test_an_id_is_for_one_question(folder, other):
     assert replied(service, request="friday", length=70)["outcome"] == "fresh"
 
 
-def test_one_id_for_each_value(folder):
-    service = served(folder)
+def test_one_id_for_each_value(cells):
+    service = served(cells)
     first = replied(service, question="all", length=90, by="cell", request="each")
     replied(service, length=60)
-    again = replied(served(folder), question="all", length=90, by="cell", request="each")
+    again = replied(served(cells), question="all", length=90, by="cell", request="each")
     estimates = [[one["estimate"] for one in reply["answers"]] for reply in (first, again)]
     assert estimates[0] == estimates[1]
     assert {one["outcome"] for one in again["answers"]} == {"fresh"}
@@ -257,8 +230,8 @@ def test_one_id_for_each_value(folder):
             replied(service, request="each", **{"question": "all", "length": 90, **other})
 
 
-def test_each_value_ends_in_time_and_goes_on_from_there(folder):
-    service = served(folder)
+def test_each_value_ends_in_time_and_goes_on_from_there(cells):
+    service = served(cells)
     short = Service(service.server, service.account, service.analysts, seconds=-1.0)
     with pytest.raises(Refusal, match="0 of 6 are answered") as caught:
         replied(short, question="all", length=90, by="cell", request="each")
@@ -266,8 +239,8 @@ def test_each_value_ends_in_time_and_goes_on_from_there(folder):
     assert replied(service, question="all", length=90, by="cell", request="each")["answers"]
 
 
-def test_one_analyst_cannot_occupy_the_service(folder):
-    service = served(folder)
+def test_one_analyst_cannot_occupy_the_service(cells):
+    service = served(cells)
     service._inside["anna"] = MOST_OF_ONE
     with pytest.raises(Refusal, match="at most 8 at a time") as caught:
         replied(service)

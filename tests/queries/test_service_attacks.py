@@ -9,30 +9,19 @@ import socket
 import threading
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
-from dpbayes.queries import QueryServer
 from dpbayes.queries.listening import LARGEST_BODY, in_background, listening
-from dpbayes.queries.service import Analyst, Service, new_token, token_digest
-from dpbayes.releasing.opening import create_account, open_account
+from dpbayes.queries.service import Analyst, Service, token_digest
+from dpbayes.releasing.opening import open_account
+from tests.queries.services import ANNA, BEN, served
 
-ANNA, BEN = new_token(), new_token()
 ASK = b'{"question": "cell < 3", "length": 40}'
 
 
 @pytest.fixture
-def service(tmp_path, monkeypatch):
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    (tmp_path / "table.csv").write_text("x\n1\n")
-    create_account(tmp_path / "a.account", "cells", 1, tmp_path / "table.csv", "add-or-remove")
-    account = open_account(tmp_path / "a.account")
-    server = QueryServer(np.arange(1, 7) * 100, 10.0, ledger=tmp_path / "l.sqlite", account=account)
-    analysts = (
-        Analyst("anna", token_digest(ANNA), Fraction(1, 2)),
-        Analyst("ben", token_digest(BEN), Fraction(1, 5)),
-    )
-    return Service(server, account, analysts, tick=0.002)
+def service(cells):
+    return served(cells)
 
 
 @pytest.fixture

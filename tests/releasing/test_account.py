@@ -16,21 +16,14 @@ import pytest
 from dpbayes.releasing.account_file import Receipt
 from dpbayes.releasing.opening import create_account, open_account
 from dpbayes.releasing.witness import AccountError, read_witness, witness_file
+from tests.releasing.killing import killed_at
 
 ONE = Fraction(1)
 
 
 @pytest.fixture
-def table(tmp_path, monkeypatch):
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    path = tmp_path / "people.csv"
-    path.write_text("id,health\n1,good\n2,poor\n")
-    return path
-
-
-@pytest.fixture
-def account(table, tmp_path):
-    return create_account(tmp_path / "clinic.account", "clinic", 3, table)
+def account(two_people, tmp_path):
+    return create_account(tmp_path / "clinic.account", "clinic", 3, two_people)
 
 
 def test_spends_add_up_and_the_balance_is_exact(account):
@@ -75,40 +68,40 @@ def test_the_key_is_private_and_not_in_the_account(account):
     assert read_witness("clinic").key.encode() not in account.path.read_bytes()
 
 
-def test_another_version_of_the_table_must_be_accepted(account, table):
-    account.check_table(table)
-    newer = table.with_name("newer.csv")
-    newer.write_text(table.read_text() + "3,good\n")
+def test_another_version_of_the_table_must_be_accepted(account, two_people):
+    account.check_table(two_people)
+    newer = two_people.with_name("newer.csv")
+    newer.write_text(two_people.read_text() + "3,good\n")
     with pytest.raises(AccountError, match="is not one that account"):
         account.check_table(newer)
     account.accept(newer)
-    for path in (table, newer):
+    for path in (two_people, newer):
         open_account(account.path).check_table(path)
 
 
 # Twelve ways to spend twice.
 
 
-def test_attack_a_second_account_for_the_same_table(account, table, tmp_path):
+def test_attack_a_second_account_for_the_same_table(account, two_people, tmp_path):
     with pytest.raises(AccountError, match="has an account already"):
-        create_account(tmp_path / "second.account", "other-name", 3, table)
+        create_account(tmp_path / "second.account", "other-name", 3, two_people)
     with pytest.raises(AccountError, match="data set 'clinic' has an account already"):
-        create_account(tmp_path / "second.account", "clinic", 3, other(table))
+        create_account(tmp_path / "second.account", "clinic", 3, other(two_people))
 
 
-def other(table: Path) -> Path:
-    path = table.with_name("other.csv")
+def other(two_people: Path) -> Path:
+    path = two_people.with_name("other.csv")
     path.write_text("something else\n")
     return path
 
 
-def test_attack_the_account_is_deleted(account, table):
+def test_attack_the_account_is_deleted(account, two_people):
     account.spend("one", ONE, "")
     account.path.unlink()
     with pytest.raises(AccountError, match="no account at"):
         open_account(account.path)
     with pytest.raises(AccountError, match="has an account already"):
-        create_account(account.path, "clinic", 3, table)
+        create_account(account.path, "clinic", 3, two_people)
 
 
 def test_attack_an_older_copy_is_put_back(account, tmp_path):
@@ -164,9 +157,9 @@ def test_attack_both_places_are_rolled_back_and_a_receipt_tells(account, tmp_pat
 
 
 @pytest.mark.parametrize("path", [":memory:", "", " ", "bad\0name"])
-def test_attack_an_account_in_memory(path, table):
+def test_attack_an_account_in_memory(path, two_people):
     with pytest.raises(ValueError, match="account must be the path of a file"):
-        create_account(path, "clinic", 3, table)
+        create_account(path, "clinic", 3, two_people)
 
 
 def test_attack_a_mistyped_path(account):
@@ -205,25 +198,16 @@ def test_attack_two_processes_at_once(account):
 @pytest.mark.parametrize("step", range(1, 9))
 def test_attack_killed_between_any_two_steps(account, step):
     """A process killed at any step leaves a whole account, with the spend in it or not."""
-    code = (
-        "import os, signal, sys; from fractions import Fraction\n"
-        "from dpbayes.releasing import account as accounts, opening, witness\n"
-        "account, left = opening.open_account(sys.argv[1]), [int(sys.argv[2])]\n"
-        "def counted(function):\n"
-        "    def call(*given, **named):\n"
-        "        left[0] -= 1\n"
-        "        if left[0] == 0: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "        return function(*given, **named)\n"
-        "    return call\n"
-        "accounts.write_witness = counted(accounts.write_witness)\n"
-        "accounts.read_witness = counted(accounts.read_witness)\n"
-        "accounts.Account._append = counted(accounts.Account._append)\n"
-        "accounts.Account._move_witness = counted(accounts.Account._move_witness)\n"
-        "os.fsync = counted(os.fsync)\n"
-        "account.spend('killed', Fraction(1), 'plan')\n"
-        "account.keep('killed', 'draw')\n"
+    done = killed_at(
+        step,
+        account.path.parent,
+        imports="from fractions import Fraction\n"
+        "from dpbayes.releasing import account as accounts, opening\n"
+        f"account = opening.open_account({account.path.name!r})",
+        steps="accounts.write_witness accounts.read_witness accounts.Account._append "
+        "accounts.Account._move_witness os.fsync",
+        work="account.spend('killed', Fraction(1), 'plan')\naccount.keep('killed', 'draw')",
     )
-    done = subprocess.run([sys.executable, "-c", code, str(account.path), str(step)], check=False)
     assert done.returncode in (-signal.SIGKILL, 0)
     again = open_account(account.path)
     assert again.spent in (0, 1)
@@ -249,19 +233,19 @@ def test_a_key_that_is_missing_or_damaged_is_named(account, monkeypatch, tmp_pat
         open_account(account.path)
 
 
-def test_attack_an_account_deleted_after_it_was_opened_is_not_made_again(account, table):
+def test_attack_an_account_deleted_after_it_was_opened_is_not_made_again(account, two_people):
     assert not read_witness("clinic").pending
     account.path.unlink()
     with pytest.raises(AccountError, match="has an account already"):
-        create_account(account.path, "clinic", 3, table)
+        create_account(account.path, "clinic", 3, two_people)
 
 
 MILLIONTH = Fraction(1, 10**6)
 
 
 @pytest.fixture
-def slack(table, tmp_path):
-    return create_account(tmp_path / "slack.account", "slack", 3, table, delta="3e-6")
+def slack(two_people, tmp_path):
+    return create_account(tmp_path / "slack.account", "slack", 3, two_people, delta="3e-6")
 
 
 def test_deltas_add_up_exactly_beside_the_epsilons(slack):

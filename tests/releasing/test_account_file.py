@@ -13,24 +13,16 @@ from dpbayes.releasing.witness import AccountError
 ONE = Fraction(1)
 
 
-@pytest.fixture
-def table(tmp_path, monkeypatch):
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    path = tmp_path / "people.csv"
-    path.write_text("id,health\n1,good\n2,poor\n")
-    return path
-
-
-def test_a_second_place_gets_every_receipt(table, tmp_path):
+def test_a_second_place_gets_every_receipt(two_people, tmp_path):
     place = tmp_path / "receipts.txt"
-    account = create_account(tmp_path / "a", "clinic", 1, table, receipts=place)
+    account = create_account(tmp_path / "a", "clinic", 1, two_people, receipts=place)
     account.spend("one", ONE, "")
     receipts = [Receipt.parse(line) for line in place.read_text().splitlines()]
     assert [receipt.sequence for receipt in receipts] == [1, 2]
     account.verify(receipts)
 
 
-def test_a_file_that_is_no_account_is_named(tmp_path, table):
+def test_a_file_that_is_no_account_is_named(tmp_path, two_people):
     for content in (b"", b"not a database" * 100):
         path = tmp_path / "x"
         path.write_bytes(content)

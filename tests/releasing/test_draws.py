@@ -11,21 +11,8 @@ import pytest
 import dpbayes as dp
 from dpbayes.releasing import release
 from dpbayes.releasing.draws import draw
+from tests.releasing.proved import mechanisms
 from tests.samplers.sources import SeededBits
-
-PROVED = {
-    "lapMech": {},
-    "ilapMech": {"rounding": "nearest"},
-    "lattice": {"projection": "l1"},
-    "expMech": {},
-    "expMech-smooth": {"divisor": 6.0},
-    "permute-and-flip": {"sensitivity": "smooth"},
-}
-
-
-def mechanisms(epsilon):
-    plain = [dp.mechanism(name, epsilon) for name in PROVED]
-    return plain + [dp.mechanism(name, epsilon, **options) for name, options in PROVED.items()]
 
 
 def chi_square(mechanism, counts, draws, law):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -22,54 +20,46 @@ from dpbayes.releasing.plan_file import PlanError
 from dpbayes.releasing.report import csv_text, html_text, methods
 from dpbayes.releasing.sources import TableError
 from dpbayes.releasing.witness import AccountError
-from tests.releasing.clinic import PLAN, opened, released
-
-pytest.importorskip("duckdb")
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    monkeypatch.chdir(tmp_path)
-    return opened(tmp_path)
+from tests.releasing.clinic import PLAN, released
+from tests.releasing.killing import killed_at
 
 
-def test_a_release_is_paid_and_holds_nothing_but_the_draw(folder):
-    paid = released(folder)
+def test_a_release_is_paid_and_holds_nothing_but_the_draw(clinic):
+    paid = released(clinic)
     assert (paid.cost, paid.balance, paid.repeated) == (Fraction(1, 2), Fraction(7, 10), False)
     assert paid.private.n == int(paid.private.counts.sum()) == 70
-    assert open_account(folder / "clinic.account").spent == Fraction(1, 2)
+    assert open_account(clinic / "clinic.account").spent == Fraction(1, 2)
     assert paid.record()["records"] == 70
 
 
-def test_the_same_request_gives_the_same_draw_for_nothing(folder):
-    first, second = released(folder), released(folder)
+def test_the_same_request_gives_the_same_draw_for_nothing(clinic):
+    first, second = released(clinic), released(clinic)
     assert second.repeated
     assert second.private.noisy.tolist() == first.private.noisy.tolist()
     assert second.balance == first.balance
 
 
-def test_another_request_is_another_draw_and_is_paid(folder):
-    first = released(folder)
-    second = released(folder, PLAN + 'request = "again"\n')
+def test_another_request_is_another_draw_and_is_paid(clinic):
+    first = released(clinic)
+    second = released(clinic, PLAN + 'request = "again"\n')
     assert second.balance == first.balance - Fraction(1, 2)
     assert first.request != second.request == "again"
 
 
-def test_a_named_request_cannot_be_reused_for_another_plan(folder):
-    released(folder, PLAN + 'request = "spring"\n')
+def test_a_named_request_cannot_be_reused_for_another_plan(clinic):
+    released(clinic, PLAN + 'request = "spring"\n')
     with pytest.raises(AccountError, match="request 'spring' was made for something else"):
-        released(folder, PLAN + 'request = "spring"\nprior = 2\n')
+        released(clinic, PLAN + 'request = "spring"\nprior = 2\n')
 
 
-def test_what_cannot_be_paid_is_not_drawn(folder, monkeypatch):
-    released(folder)
-    released(folder, PLAN + 'request = "b"\n')
+def test_what_cannot_be_paid_is_not_drawn(clinic, monkeypatch):
+    released(clinic)
+    released(clinic, PLAN + 'request = "b"\n')
     calls = []
     monkeypatch.setattr(from_table, "rehearse", lambda *_: None)
     monkeypatch.setattr(from_table, "release", lambda *_: calls.append(1))
     with pytest.raises(AccountError, match=r"epsilon must be at most 0\.2"):
-        released(folder, PLAN + 'request = "c"\n')
+        released(clinic, PLAN + 'request = "c"\n')
     assert calls == []
 
 
@@ -85,22 +75,22 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("line", "error", "message"), REFUSED)
-def test_mistakes_cost_nothing(folder, line, error, message):
+def test_mistakes_cost_nothing(clinic, line, error, message):
     with pytest.raises(error, match=message):
-        released(folder, PLAN + line + "\n")
-    assert open_account(folder / "clinic.account").spent == 0
+        released(clinic, PLAN + line + "\n")
+    assert open_account(clinic / "clinic.account").spent == 0
 
 
-def test_a_table_the_account_does_not_stand_for_is_refused(folder):
-    (folder / "people.csv").write_text("health\ngood\n")
+def test_a_table_the_account_does_not_stand_for_is_refused(clinic):
+    (clinic / "people.csv").write_text("health\ngood\n")
     with pytest.raises(AccountError, match="is not one that account"):
-        released(folder)
+        released(clinic)
     with pytest.raises(PlanError, match="dataset must be 'clinic'"):
-        released(folder, PLAN.replace('"clinic"', '"other"'))
+        released(clinic, PLAN.replace('"clinic"', '"other"'))
 
 
-def test_a_secret_number_of_records_stays_secret(folder):
-    paid = released(folder, PLAN + 'records = "secret"\n')
+def test_a_secret_number_of_records_stays_secret(clinic):
+    paid = released(clinic, PLAN + 'records = "secret"\n')
     record = paid.record()
     assert (record["records"], record["neighbours"]) == (None, "add-or-remove")
     assert "one record more or less" in record["guarantee"]
@@ -112,49 +102,33 @@ def test_a_secret_number_of_records_stays_secret(folder):
     assert paid.private.noise_aware().n is None
 
 
-KILL = """
-import os, signal, sys
-from dpbayes.cli import main
-from dpbayes.commands import paid
-from dpbayes.releasing import account, from_table
-left = [int(sys.argv[1])]
-def counted(place, name):
-    function = getattr(place, name)
-    def call(*given, **named):
-        left[0] -= 1
-        if left[0] == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return function(*given, **named)
-    setattr(place, name, call)
-for place, name in [
-    (from_table, "count_table"), (from_table, "rehearse"), (account.Account, "spend"),
-    (account, "write_witness"), (account.Account, "_move_witness"), (from_table, "release"),
-    (account.Account, "keep"), (paid, "write_files"), (paid, "bounded_analysis"),
-]:
-    counted(place, name)
-sys.exit(main(["release", "people.csv", "--plan", "plan.toml", "--output", "out"]))
-"""
-
-
 @pytest.mark.parametrize("step", range(1, 15))
-def test_killed_at_any_step_the_draw_is_never_lost_nor_paid_twice(folder, step):
-    command = [sys.executable, "-c", KILL, str(step)]
-    killed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert killed.returncode in (-signal.SIGKILL, 0)
-    account = open_account(folder / "clinic.account")
-    seen = account.result(
-        read_plan(folder / "plan.toml").request_of(account.fingerprint(folder / "people.csv"))
+def test_killed_at_any_step_the_draw_is_never_lost_nor_paid_twice(clinic, step):
+    killed = killed_at(
+        step,
+        clinic,
+        imports="from dpbayes.cli import main\nfrom dpbayes.commands import paid\n"
+        "from dpbayes.releasing import account, from_table",
+        steps="from_table.count_table from_table.rehearse account.Account.spend "
+        "account.write_witness account.Account._move_witness from_table.release "
+        "account.Account.keep paid.write_files paid.bounded_analysis",
+        work='assert main("release people.csv --plan plan.toml --output out".split()) == 0',
     )
-    paid = released(folder)
-    again = open_account(folder / "clinic.account")
+    assert killed.returncode in (-signal.SIGKILL, 0)
+    account = open_account(clinic / "clinic.account")
+    seen = account.result(
+        read_plan(clinic / "plan.toml").request_of(account.fingerprint(clinic / "people.csv"))
+    )
+    paid = released(clinic)
+    again = open_account(clinic / "clinic.account")
     assert again.spent == Fraction(1, 2)
     assert [entry.kind for entry in again.entries].count("result") == 1
     if seen is not None:
         assert json.loads(seen)["noisy"] == paid.private.noisy.tolist()
 
 
-def test_the_analysis_agrees_with_the_package(folder):
-    paid = released(folder)
+def test_the_analysis_agrees_with_the_package(clinic):
+    paid = released(clinic)
     found = bounded_analysis(paid.record())
     private = paid.private
     assert found["expected_distance"]["value"] == private.expected_distance()
@@ -166,8 +140,8 @@ def test_the_analysis_agrees_with_the_package(folder):
     assert found["noise_aware"]["intervals"][1] == list(aware.credible_interval(1, 0.95))
 
 
-def test_an_analysis_that_takes_too_long_is_left_out(folder):
-    record = released(folder).record()
+def test_an_analysis_that_takes_too_long_is_left_out(clinic):
+    record = released(clinic).record()
     found = bounded_analysis(record, seconds=0.01)
     assert {part: found[part] for part in PARTS} == {
         part: {"missing": "not finished within 0.01 seconds"} for part in PARTS
@@ -183,32 +157,32 @@ def test_an_analysis_that_takes_too_long_is_left_out(folder):
 SLACK = PLAN + 'mechanism = "discrete-gaussian"\noptions = {delta = 1e-6}\n'
 
 
-def test_a_mechanism_with_a_delta_needs_an_account_that_has_one(folder):
+def test_a_mechanism_with_a_delta_needs_an_account_that_has_one(clinic):
     with pytest.raises(AccountError, match=r"delta must be at most 0, what is left .* 0\.000001"):
-        released(folder, SLACK)
-    account = open_account(folder / "clinic.account")
+        released(clinic, SLACK)
+    account = open_account(clinic / "clinic.account")
     assert (account.spent, len(account.entries)) == (0, 2)
 
 
-def with_delta(folder, delta, epsilon="1.2"):
-    (folder / "other.csv").write_text("health\n" + "good\n" * 30 + "poor\n" * 10)
+def with_delta(clinic, delta, epsilon="1.2"):
+    (clinic / "other.csv").write_text("health\n" + "good\n" * 30 + "poor\n" * 10)
     return create_account(
-        folder / "slack.account", "slack", epsilon, folder / "other.csv", delta=delta
+        clinic / "slack.account", "slack", epsilon, clinic / "other.csv", delta=delta
     )
 
 
-def of_other(folder, text):
-    (folder / "plan.toml").write_text(text.replace('"clinic', '"slack'))
-    return release_table(folder / "other.csv", read_plan(folder / "plan.toml"))
+def of_other(clinic, text):
+    (clinic / "plan.toml").write_text(text.replace('"clinic', '"slack'))
+    return release_table(clinic / "other.csv", read_plan(clinic / "plan.toml"))
 
 
-def test_epsilon_and_delta_are_paid_and_the_report_says_so(folder):
-    with_delta(folder, "1e-5")
-    paid = of_other(folder, SLACK)
-    account = open_account(folder / "slack.account")
+def test_epsilon_and_delta_are_paid_and_the_report_says_so(clinic):
+    with_delta(clinic, "1e-5")
+    paid = of_other(clinic, SLACK)
+    account = open_account(clinic / "slack.account")
     assert (account.spent, account.delta_spent) == (Fraction(1, 2), Fraction(1, 10**6))
-    assert of_other(folder, SLACK).repeated
-    assert open_account(folder / "slack.account").delta_spent == Fraction(1, 10**6)
+    assert of_other(clinic, SLACK).repeated
+    assert open_account(clinic / "slack.account").delta_spent == Fraction(1, 10**6)
     record = paid.record()
     assert (record["delta"], record["delta_cost"]) == ("0.000001", "0.000001")
     assert (record["delta_balance"], record["delta_bound"]) == ("0.000009", "0.00001")
@@ -219,12 +193,12 @@ def test_epsilon_and_delta_are_paid_and_the_report_says_so(folder):
     assert "at epsilon 0.5 and delta 0.000001" in methods(record)
 
 
-def test_the_records_of_a_person_have_a_larger_delta_together(folder):
-    with_delta(folder, "1e-5")
-    paid = of_other(folder, SLACK + 'person = "health"\nkeep = 3\n')
+def test_the_records_of_a_person_have_a_larger_delta_together(clinic):
+    with_delta(clinic, "1e-5")
+    paid = of_other(clinic, SLACK + 'person = "health"\nkeep = 3\n')
     third = np.exp(0.5 / 3)
     expected = 1e-6 * (1 + third + third**2)
-    spent = open_account(folder / "slack.account").delta_spent
+    spent = open_account(clinic / "slack.account").delta_spent
     assert float(spent) == pytest.approx(expected, rel=1e-14)
     # Never less: the powers of e are rounded up.
     with mp.workdps(50):
@@ -232,12 +206,12 @@ def test_the_records_of_a_person_have_a_larger_delta_together(folder):
         assert mp.mpf(spent.numerator) / spent.denominator >= least
     assert float(paid.record()["delta"]) >= expected * (1 - 1e-11)
     with pytest.raises(PlanError, match="delta must be below 1 for all 400 records"):
-        of_other(folder, SLACK.replace("1e-6", "0.01") + 'person = "health"\nkeep = 400\n')
+        of_other(clinic, SLACK.replace("1e-6", "0.01") + 'person = "health"\nkeep = 400\n')
 
 
-def test_the_plan_command_prices_a_delta(folder, capsys):
-    with_delta(folder, "1e-7")
-    (folder / "plan.toml").write_text(SLACK.replace('"clinic', '"slack'))
+def test_the_plan_command_prices_a_delta(clinic, capsys):
+    with_delta(clinic, "1e-7")
+    (clinic / "plan.toml").write_text(SLACK.replace('"clinic', '"slack'))
     assert main(["plan", "plan.toml"]) == 0
     printed = capsys.readouterr().out
     assert "0.5 of the 1.2 left, and delta 0.000001 of the 1e-7 left, not enough" in printed

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 from fractions import Fraction
 
 import pytest
 
 from dpbayes.releasing.opening import create_account, open_account
 from dpbayes.releasing.witness import AccountError, read_witness
+from tests.releasing.killing import killed_at
 
 ONE = Fraction(1)
 
 
-@pytest.fixture
-def table(tmp_path, monkeypatch):
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    path = tmp_path / "people.csv"
-    path.write_text("id,health\n1,good\n2,poor\n")
-    return path
-
-
-def test_bad_terms_are_refused_before_anything_is_made(table, tmp_path):
+def test_bad_terms_are_refused_before_anything_is_made(two_people, tmp_path):
     path = tmp_path / "new.account"
     for changes in ({"dataset": "a/b"}, {"epsilon": 0}, {"neighbours": "none"}):
-        given = {"dataset": "clinic", "epsilon": 1, "table": table, **changes}
+        given = {"dataset": "clinic", "epsilon": 1, "table": two_people, **changes}
         with pytest.raises(ValueError, match="must be"):
             create_account(path, **given)
     with pytest.raises(AccountError, match="cannot be read"):
@@ -34,50 +25,36 @@ def test_bad_terms_are_refused_before_anything_is_made(table, tmp_path):
     assert list(tmp_path.glob("new*")) == []
 
 
-CREATING = """
-import os, signal, sys
-from dpbayes.releasing import opening, witness
-left = [int(sys.argv[1])]
-def counted(place, name):
-    function = getattr(place, name)
-    def call(*given, **named):
-        left[0] -= 1
-        if left[0] == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return function(*given, **named)
-    setattr(place, name, call)
-for place, name in [
-    (opening, "new_witness"), (opening, "connected"), (opening, "write_witness"), (os, "fsync"),
-    (os, "link"), (opening, "sync_folder"), (opening.Account, "_settled"),
-    (opening, "open_account"), (opening, "_refuse_second_account"), (opening, "forget_abandoned"),
-]:
-    counted(place, name)
-opening.create_account("clinic.account", "clinic", 3, "people.csv")
-print(left[0])
-"""
-
-
 def interrupted(folder, step):
-    command = [sys.executable, "-c", CREATING, str(step)]
-    return subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
+    return killed_at(
+        step,
+        folder,
+        imports="from dpbayes.releasing import opening, witness",
+        steps="opening.new_witness opening.connected opening.write_witness os.fsync os.link "
+        "opening.sync_folder opening.Account._settled opening.open_account "
+        "opening._refuse_second_account opening.forget_abandoned",
+        work='opening.create_account("clinic.account", "clinic", 3, "people.csv")',
+    )
 
 
-def test_there_are_sixteen_steps_of_making_an_account(table, tmp_path):
+def test_there_are_sixteen_steps_of_making_an_account(two_people, tmp_path):
     assert interrupted(tmp_path, 1000).stdout == "984\n"
 
 
 @pytest.mark.parametrize("step", range(1, 17))
-def test_making_an_account_killed_at_any_step_is_mended_by_making_it_again(table, tmp_path, step):
+def test_making_an_account_killed_at_any_step_is_mended_by_making_it_again(
+    two_people, tmp_path, step
+):
     assert interrupted(tmp_path, step).returncode == -signal.SIGKILL
     place = tmp_path / "clinic.account"
     if place.exists():
         with pytest.raises(AccountError, match="exists already"):
-            create_account(place, "clinic", 3, table)
+            create_account(place, "clinic", 3, two_people)
         account = open_account(place)
     else:
         with pytest.raises(AccountError, match=f"no account at {place}"):
             open_account(place)
-        account = create_account(place, "clinic", 3, table)
+        account = create_account(place, "clinic", 3, two_people)
     assert not read_witness("clinic").pending
     assert (account.spent, account.balance, len(account.entries)) == (0, 3, 2)
     account.spend("one", ONE, "plan")
@@ -87,7 +64,7 @@ def test_making_an_account_killed_at_any_step_is_mended_by_making_it_again(table
     ]  # fmt: skip
 
 
-def test_an_interrupted_making_says_what_to_do(table, tmp_path):
+def test_an_interrupted_making_says_what_to_do(two_people, tmp_path):
     place = tmp_path / "clinic.account"
     steps = [step for step in range(1, 17) if not place.exists()]
     said = set()
@@ -104,7 +81,7 @@ def test_an_interrupted_making_says_what_to_do(table, tmp_path):
     )
 
 
-def test_attack_an_account_set_aside_while_it_was_made(table, tmp_path):
+def test_attack_an_account_set_aside_while_it_was_made(two_people, tmp_path):
     """An account put in place and moved away before its key was free cannot come back."""
     place, aside = tmp_path / "clinic.account", tmp_path / "aside"
     for step in range(1, 17):
@@ -113,7 +90,7 @@ def test_attack_an_account_set_aside_while_it_was_made(table, tmp_path):
             break
     assert read_witness("clinic").pending
     place.rename(aside)
-    second = create_account(tmp_path / "other.account", "other", 3, table)
+    second = create_account(tmp_path / "other.account", "other", 3, two_people)
     second.spend("all", 3 * ONE, "")
     aside.rename(place)
     with pytest.raises(AccountError, match="the key of data set 'clinic' is not at"):
@@ -121,7 +98,7 @@ def test_attack_an_account_set_aside_while_it_was_made(table, tmp_path):
 
 
 @pytest.mark.parametrize("delta", [-1, 1, 2, "nan", "x", None, True, "1/0", "1e-400"])
-def test_bad_deltas(table, tmp_path, delta):
+def test_bad_deltas(two_people, tmp_path, delta):
     with pytest.raises(ValueError, match="delta must be at least 0 and below 1, got"):
-        create_account(tmp_path / "a", "slack", 1, table, delta=delta)
+        create_account(tmp_path / "a", "slack", 1, two_people, delta=delta)
     assert not (tmp_path / "a").exists()

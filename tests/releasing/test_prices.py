@@ -19,46 +19,37 @@ from dpbayes.releasing.prices import (
     person_sentence,
     planned_mechanism,
 )
-from tests.releasing.clinic import PLAN, opened, released
-
-pytest.importorskip("duckdb")
+from tests.releasing.clinic import PLAN, released
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    monkeypatch.chdir(tmp_path)
-    return opened(tmp_path)
-
-
-def test_the_promise_names_the_person_and_rounds_up(folder):
-    (folder / "plan.toml").write_text(
+def test_the_promise_names_the_person_and_rounds_up(clinic):
+    (clinic / "plan.toml").write_text(
         PLAN.replace('"0.5"', '"0.1234567890123456"') + 'person = "id"\nkeep = 3\n'
     )
-    sentence = person_sentence(read_plan(folder / "plan.toml"))
+    sentence = person_sentence(read_plan(clinic / "plan.toml"))
     assert "the at most 3 counted records of one person replaced by as many others" in sentence
     assert "e^0.123456789013 " in sentence
 
 
-def test_the_records_of_a_person_share_the_budget(folder):
-    (folder / "plan.toml").write_text(PLAN + 'person = "health"\nkeep = 3\n')
-    chosen = planned_mechanism(read_plan(folder / "plan.toml"))
+def test_the_records_of_a_person_share_the_budget(clinic):
+    (clinic / "plan.toml").write_text(PLAN + 'person = "health"\nkeep = 3\n')
+    chosen = planned_mechanism(read_plan(clinic / "plan.toml"))
     assert Fraction(chosen.epsilon) <= Fraction(1, 6)
     assert chosen.epsilon == pytest.approx(1 / 6, rel=1e-15)
     # Three replaced records: the exact audit of one, three times.
     assert 3 * dp.audit(chosen, 6, [1, 1, 1]).epsilon <= 0.5 + 1e-12
 
 
-def test_an_account_for_changing_sizes_takes_no_plan_with_a_public_size(folder):
-    (folder / "other.csv").write_text("health\ngood\npoor\n")
+def test_an_account_for_changing_sizes_takes_no_plan_with_a_public_size(clinic):
+    (clinic / "other.csv").write_text("health\ngood\npoor\n")
     text = PLAN.replace('"clinic', '"second')
-    second = folder / "second.account"
-    create_account(second, "second", 1, folder / "other.csv", "add-or-remove")
-    (folder / "plan.toml").write_text(text)
+    second = clinic / "second.account"
+    create_account(second, "second", 1, clinic / "other.csv", "add-or-remove")
+    (clinic / "plan.toml").write_text(text)
     with pytest.raises(PlanError, match='records must be "secret" for account'):
-        release_table(folder / "other.csv", read_plan(folder / "plan.toml"))
-    (folder / "plan.toml").write_text(text + 'records = "secret"\n')
-    paid = release_table(folder / "other.csv", read_plan(folder / "plan.toml"))
+        release_table(clinic / "other.csv", read_plan(clinic / "plan.toml"))
+    (clinic / "plan.toml").write_text(text + 'records = "secret"\n')
+    paid = release_table(clinic / "other.csv", read_plan(clinic / "plan.toml"))
     assert paid.cost == Fraction(1, 2)
 
 
@@ -73,13 +64,13 @@ def test_groups_with_a_delta_against_an_exact_audit():
     assert 0.0 < lost <= float(price.delta)
 
 
-def test_changing_the_size_is_one_step_or_half_of_a_replacement(folder):
-    (folder / "plan.toml").write_text(PLAN + 'records = "secret"\n')
-    plan = read_plan(folder / "plan.toml")
-    replaced = released(folder, PLAN + 'records = "secret"\nrequest = "a"\n')
+def test_changing_the_size_is_one_step_or_half_of_a_replacement(clinic):
+    (clinic / "plan.toml").write_text(PLAN + 'records = "secret"\n')
+    plan = read_plan(clinic / "plan.toml")
+    replaced = released(clinic, PLAN + 'records = "secret"\nrequest = "a"\n')
     assert replaced.cost == 1 == 2 * person_price(plan).epsilon
-    (folder / "other.csv").write_text("health\ngood\n")
-    other = create_account(folder / "o", "o", 1, folder / "other.csv", "add-or-remove")
+    (clinic / "other.csv").write_text("health\ngood\n")
+    other = create_account(clinic / "o", "o", 1, clinic / "other.csv", "add-or-remove")
     assert cost(plan, other) == Price(Fraction(1, 2))
 
 

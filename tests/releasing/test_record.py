@@ -14,22 +14,10 @@ from hypothesis import strategies as st
 
 import dpbayes as dp
 from dpbayes.releasing import Release, guarantee, release
+from tests.releasing.proved import mechanisms
 from tests.strategies import small_cases
 
-PROVED = {
-    "lapMech": {},
-    "ilapMech": {"rounding": "nearest"},
-    "lattice": {"projection": "l1"},
-    "expMech": {},
-    "expMech-smooth": {"divisor": 6.0},
-    "permute-and-flip": {"sensitivity": "smooth"},
-}
 UNPROVED = ("draft-laplace", "expMech-local", "expMech-delta")
-
-
-def mechanisms(epsilon):
-    plain = [dp.mechanism(name, epsilon) for name in PROVED]
-    return plain + [dp.mechanism(name, epsilon, **options) for name, options in PROVED.items()]
 
 
 @settings(max_examples=30, deadline=None)
