@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.laws.lattice import gaussian
-from dpbayes.laws.lattice import noise as lattice_noise
 from dpbayes.laws.lattice.gaussian_law import GaussianLatticeLaw
 from dpbayes.mechanisms.lattice import SumZeroLattice
 from dpbayes.mechanisms.optimum import distance_table
@@ -49,27 +48,29 @@ def lattice_loss_masses(k: int, epsilon: float) -> NDArray[np.float64]:
     P(loss = 0), which is P(z_i >= 1, z_j >= 0) + P(z_i <= 0, z_j <= -1).
     """
     q = float(np.exp(-0.5 * epsilon))
-    top = lattice_noise.radius(k, epsilon, 1e-30)
-    steps = np.arange(-top, top + 1)
-    one = q ** np.abs(steps)
-    others = np.ones(1)
+    # e^(-epsilon t) t^(k-1) is below 1e-30 of its sum from here on.
+    top = int(np.ceil((100.0 + 10.0 * k) / epsilon))
+    others = np.zeros(2 * top + 1)
+    others[top] = 1.0
     for _ in range(k - 2):
-        others = np.convolve(others, one)
-    # Weight of the pairs (z_i, z_j) by their sum -s, with z_i >= 1 and z_j >= 0.
-    up, low = np.where(steps >= 1, one, 0.0), np.where(steps >= 0, one, 0.0)
-    still = 2.0 * _at_zero(np.convolve(up, low), others)
-    every = _at_zero(np.convolve(one, one), others)
+        others = _spread(others, q)
+    # The pair has sum t: t q^t is its weight with z_i >= 1 and z_j >= 0, and all pairs together
+    # weigh (|t| + (1 + q^2) / (1 - q^2)) q^|t|.
+    t = np.arange(-top, top + 1)
+    power = q ** np.abs(t)
+    still = 2.0 * float((np.maximum(t, 0) * power * others).sum())
+    every = float(((np.abs(t) + 1.0 / np.tanh(0.5 * epsilon)) * power * others).sum())
     zero = still / every
     plus = (1.0 - zero) / (1.0 + np.exp(-epsilon))
     return np.array([np.exp(-epsilon) * plus, zero, plus])
 
 
-def _at_zero(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    # The value at 0 of the convolution of two tables centred at their middles.
-    half = min(first.size, second.size) // 2
-    a, b = first.size // 2, second.size // 2
-    window = first[a - half : a + half + 1] * second[b - half : b + half + 1][::-1]
-    return float(window.sum())
+def _spread(table: NDArray[np.float64], q: float) -> NDArray[np.float64]:
+    # The convolution with q^|z|: a recursion up and one down.
+    signal: Any = import_module("scipy.signal")
+    up = signal.lfilter([1.0], [1.0, -q], table)
+    down = signal.lfilter([0.0, q], [1.0, -q], table[::-1])[::-1]
+    return np.asarray(up + down)
 
 
 def lattice_delta(k: int, each: float, releases: int, epsilon: float) -> float:
@@ -147,6 +148,21 @@ def first_gaussian_win(k: int, epsilon: float, delta: float, largest: int = 200)
         middle = (low + high) // 2
         low, high = (low, middle) if wins(middle) else (middle, high)
     return high
+
+
+def turning_point(k: int, first: int | None, largest: int) -> str:
+    """Return what `first_gaussian_win` found, in words.
+
+    >>> turning_point(4, 8, 64)
+    'the larger one at 7 and the smaller one at 8 releases with k = 4'
+    >>> turning_point(3, 1, 64), turning_point(2, None, 64)
+    ('the smaller one at 1 release with k = 3', 'still the larger one at 64 releases with k = 2')
+    """
+    if first is None:
+        return f"still the larger one at {largest} releases with k = {k}"
+    if first == 1:
+        return f"the smaller one at 1 release with k = {k}"
+    return f"the larger one at {first - 1} and the smaller one at {first} releases with k = {k}"
 
 
 def _lattice_mean(counts: NDArray[Any], epsilon: float) -> float:

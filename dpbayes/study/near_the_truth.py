@@ -45,17 +45,18 @@ def share_within(
     counts: ArrayLike,
     prior: ArrayLike,
     distances: ArrayLike,
-    radius: int,
+    radius: int | None = None,
     metric: Yardstick = "hellinger",
 ) -> NDArray[np.float64]:
     """Return P(distance <= c) for increasing distances c, shape (m,).
 
     Laws that are listed output by output are summed. For others only the candidates in the box of
-    :func:`near_outputs` count; ValueError if the largest distance is not below that of every
-    candidate on the rim of the box. Source: D, Figure 3; book: `accuracy/index`.
+    :func:`near_outputs` count; without `radius` it is made large enough. ValueError if a `radius`
+    that is given is not: the largest distance must be below that of every candidate on the rim of
+    the box; and for too many candidates to list. Source: D, Figure 3; book: `accuracy/index`.
 
     >>> from dpbayes.mechanisms import mechanism
-    >>> share_within(mechanism("lapMech", 1.0), [300, 300], [1, 1], [0.0, 0.03], 5).round(6)
+    >>> share_within(mechanism("lapMech", 1.0), [300, 300], [1, 1], [0.0, 0.03]).round(6)
     array([0.196735, 0.512795])
     """
     x, alpha = _validate.counts_and_prior(counts, prior)
@@ -65,23 +66,41 @@ def share_within(
         law = mechanism.law(x, alpha)
         if hasattr(law, "outputs"):
             return _cumulative(*listed(law, "a distribution").distance_distribution(metric), wanted)
-    outputs = _box(x, alpha, wanted, radius, distance)
+    far = float(wanted.max())
+    reach = radius if radius is not None else _radius_for(x, alpha, far, distance)
+    outputs = _box(x, alpha, far, reach, distance)
     masses = law.probability(outputs) if marginal is None else _product(marginal, x, outputs)
     return _cumulative(distance(alpha + x, alpha + outputs), masses, wanted)
 
 
+def _radius_for(
+    x: NDArray[np.int64], alpha: NDArray[np.float64], far: float, metric: Metric
+) -> int:
+    radius = 4
+    while _rim(near_outputs(x, radius), x, alpha, radius, metric) <= far:
+        radius += max(1, radius // 4)
+    return radius
+
+
 def _box(
-    x: NDArray[np.int64],
-    alpha: NDArray[np.float64],
-    wanted: NDArray[np.float64],
-    radius: int,
-    metric: Metric,
+    x: NDArray[np.int64], alpha: NDArray[np.float64], far: float, radius: int, metric: Metric
 ) -> NDArray[np.int64]:
     outputs = near_outputs(x, radius)
-    rim = outputs[np.abs(outputs - x)[:, :-1].max(axis=1) == radius]
-    if rim.size and wanted.max() >= metric(alpha + x, alpha + rim).min():
-        raise ValueError(f"radius {radius} is too small for the distance {wanted.max():.4g}")
+    if far >= _rim(outputs, x, alpha, radius, metric):
+        raise ValueError(f"radius {radius} is too small for the distance {far:.4g}")
     return outputs
+
+
+def _rim(
+    outputs: NDArray[np.int64],
+    x: NDArray[np.int64],
+    alpha: NDArray[np.float64],
+    radius: int,
+    metric: Metric,
+) -> float:
+    # The least distance at which a first count has moved by the whole radius; infinite if none can.
+    rim = outputs[np.abs(outputs - x)[:, :-1].max(axis=1) == radius]
+    return float(metric(alpha + x, alpha + rim).min()) if rim.size else np.inf
 
 
 def _product(

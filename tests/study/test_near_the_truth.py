@@ -50,6 +50,14 @@ def test_four_categories_by_the_series():
     )
 
 
+@pytest.mark.parametrize("counts", [[30, 30, 40], [100, 0, 0], [0, 1, 2]])
+def test_without_a_radius_it_is_large_enough(counts):
+    for name in ("lapMech", "expMech-delta"):
+        mechanism = dp.mechanism(name, 0.2)
+        whole = share_within(mechanism, counts, [1, 1, 1], GRID, sum(counts) + 1)
+        assert share_within(mechanism, counts, [1, 1, 1], GRID) == pytest.approx(whole, abs=1e-14)
+
+
 def test_outputs_stay_histograms():
     outputs = near_outputs([1, 2, 5], 3)
     assert outputs.min() == 0

@@ -16,6 +16,10 @@ from dpbayes import _validate
 
 _DEPTH = 90.0  # e^-90 of the largest weight is where sums end
 _LARGEST_REACH = 2_000_000
+_ALL = 745.0  # e^-745 is the smallest positive float
+_WIDE = 32.0  # from this variance parameter on lattice sums are integrals up to 1e-40 of themselves
+SMALLEST_DELTA = 1e-300
+"""Below it the masses that decide would leave the range of floats."""
 
 
 def reach(variance: float, depth: float = _DEPTH) -> int:
@@ -54,7 +58,7 @@ def _trimmed(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=256)
-def difference(k: int, variance: float) -> NDArray[np.float64]:
+def difference(k: int, variance: float, depth: float = _DEPTH) -> NDArray[np.float64]:
     """Return P(Z_i - Z_j = d) for d = -D … D, for any two of the k categories.
 
     With z_i + z_j = -s the sum factorises: P(d) is proportional to e^(-d^2/(4v)) times the sum over
@@ -65,7 +69,7 @@ def difference(k: int, variance: float) -> NDArray[np.float64]:
     s = np.arange(others.size) - others.size // 2
     weights = others * np.exp(-0.25 * s.astype(np.float64) ** 2 / variance)
     parity = np.array([weights[s % 2 == 0].sum(), weights[s % 2 == 1].sum()])
-    top = reach(2.0 * variance)
+    top = reach(2.0 * variance, depth)
     d = np.arange(-top, top + 1)
     mass = np.exp(-0.25 * d.astype(np.float64) ** 2 / variance) * parity[d % 2]
     return np.asarray(_validate.frozen(mass / mass.sum()))
@@ -80,12 +84,31 @@ def delta(k: int, variance: float, epsilon: float, releases: int = 1) -> float:
     >>> round(delta(2, 2.0, 1.0), 9)
     0.141351339
     """
-    one = difference(k, variance)
-    masses = _power(one, releases)
-    d = np.arange(masses.size) - masses.size // 2
+    if variance >= _WIDE:
+        d, masses = _wide_difference(k, variance, epsilon, releases)
+    else:
+        masses = _power(difference(k, variance, _ALL), releases)
+        d = np.arange(masses.size) - masses.size // 2
     excess = (releases - d) / variance - epsilon
     over = excess > 0.0
     return float((masses[over] * -np.expm1(-excess[over])).sum())
+
+
+def _wide_difference(
+    k: int, variance: float, epsilon: float, releases: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the D < T - epsilon v that matter, and their probabilities; D sums T differences.
+
+    By Poisson's summation formula T convolutions of e^(-d^2/(4v)) are e^(-d^2/(4vT)) on the same
+    whole numbers (the even ones at k = 2), and its sum is sqrt(4 pi v T) (half of it); both hold up
+    to a share T e^(-pi^2 v / 3) of the value, and the parities of `difference` weigh the same.
+    """
+    step, width = (2 if k == 2 else 1), reach(2.0 * variance * releases)
+    first = min(int(np.ceil(releases - epsilon * variance)), width)
+    d = np.arange(min(first, 0) - width, first + 1)
+    d = d[d % step == 0]
+    scale = 4.0 * variance * releases
+    return d, np.exp(-(d.astype(np.float64) ** 2) / scale) * step / np.sqrt(np.pi * scale)
 
 
 def _power(one: NDArray[np.float64], times: int) -> NDArray[np.float64]:
@@ -100,7 +123,7 @@ def _power(one: NDArray[np.float64], times: int) -> NDArray[np.float64]:
 
 
 def _cut(masses: NDArray[np.float64]) -> NDArray[np.float64]:
-    keep = np.flatnonzero(masses > 1e-40)
+    keep = np.flatnonzero(masses)
     return masses[keep[0] : keep[-1] + 1]
 
 
@@ -109,10 +132,13 @@ def variance_for(k: int, epsilon: float, delta_allowed: float, releases: int = 1
     """Return a v with delta(epsilon) <= delta_allowed (1 - 1e-9), the least up to 1e-12.
 
     The v of T releases of Gaussian noise grows with T, not with T^2. Found by bisection; where
-    delta(epsilon) is not monotone in v, a v at which it crosses the value asked for.
+    delta(epsilon) is not monotone in v, a v at which it crosses the value asked for. Raises
+    ValueError for a delta below `SMALLEST_DELTA`.
     """
     budget = _validate.positive("epsilon", epsilon)
     target = _validate.open_unit("delta", delta_allowed) * (1.0 - 1e-9)
+    if delta_allowed < SMALLEST_DELTA:
+        raise ValueError(f"delta must be at least {SMALLEST_DELTA:g} here, got {delta_allowed!r}")
 
     def enough(v: float) -> bool:
         return delta(k, v, budget, releases) <= target

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import opendp.prelude as opendp
 import pytest
@@ -34,6 +35,48 @@ def test_two_categories_agree_with_dp_accounting(variance: float, epsilon: float
     )
     expected = oracle.get_delta_for_epsilon(epsilon)
     assert gaussian.delta(2, variance, epsilon) == pytest.approx(expected, abs=1e-12, rel=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize(
+    ("variance", "releases", "epsilon"),
+    [(25.0, 1, 6.0), (25.0, 3, 9.0), (400.0, 1, 0.5), (400.0, 1, 1.5), (60.0, 4, 6.0)],
+)
+def test_tails_far_below_any_rounding_agree_with_whole_numbers(
+    k: int, variance: float, releases: int, epsilon: float
+) -> None:
+    expected = composed_tail(k, variance, epsilon, releases)
+    found = gaussian.delta(k, variance, epsilon, releases)
+    assert found == pytest.approx(expected, rel=1e-9, abs=0.0)
+
+
+def composed_tail(k: int, variance: float, epsilon: float, releases: int) -> float:
+    """Return delta(epsilon) from weights of 200 digits, composed in whole numbers."""
+    with mpmath.workdps(220):
+        v, top = mpmath.mpf(variance), int(40 * np.sqrt(variance))
+        weights = [mpmath.exp(-mpmath.mpf(d * d) / (4 * v)) for d in range(-top, top + 1)]
+        inner = [mpmath.mpf(1), mpmath.mpf(0)]
+        if k == 3:  # one more category takes -s, and s is odd or even as d is
+            for s in range(-top, top + 1):
+                inner[s % 2] += mpmath.exp(-mpmath.mpf(s * s) * 3 / (4 * v)) - (s == 0)
+        whole = [
+            int(w * inner[d % 2] * 10**200)
+            for d, w in zip(range(-top, top + 1), weights, strict=True)
+        ]
+        one = total = np.array(whole, dtype=object)
+        for _ in range(releases - 1):
+            total = np.convolve(total, one)
+        scale, answer = mpmath.mpf(sum(whole)) ** releases, mpmath.mpf(0)
+        for d, mass in enumerate(total, start=-top * releases):
+            excess = (releases - d) / v - mpmath.mpf(epsilon)
+            if excess > 0:
+                answer += mpmath.mpf(mass) / scale * -mpmath.expm1(-excess)
+        return float(answer)
+
+
+def test_a_delta_below_every_float_is_refused() -> None:
+    with pytest.raises(ValueError, match="delta must be at least 1e-300"):
+        gaussian.variance_for(2, 1.0, 1e-310)
 
 
 @pytest.mark.parametrize(("k", "variance", "releases"), [(3, 20.0, 1), (3, 20.0, 6), (5, 64.0, 12)])
