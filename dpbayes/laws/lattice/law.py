@@ -18,6 +18,7 @@ from dpbayes.laws.estimate import Estimate, drawn_mean
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.clamped import ClampedPart
+from dpbayes.laws.lattice.outputs import clamped_masses, work
 from dpbayes.laws.lattice.projection import project
 from dpbayes.laws.lattice.transforms import zero_sum_means
 from dpbayes.laws.law import Unlisted
@@ -34,6 +35,7 @@ _SMALL = 1e-4
 _ROUNDING = 1e-12
 _LARGEST_LIST = 8_000_000
 _LARGEST_COMPLETE = 200_000
+_LARGEST_WORK = 2e8  # some seconds
 
 
 def listed_law(
@@ -51,6 +53,8 @@ def listed_law(
         for size in (reach + n, reach, noise.radius(k, epsilon, LARGEST_TAIL)):
             if int(counts.min()) >= size or _fits(k, size):
                 return _complete(prior, counts, epsilon, projection, size)
+        if projection == "l2" and work(n, k, reach + n) <= _LARGEST_WORK:
+            return _by_levels(prior, counts, epsilon, reach + n)
         return None
     if not _fits(k, reach):
         return None
@@ -85,6 +89,17 @@ def _complete(
         with np.errstate(divide="ignore"):
             logs = np.logaddexp(logs, np.log(extra))
     return FiniteLaw(prior, counts, outputs, logs, noise.tail_mass(k, epsilon, size))
+
+
+def _by_levels(
+    prior: NDArray[np.float64], counts: NDArray[np.int64], epsilon: float, size: int
+) -> FiniteLaw:
+    outputs = compositions(int(counts.sum()), counts.size)
+    landed, masses = clamped_masses(counts, epsilon, size)
+    extra = np.bincount(_row_of(landed), masses, len(outputs))
+    with np.errstate(divide="ignore"):
+        logs = np.logaddexp(_log_mass(outputs - counts, epsilon), np.log(extra))
+    return FiniteLaw(prior, counts, outputs, logs, noise.tail_mass(counts.size, epsilon, size))
 
 
 def _row_of(rows: NDArray[np.int64]) -> NDArray[np.int64]:
