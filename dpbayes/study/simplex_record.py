@@ -1,6 +1,6 @@
-"""Lower bounds for three categories and many records that took minutes, kept with the package.
+"""Lower bounds for three to five categories that took minutes, kept with the package.
 
-`tools/bound_three.py` computes those that the record lacks.
+`tools/bound_simplex.py` computes those that the record lacks.
 """
 
 from __future__ import annotations
@@ -11,35 +11,54 @@ from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from dpbayes.study.simplex import lattice_means, simplex
-from dpbayes.study.simplex_bound import simplex_bound
+import numpy as np
 
-ROUNDS = {30: 240, 100: 96, 300: 48, 1000: 24}
-"""Rounds for each number of records."""
+from dpbayes.study.simplex import LARGEST_REMAP, Simplex, lattice_means, remapped_mean, simplex
+from dpbayes.study.simplex_bound import simplex_bound
+from dpbayes.study.simplex_folded import LARGEST_CLASSES, folded
+
+ROUNDS = {
+    (3, 30): 240, (3, 100): 120, (3, 300): 60, (3, 1000): 24,
+    (4, 30): 60, (4, 60): 36, (4, 100): 24,
+    (5, 12): 60, (5, 20): 36, (5, 50): 24,
+}  # fmt: skip
+"""Rounds for each number of categories and of records."""
 
 EPSILONS = (5.0, 2.0, 1.0, 0.5)
 
-LONGEST = {0.5: 300}
+LONGEST = {(3, 0.5): 300, (4, 0.5): 0, (4, 1.0): 30, (5, 0.5): 0, (5, 1.0): 12, (5, 2.0): 20}
 """Largest number of records that is tried at an epsilon, where windows are wide."""
 
 
 @dataclass(frozen=True)
 class Bounded:
-    """The mean of lattice noise over all data of n records, k = 3, and what none can be below."""
+    """The mean of lattice noise over all data of n records, and what none can be below.
 
+    `remapped` is the mean of lattice noise with the best answer to each noisy row, `folded` that
+    of folded noise; nan where there are too many data sets.
+    """
+
+    k: int
     n: int
     epsilon: float
     rounds: int
     lower: float
     lattice: float
+    remapped: float
+    folded: float
 
     @property
     def ratio(self) -> float:
         """`lattice` over `lower`."""
         return self.lattice / self.lower
 
+    @property
+    def best(self) -> float:
+        """The smallest of `lattice`, `remapped` and `folded`, over `lower`."""
+        return float(np.nanmin([self.lattice, self.remapped, self.folded])) / self.lower
 
-def bounded(n: int, epsilon: float, rounds: int) -> Bounded:
+
+def bounded(n: int, epsilon: float, rounds: int, k: int = 3) -> Bounded:
     """Return the bound after so many rounds, and lattice noise beside it; flat prior.
 
     Book: `thm-simplex-certificate`.
@@ -47,9 +66,19 @@ def bounded(n: int, epsilon: float, rounds: int) -> Bounded:
     >>> 1.0 < bounded(40, 2.0, 24).ratio < 1.015
     True
     """
-    space = simplex(n)
-    lower = simplex_bound(n, epsilon, rounds=rounds).lower
-    return Bounded(n, epsilon, rounds, lower, space.mean(lattice_means(space, epsilon)))
+    space = simplex(n, k)
+    lower = simplex_bound(n, epsilon, rounds=rounds, k=k).lower
+    few = space.copies.sum() <= LARGEST_REMAP
+    remapped = remapped_mean(space, epsilon) if few else float("nan")
+    lattice = space.mean(lattice_means(space, epsilon))
+    return Bounded(k, n, epsilon, rounds, lower, lattice, remapped, _folded(space, epsilon))
+
+
+def _folded(space: Simplex, epsilon: float) -> float:
+    if len(space.rows) > LARGEST_CLASSES:
+        return float("nan")
+    found = folded(space, epsilon)
+    return found.mean if found.exists else float("nan")
 
 
 def read_record(path: Path | None = None) -> list[Bounded]:
@@ -58,24 +87,25 @@ def read_record(path: Path | None = None) -> list[Bounded]:
     rows = csv.DictReader(source.read_text(encoding="utf-8").splitlines())
     return [
         Bounded(
-            int(row["n"]), float(row["epsilon"]), int(row["rounds"]), float(row["lower"]),
-            float(row["lattice"]),
+            int(row["k"]), int(row["n"]), float(row["epsilon"]), int(row["rounds"]),
+            float(row["lower"]), float(row["lattice"]), float(row["remapped"]),
+            float(row["folded"]),
         )
         for row in rows
     ]  # fmt: skip
 
 
 def write_record(found: Iterable[Bounded], path: Path) -> None:
-    """Write the bounds to `path`, ordered by size and epsilon."""
-    kept = sorted(found, key=lambda one: (one.n, one.epsilon))
+    """Write the bounds to `path`, ordered by categories, size and epsilon."""
+    kept = sorted(found, key=lambda one: (one.k, one.n, one.epsilon))
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(asdict(kept[0])), lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(one) for one in kept)
 
 
-def missing(found: Sequence[Bounded]) -> list[tuple[int, float]]:
-    """Return the cases that are not among `found`, small ones first."""
-    have = {(one.n, one.epsilon) for one in found}
-    plan = [(n, e) for n in ROUNDS for e in EPSILONS if n <= LONGEST.get(e, n)]
+def missing(found: Sequence[Bounded]) -> list[tuple[int, int, float]]:
+    """Return the cases (k, n, epsilon) that are not among `found`, small ones first."""
+    have = {(one.k, one.n, one.epsilon) for one in found}
+    plan = [(k, n, e) for k, n in ROUNDS for e in EPSILONS if n <= LONGEST.get((k, e), n)]
     return [case for case in plan if case not in have]

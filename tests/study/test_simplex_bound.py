@@ -14,21 +14,25 @@ from dpbayes.study.simplex_bound import simplex_bound
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "prior", "close"), [(0.5, 1.0, 0.05), (1.0, 1.0, 1e-3), (3.0, 0.5, 1e-3)]
-)
-def test_the_bound_is_below_the_optimum_of_the_program_and_close_to_it(epsilon, prior, close):
-    optimum = orbit_optimum(8, 3, epsilon, prior)
-    found = simplex_bound(8, epsilon, prior, rounds=600)
+    ("n", "k", "epsilon", "prior", "close"),
+    [(8, 3, 0.5, 1.0, 0.014), (8, 3, 1.0, 1.0, 1e-3), (8, 3, 3.0, 0.5, 1e-3),
+     (6, 4, 1.0, 1.0, 0.02), (6, 4, 2.0, 0.5, 2e-3), (6, 4, 5.0, 1.0, 1e-5),
+     (5, 5, 1.0, 1.0, 0.04), (5, 5, 3.0, 1.0, 1e-3)],
+)  # fmt: skip
+def test_the_bound_is_below_the_optimum_of_the_program_and_close_to_it(n, k, epsilon, prior, close):
+    optimum = orbit_optimum(n, k, epsilon, prior)
+    found = simplex_bound(n, epsilon, prior, rounds=240, k=k)
     assert optimum.lower * (1.0 - close) < found.lower < optimum.value + 1e-7
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
-def test_no_column_whatever_makes_the_prices_too_high(epsilon):
+@pytest.mark.parametrize(
+    ("n", "k", "epsilon"), [(7, 3, 0.5), (7, 3, 1.0), (7, 3, 2.0), (4, 4, 1.0), (3, 5, 1.0)]
+)
+def test_no_column_whatever_makes_the_prices_too_high(n, k, epsilon):
     # The second road: for each answer s the least value over all private columns, by a program.
-    n = 7
-    rows, losses = compositions(n, 3), distance_table(n, [1.0] * 3)
-    found, space = simplex_bound(n, epsilon), simplex(n)
-    prices = found.prices[space.place[rows[:, 0], rows[:, 1]]]
+    rows, losses = compositions(n, k), distance_table(n, [1.0] * k)
+    found, space = simplex_bound(n, epsilon, k=k), simplex(n, k)
+    prices = found.prices[space.place[tuple(rows[:, :-1].T)]]
     assert found.lower == pytest.approx(prices.mean(), abs=1e-12)
     apart = np.abs(rows[:, None] - rows[None]).sum(axis=2) // 2
     first, second = np.nonzero(apart == 1)
@@ -52,29 +56,31 @@ def test_every_round_is_a_proof_and_more_rounds_never_lower_the_bound():
     assert 1.0 < mean / bounds[-1] < 1.015
 
 
-def test_prices_above_the_distance_outside_a_window_are_refused(monkeypatch):
+def test_prices_above_the_distance_outside_a_window_are_refused():
     space = simplex(60)
-    windows = tested._all_windows(space, np.full(len(space.rows), 6))
+    windows = tested._all_windows(space, np.full(len(space.rows), 6), 0)
     fair = np.full(len(space.rows), 0.01)
     assert tested._nothing_outside(space, windows, fair)
     fair[space.place[20, 20]] = 0.999
     assert not tested._nothing_outside(space, windows, fair)
 
 
+@pytest.mark.parametrize(("n", "k"), [(14, 3), (9, 4)])
+def test_what_rings_do_not_exclude_is_looked_up(n, k):
+    # Windows of radius 2, and one price raised to just below or above the least distance outside.
+    space, rows, losses = simplex(n, k), compositions(n, k), distance_table(n, [1.0] * k)
+    windows = tested._all_windows(space, np.full(len(space.rows), 2), 0)
+    away = np.abs(rows[:, None] - rows).sum(axis=2) > 4
+    for x in (0, len(rows) // 3, len(rows) // 2):
+        prices, number = np.zeros(len(space.rows)), space.place[tuple(rows[x, :-1])]
+        least = losses[x, away[x]].min()
+        prices[number] = least * (1 - 1e-9)
+        assert tested._nothing_outside(space, windows, prices)
+        prices[number] = least * (1 + 1e-9)
+        assert not tested._nothing_outside(space, windows, prices)
+
+
 def test_windows_too_small_give_no_bound(monkeypatch):
     monkeypatch.setattr(tested, "_nothing_outside", lambda *given: False)
     with pytest.raises(ArithmeticError, match="windows of the certificate are too small"):
         simplex_bound(6, 1.0, rounds=1)
-
-
-def test_what_columns_say_is_the_derivative_of_the_value():
-    space, q = simplex(9), float(np.exp(-1.0))
-    (windows, *_) = tested._all_windows(space, np.full(len(space.rows), 4))
-    prices = np.full(len(space.rows), 0.2)
-    found, factors = windows.values(prices, q)
-    columns = windows.columns(factors)
-    raised, _ = windows.values(prices - 1e-7, q)
-    total = sum(u.sum(axis=(1, 2)) for u in columns)
-    np.testing.assert_allclose((raised[0] - found[0])[:, 0, 0] / 1e-7, total, rtol=1e-4)
-    # Lowering all prices by t adds at least t times the kernel's sum: what the proof uses.
-    assert np.all(total >= windows.kernel(q) * (1 - 1e-12))

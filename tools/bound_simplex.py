@@ -1,6 +1,6 @@
-"""Compute the lower bounds for three categories that the record lacks, one after the other.
+"""Compute the lower bounds for three to five categories that the record lacks, one by one.
 
-python tools/bound_three.py [record]: the record is written after every case, so the run can be
+python tools/bound_simplex.py [record]: the record is written after every case, so the run can be
 stopped and taken up again. All cases together take about half an hour on one idle core.
 """
 
@@ -18,10 +18,14 @@ def main() -> int:
     """Compute what is missing and say how far lattice noise is above it."""
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else SHIPPED
     found = read_record(path) if path.is_file() else []
-    for n, epsilon in missing(found):
-        found.append(bounded(n, epsilon, ROUNDS[n]))
+    for k, n, epsilon in missing(found):
+        found.append(bounded(n, epsilon, ROUNDS[k, n], k))
         write_record(found, path)
-        print(f"n = {n}, epsilon = {epsilon:g}: {found[-1].ratio:.5f}", flush=True)
+        last = found[-1]
+        print(
+            f"k = {k}, n = {n}, epsilon = {epsilon:g}: {last.ratio:.5f}, {last.best:.5f}",
+            flush=True,
+        )
     return 0
 
 

@@ -1,0 +1,169 @@
+"""What is left over around answers, passed inwards ring by ring: the recursion of a certificate.
+
+A window holds some answers s and all data up to a number of replaced records from them. Its arrays
+have one row for each step z and one column for each answer s: the data are s + z.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes.divergences import distance_from_log_affinity
+from dpbayes.study.simplex import Simplex, ring
+
+Array = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+_LEAST = 1e-4  # no share that is learned falls below this part of a point
+
+
+@dataclass
+class Ring:
+    """The steps that replace d records, and how each passes on to the ring d - 1.
+
+    `place` (P, B) is the class of s + z, one more than the last where that is no histogram;
+    `distance` (P, B) is H(s + z, s), or 0 there. `edges` are pairs (from, to) of places in this
+    ring and the one further in, each `to` once a pair; `weights` (., B) or (., 1) one for each,
+    and `total` their sum at each step.
+    """
+
+    steps: Numbers
+    place: NDArray[np.int32]
+    distance: Array
+    edges: list[tuple[Numbers, Numbers]]
+    weights: list[NDArray[np.float32]]
+    total: Array
+
+    def inwards(self, given: Array, size: int) -> Array:
+        """Return what each of the `size` steps one ring further in gets."""
+        got = np.zeros((size, given.shape[1]))
+        shared = given / self.total
+        for (start, end), weight in zip(self.edges, self.weights, strict=True):
+            got[end] += shared[start] * weight
+        return got
+
+    def outwards(self, held: Array) -> Array:
+        """Return for each step the mean over its shares of what is `held` one ring further in."""
+        got = np.zeros(self.distance.shape)
+        for (start, end), weight in zip(self.edges, self.weights, strict=True):
+            got[start] += held[end] * weight
+        return np.asarray(got / self.total)
+
+    def learn(self, inner: Array, scale: Array, most: float) -> None:
+        """Multiply each weight by e^-(inner / scale), less the mean, in [e^-most, e^most]."""
+        mean = self.outwards(inner)
+        total = np.zeros(self.distance.shape)
+        for number, (start, end) in enumerate(self.edges):
+            change = np.clip((mean[start] - inner[end]) / scale, -most, most)
+            share = self.weights[number] / self.total[start] * np.exp(change)
+            self.weights[number] = np.maximum(share, _LEAST).astype(np.float32)
+            total[start] += self.weights[number]
+        self.total = total
+
+
+class Windows:
+    """Answers of the classes `at`, each with all data within `radius` replaced records, by rings.
+
+    Shares begin in proportion to z_i |z_j|, along the straight line to s, and are learned up to
+    ring `learned`.
+    """
+
+    def __init__(
+        self, space: Simplex, at: Numbers, radius: int, learned: int, table: Array
+    ) -> None:
+        self.at, self.copies, self.learned = at, space.copies[at], learned
+        self.rings: list[Ring] = []
+        rows, empty = space.rows[at], len(space.rows)
+        for d in range(radius + 1):
+            inside, kept = inside_of(rows, ring(space.k, d))
+            if not len(kept):
+                break
+            place, distance = on_ring(space, rows, kept, inside, table)
+            edges = _edges(self.rings[-1].steps, kept) if d else []
+            weights = [straight[:, None].astype(np.float32) for _, _, straight in edges]
+            total = np.zeros((len(kept), 1))
+            for (start, _, _), weight in zip(edges, weights, strict=True):
+                total[start] += weight
+            ends = [(start, end) for start, end, _ in edges]
+            self.rings.append(Ring(kept, place, distance, ends, weights, total))
+        self.inside = [one.place < empty for one in self.rings]
+
+    def nearest_outside(self) -> Array:
+        """Return the least distance on the last ring: nothing beyond it is nearer to s."""
+        last = np.where(self.inside[-1], self.rings[-1].distance, np.inf)
+        return np.asarray(last.min(axis=0))
+
+    def values(self, prices: Array, q: float) -> tuple[list[Array], list[Array]]:
+        """Return V on every ring, and the factor with which each V was passed on inwards."""
+        held = np.append(prices, 0.0)
+        found, factors = [np.empty(0)] * len(self.rings), [np.empty(0)] * len(self.rings)
+        passed = np.zeros(1)
+        for d in range(len(self.rings) - 1, -1, -1):
+            one = self.rings[d]
+            found[d] = one.distance - held[one.place] + passed
+            if d:
+                factors[d] = np.where(found[d] >= 0.0, q, 1.0 / q)
+                passed = one.inwards(found[d] * factors[d], len(self.rings[d - 1].steps))
+        return found, factors
+
+    def kernel(self, q: float) -> Array:
+        """Return the sum over the window of q^d, (B,)."""
+        return np.asarray(sum(q**d * one.sum(axis=0) for d, one in enumerate(self.inside)))
+
+    def columns(self, factors: list[Array]) -> list[Array]:
+        """Return on every ring what one unit there adds to V at s."""
+        found = [np.ones((1, len(self.at)))]
+        for d in range(1, len(self.rings)):
+            found.append(self.rings[d].outwards(found[-1]) * factors[d])
+        return [u * one for u, one in zip(found, self.inside, strict=True)]
+
+    def learn(self, found: list[Array], prices: Array, rate: float) -> None:
+        """Give more to the neighbours that have less left over."""
+        scale = prices[self.at] / rate
+        for d in range(2, min(self.learned + 1, len(self.rings))):
+            self.rings[d].learn(found[d - 1], scale, rate)
+
+
+def inside_of(rows: Numbers, steps: Numbers) -> tuple[NDArray[np.bool_], Numbers]:
+    """Return where s + z is a histogram, (P, B), and the steps z for which any is."""
+    near = steps[np.all(steps >= -rows.max(axis=0), axis=1)]
+    inside = np.ones((len(near), len(rows)), dtype=bool)
+    for column, counts in zip(near.T, rows.T, strict=True):
+        inside &= column[:, None] >= -counts
+    used = inside.any(axis=1)
+    return inside[used], near[used]
+
+
+def on_ring(
+    space: Simplex, rows: Numbers, steps: Numbers, inside: NDArray[np.bool_], table: Array
+) -> tuple[NDArray[np.int32], Array]:
+    """Return the classes of the data s + z and their distances to s, as in `Ring`."""
+    logs, middle = np.zeros(inside.shape), table.shape[1] // 2
+    flat, stride = np.zeros(inside.shape, dtype=np.int64), (space.n + 1) ** (space.k - 2)
+    for i in range(space.k):
+        logs -= table[rows[:, i], steps[:, i, None] + middle]
+        if i < space.k - 1:
+            flat += stride * (rows[:, i] + steps[:, i, None])
+            stride //= space.n + 1
+    place = space.place.ravel()[np.where(inside, flat, 0)]
+    place[~inside] = len(space.rows)
+    return place, np.where(inside, distance_from_log_affinity(logs), 0.0)
+
+
+def _edges(inner: Numbers, outer: Numbers) -> list[tuple[Numbers, Numbers, Array]]:
+    # For every pair (i, j): the steps z with z_i > 0 > z_j, where z - e_i + e_j stands one ring
+    # further in, and the part z_i |z_j| / d^2 of the straight way to 0.
+    k, found = inner.shape[1], []
+    strides = (2 * int(np.abs(outer).max()) + 3) ** np.arange(k)
+    keys, whole = inner @ strides, np.maximum(outer, 0).sum(axis=1) ** 2
+    order = np.argsort(keys)
+    for i, j in permutations(range(k), 2):
+        start = np.flatnonzero((outer[:, i] > 0) & (outer[:, j] < 0))
+        wanted = outer[start] @ strides - strides[i] + strides[j]
+        end = order[np.searchsorted(keys, wanted, sorter=order)]
+        found.append((start, end, -outer[start, i] * outer[start, j] / whole[start]))
+    return found

@@ -1,0 +1,66 @@
+"""Folded noise: private, complete, geometric at k = 2, and how near to the optimum."""
+
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.mechanisms.optimum import distance_table
+from dpbayes.posteriors import compositions
+from dpbayes.study import simplex_folded as tested
+from dpbayes.study.orbit_programs import orbit_optimum
+from dpbayes.study.simplex import simplex
+from dpbayes.study.simplex_bound import simplex_bound
+from dpbayes.study.simplex_folded import folded
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(9, 0.3), (12, 2.0)])
+def test_with_two_categories_it_is_the_truncated_geometric_mechanism(n, epsilon):
+    space, found = simplex(n, 2), folded(simplex(n, 2), epsilon)
+    geometric = dp.mechanism("geometric", epsilon)
+    exact = [float(geometric.law(row, [1, 1]).mean_distance()) for row in space.rows]
+    np.testing.assert_allclose(found.distances, exact, rtol=1e-10)
+    assert found.exists
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "epsilon", "prior"), [(6, 3, 0.5, 1.0), (5, 4, 2.0, 0.4), (4, 5, 4.0, 1.0)]
+)
+def test_its_table_is_private_complete_and_has_its_means(n, k, epsilon, prior):
+    space, rows = simplex(n, k, prior), compositions(n, k)
+    found, losses = folded(space, epsilon), distance_table(n, [prior] * k)
+    numbers = space.place[tuple(rows[:, :-1].T)]
+    apart = np.abs(rows[:, None] - rows).sum(axis=2) // 2
+    table = found.weights[numbers] * np.exp(-epsilon * apart)
+    assert found.exists
+    np.testing.assert_allclose(table.sum(axis=1), 1.0, atol=1e-12)
+    assert found.off < 1e-12
+    first, second = np.nonzero(apart == 1)
+    ratios = np.log(table[first] / table[second])
+    assert np.abs(ratios).max() == pytest.approx(epsilon, rel=1e-12)
+    np.testing.assert_allclose((table * losses).sum(axis=1), found.distances[numbers], rtol=1e-11)
+    assert found.mean == pytest.approx(float((table * losses).sum() / len(rows)), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "epsilon", "above"),
+    [(8, 3, 3.0, 1e-7), (12, 3, 2.0, 1e-6), (8, 3, 1.0, 1e-3), (6, 4, 5.0, 1e-7), (6, 4, 2.0, 1e-3),
+     (5, 5, 3.0, 1e-6), (8, 3, 0.5, 0.1)],
+)  # fmt: skip
+def test_at_the_larger_budgets_it_is_the_optimum_of_the_linear_program(n, k, epsilon, above):
+    optimum, found = orbit_optimum(n, k, epsilon), folded(simplex(n, k), epsilon)
+    assert -1e-7 < found.mean / optimum.value - 1.0 < above
+
+
+@pytest.mark.parametrize(("n", "k", "epsilon"), [(40, 3, 2.0), (20, 4, 3.0), (12, 5, 5.0)])
+def test_beyond_linear_programs_it_is_within_a_thousandth_of_the_bound(n, k, epsilon):
+    found = folded(simplex(n, k), epsilon)
+    assert found.exists
+    assert 1.0 < found.mean / simplex_bound(n, epsilon, k=k).lower < 1.001
+
+
+def test_too_many_classes_are_refused_and_a_negative_weight_is_none(monkeypatch):
+    monkeypatch.setattr(tested, "LARGEST_CLASSES", 9)
+    with pytest.raises(ValueError, match="has 10 classes of data; folded noise solves at most 9"):
+        folded(simplex(8), 1.0)
+    none = tested.Folded(np.array([0.5, -0.1]), np.zeros(2), 0.0, 0.0)
+    assert not none.exists
