@@ -111,6 +111,7 @@ def test_mean_distance(timed, name, k, n, target):
 CLAMPED = [
     ("lattice", [10] * 10, 1.0, 1.0),
     ("lattice", [10] * 10, 0.5, 5.0),
+    ("lattice", [10] * 10, 0.3, 10.0),
     ("lattice", [0, 0, 7, 93], 1.0, 5.0),
     ("lattice", [0, 0, 7, 93], 0.2, 5.0),
     ("lattice", [2] * 50, 1.0, 5.0),
