@@ -174,14 +174,13 @@ def _describe(xlabel: str, ylabel: str, groups: Sequence[str], panels: Sequence[
         sentences += [f"Panel: {panel.title}."] if panel.title else []
         for one in panel.boxes:
             first, last = _median(one, 0), _median(one, -1)
-            sentences.append(
-                f"{one.label}: median {first:.3g} at {groups[0]}, {last:.3g} at {groups[-1]}."
-            )
+            ends = f"from {first:.3g} at {groups[0]} to {last:.3g} at {groups[-1]}"
+            sentences.append(f"{one.label}: median {ends}.")
     return " ".join(sentences)
 
 
 def _median(one: Boxes, group: int) -> float:
     if one.quantiles is not None:
         exact: NDArray[np.float64] = np.asarray(one.quantiles, dtype=np.float64)
-        return float(exact[group, 1])
-    return float(np.median(np.asarray(one.samples[group])))
+        return float(exact[group, 1]) + 0.0  # no minus zero
+    return float(np.median(np.asarray(one.samples[group]))) + 0.0

@@ -189,7 +189,7 @@ def describe(
     xlabel: str, ylabel: str, panels: Sequence[Panel], notes: Mapping[str, str] = NOTES
 ) -> str:
     """Return in words where each curve starts and ends and where it is highest and lowest."""
-    sentences = [f"{ylabel} against {xlabel}."]
+    sentences = [f"Curves of {ylabel} against {xlabel}."]
     for panel in panels:
         sentences += [f"Panel: {panel.title}."] if panel.title else []
         sentences += [_sentence(curve, notes) for curve in panel.curves]
@@ -202,11 +202,13 @@ def _sentence(curve: Curve, notes: Mapping[str, str]) -> str:
     if curve.kind == "residual":
         return f"{curve.label}: residuals from {y.min():.1f} to {y.max():.1f}."
     kind = f" ({notes[curve.kind]})" if curve.kind in notes else ""
-    text = f"{curve.label}{kind}: {y[0]:.3g} at {x[0]:.6g}"
+    first, last = f"{y[0]:.3g}", f"{y[-1]:.3g}"
     if x.size == 1:
-        return text + "."
-    text += f", {y[-1]:.3g} at {x[-1]:.6g}"
+        return f"{curve.label}{kind}: {first} at {x[0]:.6g}."
+    if all(f"{value:.3g}" == first for value in y):
+        return f"{curve.label}{kind}: {first} all the way from {x[0]:.6g} to {x[-1]:.6g}."
+    text = f"{curve.label}{kind}: from {first} at {x[0]:.6g} to {last} at {x[-1]:.6g}"
     for word, at in (("highest", int(np.argmax(y))), ("lowest", int(np.argmin(y)))):
-        if 0 < at < x.size - 1 and y[at] not in (y[0], y[-1]):
+        if 0 < at < x.size - 1 and f"{y[at]:.3g}" not in (first, last):
             text += f", {word} {y[at]:.3g} at {x[at]:.6g}"
     return text + "."

@@ -162,8 +162,11 @@ def change_cloud(
     axes = panels[0][0]
     axes.plot(x, y, color="0.55", marker=".", markersize=3.0, linestyle="none", label="computed")
     axes.set(ylabel=ylabel)
-    sentence = f"{ylabel} of {x.size} candidates against {xlabel}: the highest, {y.max():.4f}, at "
-    sentence += f"{x[int(np.argmax(y))]:.3f}, {y[int(np.argmax(x))]:.3f} at the farthest."
+    place = abs(float(x[int(np.argmax(y))]))  # a distance: no minus zero
+    sentence = f"Dots of {ylabel} against {xlabel}, one for each of {x.size} candidates: the "
+    sentence += (
+        f"highest, {y.max():.4f}, at {place:.3f}; the farthest has {y[int(np.argmax(x))]:.3f}."
+    )
     if read:
         at, value, error, scores = np.array(read, dtype=np.float64).T
         circle = {**HOLLOW, "markerfacecolor": "none", "linestyle": "none", "markersize": 4.0}

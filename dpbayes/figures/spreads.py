@@ -112,7 +112,7 @@ def _describe(ylabel: str, groups: Sequence[str], panels: Mapping[str, Sequence[
         sentences.append(f"Panel {title}.")
         for one in many:
             means: NDArray[np.float64] = np.asarray(one.means)
-            spread = np.asarray(one.quantiles)
+            spread = np.asarray(one.quantiles) + 0.0  # no minus zero
             sentences.append(
                 f"{one.label}: mean {means[0]:.3g} at {groups[0]} and {means[-1]:.3g} at "
                 f"{groups[-1]}, where nine in ten lie between {spread[-1, 0]:.3g} and "

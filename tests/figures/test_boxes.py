@@ -63,7 +63,7 @@ def test_a_mechanism_keeps_its_colour_in_every_panel():
 
 def test_the_alternative_text_gives_exact_medians():
     _, alt = draw()
-    assert "one: median 0.3 at 1, 0.35 at 2." in alt
+    assert "one: median from 0.3 at 1 to 0.35 at 2." in alt
     assert "other: median" in alt
 
 
@@ -80,3 +80,8 @@ def test_the_alternative_text_gives_exact_medians():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_median_of_minus_zero_is_zero() -> None:
+    one = Boxes("one", [[-0.0, -0.0, -0.0]] * 2)
+    assert "one: median from 0 at 1 to 0 at 2." in boxes("n", "d", ["1", "2"], [BoxPanel([one])])[1]

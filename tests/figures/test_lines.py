@@ -57,7 +57,7 @@ def test_a_reference_is_thin_grey_and_without_marks():
     assert (grey.get_color(), grey.get_marker()) == (REFERENCE["color"], "None")
     assert grey.get_linewidth() < data.get_linewidth()
     assert data.get_marker() == LOOKS["lapMech"].marker
-    assert "promise: 1 at 1, 1 at 3." in alt
+    assert "promise: 1 all the way from 1 to 3." in alt
 
 
 def test_markers_are_explained_below():
@@ -73,8 +73,8 @@ def test_markers_are_explained_below():
 
 def test_the_alternative_text_tells_ends_and_extremes():
     _, alt = lines("n", "mean", one_panel())
-    assert "mean against n. Panel: title. first: 3 at 1, 1 at 3." in alt
-    assert "second: 1 at 1, 1 at 3, highest 4 at 2." in alt
+    assert "Curves of mean against n. Panel: title. first: from 3 at 1 to 1 at 3." in alt
+    assert "second: from 1 at 1 to 1 at 3, highest 4 at 2." in alt
     assert "first (read off the published figure): 2.05 at 2." in alt
 
 
@@ -120,7 +120,7 @@ def test_a_law_of_whole_numbers_is_drawn_in_treads_without_slopes() -> None:
     (line,) = figure.axes[0].lines
     assert line.get_drawstyle() == "steps-mid"
     assert line.get_marker() in ("None", None, "")
-    assert "lapMech: 0.2 at 0, 0.3 at 2, highest 0.5 at 1." in alt
+    assert "lapMech: from 0.2 at 0 to 0.3 at 2, highest 0.5 at 1." in alt
 
 
 def test_large_numbers_of_an_axis_are_written_out() -> None:
