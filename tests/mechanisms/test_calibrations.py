@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+import mpmath as mp
 import numpy as np
 import pytest
 
 import dpbayes as dp
+from dpbayes.mechanisms.calibrations import (
+    DeltaCalibration,
+    GlobalCalibration,
+    LocalCalibration,
+    SmoothCalibration,
+)
 from tests.mechanisms.losses import privacy_loss
+from tests.reference.laws import DIGITS, Reference, histograms
 
 
 @pytest.mark.parametrize("gamma", [0.05, 1.0, 7.0])
@@ -32,3 +42,72 @@ def test_delta_mechanism_smooths_at_the_rate_of_the_theorem():
     assert calibration.gamma(15, 0.8) == pytest.approx(np.log(1 - 0.8 / (2 * np.log(5e-4 / 32))))
     other = dp.mechanism("expMech-delta", epsilon=0.8, delta=5e-4, failure_term="2n").calibration
     assert other.gamma(15, 0.8) == pytest.approx(np.log(1 - 0.8 / (2 * np.log(5e-4 / 30))))
+
+
+EPSILON = 0.8
+CALIBRATIONS = (
+    GlobalCalibration(), LocalCalibration(), SmoothCalibration(), SmoothCalibration(0.3, "l1"),
+    DeltaCalibration(), DeltaCalibration(1e-3, "l1", "2n"),
+)  # fmt: skip
+
+
+def by_enumeration(calibration, x, exact):
+    """S by its definition: over all histograms, with distances counted one by one."""
+    if isinstance(calibration, GlobalCalibration):
+        return exact.largest(x, lambda local, d: local)
+    if isinstance(calibration, LocalCalibration):
+        return exact.local(x)
+    unit = 2 if calibration.distance == "l1" else 1
+    if isinstance(calibration, SmoothCalibration):
+        step = mp.mpf(calibration.gamma) * unit
+        return exact.largest(x, lambda local, d: 1 / (1 / local + step * d))
+    n = sum(x)
+    failures = 2 * n if calibration.failure_term == "2n" else 2 * (n + 1)
+    rate = mp.log(1 - mp.mpf(EPSILON) / (2 * mp.log(mp.mpf(calibration.delta) / failures)))
+    return exact.largest(x, lambda local, d: local * mp.exp(-rate * unit * d))
+
+
+@pytest.mark.parametrize("calibration", CALIBRATIONS, ids=str)
+@pytest.mark.parametrize(("n", "prior"), [(6, (0.2, 3.0)), (4, (1.0, 0.01, 2.0))])
+def test_each_sensitivity_is_its_definition_over_all_histograms(calibration, n, prior):
+    with mp.workdps(DIGITS):
+        exact = Reference(prior, n)
+        for x in histograms(n, len(prior)):
+            expected = by_enumeration(calibration, x, exact)
+            found = calibration.sensitivity(x, prior, EPSILON, "hellinger")
+            assert found.value == pytest.approx(float(expected), rel=1e-14)
+            enclosed = calibration.enclosed(x, prior, EPSILON)
+            middle = mp.mpf(enclosed.middle.numerator) / enclosed.middle.denominator
+            assert abs(middle / expected - 1) < 1e-15
+
+
+@pytest.mark.parametrize("calibration", CALIBRATIONS, ids=str)
+@pytest.mark.parametrize("metric", ["hellinger", "published"])
+def test_the_profile_holds_every_data_set_of_two_categories(calibration, metric):
+    n, prior = 9, np.array([0.4, 2.0])
+    each = [calibration.sensitivity([x, n - x], prior, EPSILON, metric).value for x in range(n + 1)]
+    assert calibration.profile(n, prior, EPSILON, metric) == pytest.approx(each, rel=1e-12)
+
+
+def test_the_factor_grows_with_the_rate_and_with_a_distance_counted_twice():
+    assert SmoothCalibration().factor == 4.0
+    assert SmoothCalibration(0.3).factor == pytest.approx(2.6, rel=1e-15)
+    assert SmoothCalibration(0.3, "l1").factor == pytest.approx(3.2, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("name", "proved"), [("expMech", Fraction(2)), ("expMech-smooth", Fraction(4))]
+)
+def test_another_divisor_promises_in_proportion_and_keeps_it(name, proved):
+    for divisor in (1, 3, 10):
+        mechanism = dp.mechanism(name, 1.0, divisor=float(divisor))
+        assert mechanism.guarantee(2).bound == proved / divisor
+        assert privacy_loss(mechanism, 7, [0.3, 1]) <= float(proved / divisor) + 1e-12
+    assert dp.mechanism(name, "0.1").guarantee(2).bound == Fraction(1, 10)
+
+
+@pytest.mark.parametrize("name", ["expMech-local", "expMech-delta"])
+def test_nothing_is_promised_where_nothing_is_proved(name):
+    stated = dp.mechanism(name, 1.0).guarantee(3)
+    assert stated.bound is None
+    assert stated.sentence.startswith("No guarantee: ")

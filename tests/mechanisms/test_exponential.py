@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
+from dpbayes.mechanisms.exponential import score_table
+from tests.reference.laws import DIGITS, Reference
 from tests.strategies import small_cases
 
 EXACT_EVERYWHERE = ("expMech", "expMech-local", "expMech-smooth", "expMech-delta")
@@ -37,3 +40,51 @@ def test_published_metric_scores_by_the_published_distance(name):
     assert law.distances == pytest.approx(
         np.asarray(dp.hellinger(prior + counts, prior + law.outputs)), abs=1e-12
     )
+
+
+@pytest.mark.parametrize("name", EXACT_EVERYWHERE)
+@pytest.mark.parametrize(("x", "prior"), [((3, 2), (0.2, 4.0)), ((2, 0, 2), (1e-6, 1.0, 3.0))])
+def test_the_law_agrees_with_weights_of_ninety_digits(name, x, prior):
+    mechanism = dp.mechanism(name, 1.5)
+    law = mechanism.law(x, prior)
+    with mp.workdps(DIGITS):
+        exact = Reference(prior, sum(x)).exponential(x, mp.mpf(mechanism.rate(x, prior)))
+        for output, found in zip(law.outputs.tolist(), law.probabilities, strict=True):
+            assert float(found) == pytest.approx(float(exact[tuple(output)]), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", EXACT_EVERYWHERE)
+def test_the_rates_of_all_data_sets_are_those_of_each(name):
+    mechanism = dp.mechanism(name, 0.9)
+    for prior, n in ((np.array([0.3, 2.0]), 8), (np.array([1.0, 0.5, 2.0]), 4)):
+        each = [mechanism.rate(x, prior) for x in dp.compositions(n, prior.size)]
+        assert mechanism.rates(n, prior) == pytest.approx(each, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", EXACT_EVERYWHERE)
+@pytest.mark.parametrize("share", [0.25, 3.0])
+def test_a_scaled_mechanism_has_every_rate_scaled(name, share):
+    mechanism, prior = dp.mechanism(name, 0.9), np.array([0.3, 2.0])
+    scaled = mechanism.scaled(share)
+    assert scaled.rates(8, prior) == pytest.approx(share * mechanism.rates(8, prior), rel=1e-13)
+
+
+def test_the_table_of_scores_holds_every_distance():
+    n, prior = 6, (0.3, 2.0)
+    table = score_table(n, prior)
+    with mp.workdps(DIGITS):
+        exact = Reference(prior, n)
+        for x in range(n + 1):
+            for r in range(n + 1):
+                distance = exact.distance((x, n - x), (r, n - r))
+                assert table[x, r] == pytest.approx(float(distance), rel=1e-14, abs=0)
+
+
+def test_the_step_of_much_data_falls_with_half_of_epsilon_over_the_factor():
+    for name, factor in (("expMech-local", 2.0), ("expMech-smooth", 4.0)):
+        law = dp.mechanism(name, 3.0).law([40_000, 40_000], [1, 1])
+        steps = [float(law.probability([40_000 + d, 40_000 - d])) for d in (0, 1, 2)]
+        falls = [np.log(steps[i] / steps[i + 1]) for i in (0, 1)]
+        assert falls == pytest.approx([3.0 / factor] * 2, rel=1e-3)
+    with pytest.raises(ValueError, match="expMech has no limiting step law"):
+        dp.mechanism("expMech", 3.0).step_law()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import mpmath as mp
 import numpy as np
 import pytest
 
 import dpbayes as dp
 from tests.mechanisms.losses import privacy_loss
+from tests.reference import laws as reference
 
 LAPLACE = ("lapMech", "ilapMech")
 
@@ -59,3 +61,36 @@ def test_rounding_to_nearest_beats_the_floor():
     floor = dp.mechanism("ilapMech", epsilon=1.0).law(counts, prior).mean_distance()
     nearest = dp.mechanism("ilapMech", epsilon=1.0, rounding="nearest").law(counts, prior)
     assert nearest.mean_distance() < floor
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "scale", "axis"),
+    [
+        ("lapMech", {}, (2, 2, 3, 4), reference.clamped),
+        ("ilapMech", {}, (1, 1, 2, 2), reference.clamped),
+        ("ilapMech", {"rounding": "nearest"}, (1, 1, 2, 2), reference.nearest),
+        ("ilapMech", {"sensitivity": 1.5}, (1.5,) * 4, reference.clamped),
+        ("draft-laplace", {}, (2, 2, 2, 2), reference.one_sided),
+    ],
+)
+@pytest.mark.parametrize("x", [(0, 5), (3, 2), (1, 0, 2), (2, 1, 0, 1)])
+@pytest.mark.parametrize("epsilon", [0.2, 4.0])
+def test_the_law_agrees_with_noise_of_ninety_digits_count_by_count(
+    name, options, scale, axis, x, epsilon
+):
+    law = dp.mechanism(name, epsilon, **options).law(x, [1.0] * len(x))
+    with mp.workdps(reference.DIGITS):
+        exact = reference.laplace(x, mp.mpf(scale[len(x) - 1]) / mp.mpf(epsilon), axis)
+        assert {tuple(r) for r in law.outputs.tolist()} >= {r for r, p in exact.items() if p > 0}
+        for output, found in zip(law.outputs.tolist(), law.probabilities, strict=True):
+            expected = float(exact.get(tuple(output), 0))
+            assert float(found) == pytest.approx(expected, rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize("name", LAPLACE)
+@pytest.mark.parametrize(("n", "k"), [(6, 2), (3, 3), (2, 4)])
+def test_the_promise_is_the_loss_that_enumeration_finds_at_most(name, n, k):
+    mechanism = dp.mechanism(name, 1.0)
+    bound = float(mechanism.guarantee(k).bound)
+    loss = privacy_loss(mechanism, n, [1.0] * k)
+    assert 0.4 * bound < loss <= bound + 1e-12
