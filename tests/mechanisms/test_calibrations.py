@@ -111,3 +111,15 @@ def test_nothing_is_promised_where_nothing_is_proved(name):
     stated = dp.mechanism(name, 1.0).guarantee(3)
     assert stated.bound is None
     assert stated.sentence.startswith("No guarantee: ")
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_the_rate_of_few_records_is_that_of_the_theorem(n):
+    calibration = DeltaCalibration()
+    rate = np.log1p(-EPSILON / (2 * np.log(1e-8 / (2 * (n + 1)))))
+    assert calibration.gamma(n, EPSILON) == pytest.approx(rate, rel=1e-14)
+    found = calibration.sensitivity([n, 0], [0.5, 2.0], EPSILON, "hellinger").value
+    smooth = dp.smooth_sensitivity([n, 0], [0.5, 2.0], rate, "exponential").value
+    assert found == pytest.approx(smooth, rel=1e-13)
+    with pytest.raises(ValueError, match="n must be an integer of at least 1, got 0"):
+        calibration.gamma(0, EPSILON)

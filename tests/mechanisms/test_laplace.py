@@ -94,3 +94,10 @@ def test_the_promise_is_the_loss_that_enumeration_finds_at_most(name, n, k):
     bound = float(mechanism.guarantee(k).bound)
     loss = privacy_loss(mechanism, n, [1.0] * k)
     assert 0.4 * bound < loss <= bound + 1e-12
+
+
+@pytest.mark.parametrize("name", [*LAPLACE, "draft-laplace"])
+@pytest.mark.parametrize("k", [2, 3])
+def test_without_records_there_is_one_release(name, k):
+    law = dp.mechanism(name, 0.7).law([0] * k, [1.0] * k)
+    assert (law.outputs.tolist(), law.log_probabilities.tolist()) == ([[0] * k], [0.0])

@@ -114,3 +114,14 @@ def test_bad_options(options: dict[str, float], message: str) -> None:
 def test_a_share_too_small_for_floats_is_refused() -> None:
     with pytest.raises(ValueError, match="share \\* epsilon must be at least"):
         RepairedCalibration(1e-8, 1e-6).gamma(100, 1.0)
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 2), (40, 2), (9, 4)])
+def test_the_rate_stays_below_that_of_the_theorem_by_a_millionth(n: int, k: int) -> None:
+    with mpmath.workdps(40):
+        candidates = mpmath.binomial(n + k - 1, k - 1)
+        logarithm = mpmath.log(candidates / mpmath.mpf(1e-7))
+        proved = mpmath.log1p(mpmath.mpf(0.3) * mpmath.mpf(0.9) / logarithm)
+        below = 1 - RepairedCalibration(delta=1e-7, share=0.3).gamma(n, 0.9, k) / proved
+        # Less than this, and rounding of S could break the promise; more is noise for nothing.
+        assert 0.9e-6 < below < 1.1e-6
