@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 import dpbayes as dp
 from dpbayes.mechanisms.guarantees import guarantee
+from dpbayes.releasing.noise_aware import noise_aware
 
 FLAT = [1.0, 1.0]
 
@@ -149,3 +151,73 @@ def test_errors_fall_when_all_prior_parameters_grow_alike_and_may_rise_when_one_
         law = dp.mechanism(name, 8.0).law
         before, after = (law([0, 12], [a, 1.0]).mean_distance() for a in (1.0, 2.0))
         assert 1.99 < after / before < 2.1
+
+
+@pytest.mark.parametrize(("n", "ahead"), [(6, False), (10, True), (30, True), (300, True)])
+def test_the_two_choices_by_distance_have_the_two_largest_errors_of_five(n: int, ahead: bool):
+    # five-ways: epsilon = 1, flat prior, balanced data of more than a few records.
+    names = ("lapMech", "ilapMech", "geometric", "expMech", "expMech-smooth")
+    errors = {
+        name: dp.mechanism(name, 1.0).law([n // 2, n // 2], FLAT).mean_distance() for name in names
+    }
+    largest = set(sorted(errors, key=lambda name: errors[name])[-2:])
+    assert (largest == {"expMech", "expMech-smooth"}) == ahead
+
+
+@pytest.mark.parametrize(("epsilon", "ahead"), [(0.005, False), (0.02, True), (1.0, True)])
+def test_lattice_noise_against_a_choice_among_too_many_candidates_to_visit(epsilon, ahead):
+    # release: permute-and-flip is never worse than expMech, and more than 200,000 candidates here.
+    counts, prior = [233, 233, 234], [1.0] * 3
+    errors = [
+        dp.mechanism(name, epsilon).law(counts, prior).mean_distance()
+        for name in ("lattice", "expMech")
+    ]
+    assert (errors[0] < errors[1]) == ahead
+
+
+@pytest.mark.parametrize(
+    ("prior", "n", "epsilon", "noisy", "wider"),
+    [([50.0, 1.0], 4, 0.1, 2, False), ([1000.0, 1.0], 4, 0.5, 2, False), (FLAT, 4, 0.5, 2, True)],
+)
+def test_a_noise_aware_interval_need_not_be_wider(prior, n, epsilon, noisy, wider):
+    # reading-a-release, the exercise on three statements.
+    found = noise_aware(dp.mechanism("geometric", epsilon), np.array([noisy]), n, np.array(prior))
+    low, high = found.interval(0.95)[0]
+    face = beta(prior[0] + noisy, prior[1] + n - noisy).ppf([0.025, 0.975])
+    assert (high - low > face[1] - face[0]) == wider
+
+
+@pytest.mark.parametrize(("ones", "probability"), [(0, 0.0), (1, 0.5), (2, 0.1967), (12, 0.1967)])
+def test_a_step_of_minus_one_is_another_at_one_record_and_at_none(ones, probability):
+    # full-paper, the exercise on the step at the edge: lapMech, epsilon = 1.
+    law = dp.mechanism("lapMech", 1.0).law([ones, 12 - ones], FLAT)
+    step = law.probability([ones - 1, 13 - ones]) if ones else 0.0
+    assert step == pytest.approx(probability, abs=6e-5)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_permute_and_flip_is_never_behind_the_exponential_mechanism_at_hostile_priors(k):
+    # glossary: with the same scores.
+    rng = np.random.default_rng(k)
+    for _ in range(25):
+        n, epsilon = int(rng.integers(1, 9)), float(10 ** rng.uniform(-2, 2))
+        prior = 10 ** rng.uniform(-4, 4, k)
+        counts = rng.multinomial(n, rng.dirichlet([0.5] * k))
+        for ours, theirs, sensitivity in (
+            ("permute-and-flip", "expMech", "global"),
+            ("permute-and-flip", "expMech-smooth", "smooth"),
+        ):
+            flip = dp.mechanism(ours, epsilon, sensitivity=sensitivity).law(counts, prior)
+            choice = dp.mechanism(theirs, epsilon).law(counts, prior)
+            assert flip.mean_distance() <= choice.mean_distance() * (1.0 + 1e-9)
+
+
+def test_the_smooth_mechanism_never_spends_more_than_half_of_its_promise_where_it_was_tried():
+    # promise, the chapter's second line: two categories, hostile priors and budgets.
+    rng, most = np.random.default_rng(7), 0.0
+    for _ in range(60):
+        n, epsilon = int(10 ** rng.uniform(0, 1.7)), float(10 ** rng.uniform(-2, 1.5))
+        prior = 10 ** rng.uniform(-4, 4, 2)
+        spent = dp.audit(dp.mechanism("expMech-smooth", epsilon), n, prior).epsilon
+        most = max(most, float(spent) / epsilon)
+    assert 0.4 < most <= 0.5
