@@ -25,11 +25,18 @@ _AT_ONCE = 1 << 17  # numbers of one sum over levels that are held together
 def work(n: int, k: int, reach: int) -> float:
     """Return how many numbers `clamped_masses` takes up, some tens of nanoseconds each.
 
+    With a categories above the level: a heights of C(n + a - 1, a - 1) compositions for each
+    number of payers, and convolutions of the others, whose terms take a hundredth each.
+
     >>> work(100, 4, 300)
-    24029100.0
+    21131428.0
     """
-    each = (comb(k, a) * a * comb(n + a - 1, a - 1) for a in range(1, k))
-    return float(sum(each) * (reach + 1))
+    size = reach + 1.0
+    total = 0.0
+    for a in range(1, k):
+        rows, joined = a * comb(n + a - 1, a - 1), max(k - a - 2, 0)
+        total += comb(k, a) * (rows * size + 0.01 * joined * (joined + 1) / a * float(reach) ** 3)
+    return total
 
 
 def clamped_masses(
@@ -42,7 +49,7 @@ def clamped_masses(
 
     >>> outputs, masses = clamped_masses(np.array([0, 2]), 1.0, 60)
     >>> [float(masses[(outputs == row).all(axis=1)].sum().round(9)) for row in ([0, 2], [2, 0])]
-    [0.268941421, 0.036397161]
+    [0.268941421, 0.036397263]
     """
     k = counts.size
     rows, masses = [], []

@@ -76,5 +76,6 @@ def test_single_outputs_agree_with_the_circles_of_the_levels() -> None:
 
 def test_what_would_take_minutes_is_not_begun() -> None:
     assert work(10, 10, 260) > 2e8
+    assert law.listed_law(np.ones(4), np.array([0, 0, 7, 93]), 0.02, "l2") is None
     assert law.listed_law(np.ones(10), np.ones(10, dtype=np.int64), 0.2, "l2") is None
     assert law.listed_law(np.ones(4), np.array([0, 0, 7, 93]), 0.2, "l1") is None
