@@ -105,6 +105,8 @@ def formatted(value: float, form: str) -> str:
 
     >>> formatted(-0.000012, ".1e"), formatted(0.0, ".1e"), formatted(11019.0, ",d")
     ('−1.2 × 10⁻⁵', '0', '11,019')
+    >>> formatted(1.63, ".1e")
+    '1.6'
     """
     if form[-1:] == "d" and isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -113,7 +115,7 @@ def formatted(value: float, form: str) -> str:
         text = text.lstrip("-")  # what is shown as zero has no sign
     if "e" in text:
         digits, exponent = text.split("e")
-        text = f"{digits} × 10{_raised(exponent)}"
+        text = f"{digits} × 10{_raised(exponent)}" if int(exponent) else digits
     return text.replace("-", "−")
 
 

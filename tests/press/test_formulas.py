@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import html
 import json
 import re
 from pathlib import Path
+from string import Formatter
 
 import pytest
 import yaml
@@ -13,7 +15,10 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from dpbayes.press import html as export
+from dpbayes.press.boxes import finding_boxes
+from dpbayes.press.pages import with_figure, without_findings
 from dpbayes.press.parameters import load, source_of
+from dpbayes.press.shown import ShownFigure, ShownFinding
 from tests.notebooks.test_sources import NOTEBOOKS, ROOT, cells
 
 SHOWN = re.compile(r'<(span|div) class="[^"]*\bmath\b[^"]*"[^>]*>\s*(.*?)\s*</\1>', re.DOTALL)
@@ -40,6 +45,68 @@ def exported(name: str, folder: Path) -> list[str]:
     found = [MARKS.fullmatch(html.unescape(tex)) for _, tex in SHOWN.findall(page)]
     assert None not in found, f"{name}: a formula without the marks of MathJax"
     return [plain(next(filter(None, one.groups()))) for one in found if one]
+
+
+def computed(name: str) -> list[ShownFinding | ShownFigure]:
+    """Return what the sentences and captions of a notebook show, each outcome, with 1 for values.
+
+    Only those with a formula.
+    """
+    shown: list[ShownFinding | ShownFigure] = []
+    for cell in cells(name):
+        for node in ast.walk(ast.parse(source_of(cell))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "record.finding":
+                outcomes = [
+                    one for one in node.keywords if one.arg in ("true", "false", "undecided")
+                ]
+                texts = [one_text(one.value) for one in outcomes]
+                shown += [ShownFinding("x", with_ones(text)) for text in texts if "$" in text]
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "caption":
+                text = " ".join(one_text(node.value).split())
+                shown += [ShownFigure("<svg />", "a figure", text)] if "$" in text else []
+    return shown
+
+
+def one_text(node: ast.expr) -> str:
+    """Return a literal text, an f-string with 1 for what it computes."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(one_text(part) for part in node.values)
+    return str(node.value) if isinstance(node, ast.Constant) else "1"
+
+
+def with_ones(text: str) -> str:
+    return "".join(before + ("1" if field else "") for before, field, *_ in Formatter().parse(text))
+
+
+def exported_output(shown: ShownFinding | ShownFigure, folder: Path) -> list[str]:
+    """Return the TeX that the page and the export of a cell with this output hand to MathJax."""
+    bundle, metadata = shown._repr_mimebundle_()
+    if isinstance(shown, ShownFigure):
+        metadata["dpbayes"] = {"figure": {"caption": shown.caption, "label": "fig-one"}}
+    output = {"output_type": "display_data", "data": bundle, "metadata": metadata}
+    ran = {"cell_type": "code", "id": "one", "metadata": {}, "source": "1", "execution_count": 1}
+    cell = {**ran, "outputs": [output]}
+    path = folder / "part" / "one.ipynb"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shells = {"metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    told = [without_findings(with_figure(cell)), *finding_boxes(cell)]
+    path.write_text(json.dumps({"cells": told, **shells}))
+    page = export.html_page(path, folder, ROOT)
+    found = [MARKS.fullmatch(html.unescape(tex)) for _, tex in SHOWN.findall(page)]
+    return [plain(next(filter(None, one.groups()))) for one in found if one]
+
+
+def test_every_formula_of_findings_and_captions_reaches_the_export_as_it_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "mathjax", lambda: "<script></script>")
+    outputs = [shown for name in NOTEBOOKS for shown in computed(name)]
+    assert len(outputs) > 20
+    for shown in outputs:
+        text = shown.sentence if isinstance(shown, ShownFinding) else shown.caption
+        wanted = [plain(tex) for tex in re.findall(r"\$([^$]+)\$", text)]
+        assert wanted
+        assert exported_output(shown, tmp_path) == wanted, text
 
 
 def plain(tex: str) -> str:
