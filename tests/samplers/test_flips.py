@@ -10,9 +10,9 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.samplers import flips
-from tests.samplers.sources import SeededBits
+from tests.samplers.sources import SeededBits, law_of_bits
 
-pytest.importorskip("flint")
+library = pytest.importorskip("flint")
 
 
 def test_an_enormous_rate_always_gives_the_truth():
@@ -40,3 +40,16 @@ def test_draws_follow_the_integral():
     expected = 1500 * mechanism.law(counts, prior).probabilities
     observed = np.bincount(drawn, minlength=4)
     assert ((observed - expected) ** 2 / expected).sum() < 3 + 6 * np.sqrt(6)
+
+
+@pytest.mark.parametrize(
+    "probability", [Fraction(3, 10), Fraction(1, 256), Fraction(9999, 10_000), Fraction(1, 70_000)]
+)
+def test_a_coin_has_its_probability_to_the_last_bit_that_is_read(probability):
+    def enclosure(precision):
+        return library.arb(library.fmpq(probability.numerator, probability.denominator))
+
+    law, left = law_of_bits(lambda source: flips._heads(source, library, enclosure), 24)
+    assert left <= Fraction(2, 2**24)
+    for outcome, share in ((True, probability), (False, 1 - probability)):
+        assert law[outcome] <= share <= law[outcome] + left
