@@ -15,13 +15,14 @@ import pytest
 import yaml
 
 from dpbayes.figures import theme
+from dpbayes.press.overrides import Yaml12
 from tests.notebooks.running import findings, run_cells
 from tests.notebooks.test_sources import NOTEBOOKS, small_parameters
 
-OTHERS: dict[str, list[dict[str, Any]]] = yaml.safe_load(
-    Path(__file__).with_name("other_parameters.yml").read_text(encoding="utf-8")
+OTHERS: dict[str, list[dict[str, Any]]] = yaml.load(
+    Path(__file__).with_name("other_parameters.yml").read_text(encoding="utf-8"), Yaml12
 )
-ONE_WAY = yaml.safe_load(Path(__file__).with_name("one_way.yml").read_text(encoding="utf-8"))
+ONE_WAY = yaml.load(Path(__file__).with_name("one_way.yml").read_text(encoding="utf-8"), Yaml12)
 GIVEN: dict[str, list[str]] = ONE_WAY["given"]
 OPEN: dict[str, dict[str, str]] = ONE_WAY["open"]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from dpbayes.press.constraints import only_conditions
+from dpbayes.press.overrides import read_overrides
 from dpbayes.press.parameters import chosen, declared, load, source_of
 from dpbayes.press.places import all_notebooks
 
@@ -134,8 +134,7 @@ def test_figure_labels_are_unique() -> None:
 
 
 def small_parameters() -> dict[str, dict[str, Any]]:
-    content = yaml.safe_load(SMALL.read_text(encoding="utf-8"))
-    return {name: values or {} for name, values in content.items()}
+    return read_overrides(SMALL)  # which refuses a notebook that stands twice
 
 
 def test_every_notebook_has_small_parameters() -> None:

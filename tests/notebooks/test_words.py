@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
+from dpbayes.press.overrides import Yaml12
 from dpbayes.press.parameters import load, source_of
 from tests.notebooks.test_sources import NOTEBOOKS, cells
 from tests.notebooks.words import repeated_values, suspicious
 
-LISTED: dict[str, list[str]] = yaml.safe_load(
-    Path(__file__).with_name("definitions.yml").read_text(encoding="utf-8")
+LISTED: dict[str, list[str]] = yaml.load(
+    Path(__file__).with_name("definitions.yml").read_text(encoding="utf-8"), Yaml12
 )
 WAITING: list[str] = LISTED.pop("waiting")
 COINCIDENCES = {  # the number stands for something else where it is written
