@@ -30,6 +30,7 @@ DATA = (
     ((2, 5), (1.0, 0.5)), ((0, 4), (1e-9, 3.0)), ((2, 0, 3), (0.5, 1.0, 2.0)), ((0, 0), (1.0, 2.0)),
 )  # fmt: skip
 SCORED = ("expMech", "expMech-local", "expMech-smooth", "expMech-delta", "expMech-repaired")
+PRIOR = (0.5, 1.0, 2.0)  # uneven, so that no category stands for another
 WIDE = ("discrete-gaussian", "optimal")
 """Samplers that ask for so many bits at a time that their strings cannot be followed."""
 
@@ -44,12 +45,12 @@ def _listed(make: Callable[[], Any]) -> list[float]:
 
 def _bits(mechanism: Any, x: tuple[int, ...]) -> list[float]:
     runs = 100 if mechanism.name in (*SCORED, "permute-and-flip") else 1000
-    audit = audit_bits(mechanism, x, [1.0] * len(x), runs)
+    audit = audit_bits(mechanism, x, PRIOR[: len(x)], runs)
     return [*audit.outputs.ravel(), *audit.reached, audit.undecided]
 
 
 def _seeded(mechanism: Any, x: tuple[int, ...]) -> list[float]:
-    bits, prior = SeededBits(3), np.ones(len(x))
+    bits, prior = SeededBits(3), np.array(PRIOR[: len(x)])
     drawn = [own(mechanism, "draw")(np.array(x), prior, bits)[1] for _ in range(30)]
     return [float(count) for counts in drawn for count in counts]
 
@@ -131,8 +132,8 @@ def _enclosed(mechanism: Any) -> None:
 
 
 def _drawn(mechanism: Any, x: tuple[int, ...], runs: int) -> None:
-    law = mechanism.law(x, [1.0] * len(x))
-    found = audit_bits(mechanism, x, [1.0] * len(x), runs)
+    law = mechanism.law(x, PRIOR[: len(x)])
+    found = audit_bits(mechanism, x, PRIOR[: len(x)], runs)
     assert len(found.contradictions(law)) == 0
 
 

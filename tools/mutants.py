@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 WHOLE_FILES = (
     "sensitivity.py", "samplers/whole_numbers.py", "samplers/candidates.py", "samplers/flips.py",
     "samplers/gaussian.py", "samplers/counts.py", "samplers/sum_zero.py", "log_gamma.py",
+    "samplers/histograms.py", "samplers/category_steps.py", "samplers/exponential_sums.py",
+    "samplers/lazy_number.py", "samplers/sensitivities.py",
 )  # fmt: skip
 MECHANISMS = (
     "exponential", "calibrations", "laplace", "geometric", "lattice", "permute_and_flip",
@@ -43,6 +45,11 @@ CONCERNED: dict[str, tuple[str, ...]] = {
     "samplers/gaussian.py": ("discrete-gaussian",),
     "samplers/counts.py": ("expMech",),
     "samplers/sum_zero.py": ("lattice",),
+    "samplers/histograms.py": ("expMech",),
+    "samplers/category_steps.py": ("expMech",),
+    "samplers/exponential_sums.py": ("expMech",),
+    "samplers/lazy_number.py": ("expMech",),
+    "samplers/sensitivities.py": ("expMech", "expMech-smooth", "expMech-delta"),
     "mechanisms/exponential.py": ("expMech", "expMech-smooth", "expMech-delta"),
     "mechanisms/calibrations.py": ("expMech", "expMech-local", "expMech-smooth", "expMech-delta"),
     "mechanisms/laplace.py": ("lapMech", "ilapMech", "draft-laplace"),
