@@ -52,8 +52,8 @@ def test_names_at_the_ends_become_one_legend_below() -> None:
     assert not any(text.get_visible() for axes in slim.axes for text in end_labels(axes))
     shown = dict(zip(NAMES, legend.legend_handles, strict=False))
     for name in NAMES:
-        assert shown[name].get_color() == LOOKS[name].color  # type: ignore[union-attr]
-    lowest = min(axes.get_tightbbox().y0 for axes in slim.axes)  # type: ignore[union-attr]
+        assert shown[name].get_color() == LOOKS[name].color
+    lowest = min(axes.get_tightbbox().y0 for axes in slim.axes)
     assert legend.get_window_extent().y1 <= lowest + 1
 
 
