@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import distance_from_log_affinity
-from dpbayes.study.simplex import Simplex, all_rows
+from dpbayes.study.simplex import Simplex, ring
+from dpbayes.study.simplex_grid import Grid
+from dpbayes.study.simplex_windows import inside_of, on_ring
 
-LARGEST_CLASSES = 4_000
-"""Most classes of data sets; their square is the size of a system of linear equations."""
+_NEGLECTED = 1e-13  # e^(-epsilon d) times the histograms as far off that is left out of a mean
+_BLOCK = 3_000_000  # distances formed at a time
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,15 @@ class Folded:
 
     `weights` (M,) one for each class of answers, `distances` (M,) the mean distance at each class
     of data, `mean` over all data, `off` the largest difference of a sum of probabilities from 1.
-    With a negative weight there is no such mechanism: see `exists`.
+    `prices` (M,) are the numbers v of `thm-folded`, with `mean` as their mean as well. With a
+    negative weight there is no such mechanism: see `exists`.
     """
 
     weights: NDArray[np.float64]
     distances: NDArray[np.float64]
     mean: float
     off: float
+    prices: NDArray[np.float64]
 
     @property
     def exists(self) -> bool:
@@ -41,37 +44,41 @@ class Folded:
 def folded(space: Simplex, epsilon: float) -> Folded:
     """Return the weights with which folded noise adds up to one at every data set, and its means.
 
-    Book: `thm-folded`. Raises ValueError above `LARGEST_CLASSES` classes.
+    Book: `thm-folded`. Answers of probability 1e-13 at most, the farthest, are left out of the
+    means. Raises ValueError where the grid has more than `simplex_grid.LARGEST_GRID` places.
 
     >>> from dpbayes.study.simplex import simplex
     >>> found = folded(simplex(8), 3.0)
     >>> found.exists, round(found.mean, 6)
     (True, 0.068269)
     """
-    budget, count = _validate.positive("epsilon", epsilon), len(space.rows)
-    if count > LARGEST_CLASSES:
-        raise ValueError(
-            f"n = {space.n} over k = {space.k} categories has {count} classes of data; folded "
-            f"noise solves at most {LARGEST_CLASSES} equations"
-        )
-    every = all_rows(space.n, space.k)
-    place = space.place[tuple(every[:, :-1].T)]
-    order = np.argsort(place, kind="stable")
-    columns, starts = every[order].T, np.cumsum(space.copies) - space.copies
-    powers, table = np.exp(-budget * np.arange(space.n + 1)), space.affinities(space.n)
-    sums, apart = np.empty((count, count)), np.empty((count, count))
-    for number, row in enumerate(space.rows):
-        moved = sum(np.abs(column - x) for column, x in zip(columns, row, strict=True))
-        near = powers[np.asarray(moved) // 2]
-        logs = sum(table[x, space.n - x :][column] for column, x in zip(columns, row, strict=True))
-        lengths = distance_from_log_affinity(-np.asarray(logs))
-        sums[number] = np.add.reduceat(near, starts)
-        apart[number] = np.add.reduceat(near * lengths, starts)
-    weights = np.linalg.solve(sums, np.ones(count))
-    distances = apart @ weights
+    grid = Grid(space, epsilon)
+    weights = grid.solve(np.ones(len(space.rows)))
+    distances, alike = _sums(space, grid.epsilon, weights)
     return Folded(
         _validate.frozen(weights),
         _validate.frozen(distances),
         space.mean(distances),
-        float(np.abs(sums @ weights - 1.0).max()),
+        float(np.abs(grid.times(weights) - 1.0).max()),
+        _validate.frozen(grid.solve(alike)),
     )
+
+
+def _sums(
+    space: Simplex, epsilon: float, weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    # The sums over y of e^(-epsilon d(x, y)) H(x, y), with and without the weight of y.
+    table, held = space.affinities(space.n), np.append(weights, 0.0)
+    heavy, alike = np.zeros(len(space.rows)), np.zeros(len(space.rows))
+    for d in range(1, space.n + 1):
+        steps, factor = ring(space.k, d), float(np.exp(-epsilon * d))
+        if factor * len(steps) < _NEGLECTED:
+            break
+        block = max(1, _BLOCK // len(steps))
+        for start in range(0, len(space.rows), block):
+            at = slice(start, start + block)
+            inside, kept = inside_of(space.rows[at], steps)
+            place, distance = on_ring(space, space.rows[at], kept, inside, table)
+            alike[at] += factor * distance.sum(axis=0)
+            heavy[at] += factor * (distance * held[place]).sum(axis=0)
+    return heavy, alike

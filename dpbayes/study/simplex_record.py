@@ -15,7 +15,7 @@ import numpy as np
 
 from dpbayes.study.simplex import LARGEST_REMAP, Simplex, lattice_means, remapped_mean, simplex
 from dpbayes.study.simplex_bound import simplex_bound
-from dpbayes.study.simplex_folded import LARGEST_CLASSES, folded
+from dpbayes.study.simplex_folded import folded
 
 ROUNDS = {
     (3, 30): 240, (3, 100): 120, (3, 300): 60, (3, 1000): 24,
@@ -75,8 +75,6 @@ def bounded(n: int, epsilon: float, rounds: int, k: int = 3) -> Bounded:
 
 
 def _folded(space: Simplex, epsilon: float) -> float:
-    if len(space.rows) > LARGEST_CLASSES:
-        return float("nan")
     found = folded(space, epsilon)
     return found.mean if found.exists else float("nan")
 

@@ -7,6 +7,7 @@ import dpbayes as dp
 from dpbayes.mechanisms.optimum import distance_table
 from dpbayes.posteriors import compositions
 from dpbayes.study import simplex_folded as tested
+from dpbayes.study import simplex_grid
 from dpbayes.study.orbit_programs import orbit_optimum
 from dpbayes.study.simplex import simplex
 from dpbayes.study.simplex_bound import simplex_bound
@@ -58,9 +59,31 @@ def test_beyond_linear_programs_it_is_within_a_thousandth_of_the_bound(n, k, eps
     assert 1.0 < found.mean / simplex_bound(n, epsilon, k=k).lower < 1.001
 
 
-def test_too_many_classes_are_refused_and_a_negative_weight_is_none(monkeypatch):
-    monkeypatch.setattr(tested, "LARGEST_CLASSES", 9)
-    with pytest.raises(ValueError, match="has 10 classes of data; folded noise solves at most 9"):
+@pytest.mark.parametrize(
+    ("n", "k", "epsilon", "prior"), [(60, 3, 0.5, 1.0), (40, 3, 2.0, 0.5), (14, 4, 1.0, 1.0)]
+)
+def test_it_is_the_solution_of_the_dense_system(n, k, epsilon, prior):
+    space, rows, losses = simplex(n, k, prior), compositions(n, k), distance_table(n, [prior] * k)
+    apart = np.abs(rows[:, None] - rows).sum(axis=2) // 2
+    table = np.exp(-epsilon * apart)
+    weights = np.linalg.solve(table, np.ones(len(rows)))
+    prices = np.linalg.solve(table, (table * losses).sum(axis=1))
+    numbers, found = space.place[tuple(rows[:, :-1].T)], folded(space, epsilon)
+    np.testing.assert_allclose(found.weights[numbers], weights, rtol=1e-10)
+    np.testing.assert_allclose(found.prices[numbers], prices, rtol=1e-10)
+    np.testing.assert_allclose(found.distances[numbers], (table * losses) @ weights, rtol=1e-10)
+    assert space.mean(found.prices) == pytest.approx(found.mean, rel=1e-11)
+
+
+def test_a_grid_too_large_is_refused_and_a_negative_weight_is_none(monkeypatch):
+    monkeypatch.setattr(simplex_grid, "LARGEST_GRID", 280)
+    with pytest.raises(ValueError, match="needs a grid of 324 places; at most 280 are held"):
         folded(simplex(8), 1.0)
-    none = tested.Folded(np.array([0.5, -0.1]), np.zeros(2), 0.0, 0.0)
+    none = tested.Folded(np.array([0.5, -0.1]), np.zeros(2), 0.0, 0.0, np.zeros(2))
     assert not none.exists
+
+
+def test_an_unsolved_system_is_an_error(monkeypatch):
+    monkeypatch.setattr(simplex_grid, "_STEPS", 1)
+    with pytest.raises(ArithmeticError, match="conjugate gradients end with a residual of"):
+        folded(simplex(30), 0.5)

@@ -1,0 +1,119 @@
+"""Sums over all data sets of e^(-epsilon d) times a number, and the inverse: Fourier transforms.
+
+Data sets stand on a grid by their first k - 1 counts; the last follows. Where it would be negative
+the grid is empty.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import irfftn, next_fast_len, rfftn
+from scipy.sparse.linalg import LinearOperator, cg
+
+from dpbayes import _validate
+from dpbayes.study.simplex import Simplex
+
+LARGEST_GRID = 30_000_000
+"""Most places of a grid with its margin, of which three or four arrays are held."""
+
+_NEGLECTED = 1e-19  # e^(-epsilon d) below this, far under the rounding of the sums, counts as 0
+_TOLERANCE = 1e-13  # of the residual of a solution, relative to its right-hand side
+_STEPS = 400
+
+
+class Grid:
+    """The data sets of a `Simplex` with the matrix K = (e^(-epsilon d(x, y))) over all of them.
+
+    Vectors have one entry for each class of data sets (M,), the same for all of its orders.
+    """
+
+    def __init__(self, space: Simplex, epsilon: float) -> None:
+        self.space, self.epsilon = space, _validate.positive("epsilon", epsilon)
+        far = int(np.ceil(-np.log(_NEGLECTED) / self.epsilon))
+        self.reach = min(space.n, far)
+        # Two places further apart than the margin are never neighbours around its corner.
+        self.side = int(next_fast_len(space.n + 1 + self.reach, real=True))
+        if self.side ** (space.k - 1) > LARGEST_GRID:
+            raise ValueError(
+                f"n = {space.n} over k = {space.k} categories at epsilon = {self.epsilon:g} needs "
+                f"a grid of {self.side ** (space.k - 1)} places; at most {LARGEST_GRID} are held"
+            )
+
+    @cached_property
+    def kernel(self) -> NDArray[np.complex128]:
+        """The transform of e^(-epsilon d), over the steps of the first k - 1 counts."""
+        step = np.indices((2 * self.reach + 1,) * (self.space.k - 1)) - self.reach
+        apart = (np.abs(step).sum(axis=0) + np.abs(step.sum(axis=0))) // 2
+        near = np.where(apart <= self.reach, np.exp(-self.epsilon * apart), 0.0)
+        wrapped = np.zeros((self.side,) * (self.space.k - 1))
+        at = np.arange(-self.reach, self.reach + 1) % self.side
+        wrapped[np.ix_(*[at] * (self.space.k - 1))] = near
+        return np.asarray(rfftn(wrapped))
+
+    @cached_property
+    def inside(self) -> NDArray[np.bool_]:
+        """Where the grid holds a data set."""
+        return np.asarray(self.space.place < len(self.space.rows))
+
+    def spread(self, values: NDArray[np.float64]) -> NDArray[np.complex128]:
+        """Return the transform of a vector (M,) put on the grid, each order of a class alike."""
+        return self._transform(np.append(values, 0.0)[self.space.place])
+
+    def gather(self, transform: NDArray[np.complex128]) -> NDArray[np.float64]:
+        """Return the vector (M,) of a transform, at the order of each class that rises."""
+        return np.asarray(self._back(transform)[tuple(self.space.rows[:, :-1].T)])
+
+    def times(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return K times a vector (M,): the sum over all y of e^(-epsilon d(x, y)) values(y).
+
+        >>> from dpbayes.study.simplex import simplex
+        >>> grid = Grid(simplex(2), 1.0)
+        >>> grid.times(np.ones(2)).round(6).tolist()  # at (0, 0, 2) and (0, 1, 1)
+        [2.141765, 2.606094]
+        """
+        return self.gather(self.spread(values) * self.kernel)
+
+    def solve(self, right: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the vector (M,) that `times` takes to `right`, by conjugate gradients.
+
+        K is positive definite on any set of data, and nearly a convolution that can be undone by
+        dividing transforms: that is the preconditioner. Raises ArithmeticError where the residual
+        stays above 1e-9 of the largest entry of `right`.
+        """
+        inside, size = self.inside, int(self.space.copies.sum())
+
+        def through(
+            vector: NDArray[np.float64], factor: NDArray[np.float64]
+        ) -> NDArray[np.float64]:
+            field = np.zeros(inside.shape)
+            field[inside] = vector
+            return np.asarray(self._back(self._transform(field) * factor)[inside])
+
+        symbol = self.kernel.real  # K is symmetric: the transform has no imaginary part
+        shape = (size, size)
+        matrix = LinearOperator(shape, lambda vector: through(vector, symbol), dtype=np.float64)
+        undone = LinearOperator(shape, lambda vector: through(vector, 1 / symbol), dtype=np.float64)
+        flat, _ = cg(
+            matrix,
+            np.append(right, 0.0)[self.space.place[inside]],
+            rtol=_TOLERANCE,
+            maxiter=_STEPS,
+            M=undone,
+        )
+        field = np.zeros(inside.shape)
+        field[inside] = flat
+        found = np.asarray(field[tuple(self.space.rows[:, :-1].T)])
+        off = float(np.abs(self.times(found) - right).max() / np.abs(right).max())
+        if off > 1e-9:
+            raise ArithmeticError(f"conjugate gradients end with a residual of {off:g}")
+        return found
+
+    def _transform(self, field: NDArray[np.float64]) -> NDArray[np.complex128]:
+        return np.asarray(rfftn(field, (self.side,) * (self.space.k - 1)))
+
+    def _back(self, transform: NDArray[np.complex128]) -> NDArray[np.float64]:
+        whole = irfftn(transform, (self.side,) * (self.space.k - 1))
+        return np.asarray(whole[(slice(self.space.n + 1),) * (self.space.k - 1)])
