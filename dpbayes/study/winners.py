@@ -120,22 +120,43 @@ def prior_crossings(
 
 
 def count_crossings(
-    mechanism_a: Mechanism, mechanism_b: Mechanism, n: int, prior: ArrayLike
+    mechanism_a: Mechanism,
+    mechanism_b: Mechanism,
+    n: int,
+    prior: ArrayLike,
+    counts: Sequence[int] | None = None,
 ) -> list[tuple[int, str]]:
-    """Return where the order changes along the data sets (x, n - x), x = 0 … n; k = 2.
+    """Return where the order changes along the data sets (x, n - x); k = 2.
 
     Entries (x, winner): the mechanism of that name has the smaller mean distance from x ones on,
-    until the next entry. The first entry is for x = 0.
+    until the next entry. The order is computed at every entry of `counts`, increasing, in 0 … n,
+    and a change between two of them is located to one record by bisection; two changes there
+    cancel unseen. Without `counts` every x is looked at. The first entry is the first x.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> pair = mechanism("expMech-delta", 0.8, delta=5e-4), mechanism("lapMech", 0.8)
     >>> count_crossings(*pair, 10, [1, 1])
     [(0, 'lapMech'), (4, 'expMech-delta'), (6, 'lapMech')]
+    >>> count_crossings(*pair, 100_000, [1, 1], counts=[0, 50_000])
+    [(0, 'lapMech'), (212, 'expMech-delta')]
     """
     size = _validate.integer("n", n, minimum=1)
     alpha = _validate.prior("prior", prior, 2)
-    names = []
-    for x in range(size + 1):
+    grid = list(range(size + 1)) if counts is None else [int(x) for x in counts]
+    if not grid or grid != sorted(set(grid)) or grid[0] < 0 or grid[-1] > size:
+        raise ValueError(f"counts must increase from 0 to n = {size} at most, got {counts!r}")
+
+    def winner(x: int) -> str:
         means = [m.law([x, size - x], alpha).mean_distance() for m in (mechanism_a, mechanism_b)]
-        names.append((mechanism_a if means[0] < means[1] else mechanism_b).name)
-    return [(x, names[x]) for x in range(size + 1) if x == 0 or names[x] != names[x - 1]]
+        return (mechanism_a if means[0] < means[1] else mechanism_b).name
+
+    names = [winner(x) for x in grid]
+    found = [(grid[0], names[0])]
+    for i in range(1, len(grid)):
+        if names[i] != names[i - 1]:
+            low, high = grid[i - 1], grid[i]
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if winner(middle) == names[i - 1] else (low, middle)
+            found.append((high, names[i]))
+    return found

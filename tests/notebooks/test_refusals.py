@@ -77,6 +77,7 @@ TOGETHER: dict[str, list[dict[str, Any]]] = {
     "comparison/orbits": [{"sizes": [4, 3]}],
     "limits/large-n": [{"sizes": [100]}, {"sizes": [20, 10]}, {"low": 3.0}],
     "limits/large-n-three": [{"shares": [0.5, 0.5]}, {"shares": [0.5, 0.5, 0.5]}, {"sizes": [100]}],
+    "limits/rare-answer": [{"ones": [5, 2]}, {"ones": [1, 200_000]}, {"sizes": [20, 10]}],
     "limits/optimum-three": [{"epsilons": [1.0, 0.5]}],
     "privacy/calibrated-three": [{"shares": [0.5, 0.5]}, {"shares": [0.5, 0.5, 0.0]}],
     "privacy/noise-aware-posterior": [{"counts": [1, 2, 3]}, {"counts": [0, 0]}, {"prior": [1.0]}],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import exp, lgamma
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -113,3 +115,26 @@ def test_mechanisms_without_a_limit_are_refused() -> None:
         predict(dp.mechanism("geometric", 1.0), [5] * 3, [1.0] * 3)
     with pytest.raises(ValueError, match="order"):
         StepLaw(1.0).moment(-1)
+
+
+@pytest.mark.parametrize("name", ["expMech-local", "expMech-smooth", "expMech-delta", "expMech"])
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+def test_a_rare_answer_is_lost_by_every_choice_by_distance(name: str, epsilon: float) -> None:
+    mechanism = dp.mechanism(name, epsilon)
+    means = [mechanism.law([3, n - 3], [0.5, 2.0]).mean_distance() for n in (10**4, 10**5, 10**6)]
+    assert means == sorted(means)
+    assert means[-1] > 0.99
+
+
+@pytest.mark.parametrize("name", ["geometric", "ilapMech", "lapMech"])
+def test_noise_on_a_rare_count_has_a_limit(name: str) -> None:
+    a, m, n = 0.5, 3, 1_000_000
+    mechanism = dp.mechanism(name, 0.8)
+    law = step_law(mechanism)
+    limit = 0.0
+    for t, p in zip(law.steps, law.probabilities, strict=True):
+        r = max(m + int(t), 0)
+        affinity = lgamma(a + (m + r) / 2) - (lgamma(a + m) + lgamma(a + r)) / 2
+        limit += p * (1.0 - exp(affinity)) ** 0.5
+    assert mechanism.law([m, n - m], [a, 2.0]).mean_distance() == pytest.approx(limit, abs=2e-5)
+    assert limit < 0.9

@@ -83,3 +83,16 @@ def test_bad_input(call: object, message: str) -> None:
     assert callable(call)
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_crossings_on_a_grid_are_those_of_every_count() -> None:
+    every = count_crossings(*PAIR, 10, [1, 1])
+    assert len(every) == 3
+    assert count_crossings(*PAIR, 10, [1, 1], counts=[0, 5, 10]) == every
+    assert count_crossings(*PAIR, 10, [1, 1], counts=[0, 2, 5]) == every[:2]
+
+
+@pytest.mark.parametrize("counts", [[], [3, 2], [0, 61], [-1, 4]])
+def test_counts_that_cannot_be_are_refused(counts: list[int]) -> None:
+    with pytest.raises(ValueError, match="counts must increase from 0 to n = 60"):
+        count_crossings(*PAIR, 60, [1, 1], counts=counts)
