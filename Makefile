@@ -13,6 +13,8 @@ CI ?=
 TESTS ?= $(if $(CI),,-m "not slow")
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
+# Compiled modules are kept, or each of the processes of a build or a test run compiles the package.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help book pdf test bench check lowest lock clean
 
@@ -20,7 +22,7 @@ help:
 	@sed -n 's/^# //p' Makefile
 
 book: $(READY)
-	$(BIN)/jupyter-book build book -W -n --keep-going
+	$(BIN)/python tools/build_book.py $(BIN)/jupyter-book build book -W -n --keep-going
 
 pdf: $(TESTING)
 	test -f book/_build/html/paper.html || $(MAKE) book
