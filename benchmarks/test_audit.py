@@ -41,6 +41,15 @@ def test_two_categories_a_million_records_at_a_tenth(benchmark, name):
     timed(benchmark, 10.0, lambda: dp.audit(mechanism, 10**6, [1.0, 1.0]))
 
 
+SMALL = [("expMech-smooth", 0.05), ("expMech-delta", 0.3), ("expMech-delta", 1.0)]
+
+
+@pytest.mark.parametrize(("name", "epsilon"), SMALL)
+def test_two_categories_a_million_records_by_shifted_outputs(benchmark, name, epsilon):
+    mechanism = dp.mechanism(name, epsilon)
+    timed(benchmark, 10.0, lambda: dp.audit(mechanism, 10**6, [1.0, 1.0]))
+
+
 def test_three_categories_thirty_records(benchmark):
     timed(benchmark, 10.0, lambda: dp.audit(SMOOTH, 30, np.ones(3)))
 

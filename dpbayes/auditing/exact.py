@@ -111,10 +111,11 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
     What is computed is what the mechanism's `.law` returns: the result carries a certificate of it,
     and ArithmeticError is raised where the two differ. The law must list its outputs; k = 2 takes n
     in the tens of thousands (one pass of (n+1)^2 probabilities, two rows in memory at a time), an
-    exponential mechanism up to millions where bounds leave few pairs to compute (`thm-located`),
-    k = 3 about a hundred, k = 4 about thirty; an exponential mechanism with one prior parameter
-    for all categories goes on to k = 3, n = 300 by permutation classes (`thm-classes`). Raises
-    ValueError, naming the size that fits, beyond that, and for a law that is not one.
+    exponential mechanism up to millions where bounds leave few pairs to compute (`thm-located`,
+    `thm-shifted`), k = 3 about a hundred, k = 4 about thirty; an exponential mechanism with one
+    prior parameter for all categories goes on to k = 3, n = 300 by permutation classes
+    (`thm-classes`). Raises ValueError, naming the size that fits, beyond that, and for a law that
+    is not one.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> round(audit(mechanism("expMech-smooth", 1.0), 10, [1, 1]).epsilon, 3)

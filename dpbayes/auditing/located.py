@@ -2,7 +2,7 @@
 
 A bound that costs a few numbers for each pair of neighbours leaves out all pairs but those that
 could hold the largest loss; these are computed completely, in the order of their bounds. What comes
-out is the largest loss over all pairs. Book: `thm-located`.
+out is the largest loss over all pairs. Book: `thm-located`, `thm-shifted`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpbayes.auditing.losses import Witness
 from dpbayes.auditing.rows import Certificate, Rows, exponential_rows, score_rows
 from dpbayes.auditing.score_tables import TwoCategories, two_categories
+from dpbayes.auditing.shifted import offsets, shifted_bounds
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 
@@ -23,9 +24,8 @@ LARGEST = 4_000_000
 """Most records; the bounds take about a hundred numbers each."""
 
 _MOST_ENTRIES = 200_000_000  # of the rows of the pairs that are left: about ten seconds
-_SINGLE, _FINE = 12, 200
-_FINER = (1.1, 1.03, 1.01)  # how the offsets grow where the first bounds leave too many pairs
-_BEFORE_FINER = 20_000_000  # entries of rows that are computed before
+_FINER = (None, 1.1, 1.03, 1.01)  # growths of offsets where the first bounds leave many pairs
+_BEFORE_FINER = 8_000_000  # entries of rows that are computed before
 _MOST_WEIGHTS = 60_000_000  # that are computed for one sharpening: some seconds
 _ROUNDING = 1e-9
 _SAME_LAW = 1e-9
@@ -116,22 +116,28 @@ def _sharpen(
     rates: NDArray[np.float64],
     bounds: NDArray[np.float64],
     reached: float,
-    growth: float,
+    growth: float | None,
 ) -> None:
-    """Lower the bounds that are above the loss reached, by enclosing weights at more offsets.
+    """Lower the bounds that are above the loss reached, by bounds from shifted outputs.
 
-    They are at the two ends of the range, or everywhere; one stretch is taken in each half.
+    They are at the two ends of the range, or everywhere; one stretch is taken in each half, or all
+    of them together. With a `growth` the weights are enclosed at more offsets.
     """
     n = bounds.size
-    for begin, end in ((0, n // 2), (n // 2, n)):
-        open_ = begin + np.flatnonzero(bounds[begin:end] > reached)
-        if open_.size == 0:
-            continue
-        pairs = int(open_[0]), int(open_[-1]) + 1
-        offsets = len(_offsets(n, growth))
-        if offsets * (pairs[1] - pairs[0]) <= _MOST_WEIGHTS:
+    halves = [
+        begin + np.flatnonzero(bounds[begin:end] > reached)
+        for begin, end in ((0, n // 2), (n // 2, n))
+    ]
+    stretches = [(int(open_[0]), int(open_[-1]) + 1) for open_ in halves if open_.size]
+    if 2 * sum(end - begin for begin, end in stretches) > n:
+        stretches = [(0, n)]
+    for pairs in stretches:
+        if len(offsets(n, growth)) * (pairs[1] - pairs[0]) <= _MOST_WEIGHTS:
             some = slice(*pairs)
-            bounds[some] = np.minimum(bounds[some], _bounds(table, rates, pairs, growth))
+            found = shifted_bounds(table, rates, pairs, growth)
+            if growth is not None:
+                found = np.minimum(found, _bounds(table, rates, pairs, growth))
+            bounds[some] = np.minimum(bounds[some], found)
 
 
 def _compared(
@@ -176,12 +182,12 @@ def _sides(
     """
     n, many = table.first.n, rates.size
     left, right = (_Side(np.zeros(many), np.zeros(many)) for _ in range(2))
-    offsets = _offsets(n, growth)
+    starts = offsets(n, growth)
     truths = first + np.arange(float(many))
     last = first + many
-    for i, by in enumerate(offsets):
-        before = offsets[i - 1] if i else 0
-        size = (offsets[i + 1] if i + 1 < len(offsets) else n + 1) - by
+    for i, by in enumerate(starts):
+        before = starts[i - 1] if i else 0
+        size = (starts[i + 1] if i + 1 < len(starts) else n + 1) - by
         above, below = min(last, n + 1 - by), max(first, by)
         if first == 0 and last == n + 1:  # both sides need the same distances
             shared = np.sqrt(-np.expm1(table.steps(by)))
@@ -199,13 +205,3 @@ def _sides(
             side.low[where] += (by - before) * weights
             side.high[where] += np.minimum(size, further - by + 1.0) * weights
     return left, right
-
-
-def _offsets(n: int, growth: float | None = None) -> list[int]:
-    found = [1]
-    while True:
-        last = found[-1]
-        coarse = 1.0 if last < _SINGLE else 1.2 if last < _FINE else 2.0
-        found.append(max(last + 1, int((growth or coarse) * last)))
-        if found[-1] > n:
-            return found[:-1]
