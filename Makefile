@@ -1,4 +1,4 @@
-# make book    the book, in book/_build/html        make test    the tests that take seconds
+# make book    the book, in book/_build/html        make test    the tests that take a minute
 # make check   format, lint, types, spelling        make bench   the benchmarks
 # make pdf     paper.pdf and book.pdf, into the built book (needs Chromium)
 # make lowest  the quick tests on the lowest versions allowed
@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TESTING := $(VENV)/.ready-for-tests
 CI ?=
-TESTS ?= $(if $(CI),,-m "not slow")
+TESTS ?= $(if $(CI),,-m "not (slow or thorough or browser)")
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 # Compiled modules are kept, or each of the processes of a build or a test run compiles the package.

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from dpbayes.press import keys, workers
+from tests import thorough
 from tests.tiny_notebooks import write_tiny
 
 # No test is about time: a busy machine must not fail one.
@@ -24,6 +25,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from tests.scheduling import scheduler  # pytest-xdist is there, as this is called
 
     return scheduler(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that are listed as taking long."""
+    names = thorough.listed()
+    for item in items:
+        if thorough.is_listed(item.nodeid, names):
+            item.add_marker(pytest.mark.thorough)
 
 
 QUICK_WORKER = Path(__file__).with_name("quick_worker.py")

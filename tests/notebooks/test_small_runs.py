@@ -5,27 +5,44 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import papermill
 import pytest
 import yaml
 
 from dpbayes.press.execution import EXECUTED, execute
-from dpbayes.press.jobs import RESULTS, Job
+from dpbayes.press.jobs import ONE_THREAD, RESULTS, Job
 from dpbayes.press.pages import publish
 from dpbayes.press.parameters import chosen, declared, load
+from dpbayes.press.warm import warm_kernels
 from tests.figures.reading_svg import off_the_language
 from tests.notebooks.test_sources import EVERY, NOTEBOOKS, small_parameters
 
-EXAMPLE = "foundations/beta-posterior"
+EXAMPLES = ("foundations/beta-posterior", "queries/framework")
 
 
-def run_by_the_build(name: str, folder: Path) -> dict[str, bytes]:
+@pytest.fixture(scope="session")
+def warm() -> Iterator[str]:
+    """Return the kernel of a build."""
+    with warm_kernels(ONE_THREAD) as name:
+        yield name
+
+
+@pytest.fixture(scope="session")
+def other_warm() -> Iterator[str]:
+    """Return a kernel that starts in no build's surroundings: sets go through in another order."""
+    with warm_kernels({"PYTHONHASHSEED": "12345"}) as name:
+        yield name
+
+
+def run_by_the_build(name: str, folder: Path, kernel: str | None = None) -> dict[str, bytes]:
     """Run a notebook as the build does and return what it recorded, provenance aside."""
     parameters = declared(load(NOTEBOOKS[name]))
     values = chosen(name, parameters, small_parameters()[name])
     stage = folder / "stage"
-    execute(Job(name, NOTEBOOKS[name], values, stage))
+    execute(Job(name, NOTEBOOKS[name], values, stage), kernel=kernel)
     publish(stage, folder / "out", name, values, parameters)
     assert (stage / EXECUTED).is_file()
     for cell in json.loads((folder / "out" / f"{name}.ipynb").read_text())["cells"]:
@@ -48,6 +65,20 @@ def run_by_papermill(name: str, folder: Path) -> dict[str, bytes]:
     return recorded(folder / "results" / name)
 
 
+def run_by_hand(name: str, folder: Path, kernel: str) -> dict[str, bytes]:
+    """Run a notebook with papermill in another folder and a warm kernel."""
+    folder.mkdir()
+    papermill.execute_notebook(
+        str(NOTEBOOKS[name]),
+        str(folder / "out.ipynb"),
+        parameters=small_parameters()[name],
+        kernel_name=kernel,
+        progress_bar=False,
+        cwd=str(folder),
+    )
+    return recorded(folder / "results" / name)
+
+
 def recorded(folder: Path) -> dict[str, bytes]:
     return {
         path.name: path.read_bytes()
@@ -56,22 +87,24 @@ def recorded(folder: Path) -> dict[str, bytes]:
     }
 
 
-def compare(name: str, folder: Path) -> None:
-    built = run_by_the_build(name, folder / "build")
+def hold_the_same(built: dict[str, bytes], by_hand: dict[str, bytes]) -> None:
     assert built
     assert {path.split(".")[-1] for path in built} & {"csv", "json"}
-    by_hand = run_by_papermill(name, folder / "by-hand")
     assert built == by_hand
 
 
-def test_the_example_runs_from_two_working_directories(tmp_path: Path) -> None:
-    compare(EXAMPLE, tmp_path)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_papermill_command_records_what_the_build_does(name: str, tmp_path: Path) -> None:
+    hold_the_same(run_by_the_build(name, tmp_path / "a"), run_by_papermill(name, tmp_path / "b"))
 
 
 @pytest.mark.slow
 @EVERY
-def test_every_notebook_runs_from_two_working_directories(name: str, tmp_path: Path) -> None:
-    compare(name, tmp_path)
+def test_every_notebook_runs_from_two_working_directories(
+    name: str, warm: str, other_warm: str, tmp_path: Path
+) -> None:
+    built = run_by_the_build(name, tmp_path / "build", warm)
+    hold_the_same(built, run_by_hand(name, tmp_path / "by-hand", other_warm))
 
 
 def test_papermill_names_no_unknown_parameter(tmp_path: Path) -> None:

@@ -133,6 +133,7 @@ def test_figure_labels_are_unique() -> None:
     assert sorted(names) == sorted(set(names))
 
 
+@cache
 def small_parameters() -> dict[str, dict[str, Any]]:
     return read_overrides(SMALL)  # which refuses a notebook that stands twice
 
