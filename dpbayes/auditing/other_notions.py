@@ -61,7 +61,9 @@ def gaussian_mu(log_p: ArrayLike, log_q: ArrayLike) -> float:
     order = np.argsort(-losses, kind="stable")
     first, second = np.exp(p[order]), np.exp((p - losses)[order])
     # Rejecting Q on the outcomes of largest loss: a = Q(rejected), b = P(kept), from both ends.
-    separation = _upper_quantile(second)[:-1] + _lower_quantile(first)[:-1]
+    # A corner that rejects nothing or everything, up to rounding, is inf - inf and tells nothing.
+    with np.errstate(invalid="ignore"):
+        separation = _upper_quantile(second)[:-1] + _lower_quantile(first)[:-1]
     known = separation[np.isfinite(separation)]
     return float(max(known.max(), 0.0)) if known.size else 0.0
 

@@ -77,8 +77,9 @@ class ChosenAfterwards:
     """Of several private mechanisms, the one with the least expected error on the data at hand.
 
     Each candidate keeps its promise. If the choice is published as well, two neighbours with
-    different choices are told apart for certain; if it is not, no proof covers the mixture of
-    laws, although audits rarely find a violation. Book: `pitfall-gamma`. No guarantee.
+    different choices are told apart for certain; if it is not, expMech-smooth with several rates
+    loses at most the largest nominal epsilon (`thm-secret-choice`), and nothing is proved of other
+    candidates. Book: `pitfall-gamma`. No guarantee.
     """
 
     epsilon: float

@@ -200,16 +200,41 @@ def proved_guarantee(mechanism: ExponentialMechanism, n: int, k: int) -> Guarant
     >>> proved_guarantee(mechanism("expMech-delta", 1.0, delta=1e-6), 50, 2)
     Guarantee(epsilon=1.5, delta=5.000000000000008e-07)
     """
-    calibration: Any = getattr(mechanism, "calibration", None)
-    if mechanism.name != "expMech-delta" or calibration is None:
-        raise TypeError(f"mechanism must be expMech-delta, got {mechanism.name!r}")
-    change = calibration.gamma(n, mechanism.epsilon)
-    change *= 2.0 if calibration.distance == "l1" else 1.0
+    change = _change_of_sensitivity(mechanism, n)
     outputs = number_of_candidates(n, k)
     delta = float(outputs * np.exp(-mechanism.epsilon / (2.0 * np.expm1(change))))
     if delta >= 1.0:
         raise ValueError(f"the argument promises nothing for n = {n}, k = {k}: delta is {delta:g}")
     return Guarantee(1.5 * mechanism.epsilon, delta)
+
+
+def needs_no_delta(mechanism: ExponentialMechanism, n: int, k: int) -> bool:
+    """Return whether a theorem proves expMech-delta epsilon-DP on n records over k categories.
+
+    With e^g the most that S changes, by a factor, and l = epsilon / (2 (e^g - 1)), both of
+    epsilon (|R| - 1) e^(-epsilon / e^g) <= 2 e l (1 - e^-epsilon) and
+    epsilon^2 n |R| e^(g (n - 1)) <= 4 l (1 - e^-epsilon) must hold. False where they do not, which
+    decides nothing. For every prior. Book: `thm-delta-two`, `thm-delta-two-small`.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> [needs_no_delta(mechanism("expMech-delta", e, delta=1e-8), 30, 2) for e in (0.01, 20.0)]
+    [True, False]
+    """
+    change, epsilon = _change_of_sensitivity(mechanism, n), mechanism.epsilon
+    outputs, spared = number_of_candidates(n, k), -np.expm1(-epsilon)
+    room = epsilon / (2.0 * np.expm1(change))
+    rising = epsilon * (outputs - 1) * np.exp(-epsilon * np.exp(-change) - 1.0)
+    falling = 2.0 * np.log(epsilon) + np.log(float(n * outputs)) + change * (n - 1)
+    return bool(rising <= 2.0 * room * spared and falling <= np.log(4.0 * room * spared))
+
+
+def _change_of_sensitivity(mechanism: ExponentialMechanism, n: int) -> float:
+    # The most that ln S of expMech-delta changes between neighbours of n records.
+    calibration: Any = getattr(mechanism, "calibration", None)
+    if mechanism.name != "expMech-delta" or calibration is None:
+        raise TypeError(f"mechanism must be expMech-delta, got {mechanism.name!r}")
+    gamma = float(calibration.gamma(n, mechanism.epsilon))
+    return gamma * (2.0 if calibration.distance == "l1" else 1.0)
 
 
 @dataclass(frozen=True)

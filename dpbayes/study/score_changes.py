@@ -116,3 +116,25 @@ def shortcut_excess(counts: ArrayLike, prior: ArrayLike, metric: Yardstick = "he
     """
     _, changes = score_changes(counts, prior, metric)
     return float(changes.max()) - local_sensitivity(counts, prior, metric).value
+
+
+def span_of_change(n: int, prior: ArrayLike) -> float:
+    """Return the largest span over r of H(x, r)/LS(x) - H(x', r)/LS(x'), over all neighbours.
+
+    Where it is at most 2, expMech-local is epsilon-DP for these n and this prior at every epsilon:
+    its loss is at most epsilon/2 times the span. k = 2, with O(n^2) distances. Book: `thm-span`.
+
+    >>> round(span_of_change(100, [1, 1]), 9), round(span_of_change(100, [0.1, 0.1]), 4)
+    (2.0, 2.1274)
+    """
+    size = _validate.integer("n", n, minimum=1)
+    alpha = _validate.prior("prior", prior, 2)
+    outputs, distance = compositions(size, 2), metric_function("hellinger")
+    sensitivities = profile(size, alpha, False)
+    before, widest = None, 0.0
+    for x, sensitivity in zip(outputs, sensitivities, strict=True):
+        score = distance(alpha + x, alpha + outputs) / sensitivity
+        if before is not None:
+            widest = max(widest, float(np.ptp(score - before)))
+        before = score
+    return widest

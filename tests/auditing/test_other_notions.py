@@ -71,3 +71,29 @@ def test_the_gaussian_mechanism_keeps_its_rho() -> None:
     variance = mechanism.variance(2)
     assert rho <= 1.0 / variance
     assert rho > 0.9 / variance
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_no_private_mechanism_spends_more_than_the_geometric_one(epsilon: float, n: int) -> None:
+    """The geometric mechanism is one coin at each pair, and every other comes from it."""
+    p = np.array([1.0, np.exp(epsilon)]) / (1.0 + np.exp(epsilon))
+    coin = concentrated_rho(np.log(p), np.log(p[::-1])), gaussian_mu(np.log(p), np.log(p[::-1]))
+    geometric = in_other_notions(dp.mechanism("geometric", epsilon), n, [1, 1])
+    assert geometric == pytest.approx(coin, rel=1e-9)
+    for name in ("lapMech", "ilapMech", "expMech", "expMech-smooth", "permute-and-flip", "optimal"):
+        found = in_other_notions(dp.mechanism(name, epsilon), n, [0.3, 2.0])
+        assert found[0] <= coin[0] * (1 + 1e-9)
+        assert found[1] <= coin[1] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_two_laws_of_bounded_ratio_come_from_one_coin(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    laws = rng.dirichlet(np.full(6, 0.8), 2)
+    epsilon = float(np.abs(np.log(laws[0] / laws[1])).max())
+    p = np.exp(epsilon) / (1 + np.exp(epsilon))
+    coin = np.array([[p, 1 - p], [1 - p, p]])
+    drawn = np.linalg.solve(coin, laws)
+    assert drawn.min() >= -1e-12
+    assert drawn.sum(axis=1) == pytest.approx([1, 1])

@@ -88,3 +88,31 @@ def test_the_step_of_much_data_falls_with_half_of_epsilon_over_the_factor():
         assert falls == pytest.approx([3.0 / factor] * 2, rel=1e-3)
     with pytest.raises(ValueError, match="expMech has no limiting step law"):
         dp.mechanism("expMech", 3.0).step_law()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_larger_rate_has_a_smaller_mean_error(seed):
+    rng = np.random.default_rng(seed)
+    prior, counts = 10.0 ** rng.uniform(-3, 2, 2), rng.integers(1, 15, 2)
+    rates = np.geomspace(0.01, 100.0, 40)
+    distances = dp.mechanism("expMech", 1.0).law(counts, prior).distances
+
+    def moment(rates, power):
+        weights = np.exp(-np.outer(rates, distances))
+        return weights @ distances**power / weights.sum(axis=1)
+
+    assert np.all(np.diff(moment(rates, 1)) < 0)
+    # The derivative is minus the variance.
+    slope = (moment(rates * 1.0001, 1) - moment(rates * 0.9999, 1)) / (0.0002 * rates)
+    variance = moment(rates, 2) - moment(rates, 1) ** 2
+    assert slope == pytest.approx(-variance, rel=1e-4, abs=1e-9)
+
+
+def test_the_local_one_is_never_behind_the_others_with_its_factor():
+    local, rivals = dp.mechanism("expMech-local", 0.7), ("expMech", "expMech-delta")
+    for prior in ([1.0, 1.0], [0.01, 30.0], [0.5, 1.0, 2.0]):
+        for counts in dp.compositions(7, len(prior)):
+            least = local.law(counts, prior).mean_distance()
+            for rival in rivals:
+                other = dp.mechanism(rival, 0.7).law(counts, prior).mean_distance()
+                assert least <= other * (1 + 1e-12)

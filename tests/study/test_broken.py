@@ -105,8 +105,24 @@ def test_choosing_gamma_after_seeing_the_data_gives_neighbours_away_when_gamma_i
     assert len(set(choices)) > 1
     changes = sum(a != b for a, b in itertools.pairwise(choices))
     assert chosen.switches(n, prior) == changes > 0
-    # Kept secret, the choice does no harm that an audit can find here; nobody has proved why.
+    # Kept secret, the choice does no harm that an audit can find here.
     assert dp.audit(chosen, n, prior).epsilon <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("n", "prior", "epsilon"), [(9, 0.01, 8.0), (15, 1.0, 1.0), (6, 30.0, 0.2)]
+)
+def test_a_secret_choice_by_expected_error_keeps_the_largest_nominal_parameter(n, prior, epsilon):
+    alpha, gs = [prior, prior], (0.03, 0.4, 5.0)
+    for epsilons in ([epsilon] * 3, [0.3 * epsilon, epsilon, 0.8 * epsilon]):
+        settings = list(zip(epsilons, gs, strict=True))
+        smooth = [dp.mechanism("expMech-smooth", e, gamma=g) for e, g in settings]
+        chosen = ChosenAfterwards(epsilon, smooth)
+        assert dp.audit(chosen, n, alpha).epsilon <= epsilon
+    # What the proof says of the choice: it is the largest rate, at every data set.
+    for x in dp.compositions(n, 2):
+        rates = [m.rate(x, np.array(alpha)) for m in smooth]
+        assert rates[chosen.choice(x, alpha)] == pytest.approx(max(rates), rel=1e-9)
 
 
 def test_no_honest_mechanism_is_convicted():

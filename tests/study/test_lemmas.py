@@ -12,6 +12,7 @@ from dpbayes.study.lemmas import (
     READINGS,
     dilation,
     loss_parts,
+    needs_no_delta,
     proved_guarantee,
     score_law,
     sliding,
@@ -84,6 +85,33 @@ def test_proved_guarantee_in_three_categories() -> None:
     proved = proved_guarantee(mechanism, 6, 3)
     assert proved.delta == pytest.approx(28 * 1e-6 / 14, rel=1e-9)
     assert dp.audit(mechanism, 6, [1.0] * 3).delta(proved.epsilon) <= proved.delta
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_loss_exceeds_epsilon_where_no_delta_is_needed(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    covered = 0
+    for _ in range(60):
+        n, k = int(rng.integers(1, 25)), 2
+        if rng.random() < 0.3:
+            n, k = int(rng.integers(1, 6)), 3
+        prior = 10.0 ** rng.uniform(-9, 3, k)
+        epsilon, failure = 10.0 ** rng.uniform(-3, 0.5), 10.0 ** rng.uniform(-12, -0.1)
+        mechanism = delta(epsilon, delta=failure, distance=str(rng.choice(["hamming", "l1"])))
+        if needs_no_delta(mechanism, n, k):
+            covered += 1
+            assert dp.audit(mechanism, n, prior).epsilon <= epsilon * (1 + 1e-9)
+    assert covered > 5
+
+
+def test_what_needs_its_delta_is_not_said_to_need_none() -> None:
+    """Where a loss exceeds epsilon the theorem must be silent, for l1 and for replaced records."""
+    for mechanism, n, prior in (
+        (delta(20.0, delta=1e-8, distance="l1"), 100, [1e-6, 1e-6]),
+        (delta(26.7, delta=1.6e-5), 3, [205.0, 1e-9]),
+    ):
+        assert dp.audit(mechanism, n, prior).epsilon > mechanism.epsilon
+        assert not needs_no_delta(mechanism, n, 2)
 
 
 def test_parts_add_up_to_the_loss() -> None:

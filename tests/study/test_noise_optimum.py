@@ -99,6 +99,16 @@ def test_the_exponential_is_rounded_up() -> None:
             assert 1 < ratio < 1 + mpmath.mpf(10) ** -33
 
 
+@pytest.mark.parametrize("k", [3, 4, 5])
+def test_where_the_corollary_covers_equal_shares_the_certificate_agrees(k: int) -> None:
+    found = noise_bound([1] * k, 3.0, 6)
+    steps = lattice_noise.points(k, 1)
+    shortest = min(np.sqrt(k * (z @ z)) for z in steps if z.any())
+    assert shortest == pytest.approx(np.sqrt(2 * k))
+    assert found.lattice <= shortest
+    assert 0.0 <= found.lattice_gap < 1e-3
+
+
 def test_plateau_noise_is_drawn_exactly() -> None:
     flat = plateau([1, 4, 5], 3.2)
     assert 1 < len(flat) < 20

@@ -11,6 +11,7 @@ from dpbayes.study.score_changes import (
     prior_splits,
     score_changes,
     shortcut_excess,
+    span_of_change,
     steepest_smooth_change,
 )
 from tests.strategies import small_cases
@@ -79,3 +80,23 @@ def test_splits_of_a_prior_share_its_posterior_and_hold_the_given_one() -> None:
         assert (x + a).tolist() == [10, 7, 4]
         assert x.min() >= 0
     assert len(prior_splits([30, 10, 10], [8, 4, 4])) == 21
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 60])
+@pytest.mark.parametrize("prior", [(1.0, 1.0), (0.05, 0.05), (0.01, 40.0)])
+@pytest.mark.parametrize("epsilon", [0.001, 1.0, 30.0])
+def test_no_loss_of_local_sensitivity_exceeds_half_its_span(n, prior, epsilon):
+    mechanism = dp.mechanism("expMech-local", epsilon)
+    span = span_of_change(n, prior)
+    # The law's own logarithms on another road: their differences, constant included.
+    logs = [mechanism.law(x, prior).log_probabilities for x in dp.compositions(n, 2)]
+    direct = max(np.ptp(logs[x + 1] - logs[x]) for x in range(n))
+    assert direct == pytest.approx(epsilon / 2 * span, rel=1e-9, abs=1e-12)
+    assert dp.audit(mechanism, n, prior).epsilon <= epsilon / 2 * span * (1 + 1e-9)
+    assert span >= 2 - 1e-9
+
+
+def test_the_span_settles_the_flat_prior_and_no_small_one():
+    assert max(span_of_change(n, [1, 1]) for n in (1, 2, 3, 10, 50, 300)) <= 2 * (1 + 1e-9)
+    assert span_of_change(300, [0.02, 0.02]) > 2.2
+    assert dp.audit(dp.mechanism("expMech-local", 1.0), 300, [0.02, 0.02]).epsilon > 1.0
