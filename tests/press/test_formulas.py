@@ -6,6 +6,7 @@ import ast
 import html
 import json
 import re
+from itertools import product
 from pathlib import Path
 from string import Formatter
 
@@ -56,22 +57,40 @@ def computed(name: str) -> list[ShownFinding | ShownFigure]:
     for cell in cells(name):
         for node in ast.walk(ast.parse(source_of(cell))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "record.finding":
-                outcomes = [
-                    one for one in node.keywords if one.arg in ("true", "false", "undecided")
-                ]
-                texts = [one_text(one.value) for one in outcomes]
+                texts = [text for one in node.keywords for text in texts_of(one.value)]
                 shown += [ShownFinding("x", with_ones(text)) for text in texts if "$" in text]
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "caption":
-                text = " ".join(one_text(node.value).split())
-                shown += [ShownFigure("<svg />", "a figure", text)] if "$" in text else []
+            if isinstance(node, (ast.Assign, ast.AugAssign)):
+                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+                texts = [" ".join(text.split()) for text in texts_of(node.value) if "$" in text]
+                if ast.unparse(target) == "caption":
+                    shown += [ShownFigure("<svg />", "a figure", text) for text in texts]
+                else:  # a clause that some sentence takes up
+                    shown += [ShownFinding("x", with_ones(text)) for text in texts]
     return shown
 
 
-def one_text(node: ast.expr) -> str:
-    """Return a literal text, an f-string with 1 for what it computes."""
-    if isinstance(node, ast.JoinedStr):
-        return "".join(one_text(part) for part in node.values)
-    return str(node.value) if isinstance(node, ast.Constant) else "1"
+def texts_of(node: ast.expr) -> list[str]:
+    """Return every text that an expression can have, with 1 for what is not written in it.
+
+    Both sides of a condition are read, and sums and f-strings with all ways to fill them.
+
+    >>> texts_of(ast.parse("'a' + (f'{x} b' if c else 'd')", mode="eval").body)
+    ['a1 b', 'ad']
+    """
+    match node:
+        case ast.Constant(value=str(text)):
+            return [text]
+        case ast.IfExp():
+            return texts_of(node.body) + texts_of(node.orelse)
+        case ast.BinOp(op=ast.Add()):
+            return [a + b for a, b in product(texts_of(node.left), texts_of(node.right))]
+        case ast.JoinedStr():
+            return ["".join(parts) for parts in product(*map(texts_of, node.values))]
+        case ast.FormattedValue():
+            return texts_of(node.value)
+        case ast.Dict():
+            return [text for value in node.values for text in texts_of(value)]
+    return ["1"]
 
 
 def with_ones(text: str) -> str:
@@ -107,6 +126,30 @@ def test_every_formula_of_findings_and_captions_reaches_the_export_as_it_was_wri
         wanted = [plain(tex) for tex in re.findall(r"\$([^$]+)\$", text)]
         assert wanted
         assert exported_output(shown, tmp_path) == wanted, text
+
+
+def test_no_formula_of_a_code_cell_is_overlooked() -> None:
+    """Each text with a formula is part of one that was read, on whichever side of a condition."""
+    for name in NOTEBOOKS:
+        shown = computed(name)
+        texts = [one.sentence if isinstance(one, ShownFinding) else one.caption for one in shown]
+        read = {plain(tex) for text in texts for tex in re.findall(r"\$([^$]+)\$", text)}
+        nodes = [node for cell in cells(name) for node in ast.walk(ast.parse(source_of(cell)))]
+        written = [
+            node.value
+            for node in nodes
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and "$" in node.value
+        ]
+        for text in written:
+            assert text.count("$") % 2 == 0, f"{name}: a formula cut in two: {text}"
+            formulas = re.findall(r"\$([^$]+)\$", text)
+            assert {plain(with_ones(tex)) for tex in formulas} <= read, f"{name}: {text}"
+
+
+def test_both_sides_of_a_condition_are_read() -> None:
+    sentence = "'At $n$ ' + ('it is $2^n$' if a else f'{b} and $x$' if c else 'no formula') + '.'"
+    read = texts_of(ast.parse(sentence, mode="eval").body)
+    assert read == ["At $n$ it is $2^n$.", "At $n$ 1 and $x$.", "At $n$ no formula."]
 
 
 def plain(tex: str) -> str:
