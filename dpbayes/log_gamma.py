@@ -29,8 +29,10 @@ def stirling_series(z: NDArray[np.float64]) -> NDArray[np.float64]:
     square = inverse * inverse
     total = np.full_like(z, _COEFFICIENTS[-1])
     for coefficient in _COEFFICIENTS[-2::-1]:
-        total = total * square + coefficient
-    return np.asarray(total * inverse)
+        total *= square
+        total += coefficient
+    total *= inverse
+    return total
 
 
 def stirling_remainder(z: ArrayLike) -> NDArray[np.float64]:

@@ -178,3 +178,13 @@ def test_distances_of_many_affinities_are_those_of_each(exponent):
     parts = [distance_from_log_affinity(part, exponent) for part in np.split(logs, [1, 9_000])]
     np.testing.assert_allclose(whole, np.concatenate(parts), rtol=4e-16)
     np.testing.assert_allclose(whole, np.sqrt(-np.expm1(exponent * logs)), rtol=4e-16)
+
+
+def test_numbers_of_a_long_array_are_those_of_each_alone():
+    rng = np.random.default_rng(8)
+    a = np.concatenate((10.0 ** rng.uniform(-300.0, 6.0, 9_000), rng.uniform(0.1, 20.0, 9_000)))
+    step = a * rng.choice([1e-6, 0.5, 4.0, 50.0], a.size)
+    whole = affinity_by_step(a, step)
+    some = rng.integers(0, a.size, 300)
+    alone = np.array([float(affinity_by_step(a[i], step[i])) for i in some])
+    np.testing.assert_allclose(whole[some], alone, rtol=2e-15)

@@ -12,7 +12,7 @@ from dpbayes import _validate
 from dpbayes.divergences import affinity_by_step, hellinger
 from dpbayes.laws.estimate import Estimate, drawn_mean
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.lattice import gaussian
+from dpbayes.laws.lattice import gaussian, landing
 from dpbayes.laws.lattice.projection import project
 from dpbayes.laws.lattice.transforms import zero_sum_means
 from dpbayes.laws.law import Unlisted
@@ -93,15 +93,19 @@ def _complete(
     outputs = compositions(n, k)
     logs = _log_mass(outputs - counts, variance)
     if int(counts.min()) < size:
-        noisy = counts + _noise_points(k, size)
-        noisy = noisy[(noisy < 0).any(axis=1)]
-        landed = project(noisy, projection)
-        # Lexicographic order is the order of the numbers whose digits are the counts.
-        place = np.array([float(n + 1) ** (k - 1 - i) for i in range(k)])
-        rows = np.searchsorted(outputs @ place, landed @ place)
+        shifts = _noise_points(k, size)
+        if landing.has_table(n, k, size):
+            table = landing.table(n, k, size, k * size, projection)
+            rows = table[landing.cells(shifts, n, size) + landing.offset(counts, size)]
+            moved = rows != landing.STAYED
+            rows, shifts = rows[moved], shifts[moved]
+        else:
+            noisy = counts + shifts
+            noisy = noisy[(noisy < 0).any(axis=1)]
+            rows, shifts = landing.row_of(project(noisy, projection)), noisy - counts
         order = np.argsort(rows, kind="stable")
         starts = np.flatnonzero(np.diff(rows[order], prepend=-1))
-        extra = np.logaddexp.reduceat(_log_mass(noisy - counts, variance)[order], starts)
+        extra = np.logaddexp.reduceat(_log_mass(shifts, variance)[order], starts)
         filled = rows[order][starts]
         logs[filled] = np.logaddexp(logs[filled], extra)
     far = size**2 / (2.0 * variance * (1.0 - 1.0 / k))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from dpbayes.divergences import (
 )
 from dpbayes.laws.estimate import Estimate, drawn_mean
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.lattice import noise
+from dpbayes.laws.lattice import landing, noise
 from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.outputs import clamped_masses, work
 from dpbayes.laws.lattice.projection import project
@@ -78,17 +79,35 @@ def _complete(
     projection: str,
     size: int,
 ) -> FiniteLaw:
-    k = counts.size
-    outputs = compositions(int(counts.sum()), k)
+    n, k = int(counts.sum()), counts.size
+    outputs = compositions(n, k)
     logs = _log_mass(outputs - counts, epsilon)
     if int(counts.min()) < size:
-        noisy = counts + noise.points(k, size)
-        noisy = noisy[(noisy < 0).any(axis=1)]
-        landed = _row_of(project(noisy, projection))
-        extra = np.bincount(landed, np.exp(_log_mass(noisy - counts, epsilon)), len(outputs))
+        if landing.has_table(n, k, size):
+            places, masses = _shared_points(n, k, size), _shared_masses(k, size, epsilon)
+            table = landing.table(n, k, size, size, projection)
+            landed = table[places + landing.offset(counts, size)]
+            moved = landed != landing.STAYED
+            landed, masses = landed[moved], masses[moved]
+        else:
+            noisy = counts + noise.points(k, size)
+            noisy = noisy[(noisy < 0).any(axis=1)]
+            landed = landing.row_of(project(noisy, projection))
+            masses = np.exp(_log_mass(noisy - counts, epsilon))
+        extra = np.bincount(landed, masses, len(outputs))
         with np.errstate(divide="ignore"):
             logs = np.logaddexp(logs, np.log(extra))
     return FiniteLaw(prior, counts, outputs, logs, noise.tail_mass(k, epsilon, size))
+
+
+@functools.lru_cache(maxsize=2)
+def _shared_points(n: int, k: int, size: int) -> NDArray[np.int64]:
+    return _validate.frozen(landing.cells(noise.points(k, size), n, size))
+
+
+@functools.lru_cache(maxsize=2)
+def _shared_masses(k: int, size: int, epsilon: float) -> NDArray[np.float64]:
+    return _validate.frozen(np.exp(_log_mass(noise.points(k, size), epsilon)))
 
 
 def _by_levels(
@@ -96,30 +115,10 @@ def _by_levels(
 ) -> FiniteLaw:
     outputs = compositions(int(counts.sum()), counts.size)
     landed, masses = clamped_masses(counts, epsilon, size)
-    extra = np.bincount(_row_of(landed), masses, len(outputs))
+    extra = np.bincount(landing.row_of(landed), masses, len(outputs))
     with np.errstate(divide="ignore"):
         logs = np.logaddexp(_log_mass(outputs - counts, epsilon), np.log(extra))
     return FiniteLaw(prior, counts, outputs, logs, noise.tail_mass(counts.size, epsilon, size))
-
-
-def _row_of(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    # Position in the lexicographic table: C(a + p, p + 1) counts what starts lower, for a records
-    # left and p places after this one.
-    k = rows.shape[1]
-    index = np.zeros(len(rows))
-    left = rows.sum(axis=1)
-    for column in range(k - 1):
-        after = k - column - 1
-        index += _rising(left, after) - _rising(left - rows[:, column], after)
-        left = left - rows[:, column]
-    return np.rint(index).astype(np.int64)
-
-
-def _rising(records: NDArray[np.int64], places: int) -> NDArray[np.float64]:
-    value = np.ones(records.size)
-    for i in range(1, places + 1):
-        value = value * (records + i) / i
-    return value
 
 
 def _window(

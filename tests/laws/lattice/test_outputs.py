@@ -8,6 +8,7 @@ import pytest
 import dpbayes as dp
 from dpbayes.laws.lattice import law, noise
 from dpbayes.laws.lattice.clamped import ClampedPart
+from dpbayes.laws.lattice.landing import row_of
 from dpbayes.laws.lattice.outputs import clamped_masses, work
 from dpbayes.laws.lattice.projection import project
 from dpbayes.posteriors import compositions
@@ -36,11 +37,11 @@ def test_every_output_has_the_mass_of_the_noise_that_lands_on_it(
     noisy = noisy[(noisy < 0).any(axis=1)]
     masses = np.exp(law._log_mass(noisy - x, epsilon))
     everything = compositions(n, k)
-    expected = np.bincount(law._row_of(project(noisy)), masses, len(everything))
+    expected = np.bincount(row_of(project(noisy)), masses, len(everything))
     outputs, found = clamped_masses(x, epsilon, size)
     assert outputs.min() >= 0
     assert np.all(outputs.sum(axis=1) == n)
-    summed = np.bincount(law._row_of(outputs), found, len(everything))
+    summed = np.bincount(row_of(outputs), found, len(everything))
     np.testing.assert_allclose(summed, expected, atol=2e-13)
     assert np.all(found >= 0.0)
 

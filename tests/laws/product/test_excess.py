@@ -9,6 +9,7 @@ import pytest
 from mpmath import mp
 
 from dpbayes.divergences import affinity_of_counts
+from dpbayes.laws.product import excess
 from dpbayes.laws.product.convolution import Factor
 from dpbayes.laws.product.excess import excess_moments
 
@@ -103,3 +104,20 @@ def test_moments_below_what_is_looked_at_stay_within_their_error(last, rate):
     assert np.all(np.abs(found - expected) <= errors)
     assert errors[0] < 1e-19
     assert expected[0] > 0.0
+
+
+def test_tilts_meet_their_means_as_a_search_by_halves_does():
+    steps = np.arange(-4, 30)
+    few = (steps, -0.3 * np.abs(steps), 2)
+    wide = (np.arange(-50, 400), -0.5 * np.arange(-50, 400) ** 2 / 900.0, 1)
+    targets = np.array([8, 20, 60, 250, 440])
+    assert excess._tilts([few, wide], np.array([-500])) == [0.0, 0.0]
+    for target, theta in zip(targets, excess._tilts([few, wide], targets)[1:], strict=True):
+        mean, variance = excess._moments([few, wide], theta)
+        assert mean == pytest.approx(target, abs=0.011 * np.sqrt(variance))
+        low, high = 0.0, 50.0
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            lower = excess._moments([few, wide], middle)[0] < target
+            low, high = (middle, high) if lower else (low, middle)
+        assert abs(theta - high) <= max(2e-4 * high, 0.011 / np.sqrt(variance))
