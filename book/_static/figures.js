@@ -1,5 +1,6 @@
 /* A figure in its natural size: the element itself moves into a dialog and back. One that scrolls in
-   its place is reached by keyboard there. A figure or table fades out on the side where it goes on. */
+   its place is reached by keyboard there. A figure, table, formula or piece of code fades out on the
+   side where it goes on. */
 (() => {
   "use strict";
 
@@ -76,16 +77,20 @@
   const widths = new ResizeObserver((seen) => seen.forEach((one) => measure(one.target)));
   for (const box of document.querySelectorAll(".drawn-scroll")) {
     widths.observe(box);
-    box.addEventListener("scroll", () => follow(box), { passive: true });
     // The arrows scroll the figure here; on the page they lead to other pages.
     box.addEventListener("keydown", (event) => event.stopPropagation());
   }
 
-  const ends = new ResizeObserver((seen) => seen.forEach((one) => follow(one.target)));
-  for (const box of document.querySelectorAll(".pst-scrollable-table-container")) {
-    ends.observe(box);
-    box.addEventListener("scroll", () => follow(box), { passive: true });
-  }
+  // A formula is set after this runs: then its box grows, and the part of it that scrolls is there.
+  const sideways = ".pst-scrollable-table-container, .cell_output .output, pre, dl.py, .math";
+  const ends = new ResizeObserver((seen) => {
+    for (const { target } of seen) [target, ...target.querySelectorAll("mjx-container")].forEach(follow);
+  });
+  document.querySelectorAll(`.bd-content :is(${sideways})`).forEach((box) => ends.observe(box));
+
+  const scrolled = `.drawn-scroll, mjx-container, ${sideways}`;
+  const moved = ({ target }) => target instanceof Element && target.matches(scrolled) && follow(target);
+  document.addEventListener("scroll", moved, { capture: true, passive: true });
 
   document.addEventListener("click", (event) => {
     const box = event.target.closest(".drawn-box");

@@ -97,7 +97,7 @@ def analysis_text(record: Mapping[str, Any]) -> str:
         f"[{row['noise_aware_low']:.4f}, {row['noise_aware_high']:.4f}]"
         for row in rows_of(record)
     ]
-    return "\n".join([error_sentence(record), "Noise-aware shares and 95 % intervals:", *lines])
+    return "\n".join([error_sentence(record), "Noise-aware shares and 95% intervals:", *lines])
 
 
 def figure_of(record: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter
 
-_WORD = re.compile(r"(?:\$[^$]*\$|[^\s$])+")
+_WORD = re.compile(r"(?:\$[^$]*\$|[^\s$]| (?==)|(?<==) )+")  # an equation is one word
 _TOUCH = 1.5  # points that the boxes of two texts may overlap: a box is larger than its letters
 _SAFE = 0.9  # of the room: some letters are wider than others
 _AIR = 3.0  # points between two labels of an axis
@@ -59,17 +59,22 @@ def fit(panels: Sequence[Axes]) -> bool:
 
 
 def _thinned(axis: Axis) -> bool:
-    """Turn names that touch on a horizontal axis upright; of numbers leave some out."""
+    """Break names that touch on a horizontal axis, or turn them; of numbers leave some out."""
     shown = list(_tick_labels(axis))
     air = _AIR * _pixels(axis)
     boxes = [label.get_window_extent() for _, label in shown]
     if not _close([box.x0 for box in boxes], [box.x1 for box in boxes], air):
         return False
     texts = [label.get_text() for _, label in shown]
-    if not all(map(_number, texts)):
-        axis.set_tick_params(rotation=90)
-        return True
     places = [place for place, _ in shown]
+    if not all(map(_number, texts)):
+        lines = _in_lines(boxes, texts, air)
+        if lines is None:
+            axis.set_tick_params(rotation=90)
+        else:
+            axis.set_major_locator(FixedLocator(places))
+            axis.set_major_formatter(FixedFormatter(lines))
+        return True
     kept = next(
         some
         for some in _choices(places, axis.get_scale() == "log")
@@ -79,6 +84,17 @@ def _thinned(axis: Axis) -> bool:
     axis.set_major_formatter(FixedFormatter([texts[i] for i in kept]))
     axis.set_minor_formatter(NullFormatter())
     return True
+
+
+def _in_lines(boxes: Sequence[Any], texts: Sequence[str], air: float) -> list[str] | None:
+    """Return names broken to the room between them, or None where a word is longer than that."""
+    middles = sorted((box.x0 + box.x1) / 2.0 for box in boxes)
+    room = min(other - one for one, other in itertools.pairwise(middles)) - air
+    letter = max(box.width / max(1, len(text)) for box, text in zip(boxes, texts, strict=True))
+    most = int(room / letter)
+    lines = [broken(text, most) for text in texts]
+    long = max(len(line) for text in lines for line in text.split("\n"))
+    return lines if long <= most else None
 
 
 def _choices(places: Sequence[float], logarithmic: bool) -> Iterator[list[int]]:
@@ -120,9 +136,10 @@ def readable(figure: Figure) -> bool:
         texts += legend.get_texts()
     for axes in figure.axes:
         own = axes.get_legend()
-        texts += [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts]
+        texts += [axes.title, *axes.texts]
         texts += own.get_texts() if own and own.get_visible() else []
-        texts += [label for axis in (axes.xaxis, axes.yaxis) for _, label in _tick_labels(axis)]
+        for axis in (axes.xaxis, axes.yaxis) if axes.axison else ():
+            texts += [axis.label, *(label for _, label in _tick_labels(axis))]
     shown = [text for text in texts if text.get_visible() and text.get_text()]
     boxes = np.array([text.get_window_extent().extents for text in shown]).reshape(-1, 4)
     touch = _TOUCH * figure.dpi / 72.0

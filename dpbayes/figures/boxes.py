@@ -68,7 +68,7 @@ def boxes(
 ) -> tuple[Figure, str]:
     """Draw one group of boxes at each label of `groups`, panels below one another.
 
-    A box reaches from quartile to quartile, its line is the median, the notch is the median's 95 %
+    A box reaches from quartile to quartile, its line is the median, the notch is the median's 95%
     band, the whiskers end at the last run within `whiskers` box lengths, dots lie beyond. Short
     black bars are the exact quartiles and medians, circles what was read off a published figure,
     with the residuals in a panel below. Returns the figure and its alternative text.

@@ -81,7 +81,7 @@ def _taken(figure: Figure) -> list[Entry] | None:
 
 def _stacked(figure: Figure) -> list[Axes]:
     """Set the panels below one another and return them; none where they are no plain grid."""
-    for empty in [axes for axes in figure.axes if not axes.axison]:
+    for empty in [axes for axes in figure.axes if not axes.axison and not _filled(axes)]:
         empty.remove()
     specs = {axes: axes.get_subplotspec() for axes in figure.axes}
     placed = {axes: spec for axes, spec in specs.items() if spec is not None}
@@ -102,6 +102,11 @@ def _stacked(figure: Figure) -> list[Axes]:
     tall = PANEL * figure.get_figheight() * sum(kept) / sum(ratios)
     figure.set_size_inches(WIDTH, tall)
     return panels
+
+
+def _filled(axes: Axes) -> bool:
+    """Say whether axes without an axis hold a diagram, rather than nothing."""
+    return any((axes.texts, axes.patches, axes.lines, axes.tables))
 
 
 def _labelled(axes: Axes, first: Axes) -> None:

@@ -199,9 +199,9 @@ def _cell(
     )
     ink = "white" if depth > 0.62 else "0.1"
     if not row.any():
-        axes.text(at[0], at[1], f"0\n{percent:.0f} %", ha="center", va="center", color=ink, size=9)
+        axes.text(at[0], at[1], f"0\n{percent:.0f}%", ha="center", va="center", color=ink, size=9)
     elif percent >= 0.95:
-        axes.text(at[0], at[1], f"{percent:.0f} %", ha="center", va="center", color=ink, size=9)
+        axes.text(at[0], at[1], f"{percent:.0f}%", ha="center", va="center", color=ink, size=9)
 
 
 def _finite(

@@ -16,20 +16,21 @@ from dpbayes.figures.language import SERIES
 from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels
 
 _BOXES = {
-    "question": (0.5, 0.93, "question q, length L, confidence 1 − δ", "white"),
+    "question": (0.44, 0.94, "question q, length L,\nconfidence 1 − δ", "white"),
     "history": (
-        0.5,
-        0.735,
-        "Is q estimable from the history,\nwith an interval short enough?",
+        0.44,
+        0.745,
+        "Is q estimable from\nthe history, with an\ninterval short enough?",
         "ask",
     ),
-    "derived": (0.86, 0.735, "derived answer\ncost 0", "answer"),
-    "budget": (0.5, 0.51, "smallest budget α that makes\nthe interval short enough", "white"),
-    "bound": (0.5, 0.305, "Would the overall cost\nexceed the bound?", "ask"),
-    "rejected": (0.86, 0.305, "rejected\nnothing changes", "stop"),
-    "fresh": (0.5, 0.08, "draw noise · write the spend · answer", "answer"),
-    "ledger": (0.11, 0.4, "ledger:\nqueries,\nscales,\nanswers", "store"),
+    "derived": (0.86, 0.745, "derived\nanswer,\ncost 0", "answer"),
+    "budget": (0.44, 0.53, "smallest budget α\nthat makes the interval\nshort enough", "white"),
+    "bound": (0.44, 0.32, "Would the overall cost\nexceed the bound?", "ask"),
+    "rejected": (0.86, 0.32, "rejected,\nnothing\nchanges", "stop"),
+    "fresh": (0.44, 0.09, "draw noise, write\nthe spend, answer", "answer"),
+    "ledger": (0.1, 0.42, "ledger:\nqueries,\nscales,\nanswers", "store"),
 }
+_COLUMN = 4.2  # inches
 _ARROWS = (
     ("question", "history", ""),
     ("history", "derived", "yes"),
@@ -107,7 +108,7 @@ def _grid(
 
 def framework_diagram() -> tuple[Figure, str]:
     """Draw how the online system treats a question; returns the figure and its alternative text."""
-    figure, panels = new_panels(1, 1, 1.15 * WIDTH, 1.35 * HEIGHT)
+    figure, panels = new_panels(1, 1, _COLUMN, 1.5 * HEIGHT)  # narrow enough for a phone
     axes = panels[0][0]
     axes.set_axis_off()
     axes.set(xlim=(0, 1), ylim=(0, 1))
@@ -130,6 +131,7 @@ def framework_diagram() -> tuple[Figure, str]:
 def _arrow(axes: Axes, start: Text, end: Text, label: str) -> None:
     x0, y0 = start.get_position()
     x1, y1 = end.get_position()
+    around = "angle,angleA=90,angleB=0" if x0 < x1 else "angle,angleA=0,angleB=90"
     axes.annotate(
         "",
         (x1, y1),
@@ -137,6 +139,7 @@ def _arrow(axes: Axes, start: Text, end: Text, label: str) -> None:
         arrowprops={
             "arrowstyle": "-|>",
             "color": "0.3",
+            "connectionstyle": "arc3" if x0 == x1 or y0 == y1 else around,
             "patchA": start.get_bbox_patch(),
             "patchB": end.get_bbox_patch(),
             "shrinkA": 2,
@@ -144,7 +147,10 @@ def _arrow(axes: Axes, start: Text, end: Text, label: str) -> None:
         },
     )
     if label:
-        place = ((x0 + x1) / 2 + (0.015 if x0 == x1 else 0.0), (y0 + y1) / 2)
-        side = "left" if x0 == x1 else "center"
-        behind = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+        way = 0.63 if y0 == y1 else 0.5  # between the frames of two boxes side by side
+        beside = 0.0 if y0 == y1 else 0.015
+        place = ((x0 + way * (x1 - x0) if y0 == y1 else min(x0, x1)) + beside, (y0 + y1) / 2)
+        side = "center" if y0 == y1 else "left"
+        on_the_line = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+        behind = on_the_line if y0 == y1 else None
         axes.text(*place, label, fontsize=9, color="0.25", ha=side, va="center", bbox=behind)

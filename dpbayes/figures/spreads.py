@@ -51,7 +51,7 @@ def spreads(
 ) -> tuple[Figure, str]:
     """Draw small multiples, a panel for each title, in each the mechanisms side by side by group.
 
-    A thin bar reaches from the 5 % to the 95 % quantile, a thick one over the middle half, the gap
+    A thin bar reaches from the 5% to the 95% quantile, a thick one over the middle half, the gap
     in it is the median, the marker the mean. Returns the figure and its alternative text.
     """
     if not panels or any(
@@ -96,7 +96,7 @@ def _legend(figure: Figure, looks: Mapping[str, Mapping[str, Any]]) -> None:
         Line2D([], [], label=label, **{**look, "linestyle": "-", "linewidth": 3.0})
         for label, look in looks.items()
     ]
-    for width, words in ((1.0, "5 % to 95 %"), (5.0, "middle half, gap: median")):
+    for width, words in ((1.0, "5% to 95%"), (5.0, "middle half, gap: median")):
         handles.append(Line2D([], [], color="0.35", linewidth=width, label=words))
     handles.append(Line2D([], [], color="0.35", linestyle="none", marker="o", label="mean"))
     legend = figure.legend(

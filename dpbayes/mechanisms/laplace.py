@@ -282,7 +282,7 @@ def lap_mech(
 def ilap_mech(
     epsilon: float, sensitivity: float | None = None, rounding: str = "floor"
 ) -> LaplaceMechanism:
-    """Return ilapMech: no more noise than one replaced record needs."""
+    """Return ilapMech: the noise that one replaced record needs (`thm-ilapmech-tight`)."""
     return LaplaceMechanism(epsilon, "ilapMech", (1.0, 2.0), sensitivity, rounding)
 
 

@@ -194,7 +194,7 @@ def _meaning(record: Mapping[str, Any]) -> str:
         return (
             "Somebody who knows everything about the others and gives even odds to two values of "
             "one person's answer can tell them apart with a probability of at most "
-            f"{math.ceil(share * 1000) / 10:.1f} %."
+            f"{math.ceil(share * 1000) / 10:.1f}%."
         )
     return (
         "Somebody who knows everything about the others and would give even odds on one person's "

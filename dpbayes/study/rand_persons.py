@@ -95,7 +95,7 @@ class Kept:
 
     @property
     def width(self) -> float:
-        """The mean width of the noise-aware 95 % intervals of this release."""
+        """The mean width of the noise-aware 95% intervals of this release."""
         return float(np.diff(self.private.interval()).mean())
 
 

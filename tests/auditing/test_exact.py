@@ -222,3 +222,18 @@ def test_the_public_functions_stay_functions_whichever_part_was_loaded_first():
         "    assert 'mechanism' in inspect.signature(function).parameters\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize(
+    ("k", "n"), [(2, 1), (2, 2), (2, 7), (3, 1), (3, 2), (3, 5), (4, 1), (4, 2)]
+)
+def test_ilapmech_loses_all_it_promises_except_with_one_record(
+    k: int, n: int, epsilon: float
+) -> None:
+    """The theorem thm-ilapmech-tight."""
+    lost = dp.audit(dp.mechanism("ilapMech", epsilon), n, [1] * k).epsilon
+    alone = k >= 3 and n == 1
+    expected = np.log(2.0 * np.exp(epsilon / 2.0) - 1.0) if alone else epsilon
+    assert lost == pytest.approx(expected, rel=1e-9)
+    assert (lost < 0.99 * epsilon) == alone

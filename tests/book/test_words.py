@@ -76,6 +76,20 @@ def test_numbers_are_written_one_way(page: str) -> None:
     assert re.findall(r"\d %|\d per cent", text) == []
 
 
+WRITTEN = ("dpbayes/**/*.py", "notebooks/**/*.ipynb", "book/_extra/explorer/*.js", "*.md")
+APART = re.compile(r"[\d}] %(?! ?[\d(])")  # a number, or what is filled in, away from its sign
+
+
+def test_programs_write_percentages_as_pages_do() -> None:
+    files = [file for pattern in WRITTEN for file in BOOK.parent.glob(pattern)]
+    assert len(files) > 200
+    assert {str(file) for file in files if APART.search(file.read_text(encoding="utf-8"))} == set()
+    assert [one for one in ("95 % of", 'f"{x:.1f} %"', "7 % 3", "95%") if APART.search(one)] == [
+        "95 % of",
+        'f"{x:.1f} %"',
+    ]
+
+
 OTHER_NAMES = {
     "slipped metric": "published distance",
     "slipped distance": "published distance",

@@ -29,6 +29,11 @@ def test_no_page_has_a_barrier_at_night(visited: Visited) -> None:
     assert what(visited, "barriers at night") == {}
 
 
+def test_barriers_were_looked_for_in_the_folds_too(visited: Visited) -> None:
+    assert sum(facts["folds"] for facts in visited.values()) > 500
+    assert what(visited, "still folded") == {}
+
+
 def test_no_formula_is_a_stop_of_the_tab_key(visited: Visited) -> None:
     assert what(visited, "tab stops") == {}
 

@@ -86,6 +86,23 @@ def test_a_walk_from_the_landing_page(
     assert page.url == address + goal
 
 
+@pytest.mark.parametrize("window", [(1440, 900), (820, 1180), (390, 844)])
+def test_the_walks_begin_on_the_first_screen(
+    page: Page, address: str, window: tuple[int, int]
+) -> None:
+    width, height = window
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(f"{address}index.html")
+    for (text,), _ in WALKS:
+        link = page.locator("article").get_by_role("link", name=text, exact=True).first
+        box = link.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= height, text
+    figure = page.locator("article figure").first.bounding_box()
+    assert figure is not None
+    assert figure["y"] < 0.75 * height  # and the picture has not been pushed away
+
+
 @pytest.mark.parametrize("width", [1440, 820, 390])
 def test_headings_grow_smaller_with_their_level(page: Page, address: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})

@@ -14,6 +14,11 @@ PHONE = 390
 MOST_SHIPPED = 1_500_000  # bytes of a first visit
 MOST_SHIFT = 0.1
 AGAIN = 0.1  # of the bytes to download: thumbnails are drawings that are also offered
+CUT_OFF = """() => [...document.querySelectorAll('main *')].filter(one => {
+  const way = getComputedStyle(one).overflowX;
+  return way !== 'visible' && one.clientWidth > 20 && one.scrollWidth > one.clientWidth + 2
+    && one.checkVisibility() && !one.closest('.goes-on, svg, mjx-assistive-mml');
+}).map(one => one.outerHTML.slice(0, 120))"""
 pytestmark = pytest.mark.browser
 
 
@@ -141,6 +146,35 @@ def test_the_filter_of_the_board_stays_in_its_box(opened: Callable[..., Watched]
     beyond = """form => [...form.querySelectorAll('input')].filter(one =>
       one.getBoundingClientRect().right > form.getBoundingClientRect().right).length"""
     assert page.locator("form.claims-filter").evaluate(beyond) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "what_scrolls"),
+    [
+        ("foundations/distances", "mjx-container[display]"),
+        ("foundations/distances", "span.math"),
+        ("reproduce", "pre"),
+    ],
+)
+def test_a_formula_or_code_that_goes_on_fades_out_until_its_end_is_seen(
+    opened: Callable[..., Watched], name: str, what_scrolls: str
+) -> None:
+    page = opened(PHONE).open(f"{name}.html")
+    page.wait_for_function(f"() => document.querySelector('{what_scrolls}.goes-on')")
+    box = page.locator(f"{what_scrolls}.goes-on").first
+    here = box.element_handle()
+    box.evaluate("one => one.scrollTo(one.scrollWidth, 0)")
+    page.wait_for_function("one => !one.classList.contains('goes-on')", arg=here)
+    assert box.evaluate("one => one.scrollLeft") > 0
+
+
+def test_nothing_is_cut_off_on_a_phone_without_a_hint(opened: Callable[..., Watched]) -> None:
+    """What is wider than its box scrolls, and fades out where it goes on."""
+    window = opened(PHONE)
+    for name in ("foundations/distances", "comparison/optimum", "privacy/proofs", "reproduce"):
+        page = window.open(f"{name}.html")
+        page.wait_for_function("() => document.querySelector('.goes-on')")
+        assert page.evaluate(CUT_OFF) == [], name
 
 
 def test_a_table_that_goes_on_fades_out_until_its_end_is_seen(

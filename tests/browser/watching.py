@@ -86,6 +86,18 @@ EMPTIED = """() => {
   const drawn = document.querySelectorAll('svg.drawn, mjx-container svg');
   for (const one of drawn) one.replaceChildren();
 }"""
+# What is folded is part of the page: a reader opens it, and so does axe's visit.
+UNFOLDED = """() => {
+  for (const one of document.querySelectorAll('.toggle-hidden')) {
+    one.classList.remove('toggle-hidden');
+  }
+  const folds = [...document.querySelectorAll('main details')];
+  for (const one of folds) one.open = true;
+  return folds.length + document.querySelectorAll('main .admonition.toggle').length;
+}"""
+FOLDED = """() => [...document.querySelectorAll('main :is(details, .admonition.toggle) > *')]
+  .filter(one => !one.checkVisibility() && one.closest('details:not([open]), .toggle-hidden'))
+  .map(one => one.outerHTML.slice(0, 100))"""
 COLOURS = ["color-contrast", "link-in-text-block"]  # all that changes at night
 TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
 
@@ -140,6 +152,8 @@ def visit(watched: Watched, name: str) -> dict[str, Any]:
     page = watched.open(name)
     found: dict[str, Any] = dict(page.evaluate(FACTS))
     found["files"] = set(watched.files)
+    found["folds"] = page.evaluate(UNFOLDED)
+    found["still folded"] = page.evaluate(FOLDED)
     page.evaluate(AXE)
     found |= at_night(page)
     found["barriers"] = page.evaluate(CHECK, None)

@@ -16,7 +16,9 @@ from dpbayes.figures.language import LOOKS
 from dpbayes.figures.lines import Curve, Panel, lines
 from dpbayes.figures.maps import MapPanel, maps
 from dpbayes.figures.narrow import LEAST, WIDTH, narrow
+from dpbayes.figures.pictures import hexagons
 from dpbayes.figures.published import change_cloud
+from dpbayes.figures.queries_diagrams import cube_diagram, framework_diagram
 from dpbayes.figures.theme import new_axes, new_panels, svg_bytes
 from dpdrawn.svg import READABLE, least_width
 from tests.figures.reading_svg import off_the_language
@@ -177,3 +179,29 @@ def test_nothing_is_changed_where_everything_fits() -> None:
     axes.plot(X, X)
     figure.draw_without_rendering()
     assert not fit([axes])
+
+
+def test_names_of_several_words_are_broken_rather_than_turned() -> None:
+    figure, axes = new_axes("data", "distance")
+    axes.set_xticks(range(2), ["x = (261, 39), ε = 0.5, drawn", "x = (90, 410), ε = 0.8, drawn"])
+    labels = redrawn(figure).axes[0].get_xticklabels()
+    assert {label.get_rotation() for label in labels} == {0.0}
+    assert labels[0].get_text().split("\n") == ["x = (261, 39),", "ε = 0.5, drawn"]
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        framework_diagram()[0],
+        cube_diagram([["1", "2"]], ["age", "pay"], [[3, 4]], ["age 1"], ["pay 0-9", "pay 10-19"])[
+            0
+        ],
+        hexagons([[0, 0, 0], [1, -1, 0], [-1, 1, 0]], [0.6, 0.2, 0.2])[0],
+    ],
+    ids=["framework", "cube", "hexagons"],
+)
+def test_a_diagram_without_axes_is_drawn_for_a_narrow_column_too(figure: Figure) -> None:
+    slim = redrawn(figure)
+    assert len(slim.axes) == len(figure.axes)
+    words = [text.get_text() for axes in figure.axes for text in axes.texts]
+    assert [text.get_text() for axes in slim.axes for text in axes.texts] == words

@@ -188,7 +188,7 @@ def test_epsilon_and_delta_are_paid_and_the_report_says_so(clinic):
     assert (record["delta_balance"], record["delta_bound"]) == ("0.000009", "0.00001")
     assert record["guarantee"].endswith("<= e^0.5 P[M(x') in S] + 0.000001.")
     page = html_text(record)
-    assert "tell them apart with a probability of at most 62.3 %" in page
+    assert "tell them apart with a probability of at most 62.3%" in page
     assert "0.000001 of 0.00001; 0.000009 left" in page
     assert "at epsilon 0.5 and delta 0.000001" in methods(record)
 

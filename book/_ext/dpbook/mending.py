@@ -32,6 +32,10 @@ MENDINGS = (
         '<summary aria-label="Pages below this one">',
     ),
     (re.compile(r'<th(?: class="head")?>(?:<p></p>)?</th>'), "<td></td>"),
+    (  # a formula keeps the point or comma behind it on its line
+        re.compile(r'(<span class="math notranslate nohighlight">[^<]*</span>[.,;:)]+)'),
+        r'<span class="kept">\1</span>',
+    ),
 )
 # The text of a page with formulas is shown when they are set, or after some seconds in any case, so
 # that it does not move under the reader's eyes. Without scripts nothing is held back.
@@ -76,6 +80,8 @@ def mended(page: str) -> str:
 
     >>> mended('<div class="citation" id="id1" role="doc-biblioentry">')
     '<div class="citation" id="id1">'
+    >>> print(mended('<span class="math notranslate nohighlight">x</span>, and'))
+    <span class="kept"><span class="math notranslate nohighlight">x</span>,</span> and
     >>> mended("<p>at most 2.8 × 10⁻¹⁷</p>")
     '<p>at most 2.8&nbsp;×&nbsp;10⁻¹⁷</p>'
     """

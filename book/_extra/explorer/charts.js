@@ -220,7 +220,7 @@ export class PosteriorChart extends Chart {
     });
   }
 
-  /** A bar for the 95 % interval with a dot at the mean, below the curves. */
+  /** A bar for the 95% interval with a dot at the mean, below the curves. */
   interval(plot, { low, mean, high }, row, top) {
     const { ctx } = plot;
     const ratio = devicePixelRatio || 1;

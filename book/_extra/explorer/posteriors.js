@@ -8,7 +8,7 @@ import { betaCdf, logDensity, logGamma, quantile } from "./gamma.js";
 const LEVEL = 0.95;
 const NEGLIGIBLE = 1e-25;
 
-/** Mean and central 95 % interval of Beta(a, b). */
+/** Mean and central 95% interval of Beta(a, b). */
 export function betaSummary(a, b) {
   const cdf = (t) => betaCdf(a, b, t);
   return { mean: a / (a + b), low: quantile(cdf, (1 - LEVEL) / 2), high: quantile(cdf, (1 + LEVEL) / 2) };

@@ -14,7 +14,7 @@ export function short(value, digits = 3) {
 
 function interval({ mean, low, high }) {
   const [first, last] = [low, high].map((end) => (end < 1e-9 ? "0" : short(end)));
-  return `mean ${short(mean)}, 95 % interval ${first} to ${last}`;
+  return `mean ${short(mean)}, 95% interval ${first} to ${last}`;
 }
 
 function ones(count) {
@@ -54,7 +54,7 @@ function proof(state, seen) {
   }
   const kept = `The promise ε = ${short(state.epsilon)}`;
   if (proved === "delta") return `${kept} with δ = ${short(state.delta)} is proved.`;
-  return `${kept} is proved; ${short(100 * (seen.audited / state.epsilon))} % of it is used.`;
+  return `${kept} is proved; ${short(100 * (seen.audited / state.epsilon))}% of it is used.`;
 }
 
 /** The state in one line. */

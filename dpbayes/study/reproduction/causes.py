@@ -93,8 +93,8 @@ def _full_paper() -> list[Cause]:
         ),
         _cause(("D", "3", "b", star_curve), "ε", "1", "5", plain("", mass_at(star, *three))),
         _cause(("D", "5", "", delta), "ε", "1", "0.8", _slipped(1.0, even)),
-        _cause(("D", "6", "a", delta), "shares", "30/30/40 %", "30/30/30 %", shares),
-        _cause(("D", "6", "a", "ilapMech"), "shares", "30/30/40 %", "30/30/30 %", noisy),
+        _cause(("D", "6", "a", delta), "shares", "30/30/40%", "30/30/30%", shares),
+        _cause(("D", "6", "a", "ilapMech"), "shares", "30/30/40%", "30/30/30%", noisy),
         _cause(("D", "6", "a", "lapMech"), "runs", "1000", "5000", runs),
         _cause(("D", "6", "b", "lapMech"), "Laplace noise", "4/ε", "3/ε", four),
         _cause(
