@@ -33,7 +33,7 @@ def _growing(
     options: dict[str, Any] = {"distance": "l1", "failure_term": "2n", "metric": "published"}
     slipped = mechanism("expMech-delta", EPSILON, delta=DELTA, **options)
     noisy = mechanism("lapMech", EPSILON, sensitivity=2.0)
-    said = "Hellinger distance, ε = 0.8, δ = 1e-8, d = ℓ1, Laplace noise 2/ε, 1000 runs"
+    said = "Hellinger distance, ε = 0.8, δ = 10⁻⁸, d = ℓ1, Laplace noise 2/ε, 1000 runs"
     done = "published distance, otherwise as the caption"
     pairs: tuple[tuple[str, Mechanism, Mechanism], ...] = (
         (laplace, noisy, noisy),
@@ -49,7 +49,7 @@ def _growing(
 
 
 def _boxes() -> list[Series]:
-    said = "Hellinger distance, ε = 0.8, δ = 1e-8, d = ℓ1, Laplace noise 2/ε, 1000 runs"
+    said = "Hellinger distance, ε = 0.8, δ = 10⁻⁸, d = ℓ1, Laplace noise 2/ε, 1000 runs"
     done = "500 runs, γ with ln(δ/2n), each noisy count clamped to what the earlier ones left"
     caption = (
         ("expMech-delta", mechanism("expMech-delta", EPSILON, delta=DELTA, distance="l1")),

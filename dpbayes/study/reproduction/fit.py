@@ -110,12 +110,14 @@ def verdict(found: Sequence[Judged]) -> dict[str, Any]:
     left = [one for one in found if one.badge == NOT]
     rest = [one for one in found if one.badge != NOT]
     settings = dict.fromkeys(one.drawing.settings for one in rest)
-    said = "{curves} curves with {points} points, root mean square of z at most {rms:.2f}.**"
+    near = "with a root mean square of z of at most {rms:.2f}"
+    badge = "**The badge of this figure is: {badge}.** "
     return {
         "holds": not left,
-        "true": "**Badge, {badge}: " + said + " Settings: {settings}.",
-        "false": "**Badge, {badge}: {left}, whose points are not met by {worst}.** The others, "
-        "{rest} of {curves}, are met, with a root mean square of z of at most {rms:.2f}.",
+        "true": badge + "The {points} points of its {curves} curves are met, " + near + ", under "
+        "these settings: {settings}.",
+        "false": badge + "The points of {left} are not met by {worst}. The others, {rest} of "
+        "{curves}, are met, " + near + ".",
         "rest": len(rest),
         "badge": badge_of(found),
         "curves": len(found),

@@ -59,7 +59,7 @@ def _growth(
 
 def _balanced() -> list[Series]:
     drawn = {name: mechanism(name, 0.8) for name in ("lapMech", "ilapMech")}
-    words = dict.fromkeys(CURVES, "published distance, ε = 0.8, δ = 1e-8, γ with ln(δ/2n)")
+    words = dict.fromkeys(CURVES, "published distance, ε = 0.8, δ = 10⁻⁸, γ with ln(δ/2n)")
     words["cause"] = "ε = 0.8, as the picture's first file name says; " + METRIC_CAUSE
     everything = {**drawn, "expMech-delta": slipped_delta(0.8)}
     data = at_shares([0.5, 0.5], [1.0, 1.0])
@@ -96,7 +96,7 @@ def _priors() -> list[Series]:
         "expMech-delta": slipped_delta(1.0),
     }
     said = "Hellinger distance, ε = 1, expMech-smooth of Definition 4, 1000 runs"
-    done = "published distance, ε = 1, δ = 1e-8, whiskers of 1.2 interquartile ranges, 1000 runs"
+    done = "published distance, ε = 1, δ = 10⁻⁸, whiskers of 1.2 interquartile ranges, 1000 runs"
     return [
         Series(
             "D", "6", "prior", curve, releases(said, mechanism(right[curve], 1.0), boxed),
