@@ -75,8 +75,8 @@ def filled(sentence: str, values: Mapping[str, Any]) -> str:
 
     Numbers are shown as the pages show them; a list is shown element by element with an "and"
     before the last, but for a vector, whose bracket stands before the field; a mapping as names
-    with their values, set apart by colons where a name holds digits or commas. One thing is counted
-    in the singular.
+    with their values, as values at their places where each name is an equation, and with the names
+    in brackets where they hold digits or commas. One thing is counted in the singular.
 
     >>> filled("{worst:.1e} at n = {sizes:,d}", {"worst": 2.5e-7, "sizes": [10, 2000]})
     '2.5 × 10⁻⁷ at n = 10 and 2,000'
@@ -85,11 +85,16 @@ def filled(sentence: str, values: Mapping[str, Any]) -> str:
     >>> filled("{errors:.2f}", {"errors": {"geometric": 0.125, "lapMech": 0.5}})
     'geometric 0.12 and lapMech 0.50'
     >>> filled("{shares:.0%}", {"shares": {"ε = 0.1": 0.31, "ε = 5": 0.98}})
-    'ε = 0.1: 31%; ε = 5: 98%'
+    '31% at ε = 0.1 and 98% at ε = 5'
+    >>> filled("{shares:.0%}", {"shares": {"k = 2, prior 5": 0.31, "k = 3, prior 5": 0.98}})
+    '31% (k = 2, prior 5) and 98% (k = 3, prior 5)'
     >>> filled("After {n} releases.", {"n": 1})
     'After 1 release.'
     """
     return one_of(" ".join(_Sentence().vformat(sentence, (), values).split()))
+
+
+_EQUATION = re.compile(r"\w+ = [\d.,]+")
 
 
 class _Sentence(string.Formatter):
@@ -117,8 +122,10 @@ class _Sentence(string.Formatter):
         plain = value.tolist() if hasattr(value, "tolist") else value
         if isinstance(plain, Mapping):
             shown = {str(k): self.format_field(v, format_spec) for k, v in plain.items()}
+            if all(_EQUATION.fullmatch(name) for name in shown):
+                return self._listed([f"{value} at {name}" for name, value in shown.items()])
             if any(re.search(r"[\d,]", name) for name in shown):
-                return "; ".join(f"{name}: {value}" for name, value in shown.items())
+                return self._listed([f"{value} ({name})" for name, value in shown.items()])
             return self._listed([f"{name} {value}" for name, value in shown.items()])
         if isinstance(plain, (list, tuple)):
             return self._listed([self.format_field(item, format_spec) for item in plain])

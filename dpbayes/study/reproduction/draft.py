@@ -11,7 +11,7 @@ from dpbayes.study.reproduction.noise import OlderLaplace, SequentialLaplace
 from dpbayes.study.reproduction.programs import drafted_delta
 
 EPSILON, DELTA = 0.8, 5e-4
-SAID = "Hellinger distance, ε = 0.8, δ = 5e-4, d in replaced records, 1000 runs"
+SAID = "Hellinger distance, ε = 0.8, δ = 5 × 10⁻⁴, d in replaced records, 1000 runs"
 RUNS = "500 runs, not 1000"
 L1 = "d is the ℓ1 distance of counts, twice the replaced records, and γ has ln(δ/2n); " + RUNS
 CLAMP = "each noisy count is clamped to what the earlier ones left; " + RUNS
