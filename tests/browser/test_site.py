@@ -161,11 +161,10 @@ def test_a_formula_or_code_that_goes_on_fades_out_until_its_end_is_seen(
 ) -> None:
     page = opened(PHONE).open(f"{name}.html")
     page.wait_for_function(f"() => document.querySelector('{what_scrolls}.goes-on')")
-    box = page.locator(f"{what_scrolls}.goes-on").first
-    here = box.element_handle()
-    box.evaluate("one => one.scrollTo(one.scrollWidth, 0)")
+    here = page.locator(f"{what_scrolls}.goes-on").first.element_handle()
+    page.evaluate("one => one.scrollTo(one.scrollWidth, 0)", here)
     page.wait_for_function("one => !one.classList.contains('goes-on')", arg=here)
-    assert box.evaluate("one => one.scrollLeft") > 0
+    assert page.evaluate("one => one.scrollLeft", here) > 0
 
 
 def test_nothing_is_cut_off_on_a_phone_without_a_hint(opened: Callable[..., Watched]) -> None:
