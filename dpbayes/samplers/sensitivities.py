@@ -1,7 +1,9 @@
 """Sensitivities in ball arithmetic: a rigorous interval around LS, GS or S, for releases.
 
-The candidates for the maximum are those of `dpbayes.sensitivity` (a handful, whatever n is); each
-is evaluated in balls and the largest taken, so nothing rests on which one wins in floats.
+The candidates for the maximum are those of `dpbayes.sensitivity` (of order k^2, whatever n is).
+All that are within a millionth of the largest are evaluated in balls and the largest taken, so
+nothing rests on which one wins in floats: they leave out only what is far below, and start from
+numbers that are rounded from balls.
 Book: `thm-smooth-corners`, `thm-exact-candidates`.
 """
 
@@ -20,6 +22,7 @@ from dpbayes.sensitivity import corners, drains
 
 _PRECISION = 256
 _NARROW = Fraction(1, 2**100)
+_FAR_BELOW = 1e-6  # of the largest value; floats know each to 1e-12
 
 
 @dataclass(frozen=True)
@@ -77,15 +80,25 @@ def smooth(
     def value(library: Any) -> Any:
         speed = library.arb(library.fmpq(rate.numerator, rate.denominator))
         plans, distances, values = drains(x, alpha), _Distances(library), []
-        for row in range(plans.records.size):
-            i, j = int(plans.source[row]), int(plans.target[row])
-            kept = int(x[i]) - int(plans.from_source[row]), int(x[j]) - int(plans.from_target[row])
-            here = distances.between((float(alpha[i]), kept[0] - 1), (float(alpha[j]), kept[1]))
-            away = speed * int(plans.records[row])
-            values.append(1 / (1 / here + away) if form == "reciprocal" else here * (-away).exp())
+        kept = x[plans.source] - plans.from_source - 1, x[plans.target] - plans.from_target
+        priors = alpha[plans.source], alpha[plans.target]
+        cells = [list(zip(*side, strict=True)) for side in zip(priors, kept, strict=True)]
+        away = np.asarray(float(rate) * plans.records, dtype=np.float64)
+        for row in _not_far_below(distances.in_floats(*cells), away, form):
+            here = distances.between(cells[0][row], cells[1][row])
+            far = speed * int(plans.records[row])
+            values.append(1 / (1 / here + far) if form == "reciprocal" else here * (-far).exp())
         return _largest(values)
 
     return _narrowed(value)
+
+
+def _not_far_below(here: NDArray[np.float64], away: NDArray[np.float64], form: str) -> list[int]:
+    """Return the rows whose value may be the largest; all of them where floats are not finite."""
+    with np.errstate(all="ignore"):
+        values = 1.0 / (1.0 / here + away) if form == "reciprocal" else here * np.exp(-away)
+    far_below = values < (1.0 - _FAR_BELOW) * values.max()
+    return [int(row) for row in np.flatnonzero(~far_below)]
 
 
 def _locals(distances: _Distances, x: NDArray[np.int64], alpha: NDArray[np.float64]) -> list[Any]:
@@ -108,6 +121,15 @@ class _Distances:
     def between(self, left: tuple[float, int], entered: tuple[float, int]) -> Any:
         # sqrt(1 - exp(phi(a) + phi(b))) with a and b the smaller parameter of each category.
         return (-(self._step(left) + self._step(entered)).expm1()).sqrt()
+
+    def in_floats(
+        self, left: list[tuple[float, int]], entered: list[tuple[float, int]]
+    ) -> NDArray[np.float64]:
+        """Return the distances of many pairs, rounded."""
+        steps = {cell: float(self._step(cell)) for cell in {*left, *entered}}
+        pairs = zip(left, entered, strict=True)
+        logs = np.array([steps[one] + steps[other] for one, other in pairs])
+        return np.asarray(np.sqrt(-np.expm1(logs)))
 
     def _step(self, cell: tuple[float, int]) -> Any:
         # phi(a) = lnGamma(a + 1/2) - lnGamma(a) - ln(a)/2, a = prior + count.
