@@ -120,7 +120,14 @@ def global_sensitivity(n: int, prior: ArrayLike, metric: Metric | str = "helling
     """
     size = _validate.integer("n", n, minimum=1)
     alpha = _validate.prior("prior", prior)
-    sensitivities = [local_sensitivity(x, alpha, metric) for x in corners(size, alpha)]
+    return _largest(size, tuple(alpha.tolist()), metric_name(metric))
+
+
+@lru_cache(maxsize=64)
+def _largest(n: int, prior: tuple[float, ...], metric: str) -> Sensitivity:
+    # The same for all data of a size: a mean over all of them asks once.
+    alpha = np.array(prior)
+    sensitivities = [local_sensitivity(x, alpha, metric) for x in corners(n, alpha)]
     return max(sensitivities, key=lambda sensitivity: sensitivity.value)
 
 
@@ -319,9 +326,8 @@ def _drains_two(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> Drains:
     possible = there[rows, source] > 0
     there, source = there[possible], source[possible]
     target, rows = 1 - source, np.arange(source.size)
-    affinity = one_step_affinity(alpha[source] + (there[rows, source] - 1)) + one_step_affinity(
-        alpha[target] + there[rows, target]
-    )
+    affinity = _phi(alpha, source, there[rows, source] - 1, n)
+    affinity += _phi(alpha, target, there[rows, target], n)
     change = x[None, :] - there
     records = np.abs(change[:, 0])
     return Drains(source, target, change[rows, source], change[rows, target], records, affinity)

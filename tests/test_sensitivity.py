@@ -203,3 +203,12 @@ def test_steps_looked_up_are_the_steps_themselves(prior, monkeypatch):
         again = dp.smooth_sensitivity(x, [prior] * 3)
         assert found.value == pytest.approx(again.value, rel=1e-15)
         assert np.array_equal(found.witness, again.witness)
+
+
+def test_the_kept_global_sensitivity_belongs_to_its_arguments():
+    even, uneven = (1.0, 1.0), (1.0, 2.0)
+    asked = [(5, even, "hellinger"), (5, uneven, "hellinger"), (6, even, "hellinger")]
+    asked += [(5, even, "published"), (5, even, "hellinger")]
+    for n, prior, metric in asked:
+        every = [dp.local_sensitivity(x, prior, metric).value for x in dp.compositions(n, 2)]
+        assert dp.global_sensitivity(n, prior, metric).value == max(every)

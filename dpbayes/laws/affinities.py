@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbayes import _validate
 from dpbayes.divergences import affinity_of_counts
 
 MANY = 16
 """From so many categories on tables of outputs are read row by row."""
 
 ENTRIES_AT_ONCE = 1 << 15
+_SHORT = 512
 
 
 def log_affinity_of_outputs(
@@ -95,8 +99,7 @@ def log_affinity_of_all(
     array([-0.241564,  0.      ])
     """
     n, k = int(counts.sum()), counts.size
-    values = np.arange(n + 1)
-    tables = [affinity_of_counts(prior[i], counts[i], values) for i in range(k)]
+    tables = [_table(float(prior[i]), int(counts[i]), 0, n) for i in range(k)]
     heads = np.zeros(1)
     rest = np.array([n])
     for table in tables[:-2]:
@@ -122,6 +125,16 @@ def affinity_by_value(prior: float, count: int, released: NDArray[np.int64]) -> 
     """
     low, high = int(released.min()), int(released.max())
     if high - low < released.size:
-        table = affinity_of_counts(prior, count, np.arange(low, high + 1))
-        return np.asarray(table[released - low])
+        return np.asarray(_table(prior, count, low, high)[released - low])
     return affinity_of_counts(prior, count, released)
+
+
+def _table(prior: float, count: int, low: int, high: int) -> NDArray[np.float64]:
+    # The data sets of a mean over all data share short tables; long ones are not kept.
+    found = _short_table if high - low < _SHORT else _short_table.__wrapped__
+    return found(prior, count, low, high)
+
+
+@functools.lru_cache(maxsize=2048)
+def _short_table(prior: float, count: int, low: int, high: int) -> NDArray[np.float64]:
+    return _validate.frozen(affinity_of_counts(prior, count, np.arange(low, high + 1)))
