@@ -83,7 +83,7 @@ class Windows:
             if not len(kept):
                 break
             place, distance = on_ring(space, rows, kept, inside, table)
-            edges = _edges(self.rings[-1].steps, kept) if d else []
+            edges = inward_edges(self.rings[-1].steps, kept) if d else []
             weights = [straight[:, None].astype(np.float32) for _, _, straight in edges]
             total = np.zeros((len(kept), 1))
             for (start, _, _), weight in zip(edges, weights, strict=True):
@@ -154,7 +154,7 @@ def on_ring(
     return place, np.where(inside, distance_from_log_affinity(logs), 0.0)
 
 
-def _edges(inner: Numbers, outer: Numbers) -> list[tuple[Numbers, Numbers, Array]]:
+def inward_edges(inner: Numbers, outer: Numbers) -> list[tuple[Numbers, Numbers, Array]]:
     # For every pair (i, j): the steps z with z_i > 0 > z_j, where z - e_i + e_j stands one ring
     # further in, and the part z_i |z_j| / d^2 of the straight way to 0.
     k, found = inner.shape[1], []

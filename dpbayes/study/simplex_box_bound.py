@@ -1,0 +1,281 @@
+"""A lower bound for every private mechanism over k categories and a thousand records and more.
+
+The certificate of `simplex_bound` with one price for each box of data, and one condition for each
+box of answers. The conditions hold for the worst corner, and so for every answer of the box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dpbayes import _validate
+from dpbayes.divergences import affinity_by_step, distance_from_log_affinity
+from dpbayes.study.simplex import ring
+from dpbayes.study.simplex_boxes import Boxes, boxes
+from dpbayes.study.simplex_windows import Array, Numbers, inward_edges
+
+MARGIN = 1e-9
+"""Taken off a bound for rounding, which is below 1e-12 in every sum that is formed."""
+
+_AT_ONCE = 100_000  # data gone through together, in windows around some boxes
+_FEWEST = 128  # boxes that share what they pass on, at least
+_REACH = 12.0  # windows reach this many times 1/epsilon
+_LEARN, _FORGET = 0.5, 5.0  # how fast shares follow what is left over, and how that slows down
+_LEAST, _STEEP = 1e-5, 5.0  # least weight of a share, and how much nearer steps get at first
+_LOWER, _MOST = 1.5, 0.1  # how far prices fall that are too high, and by which part at most
+_BOTH = 1  # first rounds, in which prices rise as well
+_REPAIRS = 2  # last rounds, in which prices are lowered around the answers that undercut
+LARGEST_RATIO = 1.5
+"""Most by which the counts of a level differ, as a factor."""
+
+
+@dataclass(frozen=True)
+class BoxBound:
+    """No epsilon-DP mechanism has a mean distance below `lower` over all data of n records.
+
+    `prices` (M,) are the numbers v of the proof, one for each of the `boxes`.
+    """
+
+    boxes: Boxes
+    epsilon: float
+    lower: float
+    prices: Array
+
+
+def box_bound(
+    n: int, epsilon: float, k: int = 4, prior: float = 1.0, ratio: float = 1.05, rounds: int = 8
+) -> BoxBound:
+    """Return a proved lower bound on the mean distance over all data of n records, k categories.
+
+    Prior (a, …, a) with a > 0, each histogram with the same weight. Counts m … m `ratio` share a
+    level; more `rounds` sharpen the bound, the best of them counts. Book: `thm-simplex-boxes`.
+
+    >>> found = box_bound(60, 5.0)
+    >>> len(found.boxes.rows), bool(0.01340 < found.lower < 0.01345)
+    (1957, True)
+    """
+    size, parts = _validate.integer("n", n, minimum=2), _validate.integer("k", k, minimum=3)
+    budget, a = _validate.positive("epsilon", epsilon), _validate.positive("prior", prior)
+    wide = _validate.real("ratio", ratio)
+    if not 1.0 <= wide <= LARGEST_RATIO:
+        raise ValueError(f"ratio must be in [1, {LARGEST_RATIO}], got {ratio!r}")
+    turns = _validate.integer("rounds", rounds, minimum=4)
+    radius = min(size, int(np.ceil(_REACH / budget)))
+    found = boxes(size, parts, wide, 2 * radius if size > 2 * parts * radius + parts else size)
+    rings = [Ring(parts, d) for d in range(radius + 1)]
+    prices, best = np.zeros(len(found.rows)), (-np.inf, np.empty(0))
+    shares: list[Shares] = []
+    for number in range(turns + 1):
+        if number < 2:
+            shares = first_shares(found, rings, prices, a)
+        rate = _LEARN / (1.0 + number / _FORGET) if number else 0.0
+        one = checked(found, prices, budget, a, shares, rings, rate)
+        if number:
+            # Where all prices around an answer fall by this part, nothing undercuts them there.
+            part = max(0.0, float(one.missing.max()))
+            lower = found.mean(prices) * (1.0 - part) - MARGIN
+            if lower > best[0] and bool(np.all(prices <= one.nearest)):
+                best = lower, prices * (1.0 - part) - MARGIN
+        if number < turns - _REPAIRS:
+            change = one.value / one.whole
+            if number > 0:
+                both = number <= _BOTH
+                factors = np.where(change < 0.0, 1.0 if both else _LOWER, float(both))
+                change = np.maximum(change * factors, -_MOST * prices)
+            prices = np.minimum(prices + change, one.nearest)
+        else:
+            prices = repaired(found, prices, one, rings, a)
+    return BoxBound(found, budget, best[0], _validate.frozen(best[1]))
+
+
+class Ring:
+    """The steps z that replace d records, and the ways of each to the ring d - 1.
+
+    A way leads from the step `start` to the step `end` further in; `straight` is its part of the
+    straight line to 0. All three have one entry a way, ordered by `end`.
+    """
+
+    def __init__(self, k: int, d: int) -> None:
+        self.steps, inner = ring(k, d), ring(k, max(d - 1, 0))
+        edges = inward_edges(inner, self.steps)
+        start, end, weight = (np.concatenate(part) for part in zip(*edges, strict=True))
+        shape = (len(inner), len(self.steps))
+        ways = sparse.csr_array((weight, (end, start)), shape=shape)
+        self.start, self.straight = ways.indices, ways.data
+        self.end = np.repeat(np.arange(len(inner)), np.diff(ways.indptr))
+        self._rows, self._shape = ways.indptr, shape
+
+    def of_each(self, weights: Array) -> Array:
+        """Return the weights of ways, over their sum for each step."""
+        return np.asarray(weights / np.bincount(self.start, weights, self._shape[1])[self.start])
+
+    def moved(self, shares: Array, given: Array) -> Array:
+        """Return what each step further in gets of what is `given`, (steps, B)."""
+        ways = sparse.csr_array((shares, self.start, self._rows), shape=self._shape)
+        return np.asarray(ways @ given)
+
+
+@dataclass
+class Shares:
+    """How the boxes `at`, which are alike, pass on inwards; learned from one round to the next."""
+
+    at: slice
+    rings: list[Array]
+
+    def learn(self, rings: list[Ring], least: list[Array], scale: float) -> None:
+        """Give more to the steps where less is left over, `least` of any box of these."""
+        for d in range(2, len(rings)):
+            one, share = rings[d], self.rings[d]
+            inner = least[d - 1][one.end]
+            mean = np.bincount(one.start, share * inner)[one.start]
+            change = np.exp(np.clip((mean - inner) / scale, -1.0, 1.0))
+            self.rings[d] = one.of_each(np.maximum(share * change, _LEAST))
+
+
+@dataclass
+class Checked:
+    """What the recursion says about each box of answers, all (M,).
+
+    `value` is a lower bound of V at every answer of the box, `whole` what one unit more at all
+    data around adds to it, `apart` the sum of e^(-epsilon d) H around, and `nearest` a lower bound
+    of the distance to everything beyond the window.
+    """
+
+    value: Array
+    whole: Array
+    apart: Array
+    nearest: Array
+
+    @property
+    def missing(self) -> Array:
+        """By which part all prices around the answers must fall for `value` not to be negative."""
+        short = np.maximum(-self.value, 0.0)
+        return np.asarray(short / np.maximum(self.apart + short, 1e-300))
+
+
+def checked(
+    found: Boxes,
+    prices: Array,
+    epsilon: float,
+    prior: float,
+    shares: list[Shares],
+    rings: list[Ring],
+    rate: float = 0.0,
+) -> Checked:
+    """Return the recursion of `thm-simplex-boxes` for all boxes of answers.
+
+    With a `rate` above 0 the shares are learned from it, for the next round.
+    """
+    radius = len(rings) - 1
+    # Where the largest count stays the largest, no level spreads over more than its own move.
+    exact = found.n + 1 if len(found.starts) == found.n + 1 else radius
+    apart = found.highest(prices, exact, found.span(radius))
+    held = np.append(found.highest(prices, exact), apart)
+    q = float(np.exp(-epsilon))
+    result = Checked(*(np.empty(len(prices)) for _ in range(4)))
+    for some in shares:
+        at, window = some.at, _Window(found, some.at, radius, prior)
+        least: list[Array] = [np.empty(0)] * len(rings)
+        passed, whole = np.zeros((1, 1)), np.zeros((1, 1))
+        result.apart[at] = 0.0
+        for d in range(radius, -1, -1):
+            steps = rings[d].steps
+            inside = window.inside(steps)
+            distance = np.where(inside, window.distances(steps), 0.0)
+            result.apart[at] += q**d * distance.sum(axis=0)
+            if d == radius:
+                result.nearest[at] = np.where(inside, distance, np.inf).min(axis=0)
+            place = window.places(steps, window.low_levels) + window.table
+            price = np.where(inside, held[place], 0.0)
+            left, whole = distance - price + passed, inside + whole
+            if d:
+                factor, least[d] = np.where(left >= 0.0, q, 1.0 / q), left.min(axis=1)
+                passed = rings[d].moved(some.rings[d], left * factor)
+                whole = rings[d].moved(some.rings[d], whole * factor)
+        result.value[at], result.whole[at] = left[0], whole[0]
+        if rate:
+            some.learn(rings, least, float(prices[at].mean()) / rate)
+    return result
+
+
+def repaired(
+    found: Boxes, prices: Array, result: Checked, rings: list[Ring], prior: float
+) -> Array:
+    """Return prices lowered around every answer that undercuts, by as much as it asks for."""
+    missing = result.missing
+    bad, worst = np.flatnonzero(missing > 0.0), np.zeros(found.size)
+    for some in _blocks(len(bad), _FEWEST):
+        at = bad[some]
+        window = _Window(found, at, len(rings) - 1, prior)
+        for one in rings:
+            inside = window.inside(one.steps)
+            for levels in window.low_levels, window.high_levels:
+                place = window.places(one.steps, levels)
+                np.maximum.at(
+                    worst, place[inside], np.broadcast_to(missing[at], place.shape)[inside]
+                )
+    return prices * (1.0 - worst[found.places])
+
+
+def first_shares(found: Boxes, rings: list[Ring], prices: Array, prior: float) -> list[Shares]:
+    """Return shares that prefer what is nearer to the answer."""
+    most, made = max(len(one.steps) for one in rings), []
+    for at in _blocks(len(found.rows), max(_FEWEST, _AT_ONCE // most)):
+        window, parts = _Window(found, at, len(rings) - 1, prior), [np.empty(0)]
+        for d in range(1, len(rings)):
+            near = window.distances(rings[d - 1].steps).mean(axis=1)
+            scale = max(float(prices[at].mean()), 1e-9) / _STEEP
+            wanted = np.exp((near.min() - near) / scale) + 1e-6
+            parts.append(rings[d].of_each(rings[d].straight * wanted[rings[d].end]))
+        made.append(Shares(at, parts))
+    return made
+
+
+def _blocks(size: int, step: int) -> Iterator[slice]:
+    for start in range(0, size, step):
+        yield slice(start, min(start + step, size))
+
+
+class _Window:
+    # Boxes of answers s, with the data s + z around all of them at once.
+    def __init__(self, found: Boxes, at: slice | Numbers, radius: int, prior: float) -> None:
+        moves = np.arange(-radius, radius + 1)[:, None]
+        self.low, self.radius, self.counters = found.low[at], radius, found.counters()
+        high = found.high[at]
+        # Each of shape (2 radius + 1, B), one for each category.
+        self.logs = [
+            affinity_by_step(prior + top, np.maximum(moves, -top).astype(np.float64))
+            for top in high.T
+        ]
+        self.low_levels = [found.level_of(bottom + moves) for bottom in self.low.T]
+        self.high_levels = [found.level_of(top + moves) for top in high.T]
+        # Where the largest count stays the largest, each level moves by itself.
+        clear = high[:, -2] + radius < self.low[:, -1] - radius
+        self.table = np.where(clear, found.size, 0)
+
+    def inside(self, steps: Numbers) -> NDArray[np.bool_]:
+        # Where s + z is a histogram, for all s of the box or for none.
+        inside = np.ones((len(steps), len(self.low)), dtype=bool)
+        if self.low.min() < self.radius:
+            for bottom, z in zip(self.low.T, steps.T, strict=True):
+                inside &= z[:, None] >= -bottom
+        return inside
+
+    def distances(self, steps: Numbers) -> Array:
+        # At most H(s + z, s) for all s of the box, where s + z is a histogram.
+        logs = sum(log[z + self.radius] for log, z in zip(self.logs, steps.T, strict=True))
+        return distance_from_log_affinity(logs)
+
+    def places(self, steps: Numbers, levels: list[NDArray[np.int16]]) -> NDArray[np.int64]:
+        # The place of the sorted levels of the corner moved by z.
+        rows = [level[z + self.radius] for level, z in zip(levels, steps.T, strict=True)]
+        for last in range(len(rows) - 1, 0, -1):
+            for i in range(last):
+                rows[i], rows[i + 1] = np.minimum(*rows[i : i + 2]), np.maximum(*rows[i : i + 2])
+        parts = zip(self.counters, rows[:-1], strict=True)
+        return np.asarray(sum(column[row] for column, row in parts), dtype=np.int64)

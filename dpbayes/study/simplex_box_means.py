@@ -1,0 +1,104 @@
+"""An upper bound on the mean distance of lattice noise over all data of very many records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from dpbayes import _validate
+from dpbayes.divergences import affinity_by_step, distance_from_log_affinity
+from dpbayes.laws.lattice import noise
+from dpbayes.study.simplex_boxes import Boxes, boxes
+from dpbayes.study.simplex_windows import Array, Numbers
+
+_NEGLECTED = 3e-4  # times e^-epsilon: probability of noise for which a distance of 1 is counted
+_AT_ONCE = 100_000  # noisy rows gone through together
+
+
+def box_mean(n: int, epsilon: float, k: int = 4, prior: float = 1.0, ratio: float = 1.2) -> float:
+    """Return an upper bound on the mean distance over all data of lattice noise, nearest answer.
+
+    Prior (a, …, a), each histogram with the same weight; no way to break ties between answers has
+    a larger mean. Counts m … m `ratio` are gone through together. Book: `thm-simplex-boxes`.
+
+    >>> round(box_mean(100, 5.0), 4)
+    0.0114
+    """
+    size, parts = _validate.integer("n", n, minimum=2), _validate.integer("k", k, minimum=3)
+    budget, a = _validate.positive("epsilon", epsilon), _validate.positive("prior", prior)
+    reach = noise.radius(parts, budget, _NEGLECTED * float(np.exp(-budget)))
+    found = boxes(size, parts, ratio, reach if size >= parts * (reach + 1) else size)
+    steps = noise.points(parts, reach)
+    weights = np.exp(
+        -budget * (np.abs(steps).sum(axis=1) // 2) + noise.log_table(parts, budget)[0, 0]
+    )
+    means = np.full(len(found.rows), noise.tail_mass(parts, budget, reach))
+    average = _averages(found, reach, a)
+    for start in range(0, len(means), 128):
+        at = slice(start, start + 128)
+        block = _Block(found, at, reach, a, average)
+        for some in _parts(len(steps), max(_AT_ONCE // 128, 1)):
+            means[at] += weights[some] @ block.distances(steps[some])
+    return found.mean(means)
+
+
+def _parts(size: int, step: int) -> Iterator[slice]:
+    for start in range(0, size, step):
+        yield slice(start, start + step)
+
+
+def _averages(found: Boxes, reach: int, prior: float) -> Array:
+    # The mean of -ln BC of counts m and m + z over the m of each level, shape (2 reach + 1, L).
+    counts, moves = np.arange(found.n + 1), np.arange(-reach, reach + 1)[:, None]
+    logs = -affinity_by_step(prior + counts, np.maximum(moves, -counts).astype(np.float64))
+    return np.asarray(np.add.reduceat(logs, found.starts, axis=1) / (found.ends - found.starts + 1))
+
+
+class _Block:
+    # Some boxes, with tables of -ln BC of one category, one row for each move of the count.
+    def __init__(self, found: Boxes, at: slice, reach: int, prior: float, average: Array) -> None:
+        self.low, self.reach, self.n = found.low[at], reach, found.n
+        high, moves = found.high[at], np.arange(-2 * reach, reach + 1)[:, None]
+        # -ln BC falls in the count: these are the largest of each box.
+        self.corner = [_logs(low, moves, prior) for low in self.low.T]
+        # Where all combinations of the levels leave the largest count above them, they are equally
+        # frequent. -ln BC is convex in the count: for the largest count the mean of both ends.
+        whole = high[:, -2] < found.n - high[:, :-1].sum(axis=1)
+        last = 0.5 * (self.corner[-1] + _logs(high[:, -1], moves, prior))
+        means = [average[:, level] for level in found.levels[at].T] + [last[reach:]]
+        self.mean = [
+            np.where(whole, mean, corner[reach:])
+            for mean, corner in zip(means, self.corner, strict=True)
+        ]
+
+    def distances(self, steps: Numbers) -> Array:
+        logs = np.asarray(
+            sum(mean[z + self.reach] for mean, z in zip(self.mean, steps.T, strict=True))
+        )
+        if self.low.min() < self.reach:
+            short = sum(
+                np.maximum(-z[:, None] - low, 0) for z, low in zip(steps.T, self.low.T, strict=True)
+            )
+            step, box = np.nonzero(short)
+            logs[step, box] = self._projected(steps[step], box, np.asarray(short)[step, box])
+        return distance_from_log_affinity(-logs)
+
+    def _projected(self, steps: Numbers, box: Numbers, short: Numbers) -> Array:
+        # Counts below 0 become 0. If all others can pay an equal part of what that adds, each does,
+        # up to one record; else none pays more than all of it.
+        noisy = [low[box] + z for low, z in zip(self.low.T, steps.T, strict=True)]
+        payers = sum((one >= 0).astype(np.int64) for one in noisy)
+        equal = np.all([(one < 0) | (one * payers >= short) for one in noisy], axis=0)
+        least = np.where(equal, short // payers, 0)
+        most = np.where(equal, -(-short // payers), short)
+        total, middle = np.zeros(len(box)), 2 * self.reach
+        for corner, z in zip(self.corner, steps.T, strict=True):
+            total += np.maximum(corner[z - least + middle, box], corner[z - most + middle, box])
+        return total
+
+
+def _logs(counts: Numbers, moves: Numbers, prior: float) -> Array:
+    return np.asarray(
+        -affinity_by_step(prior + counts, np.maximum(moves, -counts).astype(np.float64))
+    )

@@ -1,0 +1,85 @@
+"""Lower bounds for four and five categories by boxes, kept with the package.
+
+`tools/bound_boxes.py` computes those that the record lacks.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from dpbayes.study.simplex_box_bound import box_bound
+from dpbayes.study.simplex_box_means import box_mean
+
+RATIOS = {
+    (4, 300, 5.0): 1.05, (4, 1000, 5.0): 1.05, (5, 300, 5.0): 1.1, (5, 1000, 5.0): 1.12,
+    (4, 300, 2.0): 1.05, (4, 1000, 2.0): 1.06,
+}  # fmt: skip
+"""For each number of categories, of records, and epsilon how far the counts of a level differ."""
+
+
+@dataclass(frozen=True)
+class BoxBounded:
+    """Over all data of n records no mechanism has a mean below `lower`, lattice noise at most
+    `lattice`; found with `boxes` boxes, whose counts differ by the factor `ratio`.
+    """
+
+    k: int
+    n: int
+    epsilon: float
+    ratio: float
+    boxes: int
+    lower: float
+    lattice: float
+
+    @property
+    def above(self) -> float:
+        """By which part `lattice` is above `lower`."""
+        return self.lattice / self.lower - 1.0
+
+
+def box_bounded(n: int, epsilon: float, ratio: float, k: int = 4) -> BoxBounded:
+    """Return the bound and lattice noise beside it; flat prior. Book: `thm-simplex-boxes`.
+
+    >>> 0.0 < box_bounded(200, 5.0, 1.1).above < 0.03
+    True
+    """
+    found = box_bound(n, epsilon, k, ratio=ratio, rounds=rounds(epsilon))
+    lattice = box_mean(n, epsilon, k, ratio=ratio)
+    return BoxBounded(k, n, epsilon, ratio, len(found.boxes.rows), found.lower, lattice)
+
+
+def rounds(epsilon: float) -> int:
+    """Return the rounds for a line of the record: wide noise needs more."""
+    return 5 if epsilon >= 5.0 else 9
+
+
+def read_record(path: Path | None = None) -> list[BoxBounded]:
+    """Return the bounds of the record that ships with the package, or of the file `path`."""
+    source = files("dpbayes").joinpath("data/box-bounds.csv") if path is None else path
+    rows = csv.DictReader(source.read_text(encoding="utf-8").splitlines())
+    return [
+        BoxBounded(
+            int(row["k"]), int(row["n"]), float(row["epsilon"]), float(row["ratio"]),
+            int(row["boxes"]), float(row["lower"]), float(row["lattice"]),
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def write_record(found: Iterable[BoxBounded], path: Path) -> None:
+    """Write the bounds to `path`, ordered by categories, size and epsilon."""
+    kept = sorted(found, key=lambda one: (one.k, one.n, one.epsilon))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(asdict(kept[0])), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(one) for one in kept)
+
+
+def missing(found: Sequence[BoxBounded]) -> list[tuple[int, int, float]]:
+    """Return the cases (k, n, epsilon) that are not among `found`, in the order of `RATIOS`."""
+    have = {(one.k, one.n, one.epsilon) for one in found}
+    return [case for case in RATIOS if case not in have]
