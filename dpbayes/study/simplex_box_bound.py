@@ -25,10 +25,11 @@ MARGIN = 1e-9
 _AT_ONCE = 100_000  # data gone through together, in windows around some boxes
 _FEWEST = 128  # boxes that share what they pass on, at least
 _REACH = 12.0  # windows reach this many times 1/epsilon
-_LEARN, _FORGET = 0.5, 5.0  # how fast shares follow what is left over, and how that slows down
+_LEARN, _FORGET = 1.0, 5.0  # how fast shares follow what is left over, and how that slows down
 _LEAST, _STEEP = 1e-5, 5.0  # least weight of a share, and how much nearer steps get at first
-_LOWER, _MOST = 1.5, 0.1  # how far prices fall that are too high, and by which part at most
-_BOTH = 1  # first rounds, in which prices rise as well
+_LOWER, _MOST = 2.0, 0.1  # how far prices fall that are too high, and by which part at most
+_BOTH = 1  # rounds in which prices rise as well as fall
+_TURNS = 7  # last rounds, in which prices move
 _REPAIRS = 2  # last rounds, in which prices are lowered around the answers that undercut
 LARGEST_RATIO = 1.5
 """Most by which the counts of a level differ, as a factor."""
@@ -48,7 +49,7 @@ class BoxBound:
 
 
 def box_bound(
-    n: int, epsilon: float, k: int = 4, prior: float = 1.0, ratio: float = 1.05, rounds: int = 8
+    n: int, epsilon: float, k: int = 4, prior: float = 1.0, ratio: float = 1.05, rounds: int = 10
 ) -> BoxBound:
     """Return a proved lower bound on the mean distance over all data of n records, k categories.
 
@@ -81,10 +82,12 @@ def box_bound(
             lower = found.mean(prices) * (1.0 - part) - MARGIN
             if lower > best[0] and bool(np.all(prices <= one.nearest)):
                 best = lower, prices * (1.0 - part) - MARGIN
+        if 0 < number <= turns - _TURNS:
+            continue  # shares are learned before prices move
         if number < turns - _REPAIRS:
             change = one.value / one.whole
             if number > 0:
-                both = number <= _BOTH
+                both = number <= _BOTH + max(0, turns - _TURNS)
                 factors = np.where(change < 0.0, 1.0 if both else _LOWER, float(both))
                 change = np.maximum(change * factors, -_MOST * prices)
             prices = np.minimum(prices + change, one.nearest)

@@ -120,7 +120,7 @@ def boxes(n: int, k: int, ratio: float, singles: int) -> Boxes:
     low, high = starts[levels], ends[levels]
     rows = _rows(n, levels, low, high)
     some = rows > 0
-    levels, low, high, rows, places = (x[some] for x in (levels, low, high, rows, places))
+    levels, places, rows, low, high = levels[some], places[some], rows[some], low[some], high[some]
     # The largest count is what the others leave, and no smaller than they are.
     last = np.maximum(n - high.sum(axis=1), np.maximum(low[:, -1], -(-n // k)))
     low, high = np.column_stack([low, last]), np.column_stack([high, n - low.sum(axis=1)])
@@ -150,7 +150,7 @@ def _starts(n: int, ratio: float, singles: int) -> Numbers:
     return np.array(starts)
 
 
-def _rows(n: int, levels: Numbers, low: Numbers, high: Numbers) -> Numbers:
+def _rows(n: int, levels: NDArray[np.int16], low: Numbers, high: Numbers) -> Numbers:
     # Either the largest count has a level above all others, or the same as the next.
     k = low.shape[1] + 1
     over = np.zeros(len(low), dtype=np.int64)
@@ -165,7 +165,7 @@ def _rows(n: int, levels: Numbers, low: Numbers, high: Numbers) -> Numbers:
         left = n - low.sum(axis=1) - widths @ np.array(chosen)
         tied += (-1) ** sum(chosen) * _choose(left + k - 1, k - 1)
     both = np.column_stack([levels, levels[:, -1]])
-    return over * k * _orders(levels) + tied * _orders(both)
+    return np.asarray(over * k * _orders(levels) + tied * _orders(both))
 
 
 def _choose(n: Numbers, r: int) -> Numbers:
@@ -177,11 +177,11 @@ def _choose(n: Numbers, r: int) -> Numbers:
     return found
 
 
-def _orders(sorted_rows: Numbers) -> Numbers:
+def _orders(sorted_rows: NDArray[np.int16]) -> Numbers:
     # In how many orders the entries of each row can stand.
     run = np.ones(len(sorted_rows), dtype=np.int64)
     same = run.copy()
     for i in range(1, sorted_rows.shape[1]):
         run = np.where(sorted_rows[:, i] == sorted_rows[:, i - 1], run + 1, 1)
         same *= run
-    return factorial(sorted_rows.shape[1]) // same
+    return np.asarray(factorial(sorted_rows.shape[1]) // same)

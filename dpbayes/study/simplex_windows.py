@@ -155,8 +155,11 @@ def on_ring(
 
 
 def inward_edges(inner: Numbers, outer: Numbers) -> list[tuple[Numbers, Numbers, Array]]:
-    # For every pair (i, j): the steps z with z_i > 0 > z_j, where z - e_i + e_j stands one ring
-    # further in, and the part z_i |z_j| / d^2 of the straight way to 0.
+    """Return for every pair (i, j) the ways from `outer` steps to those one ring further `inner`.
+
+    The steps z with z_i > 0 > z_j, where z - e_i + e_j stands in `inner`, and the part
+    z_i |z_j| / d^2 of the straight way to 0.
+    """
     k, found = inner.shape[1], []
     strides = (2 * int(np.abs(outer).max()) + 3) ** np.arange(k)
     keys, whole = inner @ strides, np.maximum(outer, 0).sum(axis=1) ** 2
