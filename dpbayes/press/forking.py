@@ -7,6 +7,7 @@ input closes, it ends, and the kernels with it.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -20,7 +21,10 @@ from dpbayes.press import record, traces
 
 # Nothing of the mathematics of dpbayes: which of its modules a notebook imports is to be seen.
 HEAVY = (
-    "ipykernel.kernelapp", "IPython.core.completer", "numpy", "scipy.special", "scipy.stats",
+    "ipykernel.kernelapp", "ipykernel.debugger", "IPython.core.completer",
+    "IPython.core.completerlib", "IPython.core.debugger", "IPython.core.logger",
+    "IPython.core.oinspect", "IPython.extensions.storemagic", "psutil", "sqlite3",
+    "tornado.platform.asyncio", "numpy", "scipy.special", "scipy.stats",
     "scipy.optimize", "scipy.signal", "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg", "matplotlib.figure", "seaborn",
 )  # fmt: skip
@@ -32,6 +36,7 @@ def main(address: str) -> None:
         importlib.import_module(module)
     record.described(traces.used())  # the versions, and the commit, are looked up once
     record.commit()
+    gc.freeze()  # no kernel goes through the objects of these modules, or copies their pages
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listening.bind(address)
     listening.listen()
