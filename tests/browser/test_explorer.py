@@ -210,6 +210,16 @@ def test_no_word_of_the_law_stands_at_the_other_line(opened: Opener) -> None:
     assert page.evaluate(sides, [99, 100]) == ["left", "left"]
 
 
+def test_small_errors_and_single_records_are_written_as_they_are(opened: Opener) -> None:
+    page = opened("explorer.html#n=1&ones=0&mechanism=geometric&epsilon=20")
+    assert "0 ones among 1 record, prior" in read_out(page)
+    marks = """async () => {
+      const { tick } = await import('/explorer/charts.js');
+      return [0, 2e-9, 0.025, 100].map(tick);
+    }"""
+    assert page.evaluate(marks) == ["0", "2e-9", "0.025", "100"]
+
+
 def test_the_address_holds_the_state(opened: Opener) -> None:
     first = opened()
     first.locator("select").select_option("lapMech")
@@ -231,7 +241,8 @@ def test_presets_open_in_their_state(opened: Opener, name: str) -> None:
     page = opened(f"explorer.html#{STATES[name]}")
     said = read_out(page)
     count = int(state["ones"])
-    assert f"{count} one{'' if count == 1 else 's'} among {state['n']} records" in said
+    people = f"{state['n']} record{'' if state['n'] == 1 else 's'}"
+    assert f"{count} one{'' if count == 1 else 's'} among {people}" in said
     assert f"{state['mechanism']} at {state.get('promise', 'nominal')}" in said
     assert page.locator("select").input_value() == state["mechanism"]
     chosen = page.locator("input[type=radio]:checked")

@@ -38,6 +38,15 @@ function axis(ink, label, more = {}) {
   };
 }
 
+/** Counts are marked at whole numbers only. */
+const WHOLE = { incrs: [1, 2, 5, 10, 20, 25, 50, 100, 200, 500] };
+
+/** A mark of an axis: a small number does not turn into zero. */
+export function tick(value) {
+  if (value !== 0 && Math.abs(value) < 1e-3) return value.toExponential(0);
+  return String(Number(value.toPrecision(3)));
+}
+
 /** Write a word over whatever is drawn there. */
 function write(chart, word, x, y, ink, align, baseline) {
   const { ctx } = chart;
@@ -87,8 +96,8 @@ export function outerSides(chart, first, second) {
   });
 }
 
-/** Draw a horizontal line at a value of the vertical axis, with a word above its right end. */
-function level(chart, ink, value, word) {
+/** Draw a horizontal line at a value of the vertical axis, with a word above one of its ends. */
+function level(chart, ink, value, word, side = "right") {
   const { ctx, bbox } = chart;
   const ratio = devicePixelRatio || 1;
   const y = Math.round(chart.valToPos(value, "y", true));
@@ -102,8 +111,8 @@ function level(chart, ink, value, word) {
   ctx.lineTo(bbox.left + bbox.width, y);
   ctx.stroke();
   ctx.restore();
-  const end = bbox.left + bbox.width - 4 * ratio;
-  write(chart, word, end, y - 2 * ratio, ink, "right", "bottom");
+  const end = side === "right" ? bbox.left + bbox.width - 4 * ratio : bbox.left + 4 * ratio;
+  write(chart, word, end, y - 2 * ratio, ink, side, "bottom");
 }
 
 function dot(chart, x, y, color) {
@@ -139,7 +148,7 @@ class Chart {
         y: { range: () => this.ranges.y },
       },
       axes: [
-        axis(ink, this.xLabel, { space: 55 }),
+        axis(ink, this.xLabel, { space: 55, ...this.xAxis }),
         axis(ink, this.yLabel, { size: 58, space: 34, ...this.yAxis }),
       ],
       series: [{}, ...this.series(ink).map((one) => ({ points: { show: false }, ...one }))],
@@ -182,6 +191,7 @@ export class LawChart extends Chart {
     super(holder, "released count of ones", "probability", (ink) => [
       { stroke: ink.mechanism, fill: `${ink.mechanism}99`, paths: window.uPlot.paths.bars({ size: [0.8, 60] }) },
     ]);
+    this.xAxis = WHOLE;
   }
 
   show(state, seen) {
@@ -245,6 +255,8 @@ export class PosteriorChart extends Chart {
 export class ErrorChart extends Chart {
   constructor(holder, choose) {
     super(holder, "ones in the data", "mean distance", (ink) => [{ stroke: ink.mechanism, width: 2 }]);
+    this.xAxis = WHOLE;
+    this.yAxis = { values: (_, splits) => splits.map(tick) };
     this.choose = choose;
     holder.addEventListener("pointerdown", (event) => this.follow(event));
     holder.addEventListener("pointermove", (event) => event.buttons === 1 && this.follow(event));
@@ -261,7 +273,8 @@ export class ErrorChart extends Chart {
     const counts = Array.from({ length: state.n + 1 }, (_, x) => x);
     const ranges = { x: [0, state.n], y: [0, Math.min(1.3 * seen.worstMean, 1.1)] };
     this.draw([counts, [...seen.means]], ranges, (plot) => {
-      level(plot, this.ink, seen.averageMean, "average over all data");
+      const away = state.ones > state.n / 2 ? "left" : "right"; // where "your data" does not stand
+      level(plot, this.ink, seen.averageMean, "average over all data", away);
       upright(plot, this.ink, state.ones, this.ink.text, "your data", { dash: [2, 3] });
       dot(plot, state.ones, seen.mean, this.ink.text);
     });
@@ -273,6 +286,7 @@ export class LossChart extends Chart {
     super(holder, "pairs of neighbours: x and x + 1 ones", "privacy loss", (ink) => [
       { stroke: ink.mechanism, width: 2, points: { show: true, size: 4, fill: ink.mechanism } },
     ]);
+    this.xAxis = WHOLE;
   }
 
   show(state, seen) {

@@ -62,7 +62,7 @@ export function headline(state) {
   const extra = MECHANISMS.get(state.mechanism).uses
     .map((name) => `, ${name === "gamma" ? "γ" : "δ"} = ${short(state[name])}`).join("");
   const measure = state.distance === "published" ? ", published distance" : "";
-  return `${ones(state.ones)} among ${state.n} records, prior (${state.prior.map((a) => short(a)).join(", ")}); ` +
+  return `${ones(state.ones)} among ${state.n} record${state.n === 1 ? "" : "s"}, prior (${state.prior.map((a) => short(a)).join(", ")}); ` +
     `${state.mechanism} at ${state.promise} ε = ${short(state.epsilon)}${extra}${measure}.`;
 }
 
