@@ -151,7 +151,11 @@ def read_table(
 def cell(text: str, form: str) -> str:
     """Return a cell's text: numbers in the given format, everything else as it is.
 
-    The format "s" leaves digits as they are, for numbers that are names.
+    The format "s" leaves digits as they are, for numbers that are names. A whole number that a
+    general format would round keeps its digits.
+
+    >>> cell("11555", ".4g"), cell("11555.4", ".4g"), cell("5912", ".4g")
+    ('11,555', '1.156 × 10⁴', '5912')
     """
     if form == "s":
         return text.replace("-", "−") if text.lstrip("-").isdigit() else text
@@ -159,6 +163,8 @@ def cell(text: str, form: str) -> str:
         value = int(text) if text.lstrip("-").isdigit() else float(text)
     except ValueError:
         return text
+    if isinstance(value, int) and form.endswith("g") and 10**4 <= abs(value) < 10**9:
+        form = ",d"
     return formatted(value, form) if form else text.replace("-", "−")
 
 
