@@ -43,13 +43,21 @@ class Grid:
             )
 
     @cached_property
+    def steps(self) -> NDArray[np.int64]:
+        """Every change of the first k - 1 counts by at most `reach`, shape (k - 1, side, ...)."""
+        return np.asarray(np.indices((2 * self.reach + 1,) * (self.space.k - 1)) - self.reach)
+
+    @cached_property
     def kernel(self) -> NDArray[np.complex128]:
-        """The transform of e^(-epsilon d), over the steps of the first k - 1 counts."""
-        step = np.indices((2 * self.reach + 1,) * (self.space.k - 1)) - self.reach
-        apart = (np.abs(step).sum(axis=0) + np.abs(step.sum(axis=0))) // 2
-        near = np.where(apart <= self.reach, np.exp(-self.epsilon * apart), 0.0)
+        """The transform of e^(-epsilon d)."""
+        apart = (np.abs(self.steps).sum(axis=0) + np.abs(self.steps.sum(axis=0))) // 2
+        return self.spectrum(apart)
+
+    def spectrum(self, apart: NDArray[np.int64]) -> NDArray[np.complex128]:
+        """Return the transform of e^(-epsilon apart), `apart` a number for each of `steps`."""
         wrapped = np.zeros((self.side,) * (self.space.k - 1))
         at = np.arange(-self.reach, self.reach + 1) % self.side
+        near = np.where(apart <= self.reach, np.exp(-self.epsilon * apart), 0.0)
         wrapped[np.ix_(*[at] * (self.space.k - 1))] = near
         return np.asarray(rfftn(wrapped))
 
@@ -61,6 +69,22 @@ class Grid:
     def spread(self, values: NDArray[np.float64]) -> NDArray[np.complex128]:
         """Return the transform of a vector (M,) put on the grid, each order of a class alike."""
         return self._transform(np.append(values, 0.0)[self.space.place])
+
+    def total(
+        self, parts: list[tuple[NDArray[np.float64], NDArray[np.complex128]]]
+    ) -> NDArray[np.float64]:
+        """Return the sum of columns of given transforms, each part's weights (M,) beside it.
+
+        A column stands around the order of its class that rises, and around the others renamed.
+        """
+        whole, space = np.zeros(1, dtype=np.complex128), self.space
+        for weights, shape in parts:
+            field = np.zeros(self.inside.shape)
+            field[tuple(space.rows[:, :-1].T)] = weights * space.copies
+            whole = whole + self._transform(field) * shape
+        sums = self._back(whole)[self.inside]
+        found = np.bincount(space.place[self.inside], sums, len(space.rows))
+        return np.asarray(found / space.copies)
 
     def gather(self, transform: NDArray[np.complex128]) -> NDArray[np.float64]:
         """Return the vector (M,) of a transform, at the order of each class that rises."""

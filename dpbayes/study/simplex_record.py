@@ -16,6 +16,7 @@ import numpy as np
 from dpbayes.study.simplex import LARGEST_REMAP, Simplex, lattice_means, remapped_mean, simplex
 from dpbayes.study.simplex_bound import simplex_bound
 from dpbayes.study.simplex_folded import folded
+from dpbayes.study.simplex_plateaus import plateaus
 
 ROUNDS = {
     (3, 30): 240, (3, 100): 120, (3, 300): 60, (3, 1000): 24,
@@ -34,8 +35,9 @@ LONGEST = {(3, 0.5): 300, (4, 0.5): 0, (4, 1.0): 30, (5, 0.5): 0, (5, 1.0): 12, 
 class Bounded:
     """The mean of lattice noise over all data of n records, and what none can be below.
 
-    `remapped` is the mean of lattice noise with the best answer to each noisy row, `folded` that
-    of folded noise; nan where there are too many data sets.
+    `remapped` is the mean of lattice noise with the best answer to each noisy row, nan where there
+    are too many data sets; `folded` that of folded noise, and `plateaus` that of folded noise with
+    plateaus, nan for other than three categories.
     """
 
     k: int
@@ -46,6 +48,7 @@ class Bounded:
     lattice: float
     remapped: float
     folded: float
+    plateaus: float
 
     @property
     def ratio(self) -> float:
@@ -54,8 +57,9 @@ class Bounded:
 
     @property
     def best(self) -> float:
-        """The smallest of `lattice`, `remapped` and `folded`, over `lower`."""
-        return float(np.nanmin([self.lattice, self.remapped, self.folded])) / self.lower
+        """The smallest of `lattice`, `remapped`, `folded` and `plateaus`, over `lower`."""
+        means = [self.lattice, self.remapped, self.folded, self.plateaus]
+        return float(np.nanmin(means)) / self.lower
 
 
 def bounded(n: int, epsilon: float, rounds: int, k: int = 3) -> Bounded:
@@ -71,7 +75,9 @@ def bounded(n: int, epsilon: float, rounds: int, k: int = 3) -> Bounded:
     few = space.copies.sum() <= LARGEST_REMAP
     remapped = remapped_mean(space, epsilon) if few else float("nan")
     lattice = space.mean(lattice_means(space, epsilon))
-    return Bounded(k, n, epsilon, rounds, lower, lattice, remapped, _folded(space, epsilon))
+    alike = _folded(space, epsilon)
+    flat = plateaus(space, epsilon).mean if k == 3 else float("nan")
+    return Bounded(k, n, epsilon, rounds, lower, lattice, remapped, alike, flat)
 
 
 def _folded(space: Simplex, epsilon: float) -> float:
@@ -87,7 +93,7 @@ def read_record(path: Path | None = None) -> list[Bounded]:
         Bounded(
             int(row["k"]), int(row["n"]), float(row["epsilon"]), int(row["rounds"]),
             float(row["lower"]), float(row["lattice"]), float(row["remapped"]),
-            float(row["folded"]),
+            float(row["folded"]), float(row["plateaus"]),
         )
         for row in rows
     ]  # fmt: skip

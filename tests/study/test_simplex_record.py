@@ -10,6 +10,7 @@ def test_the_record_is_complete_and_every_bound_is_below_lattice_noise():
     assert missing(found) == []
     assert all(0.0 < one.lower < one.lattice for one in found)
     assert all(not one.folded < one.lower for one in found)
+    assert all(one.lower < one.plateaus <= one.folded * 1.001 for one in found if one.k == 3)
     assert all(not one.remapped > one.lattice + 2e-7 for one in found)
 
 
@@ -20,6 +21,7 @@ def test_a_line_of_the_record_comes_out_again(k, n, epsilon):
     assert again.lattice == pytest.approx(kept.lattice, rel=1e-9)
     assert again.remapped == pytest.approx(kept.remapped, rel=1e-9)
     assert again.folded == pytest.approx(kept.folded, rel=1e-9)
+    assert again.plateaus == pytest.approx(kept.plateaus, rel=1e-9, nan_ok=True)
     assert again.lower == pytest.approx(kept.lower, rel=1e-4)
 
 

@@ -1,0 +1,121 @@
+"""Folded noise with plateaus: some answers are equally likely at all data of a short segment.
+
+Three categories. Where one count is small and two are large, exchanging records between the two
+large ones costs little, and an answer may as well be given from all data along that way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes import _validate
+from dpbayes.study.simplex import Simplex, ring
+from dpbayes.study.simplex_folded import folded
+from dpbayes.study.simplex_grid import Grid
+from dpbayes.study.simplex_windows import inside_of, on_ring
+
+LONGEST = 3
+"""Most records that a plateau reaches to either side."""
+
+_NEGLECTED = 1e-13  # e^(-epsilon d) times the histograms as far off that is left out of a mean
+_BLOCK = 3_000_000  # distances formed at a time
+_POINTS = 0.1  # part of an answer's weight that begins without a plateau
+
+
+@dataclass(frozen=True)
+class Plateaus:
+    """Answers s with probability points[s] e^(-epsilon d(x, s)) + flats[s] e^(-epsilon d(x, P_s)).
+
+    P_s are the data that exchange at most half[s] records between the two largest counts of s.
+    `points`, `flats` and `half` have one entry for each class, none negative; `mean` is the mean
+    distance over all data, `off` the largest difference of a sum of probabilities from 1.
+    """
+
+    points: NDArray[np.float64]
+    flats: NDArray[np.float64]
+    half: NDArray[np.int64]
+    mean: float
+    off: float
+
+
+def plateaus(space: Simplex, epsilon: float, rounds: int = 200) -> Plateaus:
+    """Return folded noise with plateaus wherever they undercut its prices, and its mean distance.
+
+    Book: `thm-plateaus`. More `rounds` leave less weight to answers without a plateau. Raises
+    ValueError for other than three categories.
+
+    >>> from dpbayes.study.simplex import simplex
+    >>> space = simplex(60)
+    >>> found = plateaus(space, 1.0)
+    >>> bool(found.mean < folded(space, 1.0).mean), bool(found.off < 1e-10)
+    (True, True)
+    """
+    if space.k != 3:
+        raise ValueError(f"plateaus are for k = 3 categories, got {space.k}")
+    _validate.integer("rounds", rounds, minimum=1)
+    grid, base = Grid(space, epsilon), folded(space, epsilon)
+    shapes = [grid.spectrum(_apart(grid.steps, half)) for half in range(LONGEST + 1)]
+    costs, ones = _costs(space, grid.epsilon), np.ones(len(space.rows))
+    sums = np.array([grid.gather(grid.spread(ones) * shape) for shape in shapes])
+    worth = np.array([grid.gather(grid.spread(base.prices) * shape) for shape in shapes])
+    spare = (costs - worth) / sums
+    half = np.where(spare.min(axis=0) < -_NEGLECTED, spare.argmin(axis=0), 0)
+    flat, each = half > 0, np.arange(half.size)
+    points = np.where(flat, _POINTS, 1.0) * base.weights
+    flats = np.where(flat, (1.0 - _POINTS) * base.weights * sums[0] / sums[half, each], 0.0)
+    used = [int(one) for one in np.unique(half[flat])]
+
+    def total() -> NDArray[np.float64]:
+        parts = [(np.where(half == one, flats, 0.0), shapes[one]) for one in used]
+        return grid.total([(points, shapes[0]), *parts])
+
+    for _ in range(rounds):
+        spread = grid.spread(1.0 / total())
+        points = points * grid.gather(spread * shapes[0]) / sums[0]
+        for one in used:
+            scale = grid.gather(spread * shapes[one]) / sums[one]
+            flats = np.where(half == one, flats * scale, flats)
+    # What is still missing or too much is made good without plateaus; a part of all is scaled
+    # down so far that no weight is negative.
+    made = grid.solve(total())
+    taken = made - points
+    part = min(1.0, float((base.weights / np.where(taken > 0.0, taken, 1e-300)).min()))
+    points = np.maximum(part * points + base.weights - part * made, 0.0)
+    flats = part * flats
+    return Plateaus(
+        _validate.frozen(points),
+        _validate.frozen(flats),
+        _validate.frozen(half),
+        float((points * costs[0] + flats * costs[half, each]) @ space.copies / space.copies.sum()),
+        float(np.abs(total() - 1.0).max()),
+    )
+
+
+def _apart(steps: NDArray[np.int64], half: int) -> NDArray[np.int64]:
+    # Records to replace from s + step to the nearest s + t (0, 1, -1), |t| at most `half`.
+    first, second = steps
+    lengths = [
+        (np.abs(first) + np.abs(second - t) + np.abs(first + second - t)) // 2
+        for t in range(-half, half + 1)
+    ]
+    return np.asarray(np.min(lengths, axis=0))
+
+
+def _costs(space: Simplex, epsilon: float) -> NDArray[np.float64]:
+    # For each half length the sum over x of e^(-epsilon d(x, P_s)) H(x, s), (LONGEST + 1, M).
+    table, found = space.affinities(space.n), np.zeros((LONGEST + 1, len(space.rows)))
+    for d in range(1, space.n + 1):
+        steps = ring(3, d)
+        if np.exp(-epsilon * (d - LONGEST)) * len(steps) < _NEGLECTED:
+            break
+        block = max(1, _BLOCK // len(steps))
+        for start in range(0, len(space.rows), block):
+            at = slice(start, start + block)
+            inside, kept = inside_of(space.rows[at], steps)
+            _, distance = on_ring(space, space.rows[at], kept, inside, table)
+            for half in range(LONGEST + 1):
+                found[half, at] += np.exp(-epsilon * _apart(kept[:, :2].T, half)) @ distance
+    return found
