@@ -96,7 +96,7 @@ class Grid:
         >>> from dpbayes.study.simplex import simplex
         >>> grid = Grid(simplex(2), 1.0)
         >>> grid.times(np.ones(2)).round(6).tolist()  # at (0, 0, 2) and (0, 1, 1)
-        [2.141765, 2.606094]
+        [2.141765, 2.606853]
         """
         return self.gather(self.spread(values) * self.kernel)
 
