@@ -58,7 +58,7 @@ def box_bound(
 
     >>> found = box_bound(60, 5.0)
     >>> len(found.boxes.rows), bool(0.01340 < found.lower < 0.01345)
-    (1957, True)
+    (1906, True)
     """
     size, parts = _validate.integer("n", n, minimum=2), _validate.integer("k", k, minimum=3)
     budget, a = _validate.positive("epsilon", epsilon), _validate.positive("prior", prior)

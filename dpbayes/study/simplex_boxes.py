@@ -103,7 +103,7 @@ def boxes(n: int, k: int, ratio: float, singles: int) -> Boxes:
 
     >>> found = boxes(1000, 4, 1.1, 6)
     >>> len(found.starts), len(found.rows), int(found.rows.sum())
-    (61, 25247, 167668501)
+    (64, 28685, 167668501)
     """
     starts = _starts(n, ratio, singles)
     ends = np.append(starts[1:] - 1, n)

@@ -236,7 +236,7 @@ class Level:
 
 def _log_bound(values: NDArray[np.float64]) -> NDArray[np.float64]:
     # What overflowed bounds nothing.
-    return np.log(np.clip(np.nan_to_num(values, nan=np.inf), 1e-300, None))
+    return np.log(np.clip(np.nan_to_num(values, nan=np.inf, posinf=np.inf), 1e-300, None))
 
 
 def _nodes(logs: NDArray[np.float64], places: NDArray[np.float64], best: int, most: int) -> int:

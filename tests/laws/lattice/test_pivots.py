@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from dpbayes.laws.lattice.pivots import Chain, Heights, Level
+from dpbayes.laws.lattice.pivots import Chain, Heights, Level, _log_bound
 from dpbayes.laws.lattice.projection import project
 
 REACH = 14
@@ -124,6 +124,12 @@ def test_sums_of_each_level_against_the_list_of_noise_vectors(counts, prior, eps
         np.testing.assert_allclose(fewer, found, rtol=0, atol=1e-12)
         bounds = level.bounds(exponents, radius)
         assert np.all(bounds.sum(axis=1) >= found * (1 - 1e-12))
+
+
+def test_a_bound_that_overflowed_bounds_nothing():
+    logs = _log_bound(np.array([np.inf, np.nan, 1.0, 0.0]))
+    np.testing.assert_array_equal(logs[:2], np.inf)
+    np.testing.assert_allclose(logs[2:], [0.0, np.log(1e-300)])
 
 
 def test_one_output_alone_is_counted():
