@@ -1,4 +1,4 @@
-"""Sentences that were clumsy at values which the notebook compares with something of its own."""
+"""Sentences that were false or clumsy at values that nobody had tried."""
 
 from __future__ import annotations
 
@@ -21,3 +21,15 @@ def test_the_rate_of_the_paper_is_not_compared_with_itself(
     sentence = findings(run_cells(NOTEBOOKS[name], name, values, tmp_path))["fair"]["sentence"]
     assert sentence.count("γ = ") == times
     assert f"γ = {gamma:g}" in sentence
+
+
+@pytest.mark.parametrize(("epsilon", "once"), [(1.2, True), (2.0, False), (3.0, False)])
+def test_an_order_that_turns_back_has_no_single_size(
+    epsilon: float, once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(theme, "png_bytes", lambda figure: b"")
+    name = "accuracy/b-two-categories"
+    values = {"sizes": [2], "runs": 2, "epsilon": epsilon}
+    found = findings(run_cells(NOTEBOOKS[name], name, values, tmp_path))["order"]
+    assert found["holds"] is once
+    assert ("below" in found["sentence"]) is once
