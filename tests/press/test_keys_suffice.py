@@ -31,7 +31,10 @@ NAMES = (
 CHANGES = {
     "posteriors.py": ("Posterior(parameters + whole)", "Posterior(parameters + whole + 0.5)"),
     "divergences.py": ("np.asarray(np.sqrt(-np.expm1(", "np.asarray(0.9 * np.sqrt(-np.expm1("),
-    "log_gamma.py": ("np.asarray(total * inverse)", "np.asarray(1.5 * total * inverse)"),
+    "log_gamma.py": (
+        "total *= inverse\n    return total",
+        "total *= 1.5 * inverse\n    return total",
+    ),
     "sensitivity.py": ("np.asarray(1.0 / (1.0 / local", "np.asarray(0.9 / (1.0 / local"),
     "figures/densities.py": ("_EVEN = 401", "_EVEN = 301"),
     "figures/pictures.py": ("(1.0 - depth * (", "(1.0 - 0.5 * depth * ("),
