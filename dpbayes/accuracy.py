@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -182,13 +182,25 @@ def crossover(
     def name(a_is_better: bool) -> str:
         return mechanism_a.name if a_is_better else mechanism_b.name
 
+    (_, first), *changes = order_changes(grid, a_wins)
+    return Crossover(name(first), tuple((n, name(a_is_better)) for n, a_is_better in changes))
+
+
+def order_changes(grid: Sequence[int], a_wins: Callable[[int], bool]) -> list[tuple[int, bool]]:
+    """Return the first place of an increasing grid and those where the order changes, with it.
+
+    A change between two entries is located by bisection; two that cancel there go unseen.
+
+    >>> order_changes([0, 10, 20], lambda n: n >= 7)
+    [(0, False), (7, True)]
+    """
     order = [a_wins(n) for n in grid]
-    changes = []
+    found = [(grid[0], order[0])]
     for i in range(1, len(grid)):
         if order[i] != order[i - 1]:
             low, high = grid[i - 1], grid[i]
             while high - low > 1:
                 middle = (low + high) // 2
                 low, high = (middle, high) if a_wins(middle) == order[i - 1] else (low, middle)
-            changes.append((high, name(order[i])))
-    return Crossover(name(order[0]), tuple(changes))
+            found.append((high, order[i]))
+    return found

@@ -7,6 +7,7 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_what_is_listed_is_marked_and_nothing_else_is() -> None:
         SimpleNamespace(nodeid=one, add_marker=lambda mark, one=one: marks[one].append(mark.name))
         for one in cases
     ]
-    conftest.pytest_collection_modifyitems(items)  # type: ignore[arg-type]
+    conftest.pytest_collection_modifyitems(cast(list[pytest.Item], items))
     assert marks == {name: ["thorough"], f"{name}[3]": ["thorough"]}
 
 

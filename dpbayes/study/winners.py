@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from dpbayes import _validate
-from dpbayes.accuracy import split
+from dpbayes.accuracy import order_changes, split
 from dpbayes.divergences import Metric, hellinger
 from dpbayes.mechanisms.protocol import Mechanism
 
@@ -146,17 +146,11 @@ def count_crossings(
     if not grid or grid != sorted(set(grid)) or grid[0] < 0 or grid[-1] > size:
         raise ValueError(f"counts must increase from 0 to n = {size} at most, got {counts!r}")
 
-    def winner(x: int) -> str:
+    def a_wins(x: int) -> bool:
         means = [m.law([x, size - x], alpha).mean_distance() for m in (mechanism_a, mechanism_b)]
-        return (mechanism_a if means[0] < means[1] else mechanism_b).name
+        return bool(means[0] < means[1])
 
-    names = [winner(x) for x in grid]
-    found = [(grid[0], names[0])]
-    for i in range(1, len(grid)):
-        if names[i] != names[i - 1]:
-            low, high = grid[i - 1], grid[i]
-            while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (middle, high) if winner(middle) == names[i - 1] else (low, middle)
-            found.append((high, names[i]))
-    return found
+    return [
+        (x, (mechanism_a if better else mechanism_b).name)
+        for x, better in order_changes(grid, a_wins)
+    ]
