@@ -9,12 +9,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from dpbayes.study.records import write_rows
 from dpbayes.study.simplex_box_record import (
     RATIOS,
     box_bounded,
     missing,
     read_record,
-    write_record,
 )
 
 SHIPPED = Path(__file__).parents[1] / "dpbayes" / "data" / "box-bounds.csv"
@@ -26,7 +26,7 @@ def main() -> int:
     found = read_record(path) if path.is_file() else []
     for k, n, epsilon in missing(found):
         found.append(box_bounded(n, epsilon, RATIOS[k, n, epsilon], k))
-        write_record(found, path)
+        write_rows(found, path)
         print(f"k = {k}, n = {n}, epsilon = {epsilon:g}: {found[-1].above:.4%}", flush=True)
     return 0
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from dpbayes.study.simplex_record import ROUNDS, bounded, missing, read_record, write_record
+from dpbayes.study.records import write_rows
+from dpbayes.study.simplex_record import ROUNDS, bounded, missing, read_record
 
 SHIPPED = Path(__file__).parents[1] / "dpbayes" / "data" / "simplex-bounds.csv"
 
@@ -20,7 +21,7 @@ def main() -> int:
     found = read_record(path) if path.is_file() else []
     for k, n, epsilon in missing(found):
         found.append(bounded(n, epsilon, ROUNDS[k, n], k))
-        write_record(found, path)
+        write_rows(found, path)
         last = found[-1]
         print(
             f"k = {k}, n = {n}, epsilon = {epsilon:g}: {last.ratio:.5f}, {last.best:.5f}",

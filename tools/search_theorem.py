@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from dpbayes.study.theorem_record import missing, read_record, run_block, write_record
+from dpbayes.study.records import write_rows
+from dpbayes.study.theorem_record import missing, read_record, run_block
 
 SHIPPED = Path(__file__).parents[1] / "dpbayes" / "data" / "theorem-search.csv"
 
@@ -20,7 +21,7 @@ def main() -> int:
     blocks = read_record(path) if path.is_file() else []
     for distance, k, number in missing(blocks):
         blocks.append(run_block(distance, k, number))
-        write_record(blocks, path)
+        write_rows(blocks, path)
         print(f"{distance} k={k} block {number}: {blocks[-1].violations} violations", flush=True)
     print(f"{sum(b.settings for b in blocks)} settings")
     return 0

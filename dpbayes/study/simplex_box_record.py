@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from importlib.resources import files
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from dpbayes.study.records import read_rows
 from dpbayes.study.simplex_box_bound import box_bound
 from dpbayes.study.simplex_box_means import box_mean
 
@@ -59,24 +58,7 @@ def rounds(epsilon: float) -> int:
 
 def read_record(path: Path | None = None) -> list[BoxBounded]:
     """Return the bounds of the record that ships with the package, or of the file `path`."""
-    source = files("dpbayes").joinpath("data/box-bounds.csv") if path is None else path
-    rows = csv.DictReader(source.read_text(encoding="utf-8").splitlines())
-    return [
-        BoxBounded(
-            int(row["k"]), int(row["n"]), float(row["epsilon"]), float(row["ratio"]),
-            int(row["boxes"]), float(row["lower"]), float(row["lattice"]),
-        )
-        for row in rows
-    ]  # fmt: skip
-
-
-def write_record(found: Iterable[BoxBounded], path: Path) -> None:
-    """Write the bounds to `path`, ordered by categories, size and epsilon."""
-    kept = sorted(found, key=lambda one: (one.k, one.n, one.epsilon))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(asdict(kept[0])), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(one) for one in kept)
+    return read_rows(BoxBounded, "box-bounds.csv", path)
 
 
 def missing(found: Sequence[BoxBounded]) -> list[tuple[int, int, float]]:

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from importlib.resources import files
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from dpbayes.study.records import read_rows
 from dpbayes.study.simplex import LARGEST_REMAP, Simplex, lattice_means, remapped_mean, simplex
 from dpbayes.study.simplex_bound import simplex_bound
 from dpbayes.study.simplex_folded import folded
@@ -87,25 +86,7 @@ def _folded(space: Simplex, epsilon: float) -> float:
 
 def read_record(path: Path | None = None) -> list[Bounded]:
     """Return the bounds of the record that ships with the package, or of the file `path`."""
-    source = files("dpbayes").joinpath("data/simplex-bounds.csv") if path is None else path
-    rows = csv.DictReader(source.read_text(encoding="utf-8").splitlines())
-    return [
-        Bounded(
-            int(row["k"]), int(row["n"]), float(row["epsilon"]), int(row["rounds"]),
-            float(row["lower"]), float(row["lattice"]), float(row["remapped"]),
-            float(row["folded"]), float(row["plateaus"]),
-        )
-        for row in rows
-    ]  # fmt: skip
-
-
-def write_record(found: Iterable[Bounded], path: Path) -> None:
-    """Write the bounds to `path`, ordered by categories, size and epsilon."""
-    kept = sorted(found, key=lambda one: (one.k, one.n, one.epsilon))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(asdict(kept[0])), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(one) for one in kept)
+    return read_rows(Bounded, "simplex-bounds.csv", path)
 
 
 def missing(found: Sequence[Bounded]) -> list[tuple[int, int, float]]:

@@ -6,16 +6,15 @@ alone. `tools/search_theorem.py` runs the blocks that the record lacks.
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
-from importlib.resources import files
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from dpbayes import _validate
 from dpbayes.sensitivity import DISTANCES
+from dpbayes.study.records import read_rows
 from dpbayes.study.theorem_chain import Chain
 from dpbayes.study.theorem_search import search, violations, worst
 
@@ -82,20 +81,7 @@ def run_block(distance: str, k: int, block: int) -> Block:
 
 def read_record(path: Path | None = None) -> list[Block]:
     """Return the blocks of the record that ships with the package, or of the file `path`."""
-    source = files("dpbayes").joinpath("data/theorem-search.csv") if path is None else path
-    rows = csv.DictReader(source.read_text(encoding="utf-8").splitlines())
-    kinds = {"str": str, "int": int, "float": float}
-    types = {field.name: kinds[str(field.type)] for field in fields(Block)}
-    return [Block(**{name: types[name](text) for name, text in row.items()}) for row in rows]
-
-
-def write_record(blocks: Iterable[Block], path: Path) -> None:
-    """Write the blocks to `path`, ordered by row and number."""
-    kept = sorted(blocks, key=lambda b: (b.distance, b.k, b.block))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Block)], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(block) for block in kept)
+    return read_rows(Block, "theorem-search.csv", path)
 
 
 def missing(blocks: Sequence[Block]) -> list[tuple[str, int, int]]:

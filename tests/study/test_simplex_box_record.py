@@ -2,7 +2,8 @@
 
 import pytest
 
-from dpbayes.study.simplex_box_record import RATIOS, box_bounded, missing, read_record, write_record
+from dpbayes.study.records import write_rows
+from dpbayes.study.simplex_box_record import RATIOS, box_bounded, missing, read_record
 
 
 def test_the_record_is_complete_and_every_bound_is_below_lattice_noise():
@@ -27,6 +28,6 @@ def test_a_line_of_the_record_comes_out_again():
 
 def test_a_record_is_read_as_it_was_written(tmp_path):
     found = read_record()
-    write_record(reversed(found), tmp_path / "record.csv")
+    write_rows(reversed(found), tmp_path / "record.csv")
     assert read_record(tmp_path / "record.csv") == found
     assert missing(found[1:]) == [(found[0].k, found[0].n, found[0].epsilon)]

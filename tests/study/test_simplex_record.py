@@ -2,7 +2,8 @@
 
 import pytest
 
-from dpbayes.study.simplex_record import bounded, missing, read_record, write_record
+from dpbayes.study.records import write_rows
+from dpbayes.study.simplex_record import bounded, missing, read_record
 
 
 def test_the_record_is_complete_and_every_bound_is_below_lattice_noise():
@@ -39,7 +40,7 @@ def test_at_a_thousand_records_lattice_noise_is_within_five_per_cent():
 
 def test_a_record_is_read_as_it_was_written(tmp_path):
     found = read_record()
-    write_record(reversed(found), tmp_path / "record.csv")
+    write_rows(reversed(found), tmp_path / "record.csv")
     again = read_record(tmp_path / "record.csv")
     assert [str(one) for one in again] == [str(one) for one in found]  # nan is not equal to nan
     assert missing(found[1:]) == [(found[0].k, found[0].n, found[0].epsilon)]

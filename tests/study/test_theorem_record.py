@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dpbayes.study.records import write_rows
 from dpbayes.study.theorem_record import (
     CLIMBS,
     PLAN,
@@ -16,7 +17,6 @@ from dpbayes.study.theorem_record import (
     missing,
     read_record,
     run_block,
-    write_record,
 )
 
 RECORD = read_record()
@@ -59,7 +59,7 @@ def test_a_later_block_of_every_row_run_again_tells_the_same(row: tuple[str, int
 
 def test_a_record_written_is_read_and_what_it_lacks_is_named(tmp_path: Path) -> None:
     path = tmp_path / "record.csv"
-    write_record(RECORD[3:1:-1], path)
+    write_rows(RECORD[3:1:-1], path)
     assert read_record(path) == RECORD[2:4]
     lacking = missing(RECORD[1:])
     first = RECORD[0]
