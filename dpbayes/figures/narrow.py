@@ -19,7 +19,7 @@ from matplotlib.text import Text
 
 from dpbayes.figures._fitting import broken, fit, readable
 from dpbayes.figures._labels import end_labels
-from dpbayes.figures.theme import SETTINGS
+from dpbayes.figures.theme import SETTINGS, hold
 
 WIDTH = 3.5  # inches: 336 pixels, the column of a phone
 SMALLER = 9.5 / 11.0  # letters, beside those of the wide figure
@@ -49,7 +49,7 @@ def narrow(figure: Figure) -> Figure | None:
         drawn.draw_without_rendering()
         if fit(drawn.axes):
             drawn.draw_without_rendering()
-        drawn.set_layout_engine("none")
+        hold(drawn)
         return drawn if readable(drawn) else None
 
 

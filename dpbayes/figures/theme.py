@@ -104,6 +104,16 @@ def png_bytes(figure: Figure) -> bytes:
         return _saved(figure, format="png", dpi=PNG_DPI, metadata={"Software": None})
 
 
+def hold(figure: Figure) -> None:
+    """Leave the parts of a figure where they are.
+
+    No layout engine remains: with ``"none"`` one stays that does nothing, and for its sake
+    `savefig` draws a figure twice.
+    """
+    with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
+        figure.set_layout_engine(None)
+
+
 def draw_nothing() -> None:
     """Draw an empty picture both ways, so that fonts and backends are loaded before they count."""
     figure = Figure()
@@ -114,9 +124,10 @@ def draw_nothing() -> None:
 
 def _saved(figure: Figure, **options: Any) -> bytes:
     """Return the figure in a format; its parts are placed once, so that it stays where it is."""
-    if figure.get_layout_engine() is not None:
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        hold(figure)
     stream = io.BytesIO()
     figure.savefig(stream, facecolor="white", **options)
     return stream.getvalue()

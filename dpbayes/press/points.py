@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import gc
 import json
 import os
 import select
@@ -159,6 +160,7 @@ def warm_up(notebook: Path) -> None:
         from dpbayes.figures.theme import draw_nothing
 
         draw_nothing()
+    gc.freeze()  # no point goes through the objects of these modules, or copies their pages
 
 
 def run_through_papermill(job: Job) -> str:

@@ -23,7 +23,6 @@ from __future__ import annotations
 import csv
 import functools
 import hashlib
-import importlib.metadata
 import io
 import json
 import math
@@ -42,7 +41,7 @@ from dpbayes.press.findings import Finding, decided
 from dpbayes.press.places import results_folder
 from dpbayes.press.quotes import one_of, powers_of_ten
 from dpbayes.press.shown import ShownFigure, ShownFinding, ShownNumbers, ShownTable
-from dpbayes.press.traces import PACKAGE, used, versions
+from dpbayes.press.traces import PACKAGE, used, version, versions
 
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
@@ -185,7 +184,7 @@ def described(used: Mapping[str, list[str]]) -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "versions": {
-            "dpbayes": importlib.metadata.version("dpbayes"),
+            "dpbayes": version("dpbayes"),
             **versions(used["packages"]),
         },
         "modules": used["modules"],

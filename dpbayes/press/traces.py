@@ -26,6 +26,7 @@ READING = frozenset("rbt+U")
 _read: set[str] = set()
 _sought: set[str] = set()
 _watching: list[bool] = []
+_files: dict[str, str] = {}  # of the modules seen so far; nothing where one has no file
 
 
 def watch() -> None:
@@ -53,12 +54,17 @@ def write(path: str) -> None:
 
 def used() -> dict[str, list[str]]:
     """Return the modules of this package, the other packages, and the data files read so far."""
-    files = _module_files()
-    own = {os.path.relpath(file, PACKAGE) for file in files.values() if file.startswith(INSIDE)}
-    others = {name.partition(".")[0] for name in files} - {OWN} - sys.stdlib_module_names
-    elsewhere = _elsewhere()
-    data = {file for file in files.values() if not file.startswith((INSIDE, *elsewhere))}
-    data |= {file for file in _read if _is_data(file, elsewhere)}
+    return _sorted_out(frozenset(_module_files().items()), frozenset(_read), _elsewhere())
+
+
+@functools.lru_cache(maxsize=2)  # asked for with every file that is written
+def _sorted_out(
+    files: frozenset[tuple[str, str]], read: frozenset[str], elsewhere: tuple[str, ...]
+) -> dict[str, list[str]]:
+    own = {os.path.relpath(file, PACKAGE) for _, file in files if file.startswith(INSIDE)}
+    others = {name.partition(".")[0] for name, _ in files} - {OWN} - sys.stdlib_module_names
+    data = {file for _, file in files if not file.startswith((INSIDE, *elsewhere))}
+    data |= {file for file in read if _is_data(file, elsewhere)}
     return {
         "modules": sorted(name.replace(os.sep, "/") for name in own),
         "packages": sorted(others),
@@ -75,8 +81,11 @@ def is_found(name: str) -> bool:
 
 
 def _module_files() -> dict[str, str]:
-    modules = {name: getattr(module, "__file__", None) for name, module in [*sys.modules.items()]}
-    return {name: file for name, file in modules.items() if isinstance(file, str)}
+    for name, module in [*sys.modules.items()]:
+        if name not in _files:
+            file = getattr(module, "__file__", None)
+            _files[name] = file if isinstance(file, str) else ""
+    return {name: file for name, file in _files.items() if file}
 
 
 def _is_data(file: str, elsewhere: tuple[str, ...]) -> bool:
@@ -114,11 +123,12 @@ def _installed() -> tuple[str, ...]:
 def versions(packages: list[str]) -> dict[str, str]:
     """Return the version of every distribution that brings one of these packages."""
     names = {name for package in packages for name in _distributions().get(package, ())}
-    return {name: _version(name) for name in sorted(names)}
+    return {name: version(name) for name in sorted(names)}
 
 
 @functools.cache
-def _version(name: str) -> str:
+def version(name: str) -> str:
+    """Return the version of an installed distribution."""
     return importlib.metadata.version(name)
 
 
