@@ -24,6 +24,7 @@ from dpbook.folds import Fold, Scrolled
 from dpbook.quotes import FindingRole, Quote, ResultRole, depart_quote, visit_quote
 from dpbook.related import ClaimLink, find_claims
 from dpbook.result_first import ResultFirst
+from dpbook.side_by_side import write_side_by_side
 from dpbook.tables import ResultTable
 
 BEFORE_CONTENTS = 100  # the table of contents is read at priority 900
@@ -32,6 +33,7 @@ BEFORE_CONTENTS = 100  # the table of contents is read at priority 900
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the extension."""
     app.connect("config-inited", run_notebooks, priority=BEFORE_CONTENTS)
+    app.connect("env-updated", write_side_by_side)
     app.add_node(Quote, html=(visit_quote, depart_quote))
     app.add_node(Fold, html=(folds.visit_fold, folds.depart_fold))
     app.add_node(Scrolled, html=(folds.visit_scrolled, folds.depart_scrolled))

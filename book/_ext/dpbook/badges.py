@@ -11,6 +11,7 @@ import csv
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import yaml
@@ -54,7 +55,13 @@ def entries(book: Path) -> dict[str, list[Entry]]:
     path = book / LISTS
     if not path.is_file():
         return {}
-    lists = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return listed(path.read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=1)  # every page asks
+def listed(content: str) -> dict[str, list[Entry]]:
+    """Return the lists that are written in a file."""
+    lists = yaml.safe_load(content)
     return {name: [Entry(**one) for one in many] for name, many in lists.items()}
 
 

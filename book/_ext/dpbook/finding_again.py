@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 
 from docutils import nodes
 from sphinx import addnodes
@@ -76,6 +76,12 @@ def defined(block: nodes.Element) -> Iterator[str]:
 
 class Site(StandaloneHTMLBuilder):
     """The site, whose search index knows the text of pages and not their code."""
+
+    def prepare_writing(self, docnames: set[str]) -> None:
+        """Remember the stems of words, which most pages share."""
+        super().prepare_writing(docnames)
+        if self.indexer is not None:
+            vars(self.indexer.lang)["stem"] = cache(self.indexer.lang.stem)
 
     def index_page(self, pagename: str, doctree: nodes.document, title: str) -> None:
         """Feed the index with a page without its code."""
