@@ -212,8 +212,11 @@ def _program(
     first, second = np.nonzero(apart == 1)
     pairs = np.arange(first.size)
     shape = (first.size, size)
-    ratio = sparse.coo_array((np.ones(first.size), (pairs, first)), shape) - sparse.coo_array(
-        (np.full(first.size, np.exp(epsilon)), (pairs, second)), shape
+    # Each row is divided by e^(epsilon/2): with 1 and e^epsilon the solver stops far from the least
+    # mean at large epsilon, and calls that solved.
+    half = np.full(first.size, np.exp(0.5 * epsilon))
+    ratio = sparse.coo_array((1.0 / half, (pairs, first)), shape) - sparse.coo_array(
+        (half, (pairs, second)), shape
     )
     privacy = sparse.kron(ratio, sparse.eye_array(size))
     sums = sparse.kron(sparse.eye_array(size), np.ones((1, size)))

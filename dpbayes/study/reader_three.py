@@ -8,7 +8,6 @@ height, and heights of neighbours differ by at most 1.
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from dpbayes import _validate
 from dpbayes.mechanisms import mechanism
 from dpbayes.mechanisms.optimum import distance_table, record_distances
 from dpbayes.posteriors import compositions, number_of_candidates
-from dpbayes.study.reader_optimum import READERS
+from dpbayes.study.reader_optimum import READERS, hellinger_loss, least_cost, spread
 
 LARGEST = 15
 """Most data sets whose heights are listed: four records of three categories."""
@@ -74,13 +73,7 @@ def least_reader_loss(n: int, epsilon: float, reader: str, prior: ArrayLike) -> 
     budget = _validate.positive("epsilon", epsilon)
     columns = np.exp(budget * heights(n, alpha.size))
     cost = losses(columns * data_weights(n, alpha), reader, n, alpha)
-    optimize: Any = import_module("scipy.optimize")
-    result = optimize.linprog(
-        cost, A_eq=columns.T, b_eq=np.ones(columns.shape[1]), bounds=(0, None), method="highs"
-    )
-    if not result.success:
-        raise ArithmeticError(f"the linear program was not solved: {result.message}")
-    return float(result.fun)
+    return least_cost(cost, columns)
 
 
 def lattice_reader_loss(n: int, epsilon: float, reader: str, prior: ArrayLike) -> float:
@@ -111,7 +104,5 @@ def losses(
         return np.asarray(-(joint * (np.log(joint) - np.log(total)[:, None])).sum(axis=1))
     if reader == "squared error":
         means = (alpha + compositions(n, alpha.size)) / (alpha.sum() + n)
-        stated = ((joint @ means) ** 2).sum(axis=1)
-        return np.asarray(joint @ (means**2).sum(axis=1) - stated / total)
-    affinity = 1.0 - distance_table(n, alpha) ** 2
-    return np.asarray(total - np.sqrt(np.einsum("rx,xy,ry->r", joint, affinity, joint)))
+        return spread(joint, means)
+    return hellinger_loss(joint, distance_table(n, alpha))

@@ -120,3 +120,17 @@ def test_larger_programs_keep_their_promise_with_a_margin(n, epsilon, objective)
     optimal = dp.mechanism("optimal", epsilon, objective=objective)
     table = np.log(optimal.table(n, [1, 1]))
     assert np.abs(np.diff(table, axis=0)).max() < epsilon - 1e-10
+
+
+@pytest.mark.parametrize("objective", ["mean", "worst"])
+@pytest.mark.parametrize("epsilon", [0.02, 1.0, 17.0, 18.5, 20.0, 40.0])
+@pytest.mark.parametrize("k", [2, 3, 4, 10])
+def test_one_record_is_best_released_by_randomised_response(k, epsilon, objective):
+    # All histograms of one record are neighbours, and renaming the categories makes every
+    # off-diagonal probability of an optimal table the same: e^-epsilon of the diagonal one.
+    for a in (1e-3, 1.0):
+        apart = float(dp.hellinger([1 + a, a], [a, 1 + a]))
+        others = (k - 1) * np.exp(-epsilon)
+        want = others / (1.0 + others) * apart
+        found = np.asarray(means(OptimalMechanism(epsilon, objective), 1, (a,) * k)).max()
+        assert found == pytest.approx(want, rel=1e-5)

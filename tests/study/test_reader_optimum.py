@@ -27,6 +27,15 @@ def test_the_geometric_mechanism_is_optimal_for_a_reader_who_knows_the_noise(
 
 
 @pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("prior", [(1e-3, 1e3), (1e3, 1e3), (1e-3, 1e-3)])
+@pytest.mark.parametrize(("n", "epsilon"), [(2, 20.0), (3, 12.0), (8, 7.0), (4, 0.02)])
+def test_a_loss_far_below_the_tolerance_of_the_solver_is_still_least(
+    reader: str, n: int, epsilon: float, prior: tuple[float, float]
+) -> None:
+    assert abs(reader_optimum(n, epsilon, reader, prior).gap) < 1e-6
+
+
+@pytest.mark.parametrize("reader", READERS)
 def test_no_random_mechanism_does_better(reader: str) -> None:
     n, epsilon, alpha = 5, 0.9, np.array([1.0, 2.0])
     least = reader_optimum(n, epsilon, reader, alpha).optimum
