@@ -65,16 +65,17 @@ lock:
 	$(COMPILE) $(call EXTRAS,run book test queries release cluster dev) -o requirements-test.lock
 	$(COMPILE) $(call EXTRAS,run book queries release) -c requirements-test.lock -o requirements.lock
 
-# Install a lock, then the package itself, into .venv.
+# Install a lock, then the package itself, into .venv. A lock is whole: nothing is resolved. Modules
+# are compiled when they are first imported; most of what is installed never is.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 define install
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	if command -v uv > /dev/null; then \
-	  uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r $(1) \
+	  uv pip install --quiet --no-deps --python $(BIN)/python --require-hashes -r $(1) \
 	  && uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
 	else \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1) \
-	  && $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
+	  $(PIP) --no-compile --require-hashes -r $(1) && $(PIP) --no-build-isolation -e . ; \
 	fi
 endef
 
