@@ -25,16 +25,17 @@ def log_affinity_of_outputs(
     Works from whole steps, so nothing is lost however large the counts are. Outputs whose total
     differs from that of the counts are compared with their own total.
     """
-    result = _added(prior, counts, outputs)
+    result = added(prior, counts, outputs)
     n, totals = int(counts.sum()), row_sums(outputs)
     if np.any(totals != n):
         result -= affinity_by_value(float(prior.sum()), n, totals)
     return np.minimum(result, 0.0)
 
 
-def _added(
+def added(
     prior: NDArray[np.float64], counts: NDArray[np.int64], outputs: NDArray[np.int64]
 ) -> NDArray[np.float64]:
+    """Return the sum over the categories of ln BC with each output, shape (N,), totals aside."""
     # Many columns are read in blocks of rows that fit into the cache, from one table of all values;
     # the order of the additions, and so every digit, is that of the columns.
     if counts.size >= MANY and outputs.size and np.issubdtype(outputs.dtype, np.integer):

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import distance_from_log_affinity, hellinger
+from dpbayes.divergences import distance_from_log_affinity, hellinger, hellinger_published
 from dpbayes.laws.affinities import affinity_by_value, log_affinity_of_outputs, row_sums
 from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.law import Answers
 from dpbayes.laws.metrics import Yardstick, metric_function
+from dpbayes.laws.published import published_of_outputs
 from dpbayes.laws.sums import AT_ONCE, piecewise_sum
 
 ROUNDING = 2.0**-49
@@ -105,7 +106,14 @@ class FiniteLaw(Answers):
         distance = metric_function(metric)
         if distance is hellinger:
             return self.distances
+        if distance is hellinger_published:
+            return self._published
         return np.asarray(distance(self.prior + self.counts, self.prior + self.outputs))
+
+    @cached_property
+    def _published(self) -> NDArray[np.float64]:
+        found = published_of_outputs(self.prior, self.counts, self.outputs)
+        return np.asarray(_validate.frozen(found))
 
     def expectation(self, values: ArrayLike) -> float:
         """Return the mean of one value per output, shape (N,)."""

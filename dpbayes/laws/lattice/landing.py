@@ -7,6 +7,8 @@ records, as a mean over all data needs them, read one table of it.
 from __future__ import annotations
 
 import functools
+import itertools
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +18,23 @@ from dpbayes.laws.affinities import row_sums
 from dpbayes.laws.lattice.projection import project
 
 LARGEST_TABLE = 1 << 21
+SMALL_TABLE = 1 << 16  # takes no longer than a law without it
 STAYED = -1
 
 
 def has_table(n: int, k: int, reach: int) -> bool:
-    """Say whether the table for noise that moves no count by more than `reach` is small enough."""
-    return float(n + 2 * reach + 1) ** (k - 1) <= LARGEST_TABLE
+    """Say whether the table for noise that moves no count by more than `reach` is to be used.
+
+    One that is too large never is. A large one takes longer than a law without it, and is used from
+    the second time on that it is asked for.
+    """
+    size = float(n + 2 * reach + 1) ** (k - 1)
+    return size <= LARGEST_TABLE and (size <= SMALL_TABLE or next(_asked(n, k, reach)) > 0)
+
+
+@functools.lru_cache(maxsize=64)
+def _asked(n: int, k: int, reach: int) -> Iterator[int]:
+    return itertools.count()
 
 
 @functools.lru_cache(maxsize=4)

@@ -30,11 +30,20 @@ def test_every_vector_is_found_where_it_is_projected_to(n, k, reach, how):
 @pytest.mark.parametrize("counts", [[0, 3], [2, 0, 4], [1, 1, 1, 0]])
 def test_laws_from_the_shared_table_are_those_of_each_vector(monkeypatch, name, projection, counts):
     mechanism = dp.mechanism(name, 1.3, projection=projection)
+    monkeypatch.setattr(landing, "SMALL_TABLE", landing.LARGEST_TABLE)
     shared = mechanism.law(counts, np.ones(len(counts)))
     monkeypatch.setattr(landing, "LARGEST_TABLE", 0)
     alone = mechanism.law(counts, np.ones(len(counts)))
     np.testing.assert_array_equal(shared.log_probabilities, alone.log_probabilities)
     assert np.exp(shared.log_probabilities).sum() == pytest.approx(1.0, abs=1e-11)
+
+
+def test_a_large_table_is_made_when_a_second_law_asks(monkeypatch):
+    monkeypatch.setattr(landing, "SMALL_TABLE", 10)
+    landing._asked.cache_clear()
+    assert landing.has_table(1, 2, 3)
+    assert [landing.has_table(5, 2, 3) for _ in range(3)] == [False, True, True]
+    assert not any(landing.has_table(5_000, 3, 3) for _ in range(3))
 
 
 def test_rows_are_those_of_the_list_of_all():
