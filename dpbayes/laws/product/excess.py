@@ -8,7 +8,7 @@ multiplies: each m is read from the transform tilted by e^(theta step) whose mea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,24 +77,23 @@ def _log_sums(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return ln of the convolution at each sum, and of Chernoff's bound on it."""
     shown = [_shown(f, power) for f in factors]
+    places = [f.steps % length for f in factors]
     # High powers matter next to the smallest sum only, low ones are wide: doubling serves both.
     doubling = 2 ** np.arange(int(sums.size).bit_length())
     # A few sums have a tilt each: under a high power next to the last one may be far away.
     apart = doubling if sums.size > _FEW_SUMS else np.arange(1, sums.size)
     targets = sums[0] + np.append(0, apart[apart < sums.size])
-    thetas = _tilts(shown, targets)
     best = np.full(sums.size, np.inf)
     logs = np.full(sums.size, -np.inf)
-    for theta in thetas:
+    for theta in _tilts(shown, targets):
         scale, product = 0.0, np.ones(length // 2 + 1, dtype=np.complex128)
-        for steps, log_masses, copies in shown:
+        for (steps, log_masses, copies), at in zip(shown, places, strict=True):
             tilted = log_masses + theta * steps
             peak = float(tilted.max())
             masses = np.exp(tilted - peak)
             size = float(masses.sum())
             scale += copies * (peak + np.log(size))
-            circle = np.zeros(length)
-            np.add.at(circle, steps % length, masses / size)
+            circle = np.bincount(at, masses / size, length)
             product *= np.fft.rfft(circle) ** copies
         bound = scale - theta * sums
         nearer = bound < best
@@ -107,26 +106,27 @@ def _log_sums(
     return logs, best
 
 
-Shown = tuple[NDArray[np.int64], NDArray[np.float64], int]
+Shown = tuple[NDArray[np.float64], NDArray[np.float64], int]
 
 
 def _shown(factor: Factor, power: float) -> Shown:
     with np.errstate(divide="ignore"):
         logs = np.log(factor.probabilities) + power * factor.log_affinity
-    return factor.steps, logs, factor.copies
+    return factor.steps.astype(np.float64), logs, factor.copies
 
 
-def _tilts(shown: Sequence[Shown], targets: NDArray[np.int64]) -> list[float]:
-    """Return 0 and, for each of rising targets, a theta >= 0 whose tilted sum has it as its mean.
+def _tilts(shown: Sequence[Shown], targets: NDArray[np.int64]) -> Iterator[float]:
+    """Yield 0 and, for each of rising targets, a theta >= 0 whose tilted sum has it as its mean.
 
     Each is sought from the last one on. Either the mean is met within a hundredth of a standard
     deviation, which loosens Chernoff's bound by a factor of 1.0001 at most, or theta is known
     within a part in ten thousand.
     """
-    thetas = [0.0]
+    theta = 0.0
+    yield theta
     for target in targets:
-        thetas.append(_tilt(shown, int(target), thetas[-1]))
-    return thetas
+        theta = _tilt(shown, int(target), theta)
+        yield theta
 
 
 def _tilt(shown: Sequence[Shown], target: int, start: float) -> float:
