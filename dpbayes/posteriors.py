@@ -110,13 +110,18 @@ def compositions(n: int, k: int) -> NDArray[np.int64]:
            [1, 1],
            [2, 0]])
     """
+    check_enumeration(n, k)
+    return _compositions(int(n), int(k))
+
+
+def check_enumeration(n: int, k: int) -> None:
+    """Raise ValueError where all histograms would be more than `LARGEST_ENUMERATION` numbers."""
     rows = number_of_candidates(n, k)
     if rows * k > LARGEST_ENUMERATION:
         raise ValueError(
             f"n = {n} records over k = {k} categories have {rows} histograms; at most "
             f"{LARGEST_ENUMERATION // k} can be enumerated"
         )
-    return _compositions(int(n), int(k))
 
 
 @lru_cache(maxsize=8)

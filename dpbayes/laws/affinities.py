@@ -15,6 +15,7 @@ MANY = 16
 
 ENTRIES_AT_ONCE = 1 << 15
 _SHORT = 512
+_LONG_RUNS = 48  # where runs are shorter, a call for each costs more than reading by index
 
 
 def log_affinity_of_outputs(
@@ -88,35 +89,62 @@ def row_sums(outputs: NDArray[np.int64]) -> NDArray[np.int64]:
     return totals
 
 
-def log_affinity_of_all(
-    prior: NDArray[np.float64], counts: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return ln BC of every histogram of the same total, in the order of `compositions`.
+class CandidateAffinities:
+    """ln BC of every histogram of the same total, in the order of `compositions`, without a list.
 
-    Each run of rows that share all but the last two counts is one slice of one table, read
-    forward, plus one of another, read backward; numbers are those of `log_affinity_of_outputs`.
-
-    >>> log_affinity_of_all(np.ones(2), np.array([1, 0])).round(6)
-    array([-0.241564,  0.      ])
+    Histograms that share all but the last two counts are a run: one slice of one table, read
+    forward, plus one of another, read backward, plus what the shared counts add. Numbers are those
+    of `log_affinity_of_outputs`, to the last digit.
     """
-    n, k = int(counts.sum()), counts.size
-    tables = [_table(float(prior[i]), int(counts[i]), 0, n) for i in range(k)]
-    heads = np.zeros(1)
-    rest = np.array([n])
-    for table in tables[:-2]:
-        branches = rest + 1
-        value = np.arange(branches.sum()) - np.repeat(np.cumsum(branches) - branches, branches)
-        heads = np.repeat(heads, branches) + table[value]
-        rest = np.repeat(rest, branches) - value
-    forward, backward = tables[-2], np.ascontiguousarray(tables[-1][::-1])
-    result = np.empty(int((rest + 1).sum()))
-    place = 0
-    for head, left in zip(heads.tolist(), rest.tolist(), strict=True):
-        run = result[place : place + left + 1]
-        np.add(forward[: left + 1], head, out=run)
-        run += backward[n - left :]
-        place += left + 1
-    return np.minimum(result, 0.0, out=result)
+
+    def __init__(self, prior: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
+        n, k = int(counts.sum()), counts.size
+        tables = [_table(float(prior[i]), int(counts[i]), 0, n) for i in range(k)]
+        heads, rest = np.zeros(1), np.array([n])
+        for table in tables[:-2]:
+            branches = rest + 1
+            value = np.arange(branches.sum()) - np.repeat(np.cumsum(branches) - branches, branches)
+            heads = np.repeat(heads, branches) + table[value]
+            rest = np.repeat(rest, branches) - value
+        self._heads, self._rest = heads, rest
+        self._ends = np.cumsum(rest + 1)
+        self._forward, self._backward = tables[-2], np.ascontiguousarray(tables[-1][::-1])
+        self.size = int(self._ends[-1])
+
+    def piece(
+        self, first: int, last: int, out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return the affinities of the candidates first … last - 1, in `out` where it is given.
+
+        >>> CandidateAffinities(np.ones(2), np.array([1, 0])).piece(0, 2).round(6)
+        array([-0.241564,  0.      ])
+        """
+        result = np.empty(last - first) if out is None else out
+        if self.size < _LONG_RUNS * self._heads.size:
+            self._gather(first, last, result)
+        else:
+            self._add_runs(first, last, result)
+        return np.minimum(result, 0.0, out=result)
+
+    def _add_runs(self, first: int, last: int, result: NDArray[np.float64]) -> None:
+        opening, closing = np.searchsorted(self._ends, (first, last - 1), "right")
+        runs = slice(opening, closing + 1)
+        parts = (part[runs].tolist() for part in (self._heads, self._rest, self._ends))
+        place, top = first, self._backward.size - 1
+        for head, left, end in zip(*parts, strict=True):
+            begin, stop = place - (end - left - 1), min(end, last)
+            some = result[place - first : stop - first]
+            np.add(self._forward[begin : begin + some.size], head, out=some)
+            begin += top - left
+            some += self._backward[begin : begin + some.size]
+            place = stop
+
+    def _gather(self, first: int, last: int, result: NDArray[np.float64]) -> None:
+        place, top = np.arange(first, last), self._backward.size - 1
+        run = np.searchsorted(self._ends, place, "right")
+        beyond = self._ends[run] - 1 - place  # the last count
+        np.add(self._heads[run], self._forward[self._rest[run] - beyond], out=result)
+        result += self._backward[top - beyond]
 
 
 def affinity_by_value(prior: float, count: int, released: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import affinity_exponent, distance_from_log_affinity, metric_name
-from dpbayes.laws.affinities import log_affinity_of_all, log_affinity_of_outputs
-from dpbayes.laws.finite import FiniteLaw, normalised
+from dpbayes.laws.affinities import log_affinity_of_outputs
+from dpbayes.laws.enumerated import EnumeratedLaw, Weights
+from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.law import Way, choose
 from dpbayes.laws.metrics import Yardstick
 from dpbayes.laws.series.law import SeriesLaw
@@ -31,7 +32,7 @@ from dpbayes.mechanisms.calibrations import (
 )
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, own
 from dpbayes.mechanisms.protocol import Counts, Drawn
-from dpbayes.posteriors import compositions, number_of_candidates
+from dpbayes.posteriors import check_enumeration, compositions, number_of_candidates
 from dpbayes.samplers import enclosed_laws
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.candidates import draw_candidate
@@ -132,16 +133,11 @@ class ExponentialMechanism:
         return chosen
 
     def enumerated(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
-        """Return the exact law with every candidate listed, at any size that fits in memory."""
+        """Return the exact law over all candidates, at any size whose list fits in memory."""
         x, alpha = _validate.counts_and_prior(counts, prior)
+        check_enumeration(int(x.sum()), x.size)
         exponent = affinity_exponent(self.metric, float(alpha.sum() + x.sum()))
-        rate = self.rate(x, alpha)
-        outputs = compositions(int(x.sum()), x.size)
-        log_bc = log_affinity_of_all(alpha, x)
-        distances = distance_from_log_affinity(log_bc)
-        scores = distances if exponent == 1.0 else distance_from_log_affinity(log_bc, exponent)
-        weights = normalised(np.multiply(scores, -rate, out=log_bc), reuse=True)
-        return FiniteLaw(alpha, x, outputs, weights, 0.0, distances, conserved=True)
+        return EnumeratedLaw.of(Weights(alpha, x, self.rate(x, alpha), exponent))
 
     def rates(self, n: int, prior: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return lambda for every data set of n records, in lexicographic order, shape (N,)."""

@@ -16,7 +16,8 @@ from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.mechanisms.independent import IndependentNoise
 
 SETTINGS = {
-    "FiniteLaw": (dp.mechanism("expMech-smooth", 1.0), [20, 30]),
+    "FiniteLaw": (dp.mechanism("geometric", 1.0), [20, 30]),
+    "EnumeratedLaw": (dp.mechanism("expMech-smooth", 1.0), [20, 30]),
     "SeriesLaw": (dp.mechanism("expMech-smooth", 1.0), [300, 300, 300]),
     "ProductLaw": (dp.mechanism("ilapMech", 0.1), [900, 800, 700]),
     "LatticeLaw": (dp.mechanism("lattice", 0.01), [30000, 40000, 20000]),
