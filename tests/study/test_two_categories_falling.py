@@ -74,9 +74,9 @@ def chains(seed: int, number: int) -> Iterator[Chain]:
     rng = np.random.default_rng(seed)
     for i in range(number):
         n, b = int(np.exp(rng.uniform(1.4, 6.4))), 10.0 ** rng.uniform(-6, 0)
-        delta = 10.0 ** rng.uniform(-12, np.log10(0.5))
+        delta = 10.0 ** (np.log10(0.5) - rng.choice([6.0, 12.0, 60.0]) * rng.random())
         plan = Chain(2, n, 1.0, delta, (b, b))
-        most = min(1.0, plan.logarithm / 20.0)
+        most = plan.logarithm / 20.0
         epsilon = most * 10.0 ** rng.uniform(-2, 0) ** 2
         if i % 3:
             epsilon = kink(plan) * np.exp(0.1 * rng.normal())
