@@ -24,6 +24,17 @@ class InShares(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         return share(nodeid)
 
+    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+        """Note a finished test; a finished share is forgotten.
+
+        What is kept is counted again after every test, thousands of shares thousands of times.
+        """
+        work, name = self.assigned_work[node], share(self.registered_collections[node][item_index])
+        if name in work:
+            super().mark_test_complete(node, item_index, duration)
+            if all(work[name].values()):
+                del work[name]
+
 
 def scheduler(config: Any, log: Any) -> InShares:
     """Return what hands the tests out."""
