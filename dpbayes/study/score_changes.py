@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes.auditing.rows import score_rows
 from dpbayes.laws.metrics import Yardstick, metric_function
 from dpbayes.posteriors import compositions, neighbours
 from dpbayes.sensitivity import local_sensitivity, profile, smooth_sensitivity
@@ -129,11 +130,12 @@ def span_of_change(n: int, prior: ArrayLike) -> float:
     """
     size = _validate.integer("n", n, minimum=1)
     alpha = _validate.prior("prior", prior, 2)
-    outputs, distance = compositions(size, 2), metric_function("hellinger")
     sensitivities = profile(size, alpha, False)
     before, widest = None, 0.0
-    for x, sensitivity in zip(outputs, sensitivities, strict=True):
-        score = distance(alpha + x, alpha + outputs) / sensitivity
+    for distances, sensitivity in zip(
+        score_rows("hellinger", size, alpha), sensitivities, strict=True
+    ):
+        score = distances / sensitivity
         if before is not None:
             widest = max(widest, float(np.ptp(score - before)))
         before = score
