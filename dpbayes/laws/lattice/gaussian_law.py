@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,23 +94,33 @@ def _complete(
     outputs = compositions(n, k)
     logs = _log_mass(outputs - counts, variance)
     if int(counts.min()) < size:
-        shifts = _noise_points(k, size)
         if landing.has_table(n, k, size):
             table = landing.table(n, k, size, k * size, projection)
-            rows = table[landing.cells(shifts, n, size) + landing.offset(counts, size)]
+            rows = table[_shared_cells(n, k, size) + landing.offset(counts, size)]
             moved = rows != landing.STAYED
-            rows, shifts = rows[moved], shifts[moved]
+            rows, masses = rows[moved], _shared_masses(k, size, variance)[moved]
         else:
-            noisy = counts + shifts
+            noisy = counts + _noise_points(k, size)
             noisy = noisy[(noisy < 0).any(axis=1)]
-            rows, shifts = landing.row_of(project(noisy, projection)), noisy - counts
+            rows = landing.row_of(project(noisy, projection))
+            masses = _log_mass(noisy - counts, variance)
         order = np.argsort(rows, kind="stable")
         starts = np.flatnonzero(np.diff(rows[order], prepend=-1))
-        extra = np.logaddexp.reduceat(_log_mass(shifts, variance)[order], starts)
+        extra = np.logaddexp.reduceat(masses[order], starts)
         filled = rows[order][starts]
         logs[filled] = np.logaddexp(logs[filled], extra)
     far = size**2 / (2.0 * variance * (1.0 - 1.0 / k))
     return FiniteLaw(prior, counts, outputs, logs, float(2 * k * np.exp(-far)))
+
+
+@functools.lru_cache(maxsize=2)
+def _shared_cells(n: int, k: int, size: int) -> NDArray[np.int64]:
+    return _validate.frozen(landing.cells(_noise_points(k, size), n, size))
+
+
+@functools.lru_cache(maxsize=2)
+def _shared_masses(k: int, size: int, variance: float) -> NDArray[np.float64]:
+    return _validate.frozen(_log_mass(_noise_points(k, size), variance))
 
 
 @dataclass(frozen=True)
