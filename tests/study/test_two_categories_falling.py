@@ -103,7 +103,7 @@ def test_shift_of_both_sides_for_every_prior() -> None:
 def test_every_case_of_the_proof() -> None:
     seen: Counter[str] = Counter()
     for chain in chains(2, 150):
-        ell, steps = chain.logarithm, distance_table(chain.n, chain.prior).diagonal(1)
+        steps = distance_table(chain.n, chain.prior).diagonal(1)
         for case in falling(chain):
             x, h, kappa = case.x, case.h, case.kappa
             u, (here, there) = case.scores, case.constants
@@ -133,14 +133,15 @@ def test_every_case_of_the_proof() -> None:
                     assert gain <= 0.64 * h
                 else:
                     seen["far"] += 1
-                    assert np.exp(-near) / 1.58 <= max(1.0 - far / h, np.log(2.0) / ell)
-            assert gain <= max(h - far, h * np.log(2.0) / ell)
+                    assert np.exp(-near) / 1.58 <= 1.0 - far / h
+            assert gain <= min(h, h - far)
+            assert kappa <= 0.961 * case.smooth[x]
     assert all(seen[name] > 20 for name in ("steep", "local", "near", "far")), seen
 
 
-def test_the_promise_is_kept_in_the_range_of_the_theorem() -> None:
+def test_no_loss_exceeds_epsilon_in_the_range_of_the_theorem() -> None:
     for chain in chains(3, 150):
-        assert chain.audit().ratio <= 1.0
+        assert chain.audit().epsilon <= chain.epsilon
 
 
 def test_the_same_direction_breaks_the_promise_when_distances_count_twice() -> None:
@@ -186,4 +187,12 @@ def test_numbers_of_the_proof() -> None:
         assert np.sqrt(-np.expm1(-bound)) >= height
     assert e(-0.36 * 5.09 * 0.25) / 1.58 <= 0.41
     assert e(-0.455 * 5.09) / 1.58 <= 0.07
-    assert 0.64 * e(-0.81 * 5.09) <= np.log(2) / 5.09
+    assert 0.64 * e(-0.81 * 5.09) <= 0.02
+    assert 0.33 * e(-0.5) >= 0.2
+    assert np.sqrt(20 / 0.12) / (2 * 19) < 0.4
+    assert e(1 + 2 / 40) / 0.12 <= 23.9
+    kappa = np.exp(-np.linspace(np.log(40.0), 20.0, 200))
+    large = 0.1106 / kappa**2
+    assert np.all(1.974 * kappa * (large - 1) > np.log(23.9 * large))
+    assert np.all(1.974 * kappa > 1 / large)
+    assert np.sqrt(0.1106 / 0.12) < 0.961
