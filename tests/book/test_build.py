@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import threading
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from dpbayes.press import workers
+from dpbook import build
 from dpbook.build import NotebookError
 from tests.tiny_notebooks import built, files_of, write_tiny
 
@@ -29,6 +33,29 @@ def test_after_a_failure_only_the_broken_notebook_is_run_again(project: Path) ->
     write_tiny(project / "notebooks", "part/broken")
     assert "part/broken" in built(project)
     assert built(project) == {}
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("processors", [1, 2])
+def test_there_is_one_hand_more_than_processors(
+    project: Path, monkeypatch: pytest.MonkeyPatch, processors: int
+) -> None:
+    for number in range(5):
+        write_tiny(project / "notebooks", f"part/tiny{number}")
+    started: list[object] = []
+    start = workers.start_worker
+    # No notebook ends before every hand has been started.
+    together = threading.Barrier(processors + 1)
+
+    def counted(complaints: IO[str]) -> subprocess.Popen[str]:
+        started.append(complaints)
+        together.wait(60)
+        return start(complaints)
+
+    monkeypatch.setattr(build, "processors", lambda: processors)
+    monkeypatch.setattr(workers, "start_worker", counted)
+    assert len(built(project)) == 6
+    assert len(started) == processors + 1
 
 
 @pytest.mark.usefixtures("quick")

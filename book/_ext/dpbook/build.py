@@ -20,6 +20,7 @@ from dpbayes.press.pages import publish
 from dpbayes.press.workers import Order, run_all
 from dpbook.plan import Planned, plan
 from dpbook.progress import Progress
+from dpbook.side_by_side import processors
 
 logger = logging.getLogger(__name__)
 
@@ -120,7 +121,8 @@ def run_stale(build: Build, to_run: dict[str, str]) -> None:
     kept = {name: build.cache.kept(name) for name in to_run}
     times = {name: one.seconds if one else float("inf") for name, one in kept.items()}
     order = sorted(to_run, key=lambda name: (-times[name], name))
-    failures = run_all([build.order(name) for name in order], build)
+    hands = processors() + 1  # a kernel that starts makes papermill wait a fifth of a second, idle
+    failures = run_all([build.order(name) for name in order], build, hands)
     build.progress.end()
     if failures:
         raise NotebookError("\n\n".join(failures))

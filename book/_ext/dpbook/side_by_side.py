@@ -1,6 +1,7 @@
-"""Pages are written by several processes; Jupyter Book has no option for that.
+"""How much goes on side by side: pages are written by several processes.
 
-They are read by one: two of the theme's extensions do not say whether they could be read by more.
+Jupyter Book has no option for that. Pages are read by one process: two of the theme's extensions
+do not say whether they could be read by more.
 """
 
 from __future__ import annotations
