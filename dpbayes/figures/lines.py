@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes.figures._labels import label_ends
 from dpbayes.figures.language import REFERENCE, styles, tag
 from dpbayes.figures.readings import HOLLOW, RESIDUALS, residuals
-from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels, plain, plain_decades
+from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels, plain_decades, plain_tick
 
 KINDS = ("line", "law", "reference", "simulated", "reading", "residual")
 _LINES = ("line", "law", "reference")  # what is drawn by a line, and explained by its label
@@ -102,7 +102,7 @@ def lines(
         if yscale == "log":
             plain_decades(axes)
         elif axes.get_ylim()[1] >= 1e5:
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+            axes.yaxis.set_major_formatter(FuncFormatter(plain_tick))
         _label(axes, panel, looks, 0.75 * tall / len(panels))
     rows[-1][0].set_xlabel(xlabel)
     if xscale == "log":
