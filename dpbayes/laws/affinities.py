@@ -15,6 +15,7 @@ MANY = 16
 
 ENTRIES_AT_ONCE = 1 << 15
 _SHORT = 512
+_PLACES_AT_ONCE = 1 << 14
 _LONG_RUNS = 48  # where runs are shorter, a call for each costs more than reading by index
 
 
@@ -37,9 +38,11 @@ def added(
     prior: NDArray[np.float64], counts: NDArray[np.int64], outputs: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the sum over the categories of ln BC with each output, shape (N,), totals aside."""
-    # Many columns are read in blocks of rows that fit into the cache, from one table of all values;
-    # the order of the additions, and so every digit, is that of the columns.
-    if counts.size >= MANY and outputs.size and np.issubdtype(outputs.dtype, np.integer):
+    # A column that is one piece of memory is read alone. Many columns that are not are read in
+    # blocks of rows that fit into the cache, from one table of all values; the order of the
+    # additions, and so every digit, is the same.
+    by_rows = counts.size >= MANY and outputs.strides[0] != outputs.itemsize
+    if by_rows and outputs.size and np.issubdtype(outputs.dtype, np.integer):
         low, high = outputs.min(axis=0), outputs.max(axis=0)
         widths = high - low + 1
         if int(widths.sum()) <= outputs.size:
@@ -154,8 +157,20 @@ def affinity_by_value(prior: float, count: int, released: NDArray[np.int64]) -> 
     """
     low, high = int(released.min()), int(released.max())
     if high - low < released.size:
-        return np.asarray(_table(prior, count, low, high)[released - low])
+        return _read(_table(prior, count, low, high), released, low)
     return affinity_of_counts(prior, count, released)
+
+
+def _read(table: NDArray[np.float64], released: NDArray[np.int64], low: int) -> NDArray[np.float64]:
+    # In blocks that fit into the cache. The places are known to lie in the table: to clip them
+    # changes none, and takes a sixth of the time of an index.
+    result = np.empty(released.size)
+    room: NDArray[np.int64] = np.empty(min(released.size, _PLACES_AT_ONCE), dtype=np.int64)
+    for first in range(0, released.size, _PLACES_AT_ONCE):
+        some = released[first : first + _PLACES_AT_ONCE]
+        places = np.subtract(some, low, out=room[: some.size])
+        table.take(places, out=result[first : first + some.size], mode="clip")
+    return result
 
 
 def _table(prior: float, count: int, low: int, high: int) -> NDArray[np.float64]:

@@ -53,6 +53,14 @@ def test_blocks_of_rows_give_the_numbers_of_columns_to_the_last_digit(spread):
     assert np.array_equal(row_sums(outputs), totals)
     found = log_affinity_of_outputs(prior, counts, outputs)
     assert np.array_equal(found, np.minimum(by_column, 0.0))
+    columns = np.asfortranarray(outputs)
+    assert np.array_equal(log_affinity_of_outputs(prior, counts, columns), found)
+
+
+def test_a_long_column_is_looked_up_in_blocks():
+    released = np.random.default_rng(8).integers(30, 90, 50_000)
+    expected = affinity_of_counts(0.5, 60, np.arange(30, 90))[released - 30]
+    assert np.array_equal(affinity_by_value(0.5, 60, released), expected)
 
 
 def test_few_rows_and_wide_columns_need_no_table():
