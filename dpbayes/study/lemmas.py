@@ -208,21 +208,34 @@ def proved_guarantee(mechanism: ExponentialMechanism, n: int, k: int) -> Guarant
     return Guarantee(1.5 * mechanism.epsilon, delta)
 
 
-def needs_no_delta(mechanism: ExponentialMechanism, n: int, k: int) -> bool:
+def needs_no_delta(
+    mechanism: ExponentialMechanism, n: int, k: int, prior: ArrayLike | None = None
+) -> bool:
     """Return whether a theorem proves expMech-delta epsilon-DP on n records over k categories.
 
     With e^g the most that S changes, by a factor, and l = epsilon / (2 (e^g - 1)), both of
     epsilon (|R| - 1) e^(-epsilon / e^g) <= 2 e l (1 - e^-epsilon) and
-    epsilon^2 n |R| e^(g (n - 1)) <= 4 l (1 - e^-epsilon) must hold. False where they do not, which
-    decides nothing. For every prior. Book: `thm-delta-two`, `thm-delta-two-small`.
+    epsilon^2 n |R| e^(g (n - 1)) <= 4 l (1 - e^-epsilon) are enough, for every prior. For k = 2 and
+    a `prior` (k,) of two equal parameters up to 1, epsilon <= l / 20 and delta <= 1/2 are enough,
+    with replaced records. False decides nothing. Book: `thm-delta-two`, `thm-delta-two-small`,
+    `thm-delta-two-uniform`.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> [needs_no_delta(mechanism("expMech-delta", e, delta=1e-8), 30, 2) for e in (0.01, 20.0)]
     [True, False]
+    >>> needs_no_delta(mechanism("expMech-delta", 0.8, delta=1e-8), 1000, 2, prior=[1, 1])
+    True
     """
     change, epsilon = _change_of_sensitivity(mechanism, n), mechanism.epsilon
     outputs, spared = number_of_candidates(n, k), -np.expm1(-epsilon)
     room = epsilon / (2.0 * np.expm1(change))
+    alpha = None if prior is None else _validate.prior("prior", prior, k)
+    if alpha is not None and k == 2 and alpha[0] == alpha[1] <= 1.0 and epsilon <= room / 20.0:
+        calibration: Any = mechanism.calibration
+        printed = calibration.distance == "hamming" and calibration.failure_term == "2(n+1)"
+        score = mechanism.metric == "hellinger" and mechanism.factor == calibration.factor
+        if printed and score and calibration.delta <= 0.5:
+            return True
     rising = epsilon * (outputs - 1) * np.exp(-epsilon * np.exp(-change) - 1.0)
     falling = 2.0 * np.log(epsilon) + np.log(float(n * outputs)) + change * (n - 1)
     return bool(rising <= 2.0 * room * spared and falling <= np.log(4.0 * room * spared))

@@ -104,6 +104,29 @@ def test_no_loss_exceeds_epsilon_where_no_delta_is_needed(seed: int) -> None:
     assert covered > 5
 
 
+def test_equal_small_parameters_need_no_delta_for_many_records() -> None:
+    covered = 0
+    for n, b, epsilon in ((40, 1.0, 0.8), (150, 1e-6, 1.0), (300, 0.5, 0.4), (90, 1e-3, 0.9)):
+        mechanism = delta(epsilon, delta=1e-9)
+        assert needs_no_delta(mechanism, n, 2, [b, b])
+        covered += not needs_no_delta(mechanism, n, 2)
+        assert dp.audit(mechanism, n, [b, b]).epsilon <= epsilon
+    assert covered == 4
+
+
+def test_the_theorem_for_equal_parameters_is_kept_to_its_range() -> None:
+    inside = delta(0.8, delta=1e-8)
+    assert needs_no_delta(inside, 100, 2, [1.0, 1.0])
+    for mechanism, k, prior in (
+        (inside, 2, [1.0, 0.9]), (inside, 2, [1.01, 1.01]), (inside, 3, [1.0] * 3),
+        (delta(1.2, delta=1e-8), 2, [1.0, 1.0]), (delta(0.2, delta=0.6), 2, [1.0, 1.0]),
+        (delta(0.2, delta=1e-8, distance="l1"), 2, [1.0, 1.0]),
+        (delta(0.8, delta=1e-8, failure_term="2n"), 2, [1.0, 1.0]),
+        (delta(0.8, delta=1e-8, divisor=1.9), 2, [1.0, 1.0]),
+    ):  # fmt: skip
+        assert not needs_no_delta(mechanism, 100, k, prior)
+
+
 def test_what_needs_its_delta_is_not_said_to_need_none() -> None:
     """Where a loss exceeds epsilon the theorem must be silent, for l1 and for replaced records."""
     for mechanism, n, prior in (
