@@ -33,9 +33,9 @@ class TruncatedGeometric:
 
     For k = 2 (Ghosh, Roughgarden and Sundararajan 2009); book: `def-geometric`. With `remap` the
     noisy count is replaced by the answer with the least expected Hellinger distance when all data
-    sets are equally likely (`def-remap`); no epsilon-DP mechanism has a smaller mean over all
-    data sets (`thm-remap-optimal`). Guarantee: for all count vectors x, x' of n records that
-    differ by replacing one record, and every set S of posteriors,
+    sets are equally likely (`def-remap`); no epsilon-DP mechanism that answers with histograms has
+    a smaller mean over all data sets (`thm-remap-optimal`). Guarantee: for all count vectors x, x'
+    of n records that differ by replacing one record, and every set S of posteriors,
     P[M(x) in S] <= e^epsilon P[M(x') in S].
     """
 

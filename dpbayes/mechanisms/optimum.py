@@ -1,4 +1,4 @@
-"""The best any private mechanism can do on a small candidate set, by linear programming."""
+"""The best any private mechanism can do that releases one of few candidates, by linear programs."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ LARGEST = 3_000
 class Certificate:
     """Bounds on the least mean distance over all data sets of n records, k = 2.
 
-    `attained` is the mean of the remapped geometric mechanism; no epsilon-DP mechanism has a mean
-    below `lower`. `answers` (n + 1,) is the remap.
+    `attained` is the mean of the remapped geometric mechanism; no epsilon-DP mechanism that
+    answers with histograms has a mean below `lower`. `answers` (n + 1,) is the remap.
     """
 
     attained: float

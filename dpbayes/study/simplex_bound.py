@@ -29,9 +29,10 @@ _REACH = 10.0  # windows go this many times 1/epsilon beyond what is nearer than
 
 @dataclass(frozen=True)
 class SimplexBound:
-    """No epsilon-DP mechanism has a mean distance below `lower` over all data of n records.
+    """No epsilon-DP mechanism that answers with histograms has a mean distance below `lower`.
 
-    `prices` (M,) are the numbers v of the proof, one for each class of data sets.
+    The mean is over all data of n records. `prices` (M,) are the numbers v of the proof,
+    one for each class of data sets.
     """
 
     n: int

@@ -37,9 +37,10 @@ LARGEST_RATIO = 1.5
 
 @dataclass(frozen=True)
 class BoxBound:
-    """No epsilon-DP mechanism has a mean distance below `lower` over all data of n records.
+    """No epsilon-DP mechanism that answers with histograms has a mean distance below `lower`.
 
-    `prices` (M,) are the numbers v of the proof, one for each of the `boxes`.
+    The mean is over all data of n records. `prices` (M,) are the numbers v of the proof,
+    one for each of the `boxes`.
     """
 
     boxes: Boxes
