@@ -12,7 +12,8 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 POWER = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)e([-+]?\d+)(?![\w.])")
 SEVERAL = (
     "records|sizes|priors|runs|releases|settings|cases|categories|cells|answers|questions|draws|"
-    "samples|steps|pairs|candidates|curves|points|panels|data sets|rates|rounds|mechanisms|ways"
+    "samples|steps|pairs|candidates|curves|points|panels|data sets|rates|rounds|mechanisms|ways|"
+    "ones|zeros|rows|others|people|noises"
 )
 ONE = re.compile(
     rf"(?P<all>\b(?:these|all|the) )?(?<![\w.,=<>≤≥+/×–−-])(?<![.,=<>≤≥+/×–−-] )"
@@ -73,12 +74,14 @@ def one_of(text: str) -> str:
 
     >>> one_of("averages of 5 runs at 1 sizes, under all 1 priors of the 1 categories")
     'averages of 5 runs at 1 size, under the one prior of the one category'
+    >>> one_of("off by 1 people; 1 ones beside 1 others")
+    'off by 1 person; 1 one beside 1 other'
     >>> one_of("data sets of 2, 1 records; at n = 1 records; 0.1 records; 21 records")
     'data sets of 2, 1 records; at n = 1 records; 0.1 records; 21 records'
     """
 
     def single(found: re.Match[str]) -> str:
-        noun = found["noun"].removesuffix("s")
+        noun = "person" if found["noun"] == "people" else found["noun"].removesuffix("s")
         noun = noun.removesuffix("ie") + "y" if noun.endswith("ie") else noun
         return ("the one " if found["all"] else "1 ") + noun
 

@@ -33,3 +33,95 @@ def test_an_order_that_turns_back_has_no_single_size(
     found = findings(run_cells(NOTEBOOKS[name], name, values, tmp_path))["order"]
     assert found["holds"] is once
     assert ("below" in found["sentence"]) is once
+
+
+SAID = {
+    # A gap that is not there is neither kept nor given back.
+    ("foundations/sensitivities", "gain"): (
+        {"n": 2, "prior": [0.001, 0.001], "gamma": 10.0},
+        "hardly a gap",
+        "gives most",
+    ),
+    ("foundations/learning", "narrower"): (
+        {"sizes": [7, 1000000], "share": 0.999, "prior": [1000.0, 0.001]},
+        "0.000104",
+        "0.000 ",
+    ),
+    # What is less is not said to be a quarter more.
+    ("foundations/at-a-glance", "calibrated"): (
+        {"epsilon": 0.02, "gamma": 9.0, "sizes": [2, 3], "reference_size": 5},
+        "0.62 times",
+        "more",
+    ),
+    ("foundations/meaning-of-epsilon", "ceiling"): (
+        {"epsilons": [0.02], "n": 2, "guess": 0.001},
+        "0.00102 at ε = 0.02;",
+        "0.001,",
+    ),
+    ("foundations/side-by-side", "truest"): (
+        {"n": 3, "share": 0.99, "epsilon": 20.0},
+        "0.999999998",
+        "1.000",
+    ),
+    ("foundations/one-release", "error"): ({"counts": [1, 0], "noisy": 1}, "1 one among", "ones"),
+    # An answer of small weight beside a larger one does not dominate.
+    ("queries/coverage", "normal"): (
+        {"levels": 2, "dominant": 0.001, "others": 1},
+        "1 other of weight 1",
+        "dominant",
+    ),
+    ("queries/probability-calculation-error", "floor"): (
+        {"gammas": [0.999]},
+        "γ = 0.999",
+        "γ = 1,",
+    ),
+    ("queries/small-weights", "short"): (
+        {"sizes": [1000.0], "answers": 1, "gamma": 0.999, "delta": 0.999},
+        "1 answer,",
+        "1 answers",
+    ),
+    ("queries/sentences", "sum"): ({"answers": 1}, "1 noise,", "noises"),
+    # A belief that is past a threshold has more digits than the threshold.
+    ("queries/sentences", "control"): (
+        {"alpha": 3.0, "belief": 0.99, "threshold": 0.999, "asked": 9},
+        "past 0.999,",
+        "%",
+    ),
+    ("queries/unsafe-budgets", "broken"): (
+        {"ratios": [0.001, 1000.0], "points": 2},
+        "1.00000095 times",
+        " 1 times",
+    ),
+    ("data/own-table", "share-errors"): (
+        {"rows": 1, "epsilon": "0.02", "seed": 3},
+        "1 person",
+        "people",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "key"), SAID)
+def test_a_sentence_has_the_values_used_and_reads_well(
+    name: str, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(theme, "png_bytes", lambda figure: b"")
+    values, said, unsaid = SAID[name, key]
+    sentence = findings(run_cells(NOTEBOOKS[name], name, values, tmp_path))[key]["sentence"]
+    assert said in sentence
+    assert unsaid not in sentence
+
+
+def test_moving_as_many_records_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="moved = "):
+        run_cells(
+            NOTEBOOKS["foundations/overlap"], "foundations/overlap", {"moved": [2, 2]}, tmp_path
+        )
+
+
+def test_no_table_is_ahead_of_the_optimum_of_one_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(theme, "png_bytes", lambda figure: b"")
+    name, values = "limits/optimum-three", {"n": 1, "epsilons": [20.0], "prior": 0.001}
+    sentence = findings(run_cells(NOTEBOOKS[name], name, values, tmp_path))["lattice"]["sentence"]
+    assert "50.0% at ε = 20" in sentence
