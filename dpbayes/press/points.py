@@ -160,6 +160,7 @@ def warm_up(notebook: Path) -> None:
         from dpbayes.figures.theme import draw_nothing
 
         draw_nothing()
+    gc.collect()
     gc.freeze()  # no point goes through the objects of these modules, or copies their pages
 
 
