@@ -173,9 +173,11 @@ def _excesses(
     # delta(epsilon) of the pairs (x + 1, x) and (x, x + 1), shape (n,) each. Beyond epsilon only.
     down = np.zeros(losses.shape[0])
     up = np.zeros(losses.shape[0])
-    for side, first, sign in ((down, log_p[1:], 1.0), (up, log_p[:-1], -1.0)):
-        row, column = np.nonzero(sign * losses > epsilon)
-        excess = sign * losses[row, column] - epsilon
+    for side, first, signed in ((down, log_p[1:], losses), (up, log_p[:-1], -losses)):
+        if signed.max() <= epsilon:
+            continue
+        row, column = np.nonzero(signed > epsilon)
+        excess = signed[row, column] - epsilon
         np.add.at(side, row, np.exp(first[row, column]) * -np.expm1(-excess))
     return down, up
 
