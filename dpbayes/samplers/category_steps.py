@@ -99,7 +99,7 @@ def steps_above(
     library, x = category.library, category.x
     starts = [int(cut) for cut in cuts]
     sizes = [high - low for low, high in pairwise([*starts, category.n + 1])]
-    heights = []
+    heights, rising = [], tilt > 0
     with library.ctx.workprec(category.precision):
         speed, slope = (
             library.arb(library.fmpq(v.numerator, v.denominator)) for v in (power, tilt)
@@ -107,7 +107,7 @@ def steps_above(
         for start, size in zip(starts, sizes, strict=True):
             last = start + size - 1
             near = min(max(x, start), last)
-            edge = last if tilt > 0 else start
+            edge = last if rising else start
             heights.append(_above((speed * category.psi(near) + slope * (edge - x)).exp()))
     areas = (size * height for size, height in zip(sizes, heights, strict=True))
     return Steps(starts, sizes, heights, list(accumulate(areas)))
