@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpbayes.figures import theme
+from dpbayes.press.parameters import chosen, declared, load
 from tests.notebooks.running import findings, run_cells
 from tests.notebooks.test_sources import NOTEBOOKS
 
@@ -36,6 +37,22 @@ def test_an_order_that_turns_back_has_no_single_size(
 
 
 SAID = {
+    ("privacy/noise-aware-coverage", "face-value"): (
+        {"n": 2, "epsilons": [0.02], "mechanisms": ["expMech-smooth"], "level": 0.01},
+        "falls to 0.00",
+        "falls to 0.01",
+    ),
+    # What is wider by little is not said to be no wider.
+    ("privacy/noise-aware-posterior", "wider"): (
+        {"counts": [1, 1], "epsilon": 20.0, "prior": [1000.0, 0.001]},
+        "The widths differ by",
+        "no wider",
+    ),
+    ("limits/sentences", "gap"): (
+        {"growing": [2, 3], "few": [2], "weaker": 20.0, "observed": 2, "epsilon": 0.05},
+        "of the 2 sizes tried",
+        "none",
+    ),
     # A gap that is not there is neither kept nor given back.
     ("foundations/sensitivities", "gain"): (
         {"n": 2, "prior": [0.001, 0.001], "gamma": 10.0},
@@ -125,3 +142,14 @@ def test_no_table_is_ahead_of_the_optimum_of_one_record(
     name, values = "limits/optimum-three", {"n": 1, "epsilons": [20.0], "prior": 0.001}
     sentence = findings(run_cells(NOTEBOOKS[name], name, values, tmp_path))["lattice"]["sentence"]
     assert "50.0% at ε = 20" in sentence
+
+
+@pytest.mark.parametrize("promise", ["audited", "audited-published"])
+@pytest.mark.parametrize("mechanism", ["draft-laplace", "discrete-gaussian"])
+def test_a_promise_that_is_not_offered_is_refused_before_anything_runs(
+    mechanism: str, promise: str
+) -> None:
+    values = {"mechanism": mechanism, "promise": promise, "smoothing": 0.1}
+    name = "foundations/one-release"
+    with pytest.raises(ValueError, match=r"promise in .* must hold"):
+        chosen(name, declared(load(NOTEBOOKS[name])), values)
