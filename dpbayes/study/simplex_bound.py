@@ -14,6 +14,8 @@ from scipy.ndimage import maximum_filter
 from dpbayes import _validate
 from dpbayes.divergences import distance_from_log_affinity
 from dpbayes.study.simplex import Simplex, all_rows, ring, simplex
+from dpbayes.study.simplex_grid import Grid
+from dpbayes.study.simplex_segments import segment_prices
 from dpbayes.study.simplex_windows import Array, Numbers, Windows, inside_of, on_ring
 
 MARGIN = 1e-9
@@ -21,8 +23,11 @@ MARGIN = 1e-9
 
 _BLOCK = 2_000_000  # data gone through together, in windows around some answers
 _PART, _STEP = 0.97, 3  # where prices begin, and how much radii in a block may differ
+_SEGMENTS = 1.0  # least epsilon at which prices begin with segments: wider noise meets the edges
 _CYCLE, _RAISING = 12, 8  # rounds of a cycle, and those of them that may raise numbers
-_LEARN, _FORGET = 0.3, 20.0  # how fast shares follow what is left over, and how that slows down
+_WIDTHS, _NARROWER = (0.3, 0.08), 0.9  # below which part of its price V counts as 0: first, last
+_SHARES = 16  # first rounds, in which only shares move
+_LOWERINGS = 12  # steps in which the fall of prices is found that answers ask for
 _COVER, _SETTLE = 0.004, 50.0  # how fast prices follow the answers' weights, and how that slows
 _REACH = 10.0  # windows go this many times 1/epsilon beyond what is nearer than v
 
@@ -58,26 +63,31 @@ def simplex_bound(
     budget = _validate.positive("epsilon", epsilon)
     _validate.integer("rounds", rounds, minimum=1)
     space = simplex(n, k, prior)
-    prices, radii = _first_prices(space, budget)
-    windows = _all_windows(space, radii, _reach(space, budget))
-    q, best = float(np.exp(-budget)), (-np.inf, prices)
-    kernel = np.empty(len(prices))
-    for one in windows:
-        kernel[one.at] = one.kernel(q)
-    weights = np.asarray(1.0 / kernel)
+    prices, lengths, radii = _first_prices(space, budget)
+    windows = _all_windows(space, radii, _reach(space, budget), lengths)
+    q, best, grid = float(np.exp(-budget)), (-np.inf, prices), Grid(space, budget)
+    kernel = grid.times(np.ones(len(prices)))
+    weights, values = np.asarray(1.0 / kernel), np.full(len(prices), -np.inf)
     for number in range(rounds):
-        raising = number % _CYCLE < _RAISING
-        rate = _LEARN / (1.0 + number / _FORGET)
+        turn = number - _SHARES
+        raising = turn >= 0 and turn % _CYCLE < _RAISING
+        width = max(_WIDTHS[0] * _NARROWER**number, _WIDTHS[1])
         given = weights if raising else None
-        lowest, above, covered = _round(windows, prices, q, kernel, rate, given)
-        lower = space.mean(prices) - max(0.0, -lowest) - MARGIN
-        if lower > best[0]:
-            best = lower, prices - max(0.0, -lowest) - MARGIN
+        found, above, covered = _round(windows, prices, q, width, given)
+        # While prices stay each answer keeps the shares that were best for it.
+        values = np.maximum(values, found) if turn <= 0 else found
+        if turn >= -1 or number == rounds - 1:
+            lowered = prices - _fall(grid, values, kernel) - MARGIN
+            lower = space.mean(lowered)
+            if lower > best[0]:
+                best = lower, lowered
+        if turn < 0:
+            continue
         if raising:
             # The weights with which answers are given must add up to one at every data set: where
             # they do not yet, the price rises.
             missing = 1.0 - covered / space.copies
-            prices = prices * np.exp(np.clip(_COVER * missing, -0.1, 0.1) / (1 + number / _SETTLE))
+            prices = prices * np.exp(np.clip(_COVER * missing, -0.1, 0.1) / (1 + turn / _SETTLE))
         # Wide noise is unsteady under long steps.
         prices = prices + (1.0 if raising else 1.5 if budget >= 1.0 else 0.7) * above
     if not _nothing_outside(space, windows, best[1]):
@@ -85,8 +95,9 @@ def simplex_bound(
     return SimplexBound(space.n, space.k, budget, best[0], _validate.frozen(best[1]))
 
 
-def _first_prices(space: Simplex, epsilon: float) -> tuple[Array, Numbers]:
-    # Means under the noise e^(-epsilon d), and how far data are nearer than that.
+def _first_prices(space: Simplex, epsilon: float) -> tuple[Array, Numbers, Numbers]:
+    # Means under the noise e^(-epsilon d), or what segments cost; the lengths of the segments; and
+    # how far data are nearer than that mean.
     q, table = float(np.exp(-epsilon)), space.affinities(space.n)
     every, reach = np.arange(len(space.rows)), _reach(space, epsilon)
     total, mean = np.zeros(every.size), np.zeros(every.size)
@@ -105,7 +116,9 @@ def _first_prices(space: Simplex, epsilon: float) -> tuple[Array, Numbers]:
             radii[live] = d
             if not live.size:
                 break
-    return _PART * prices, radii
+    if space.k == 3 and epsilon >= _SEGMENTS:
+        return *segment_prices(space, epsilon), radii
+    return _PART * prices, np.zeros_like(radii), radii
 
 
 def _reach(space: Simplex, epsilon: float) -> int:
@@ -118,34 +131,30 @@ def _blocks(space: Simplex, at: Numbers, radius: int) -> list[Numbers]:
     return np.split(at, range(0, at.size, int(np.clip(_BLOCK // size, 32, 4_000))))[1:]
 
 
-def _all_windows(space: Simplex, radii: Numbers, reach: int) -> list[Windows]:
+def _all_windows(space: Simplex, radii: Numbers, reach: int, lengths: Numbers) -> list[Windows]:
     table, found = space.affinities(space.n), []
-    for top in range(int(radii.min()), int(radii.max()) + _STEP, _STEP):
-        at, radius = np.flatnonzero((radii > top - _STEP) & (radii <= top)), top + reach
-        for part in _blocks(space, at, min(radius, space.n)):
-            found.append(Windows(space, part, min(radius, space.n), top + _STEP, table))
+    for length in np.unique(lengths):
+        for top in range(int(radii.min()), int(radii.max()) + _STEP, _STEP):
+            alike = (radii > top - _STEP) & (radii <= top) & (lengths == length)
+            at, radius = np.flatnonzero(alike), min(top + reach, space.n)
+            for part in _blocks(space, at, radius):
+                found.append(Windows(space, part, radius, top + _STEP, table, int(length)))
     return found
 
 
 def _round(
-    windows: list[Windows],
-    prices: Array,
-    q: float,
-    kernel: Array,
-    rate: float,
-    weights: Array | None,
-) -> tuple[float, Array, Array]:
-    # The least V at any s over the kernel's sum there; what is left over at each class, in the
-    # mean over answers; and how much the answers cover. Answers that leave something over lose
-    # weight; without weights only those count at which V is negative.
+    windows: list[Windows], prices: Array, q: float, width: float, weights: Array | None
+) -> tuple[Array, Array, Array]:
+    # V at each s; what is left over at each class, in the mean over answers; and how much the
+    # answers cover. Answers that leave something over lose weight; without weights only those
+    # count at which V is negative.
     size = len(prices) + 1
-    above, covered, lowest = np.zeros(size), np.full(size, 1e-30), np.inf
+    above, covered, values = np.zeros(size), np.full(size, 1e-30), np.empty(size - 1)
     for one in windows:
         found, factors = one.values(prices, q)
-        columns, value = one.columns(factors), found[0][0]
+        columns, value = one.columns(factors), found[0][one.middle]
         whole = sum(u.sum(axis=0) for u in columns)
-        spare = value / whole
-        lowest = min(lowest, float((value / kernel[one.at]).min()))
+        spare, values[one.at] = value / whole, value
         scale = one.copies * (value < 0.0) / whole
         if weights is not None:
             weights[one.at] *= np.exp(np.clip(-spare / prices[one.at], -0.3, 0.3))
@@ -154,8 +163,17 @@ def _round(
             mass, place = u * scale, near.place.ravel()
             covered += np.bincount(place, mass.ravel(), size)
             above += np.bincount(place, (mass * spare).ravel(), size)
-        one.learn(found, prices, rate)
-    return lowest, (above / covered)[:-1], covered[:-1]
+        one.learn(found, prices, q, width)
+    return values, (above / covered)[:-1], covered[:-1]
+
+
+def _fall(grid: Grid, values: Array, kernel: Array) -> Array:
+    # By how much prices must fall: b >= 0 with the sum of e^(-epsilon d(x, s)) b_x at least -V(s)
+    # for every s; at first where V is negative, in the end the same everywhere.
+    short, fall = np.maximum(-values, 0.0), np.zeros(len(values))
+    for _ in range(_LOWERINGS):
+        fall += np.maximum(short - grid.times(fall), 0.0) / 2.0
+    return np.asarray(fall + max(0.0, float(((short - grid.times(fall)) / kernel).max())))
 
 
 def _nothing_outside(space: Simplex, windows: list[Windows], prices: Array) -> bool:

@@ -1,7 +1,8 @@
 """What is left over around answers, passed inwards ring by ring: the recursion of a certificate.
 
-A window holds some answers s and all data up to a number of replaced records from them. Its arrays
-have one row for each step z and one column for each answer s: the data are s + z.
+A window holds some answers s and all data up to a number of replaced records from their cores: a
+core is the answer alone, or a segment around it. Its arrays have one row for each step z and one
+column for each answer s: the data are s + z.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _LEAST = 1e-4  # no share that is learned falls below this part of a point
 
 @dataclass
 class Ring:
-    """The steps that replace d records, and how each passes on to the ring d - 1.
+    """The steps d records away from the core, and how each passes on to the ring d - 1.
 
     `place` (P, B) is the class of s + z, one more than the last where that is no histogram;
     `distance` (P, B) is H(s + z, s), or 0 there. `edges` are pairs (from, to) of places in this
@@ -53,12 +54,12 @@ class Ring:
             got[start] += held[end] * weight
         return np.asarray(got / self.total)
 
-    def learn(self, inner: Array, scale: Array, most: float) -> None:
-        """Multiply each weight by e^-(inner / scale), less the mean, in [e^-most, e^most]."""
+    def learn(self, inner: Array, sign: Array) -> None:
+        """Multiply each weight by (inner / its mean)^sign, within 1/e … e; `sign` (P, B)."""
         mean = self.outwards(inner)
         total = np.zeros(self.distance.shape)
         for number, (start, end) in enumerate(self.edges):
-            change = np.clip((mean[start] - inner[end]) / scale, -most, most)
+            change = np.clip(np.log(inner[end] / mean[start]) * sign[start], -1.0, 1.0)
             share = self.weights[number] / self.total[start] * np.exp(change)
             self.weights[number] = np.maximum(share, _LEAST).astype(np.float32)
             total[start] += self.weights[number]
@@ -66,24 +67,25 @@ class Ring:
 
 
 class Windows:
-    """Answers of the classes `at`, each with all data within `radius` replaced records, by rings.
+    """Answers of the classes `at`, each with all data within `radius` of its core, by rings.
 
-    Shares begin in proportion to z_i |z_j|, along the straight line to s, and are learned up to
-    ring `learned`.
+    The core of s is s + the `segment` of the `length`, and has to lie in the histograms. Ring 0 is
+    the core, `middle` the place of s in it. Shares begin along the straight lines to the core, and
+    are learned up to ring `learned`.
     """
 
     def __init__(
-        self, space: Simplex, at: Numbers, radius: int, learned: int, table: Array
+        self, space: Simplex, at: Numbers, radius: int, learned: int, table: Array, length: int = 0
     ) -> None:
         self.at, self.copies, self.learned = at, space.copies[at], learned
-        self.rings: list[Ring] = []
-        rows, empty = space.rows[at], len(space.rows)
-        for d in range(radius + 1):
-            inside, kept = inside_of(rows, ring(space.k, d))
+        self.middle, self.rings = length // 2, list[Ring]()
+        rows, empty, core = space.rows[at], len(space.rows), segment(space.k, length)
+        for d, steps in enumerate(_rings_around(core, radius)):
+            inside, kept = inside_of(rows, steps)
             if not len(kept):
                 break
             place, distance = on_ring(space, rows, kept, inside, table)
-            edges = inward_edges(self.rings[-1].steps, kept) if d else []
+            edges = inward_edges(self.rings[-1].steps, kept, core) if d else []
             weights = [straight[:, None].astype(np.float32) for _, _, straight in edges]
             total = np.zeros((len(kept), 1))
             for (start, _, _), weight in zip(edges, weights, strict=True):
@@ -98,7 +100,10 @@ class Windows:
         return np.asarray(last.min(axis=0))
 
     def values(self, prices: Array, q: float) -> tuple[list[Array], list[Array]]:
-        """Return V on every ring, and the factor with which each V was passed on inwards."""
+        """Return V on every ring, and the factor with which each V was passed on inwards.
+
+        V at s itself is at `middle` of ring 0; the core passes on along itself, from both ends.
+        """
         held = np.append(prices, 0.0)
         found, factors = [np.empty(0)] * len(self.rings), [np.empty(0)] * len(self.rings)
         passed = np.zeros(1)
@@ -108,24 +113,62 @@ class Windows:
             if d:
                 factors[d] = np.where(found[d] >= 0.0, q, 1.0 / q)
                 passed = one.inwards(found[d] * factors[d], len(self.rings[d - 1].steps))
+        core, last = found[0], len(found[0]) - 1
+        for start, step in (0, 1), (last, -1):
+            for i in range(start, self.middle, step):
+                core[i + step] += core[i] * np.where(core[i] >= 0.0, q, 1.0 / q)
+        factors[0] = np.where(core >= 0.0, q, 1.0 / q)
         return found, factors
 
     def kernel(self, q: float) -> Array:
-        """Return the sum over the window of q^d, (B,)."""
-        return np.asarray(sum(q**d * one.sum(axis=0) for d, one in enumerate(self.inside)))
+        """Return the sum over the window of q^d, (B,), d the records to replace from s."""
+        apart = [np.abs(one.steps).sum(axis=1) // 2 for one in self.rings]
+        return np.asarray(sum(q**d @ one for d, one in zip(apart, self.inside, strict=True)))
 
     def columns(self, factors: list[Array]) -> list[Array]:
         """Return on every ring what one unit there adds to V at s."""
-        found = [np.ones((1, len(self.at)))]
-        for d in range(1, len(self.rings)):
-            found.append(self.rings[d].outwards(found[-1]) * factors[d])
+        found = self._reached(factors)
         return [u * one for u, one in zip(found, self.inside, strict=True)]
 
-    def learn(self, found: list[Array], prices: Array, rate: float) -> None:
-        """Give more to the neighbours that have less left over."""
-        scale = prices[self.at] / rate
-        for d in range(2, min(self.learned + 1, len(self.rings))):
-            self.rings[d].learn(found[d - 1], scale, rate)
+    def learn(self, found: list[Array], prices: Array, q: float, width: float) -> None:
+        """Give more to the neighbours where a unit adds more to V at s, and less of what is owed.
+
+        Factors between 1/q and q are taken where V is below `width` times the price.
+        """
+        signs = [np.clip(one / (width * prices[self.at]), -1.0, 1.0) for one in found]
+        reached = self._reached([q**sign for sign in signs])
+        for d in range(1, min(self.learned + 1, len(self.rings))):
+            self.rings[d].learn(reached[d - 1], signs[d])
+
+    def _reached(self, factors: list[Array]) -> list[Array]:
+        core = np.ones(factors[0].shape)
+        for i in range(self.middle - 1, -1, -1):
+            core[i] = core[i + 1] * factors[0][i]
+        for i in range(self.middle + 1, len(core)):
+            core[i] = core[i - 1] * factors[0][i]
+        found = [core]
+        for d in range(1, len(self.rings)):
+            found.append(self.rings[d].outwards(found[-1]) * factors[d])
+        return found
+
+
+def segment(k: int, length: int) -> Numbers:
+    """Return the steps (…, t, -t) of a core of so many records, shape (length + 1, k).
+
+    >>> segment(3, 2).tolist()
+    [[0, -1, 1], [0, 0, 0], [0, 1, -1]]
+    """
+    t = np.arange(-(length // 2), length - length // 2 + 1)[:, None]
+    return np.asarray(t * np.eye(k, dtype=np.int64)[-2] - t * np.eye(k, dtype=np.int64)[-1])
+
+
+def _rings_around(core: Numbers, radius: int) -> list[Numbers]:
+    # The steps by their distance from the core, the core itself in its own order.
+    if len(core) == 1:
+        return [ring(core.shape[1], d) for d in range(radius + 1)]
+    every = np.concatenate([ring(core.shape[1], d) for d in range(radius + len(core))])
+    apart = (np.abs(every[:, None] - core).sum(axis=2) // 2).min(axis=1)
+    return [core, *(every[apart == d] for d in range(1, radius + 1))]
 
 
 def inside_of(rows: Numbers, steps: Numbers) -> tuple[NDArray[np.bool_], Numbers]:
@@ -154,19 +197,27 @@ def on_ring(
     return place, np.where(inside, distance_from_log_affinity(logs), 0.0)
 
 
-def inward_edges(inner: Numbers, outer: Numbers) -> list[tuple[Numbers, Numbers, Array]]:
+def inward_edges(
+    inner: Numbers, outer: Numbers, core: Numbers | None = None
+) -> list[tuple[Numbers, Numbers, Array]]:
     """Return for every pair (i, j) the ways from `outer` steps to those one ring further `inner`.
 
-    The steps z with z_i > 0 > z_j, where z - e_i + e_j stands in `inner`, and the part
-    z_i |z_j| / d^2 of the straight way to 0.
+    The steps z for which z - e_i + e_j stands in `inner`, and the part y_i |y_j| / d^2 of the
+    straight way to the core, y = z - c, in the mean over the nearest steps c of the `core`; without
+    one the core is 0.
     """
     k, found = inner.shape[1], []
+    apart = outer[:, None] - (np.zeros((1, k), dtype=np.int64) if core is None else core)
+    away = np.abs(apart).sum(axis=2) // 2
+    near = away == away.min(axis=1, keepdims=True)
+    scale = near / (near.sum(axis=1) * np.maximum(away.min(axis=1), 1) ** 2)[:, None]
     strides = (2 * int(np.abs(outer).max()) + 3) ** np.arange(k)
-    keys, whole = inner @ strides, np.maximum(outer, 0).sum(axis=1) ** 2
+    keys = inner @ strides
     order = np.argsort(keys)
     for i, j in permutations(range(k), 2):
-        start = np.flatnonzero((outer[:, i] > 0) & (outer[:, j] < 0))
+        part = (scale * np.maximum(apart[..., i], 0) * np.maximum(-apart[..., j], 0)).sum(axis=1)
+        start = np.flatnonzero(part > 0.0)
         wanted = outer[start] @ strides - strides[i] + strides[j]
         end = order[np.searchsorted(keys, wanted, sorter=order)]
-        found.append((start, end, -outer[start, i] * outer[start, j] / whole[start]))
+        found.append((start, end, part[start]))
     return found

@@ -6,7 +6,7 @@ import pytest
 from dpbayes.mechanisms.optimum import distance_table
 from dpbayes.posteriors import compositions
 from dpbayes.study.simplex import simplex
-from dpbayes.study.simplex_windows import Windows
+from dpbayes.study.simplex_windows import Windows, segment
 
 CASES = [(9, 3, 4), (6, 4, 3), (5, 5, 5)]
 
@@ -53,7 +53,7 @@ def test_what_columns_say_is_the_derivative_of_the_value(n, k, radius):
     q, prices = float(np.exp(-1.0)), np.full(len(space.rows), 0.2)
     for _ in range(3):
         found, factors = windows.values(prices, q)
-        windows.learn(found, prices, 0.3)
+        windows.learn(found, prices, q, 0.3)
     found, factors = windows.values(prices, q)
     columns = windows.columns(factors)
     raised, _ = windows.values(prices - 1e-7, q)
@@ -63,11 +63,47 @@ def test_what_columns_say_is_the_derivative_of_the_value(n, k, radius):
     assert np.all(total >= windows.kernel(q) * (1 - 1e-12))
 
 
-def test_learning_gives_to_the_neighbour_with_less():
+def test_learning_raises_the_value_where_it_can():
     space, windows = _windows(9, 3, 4)
-    found, _ = windows.values(np.full(len(space.rows), 0.3), float(np.exp(-1.0)))
-    ring = windows.rings[2]
-    before = ring.outwards(found[1])
-    windows.learn(found, np.full(len(space.rows), 0.3), 0.3)
-    assert np.all(ring.outwards(found[1]) <= before + 1e-9)
-    assert np.any(ring.outwards(found[1]) < before - 1e-3)
+    prices, q = np.full(len(space.rows), 0.45), float(np.exp(-1.0))
+    before = windows.values(prices, q)[0][0][0]
+    best = before
+    for _ in range(8):
+        found, _ = windows.values(prices, q)
+        windows.learn(found, prices, q, 0.3)
+        best = np.maximum(best, windows.values(prices, q)[0][0][0])
+    assert np.any(best > before + 1e-3)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_rings_go_by_the_distance_from_the_core_and_every_step_leads_to_the_next(length):
+    space = simplex(14)
+    at = np.flatnonzero(space.rows[:, 1] >= length)
+    windows = Windows(space, at, 5, 5, space.affinities(14), length)
+    core = segment(3, length)
+    np.testing.assert_array_equal(windows.rings[0].steps, core)
+    assert not core[windows.middle].any()
+    for d, one in enumerate(windows.rings):
+        apart = (np.abs(one.steps[:, None] - core).sum(axis=2) // 2).min(axis=1)
+        assert set(apart) == {d}
+        if d:
+            before = windows.rings[d - 1].steps
+            near = np.abs(one.steps[:, None] - before).sum(axis=2)
+            named = {(a, b) for start, end in one.edges for a, b in zip(start, end, strict=True)}
+            assert named == set(zip(*np.nonzero(near == 2), strict=True))
+            np.testing.assert_allclose(one.total, 1.0, rtol=1e-6)
+
+
+def test_nothing_flows_in_from_outside_the_histograms_with_a_core():
+    # A unit at every histogram adds its column's weight, and one outside adds nothing.
+    space = simplex(14)
+    at = np.flatnonzero(space.rows[:, 1] >= 2)
+    windows = Windows(space, at, 14, 14, space.affinities(14), 3)
+    q, prices = float(np.exp(-1.0)), np.full(len(space.rows), 0.3)
+    found, factors = windows.values(prices, q)
+    for one, inside in zip(found, windows.inside, strict=True):
+        assert np.all(one[~inside] == 0.0)
+    raised, _ = windows.values(prices - 1e-7, q)
+    total = sum(u.sum(axis=0) for u in windows.columns(factors))
+    middle = windows.middle
+    np.testing.assert_allclose((raised[0] - found[0])[middle] / 1e-7, total, rtol=1e-4)
