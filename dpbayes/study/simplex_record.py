@@ -18,7 +18,7 @@ from dpbayes.study.simplex_folded import folded
 from dpbayes.study.simplex_plateaus import plateaus
 
 ROUNDS = {
-    (3, 30): 240, (3, 100): 120, (3, 300): 60, (3, 1000): 24,
+    (3, 30): 240, (3, 100): 120, (3, 300): 60, (3, 1000): 16,
     (4, 30): 60, (4, 60): 36, (4, 100): 24,
     (5, 12): 60, (5, 20): 36, (5, 50): 24,
 }  # fmt: skip

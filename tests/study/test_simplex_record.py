@@ -15,7 +15,9 @@ def test_the_record_is_complete_and_every_bound_is_below_lattice_noise():
     assert all(not one.remapped > one.lattice + 2e-7 for one in found)
 
 
-@pytest.mark.parametrize(("k", "n", "epsilon"), [(3, 30, 2.0), (4, 30, 5.0), (5, 12, 5.0)])
+@pytest.mark.parametrize(
+    ("k", "n", "epsilon"), [(3, 30, 2.0), (3, 100, 1.0), (4, 30, 5.0), (5, 12, 5.0)]
+)
 def test_a_line_of_the_record_comes_out_again(k, n, epsilon):
     kept = next(one for one in read_record() if (one.k, one.n, one.epsilon) == (k, n, epsilon))
     again = bounded(kept.n, kept.epsilon, kept.rounds, kept.k)
@@ -36,6 +38,12 @@ def test_at_a_thousand_records_lattice_noise_is_within_five_per_cent():
     last = {one.epsilon: one.ratio for one in read_record() if one.n == 1000}
     assert set(last) == {1.0, 2.0, 5.0}
     assert last[5.0] < 1.001
+
+
+def test_three_categories_and_noise_that_is_not_wide_are_within_one_per_cent():
+    close = [one for one in read_record() if one.k == 3 and one.epsilon >= 1.0]
+    assert {one.n for one in close} == {30, 100, 300, 1000}
+    assert max(one.best for one in close) < 1.005
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path):
