@@ -44,11 +44,11 @@ def excess_moments(
     length = 1 << int(min(width, 4 * (down + up)) + highest).bit_length()
     moments, errors = np.empty(powers.size), np.empty(powers.size)
     # BC is at most 1: no moment is larger than the probability of its sum, whatever the power.
-    likely, loose = _log_sums(factors, 0.0, sums, np.zeros(sums.size), length)
+    likely, loose, near = _log_sums(factors, 0.0, sums, np.zeros(sums.size), length, [])
     most = np.logaddexp(likely, loose + _LOG_ROUNDING)
     for i, power in enumerate(powers):
         gains = float(power) * (emptied - totals)
-        logs, bounds = _log_sums(factors, float(power), sums, gains, length)
+        logs, bounds, near = _log_sums(factors, float(power), sums, gains, length, near)
         moments[i] = float(np.exp(np.minimum(logs + gains, most)).sum())
         errors[i] = float(np.exp(np.minimum(bounds + gains + _LOG_ROUNDING, most)).sum())
     return moments, errors + beyond
@@ -74,8 +74,12 @@ def _log_sums(
     sums: NDArray[np.int64],
     gains: NDArray[np.float64],
     length: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return ln of the convolution at each sum, and of Chernoff's bound on it."""
+    near: Sequence[float],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], list[float]]:
+    """Return ln of the convolution at each sum, of Chernoff's bound on it, and the tilts used.
+
+    `near` holds the tilts that served another power: the search begins there.
+    """
     shown = [_shown(f, power) for f in factors]
     places = [f.steps % length for f in factors]
     # High powers matter next to the smallest sum only, low ones are wide: doubling serves both.
@@ -85,7 +89,9 @@ def _log_sums(
     targets = sums[0] + np.append(0, apart[apart < sums.size])
     best = np.full(sums.size, np.inf)
     logs = np.full(sums.size, -np.inf)
-    for theta in _tilts(shown, targets):
+    used: list[float] = []
+    for theta in _tilts(shown, targets, near):
+        used.append(theta)
         scale, product = 0.0, np.ones(length // 2 + 1, dtype=np.complex128)
         for (steps, log_masses, copies), at in zip(shown, places, strict=True):
             tilted = log_masses + theta * steps
@@ -103,7 +109,7 @@ def _log_sums(
         best = np.where(nearer, bound, best)
         if float(np.max(best + gains)) < -_DEPTH:
             break
-    return logs, best
+    return logs, best, used
 
 
 Shown = tuple[NDArray[np.float64], NDArray[np.float64], int]
@@ -115,17 +121,20 @@ def _shown(factor: Factor, power: float) -> Shown:
     return factor.steps.astype(np.float64), logs, factor.copies
 
 
-def _tilts(shown: Sequence[Shown], targets: NDArray[np.int64]) -> Iterator[float]:
+def _tilts(
+    shown: Sequence[Shown], targets: NDArray[np.int64], near: Sequence[float] = ()
+) -> Iterator[float]:
     """Yield 0 and, for each of rising targets, a theta >= 0 whose tilted sum has it as its mean.
 
-    Each is sought from the last one on. Either the mean is met within a hundredth of a standard
-    deviation, which loosens Chernoff's bound by a factor of 1.0001 at most, or theta is known
-    within a part in ten thousand.
+    Each is sought from the last one on, or from that of its place in `near` where it is larger.
+    Either the mean is met within a hundredth of a standard deviation, which loosens Chernoff's
+    bound by a factor of 1.0001 at most, or theta is known within a part in ten thousand.
     """
     theta = 0.0
     yield theta
-    for target in targets:
-        theta = _tilt(shown, int(target), theta)
+    for place, target in enumerate(targets, start=1):
+        start = max(theta, near[place]) if place < len(near) else theta
+        theta = _tilt(shown, int(target), start)
         yield theta
 
 
