@@ -11,7 +11,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from importlib import import_module
-from math import isqrt
+from math import isqrt, lcm
 from typing import Any
 
 import numpy as np
@@ -61,10 +61,11 @@ class Window:
 def window(shares: tuple[Fraction, ...], radius: int) -> Window:
     """Return the window of that radius for these shares."""
     points = lattice_noise.points(len(shares), radius)
-    squares = tuple(
-        sum((Fraction(int(z) ** 2) / w for z, w in zip(row, shares, strict=True)), Fraction(0))
-        for row in points
-    )
+    # All over one denominator: whole numbers are added, and a fraction is made once for each point.
+    inverse = [1 / share for share in shares]
+    common = lcm(*(one.denominator for one in inverse))
+    weights = np.array([int(one * common) for one in inverse], dtype=object)
+    squares = tuple(Fraction(one, common) for one in (points.astype(object) ** 2) @ weights)
     index = {tuple(row): i for i, row in enumerate(points.tolist())}
     ends = []
     for i in range(len(shares)):
