@@ -86,7 +86,7 @@ def fitted_root(gap: float) -> FittedRoot:
 def _fitted(quarter_octaves: int) -> FittedRoot:
     gap = 2.0 ** (quarter_octaves / 4.0)
     powers = [float(j) for j in range(1, _WHOLE_POWERS + 1)]
-    while powers[-1] * _RATIO < 10.0 / gap:
+    while powers[-1] * _RATIO < 14.0 / gap:
         powers.append(powers[-1] * _RATIO)
     s = np.array(powers)
     depth = np.geomspace(gap, 40.0, 2000)

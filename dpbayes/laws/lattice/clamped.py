@@ -9,28 +9,32 @@ categories were short of. Book: `thm-clamped`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.laws.lattice import noise
-from dpbayes.laws.lattice.pivots import LARGEST_ARRAY, Heights, Level
+from dpbayes.laws.lattice.pivots import LARGEST_ARRAY, Circle, Heights, Level
+from dpbayes.laws.lattice.smooth_sums import LONGEST_RULE, smooth_sum
 
 NEGLECTED = 1e-12
 """Probability of noise beyond the windows, all categories together."""
 
-ALIASES = 1e-13
+ALIASES = 3e-14
 """Largest part of a level that lands on a wrong power of a generating function."""
 
 LARGEST_K = 64
 """Products over more categories leave the range of floats."""
 
-LARGEST_REACH = 210
-"""Wider noise (epsilon below about .3) has so many levels that they take minutes."""
+LARGEST_SPREAD = 65_000
+"""Largest reach times the range of heights: wider noise has sums that take minutes."""
 
 _LEVELS_END = 1e-12
+_FIRST_LEVELS = 8  # then twice as many, and so on
+_DOUBT = 1e-13  # of each level
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,8 @@ class ClampedPart:
     @property
     def affordable(self) -> bool:
         """Whether the levels take seconds and not minutes."""
-        return self.counts.size <= LARGEST_K and self.reach <= LARGEST_REACH
+        heights = min(self.reach, int(self.counts.sum()))
+        return self.counts.size <= LARGEST_K and self.reach * heights <= LARGEST_SPREAD
 
     def moments(self, powers: ArrayLike, mass: float) -> tuple[NDArray[np.float64], float]:
         """Return E[BC^s; clamped] for each power s > 0, and a bound on the error of each.
@@ -70,30 +75,48 @@ class ClampedPart:
         totals, error = np.zeros(exponents.size), NEGLECTED
         if not self.possible:
             return totals[1:], mass
-        for level in range(2 * self.reach):
-            if mass - totals[0] <= _LEVELS_END:
-                break
-            values, bound = self._level(level, exponents)
-            totals += values
-            error += bound
-        return totals[1:], error + max(mass - float(totals[0]), 0.0)
+        first, last = 0, 2 * self.reach
+        while first < last and mass - totals[0] > _LEVELS_END:
+            end = min(2 * first + _FIRST_LEVELS, last)
+            inner = [int(x) for x in np.unique(self.counts) if first < x < end]
+            panels = list(pairwise([first, *inner, end]))
+            errors = [0.0]
+            levels = partial(self._levels, exponents, errors)
+            sums, doubt = smooth_sum(levels, panels, _DOUBT * (end - first))
+            totals += sums
+            error += doubt + max(errors) * (end - first)
+            first = end
+        return totals[1:], error + abs(mass - float(totals[0]))
+
+    def _levels(
+        self, exponents: NDArray[np.float64], errors: list[float], levels: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        found = [self._level(t, exponents) for t in levels.tolist()]
+        errors.extend(bound for _, bound in found)
+        return np.stack([sums for sums, _ in found], axis=1)
 
     def _level(self, t: int, exponents: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        heights = Heights(self.counts - self.reach, self.counts + self.reach, t)
+        total = int(self.counts.sum())
+        heights = Heights(self.counts - self.reach, self.counts + self.reach, t, total)
         level = Level(self.prior, self.counts, self.epsilon, t, heights)
-        found = np.zeros(exponents.size)
-        radius, circle = level.shortfall_circle()
-        bounds = level.bounds(exponents, radius) * self._scale
+        shortfall = level.shortfall_circle()
+        records = level.record_circle(0.0, shortfall, None)
+        bounds = level.bounds(exponents, records, shortfall) * self._scale
+        found, error = np.zeros(exponents.size), ALIASES
         wanted = np.flatnonzero(bounds.sum(axis=1) > ALIASES)
-        error = ALIASES
         order = wanted[np.argsort(exponents[wanted], kind="stable")]
+        kinks = np.concatenate((self.counts, self.counts + t, self.counts + t + 1))
         while order.size:
             kept, dropped = _largest(bounds[order[0]], ALIASES)
-            length = level.record_circle(float(exponents[order[0]]), radius, kept)
-            one = (length // 2 + 1) * circle * kept.size
+            records = level.record_circle(float(exponents[order[0]]), shortfall, kept)
+            panels = heights.panels(kept, kinks)
+            asked = sum(min(b - a, LONGEST_RULE) for a, b in panels)
+            one = (records.nodes // 2 + 1) * shortfall.nodes * asked
             rows = order[: max(1, LARGEST_ARRAY // one)]
-            found[rows] = level.sums(exponents[rows], length, radius, circle, kept) * self._scale
-            error = max(error, dropped + 2.0 * ALIASES)
+            parts = partial(level.parts, exponents[rows], records, shortfall)
+            sums, doubt = smooth_sum(parts, panels, _DOUBT / self._scale)
+            found[rows] = sums * self._scale
+            error = max(error, dropped + 2.0 * ALIASES + doubt * self._scale)
             order = order[rows.size :]
         return found, error
 
@@ -112,8 +135,8 @@ class ClampedPart:
             heights = Heights(output + t, output + t + 1, t)
             level = Level(self.prior, self.counts, self.epsilon, t, heights, output)
             blocks = np.arange(heights.edges.size - 1)
-            radius, _ = level.shortfall_circle()
-            total += float(level.sums(np.zeros(1), 1, radius, level.degree, blocks)[0])
+            circle = replace(level.shortfall_circle(), nodes=level.degree)
+            total += float(level.parts(np.zeros(1), Circle(0.0, 1), circle, blocks).sum())
         return max(total, 0.0) * self._scale
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,16 @@ from dpbayes.laws.lattice import noise
 LARGEST_ARRAY = 1 << 18
 """So many numbers are held in one array."""
 
-_ALIAS = 1e-13
+_ALIAS = 3e-14
+_DIGITS_LOST = 3.0  # in units of e
+
+
+@dataclass(frozen=True)
+class Circle:
+    """Nodes on a circle that read one coefficient of a power series."""
+
+    log_radius: float
+    nodes: int
 
 
 @dataclass(frozen=True)
@@ -46,12 +56,22 @@ class Heights:
     """Windows `low` … `high` (k,) of noisy counts above level t, and blocks of heights.
 
     Blocks are single heights where windows overlap. Where only one window reaches, only its
-    category can be the last payer and all others are constant, so that heights are joined.
+    category can be the last payer and all others are constant, so that heights are joined. With
+    `total` records nothing is higher than total + 1 above the level, and only one category more
+    than total // 2 + 1: what a joined block adds there belongs to larger totals.
     """
 
-    def __init__(self, low: NDArray[np.int64], high: NDArray[np.int64], level: int) -> None:
+    def __init__(
+        self,
+        low: NDArray[np.int64],
+        high: NDArray[np.int64],
+        level: int,
+        total: int | None = None,
+    ) -> None:
         self.low = np.maximum(low, level + 1)
         self.high = np.maximum(high, level)
+        if total is not None:
+            self.high = np.minimum(self.high, level + 1 + total)
         bottom, top = int(self.low.min()), int(self.high.max())
         begins, ends = (np.zeros(top - bottom + 3, dtype=np.int64) for _ in range(2))
         filled = self.high >= self.low
@@ -60,8 +80,20 @@ class Heights:
         heights = np.arange(bottom, top + 1)
         covered = np.cumsum(begins - ends)[: heights.size]
         fresh = (covered > 1) | (begins + ends)[: heights.size].astype(bool)
+        if total is not None:
+            alone = level + 2 + total // 2
+            fresh &= heights <= alone
+            fresh[heights == alone] = True
         fresh[:1] = True
         self.edges = np.append(heights[fresh], top + 1)
+
+    def panels(self, kept: NDArray[np.int64], kinks: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Return the kept blocks as ranges of single heights, and joined blocks by themselves."""
+        joined = (np.diff(self.edges) > 1)[kept]
+        cut = (np.diff(kept) > 1) | joined[1:] | joined[:-1]
+        cut |= np.isin(self.edges[kept[1:]], kinks)
+        places = [0, *(np.flatnonzero(cut) + 1).tolist(), kept.size]
+        return [(int(kept[a]), int(kept[b - 1]) + 1) for a, b in pairwise(places)]
 
     def blocked(self, i: int, terms: NDArray[Any]) -> NDArray[Any]:
         """Return the sums over each block of `terms` (j, heights of category i, nodes)."""
@@ -101,60 +133,64 @@ class Level:
         """So many nodes read the shortfall exactly."""
         return self.counts.size * (self.level + 1) + 1
 
-    def sums(
+    def parts(
         self,
         exponents: NDArray[np.float64],
-        length: int,
-        radius: float,
-        circle: int,
+        records: Circle,
+        shortfall: Circle,
         kept: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """Return the sum of P BC^s over the level for each exponent s, before normalisation."""
-        angles = 2.0 * np.pi * np.arange(length // 2 + 1) / length
+        """Return the sum of P BC^s over each kept block for each exponent s, not normalised."""
+        angles = 2.0 * np.pi * np.arange(records.nodes // 2 + 1) / records.nodes
+        log_w = records.log_radius + 1j * angles
         folds = np.full(angles.size, 2.0)
         folds[0] = 1.0
-        if length % 2 == 0:
+        if records.nodes % 2 == 0:
             folds[-1] = 1.0
-        zeta = radius * np.exp(2j * np.pi * np.arange(circle) / circle)
-        total = np.zeros(exponents.size)
-        some = max(1, LARGEST_ARRAY // (exponents.size * kept.size * circle))
+        turns = 2j * np.pi * np.arange(shortfall.nodes) / shortfall.nodes
+        zeta = np.exp(shortfall.log_radius + turns)
+        total = np.zeros((exponents.size, kept.size))
+        some = max(1, LARGEST_ARRAY // (exponents.size * kept.size * shortfall.nodes))
         for first in range(0, angles.size, some):
             batch = slice(first, first + some)
-            paid = self._chain(exponents, 1j * angles[batch], zeta, kept).paid.sum(axis=1)
-            total += (paid @ self._readings(zeta)).real @ folds[batch]
-        return total / (length * circle)
+            paid = self._chain(exponents, log_w[batch], zeta, kept).paid
+            read = np.einsum("evwz,z->evw", paid, self._readings(zeta)).real
+            total += read @ folds[batch]
+        return total / (records.nodes * shortfall.nodes)
 
-    def bounds(self, exponents: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
-        """Return, for each exponent and block, a bound on its part of `sums`."""
-        zeta = np.array([radius])
-        paid = self._chain(exponents, np.zeros(1), zeta, None).paid[:, :, 0, :]
-        return np.asarray((paid @ self._readings(zeta)).real)
+    def bounds(
+        self, exponents: NDArray[np.float64], records: Circle, shortfall: Circle
+    ) -> NDArray[np.float64]:
+        """Return, for each exponent and block, a bound on its part."""
+        zeta = np.exp([shortfall.log_radius])
+        log_w = np.array([0.0, records.log_radius])
+        paid = self._chain(exponents, log_w, zeta, None).paid
+        return np.asarray((paid @ self._readings(zeta)).real.min(axis=2))
 
-    def shortfall_circle(self) -> tuple[float, int]:
-        """Return radius and number of nodes for the shortfall.
+    def shortfall_circle(self) -> Circle:
+        """Return the circle for the shortfall, by Chernoff bounds.
 
-        The radius minimises the generating function, which is positive; the number is the
-        smallest for which Chernoff bounds hold the wrongly read powers below 1e-13, and never
-        more than the degree needs.
+        The generating function is positive on the half-line; a circle near its least value loses
+        no digits. The nodes are never more than the degree needs.
         """
-        radii = np.geomspace(0.02, 50.0, 81)
+        places = np.linspace(np.log(0.02), np.log(50.0), 81)
         with np.errstate(over="ignore", invalid="ignore"):
-            paid = self._chain(np.zeros(1), np.zeros(1), radii, None).paid[0, :, 0, :].sum(axis=0)
-            logs = _log_bound((paid * self._readings(radii)).real)
-        best = int(np.argmin(logs))
-        nodes = _nodes(logs + np.log(self.scale), np.log(radii), best, self.degree)
-        return float(radii[best]), nodes
+            paid = self._chain(np.zeros(1), np.zeros(1), np.exp(places), None).paid
+            logs = _log_bound((paid[0, :, 0].sum(axis=0) * self._readings(np.exp(places))).real)
+        return _circle(logs + np.log(self.scale), places, self.degree)
 
-    def record_circle(self, exponent: float, radius: float, kept: NDArray[np.int64]) -> int:
-        """Return the number of nodes for the released records, by Chernoff bounds as well."""
+    def record_circle(
+        self, exponent: float, shortfall: Circle, kept: NDArray[np.int64] | None
+    ) -> Circle:
+        """Return the circle for the released records, by Chernoff bounds as well."""
         top = -np.log(self.rho)
         tilts = np.concatenate((-np.geomspace(0.98, 0.02, 12), [0.0], np.geomspace(0.02, 0.98, 12)))
-        zeta = np.array([radius])
+        zeta = np.exp([shortfall.log_radius])
         with np.errstate(over="ignore", invalid="ignore"):
             paid = self._chain(np.array([exponent]), tilts * top, zeta, kept).paid
         sums = paid[0, :, :, 0].sum(axis=0).real
         logs = _log_bound(sums * self._readings(zeta).real) + np.log(self.scale)
-        return _nodes(logs, tilts * top, 12, 1 << 40)
+        return _circle(logs, tilts * top, 1 << 40)
 
     def _readings(self, zeta: NDArray[Any]) -> NDArray[Any]:
         # sigma = zeta / (1 + rho zeta) makes the integrand a Laurent polynomial in zeta.
@@ -239,8 +275,21 @@ def _log_bound(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.log(np.clip(np.nan_to_num(values, nan=np.inf, posinf=np.inf), 1e-300, None))
 
 
+def _circle(logs: NDArray[np.float64], places: NDArray[np.float64], most: int) -> Circle:
+    """Return the circle with the fewest nodes for a power series read at power 0.
+
+    Only circles on which the series is nearly least lose no digits, and only inside the range of
+    places are powers on both sides bounded.
+    """
+    inside = logs[1:-1]
+    near = np.flatnonzero(inside <= inside.min() + _DIGITS_LOST) + 1
+    nodes = [_nodes(logs, places, place, most) for place in near.tolist()]
+    best = int(np.argmin(nodes))
+    return Circle(float(places[near[best]]), nodes[best])
+
+
 def _nodes(logs: NDArray[np.float64], places: NDArray[np.float64], best: int, most: int) -> int:
-    """Return how many nodes leave wrongly read powers at most 1e-13.
+    """Return how many nodes leave wrongly read powers at most 3e-14.
 
     The part of a positive power series g at a power N off, read on the circle e^(place of best), is
     at most g(e^p) e^(-N |p - best|) for every other place p.
@@ -248,9 +297,8 @@ def _nodes(logs: NDArray[np.float64], places: NDArray[np.float64], best: int, mo
     distance = np.abs(places - places[best])
     needed = []
     for side in (places > places[best], places < places[best]):
-        if np.any(side):
-            needed.append(float(((logs[side] - np.log(_ALIAS)) / distance[side]).min()))
-    return int(np.clip(np.ceil(max(needed, default=1.0)) + 1, 2, most))
+        needed.append(float(((logs[side] - np.log(_ALIAS)) / distance[side]).min()))
+    return int(np.clip(np.ceil(max(needed)) + 1, 2, most))
 
 
 def _runs(prior: NDArray[np.float64], counts: NDArray[np.int64]) -> list[tuple[int, int]]:

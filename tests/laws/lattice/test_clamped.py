@@ -68,8 +68,19 @@ def test_probability_with_four_categories_where_windows_touch():
         assert law.probability(listed.outputs[row]) == pytest.approx(wanted, rel=1e-11)
 
 
+@pytest.mark.parametrize(("counts", "epsilon"), [([3, 20, 2], 0.2), ([5, 0, 12, 3], 0.25)])
+def test_wide_noise_against_the_list(counts, epsilon):
+    x, alpha = np.array(counts), np.linspace(0.5, 1.5, len(counts))
+    listed, law = listed_law(alpha, x, epsilon, "l2"), LatticeLaw(alpha, x, epsilon, "l2")
+    estimate = law.mean_distance()
+    assert estimate.how == "series"
+    assert estimate.error < 1e-9
+    assert abs(estimate.value - listed.mean_distance()) <= estimate.error
+
+
 @pytest.mark.parametrize(
-    ("counts", "epsilon"), [((10,) * 10, 1.0), ((0, 0, 7, 93), 2.0), ((2,) * 50, 1.0)]
+    ("counts", "epsilon"),
+    [((10,) * 10, 1.0), ((0, 0, 7, 93), 2.0), ((2,) * 50, 1.0), ((3,) * 8, 0.1)],
 )
 def test_means_where_users_are_lie_within_the_error_of_draws(counts, epsilon):
     law = LatticeLaw(np.ones(len(counts)), np.array(counts), epsilon, "l2")
@@ -81,7 +92,15 @@ def test_means_where_users_are_lie_within_the_error_of_draws(counts, epsilon):
     assert abs(distances.mean() - estimate.value) < 6 * distances.std() / np.sqrt(20_000) + 1e-9
 
 
-@pytest.mark.parametrize("gap", [0.7, 0.02, 3e-5, 1e-8])
+def test_noise_too_wide_for_its_levels_is_drawn():
+    x = np.array([5000, 2500, 20, 20, 20, 20, 20, 20, 20, 20])
+    assert ClampedPart(np.ones(10), x, 0.3).affordable
+    assert not ClampedPart(np.ones(10), x, 0.2).affordable
+    assert ClampedPart(np.ones(10), np.full(10, 10), 0.1).affordable
+    assert not ClampedPart(np.ones(10), np.full(10, 10), 0.05).affordable
+
+
+@pytest.mark.parametrize("gap", [0.7, 0.024, 0.02, 3e-5, 1e-8])
 def test_fitted_root_keeps_its_error(gap):
     root = fitted_root(gap)
     assert root.error < 2e-10

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from dpbayes.laws.lattice.pivots import Chain, Heights, Level, _log_bound
+from dpbayes.laws.lattice.pivots import Chain, Circle, Heights, Level, _log_bound
 from dpbayes.laws.lattice.projection import project
 
 REACH = 14
@@ -112,18 +113,29 @@ def test_sums_of_each_level_against_the_list_of_noise_vectors(counts, prior, eps
     x, alpha, exponents = np.array(counts), np.array(prior), np.array([0.0, 1.0, 6.5])
     expected = enumerated(alpha, x, epsilon, exponents)
     assert len(expected) >= 3
-    for t in range(3):
-        heights = Heights(x - 14, x + 14, t)
+    for t, total in product(range(3), (None, int(x.sum()))):
+        heights = Heights(x - 14, x + 14, t, total)
         level = Level(alpha, x, epsilon, t, heights)
         blocks = np.arange(heights.edges.size - 1)
-        radius, nodes = level.shortfall_circle()
-        assert nodes <= level.degree
-        found = level.sums(exponents, 64, radius, level.degree, blocks)
+        shortfall = level.shortfall_circle()
+        assert shortfall.nodes <= level.degree
+        every = replace(shortfall, nodes=level.degree)
+        found = level.parts(exponents, Circle(0.0, 64), every, blocks).sum(axis=1)
         np.testing.assert_allclose(found, expected[t], rtol=1e-8, atol=1e-13)
-        fewer = level.sums(exponents, 64, radius, nodes, blocks)
+        fewer = level.parts(exponents, Circle(0.0, 64), shortfall, blocks).sum(axis=1)
         np.testing.assert_allclose(fewer, found, rtol=0, atol=1e-12)
-        bounds = level.bounds(exponents, radius)
+        records = level.record_circle(0.0, shortfall, None)
+        tilted = level.parts(exponents, records, shortfall, blocks).sum(axis=1)
+        np.testing.assert_allclose(tilted, found, rtol=0, atol=1e-12)
+        bounds = level.bounds(exponents, records, shortfall)
         assert np.all(bounds.sum(axis=1) >= found * (1 - 1e-12))
+
+
+def test_heights_that_too_few_records_reach_are_joined_or_left_out():
+    heights = Heights(np.array([-5, -5]), np.array([40, 40]), 3, total=10)
+    assert heights.edges.tolist() == [*range(4, 11), 15]
+    assert heights.panels(np.arange(7), np.array([6])) == [(0, 2), (2, 6), (6, 7)]
+    assert heights.panels(np.array([0, 1, 4, 5]), np.array([6])) == [(0, 2), (4, 6)]
 
 
 def test_a_bound_that_overflowed_bounds_nothing():
@@ -142,6 +154,6 @@ def test_one_output_alone_is_counted():
         heights = Heights(output + t, output + t + 1, t)
         level = Level(alpha, x, epsilon, t, heights, output)
         blocks = np.arange(heights.edges.size - 1)
-        radius, _ = level.shortfall_circle()
-        found += float(level.sums(np.zeros(1), 1, radius, level.degree, blocks)[0])
+        shortfall = replace(level.shortfall_circle(), nodes=level.degree)
+        found += float(level.parts(np.zeros(1), Circle(0.0, 1), shortfall, blocks).sum())
     assert found == pytest.approx(total, rel=1e-9)

@@ -1,0 +1,49 @@
+"""Sums of smooth functions by some of their values, against all values."""
+
+import numpy as np
+import pytest
+
+from dpbayes.laws.lattice.smooth_sums import LONGEST_RULE, smooth_sum
+
+
+def test_short_panels_are_added_up():
+    asked = []
+
+    def values(j):
+        asked.extend(j.tolist())
+        return np.stack((j**2.0, np.sin(100.0 * j)))
+
+    total, error = smooth_sum(values, [(3, 3 + LONGEST_RULE), (40, 41)], 1e-9)
+    every = np.array([*range(3, 3 + LONGEST_RULE), 40])
+    assert sorted(asked) == every.tolist()
+    assert error == 0.0
+    np.testing.assert_allclose(total, values(every).sum(axis=1), rtol=1e-13)
+
+
+@pytest.mark.parametrize("length", [25, 26, 40, 77, 300, 4001])
+def test_polynomials_are_summed_exactly_by_few_values(length):
+    asked = []
+
+    def values(j):
+        asked.append(j.size)
+        x = (j - 7.0) / length
+        return np.stack([x**power for power in (0, 1, 5, 9)])
+
+    total, error = smooth_sum(values, [(7, 7 + length)], 1e-9)
+    expected = values(np.arange(7, 7 + length)).sum(axis=1)
+    assert asked[:-1] == [asked[0]]
+    assert asked[0] <= 17
+    np.testing.assert_allclose(total, expected, rtol=1e-12)
+    assert error < 1e-9
+
+
+@pytest.mark.parametrize("kink", [100, 137, 311, 500])
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-8, 1e-12])
+def test_kinks_and_spikes_are_found_and_the_error_is_honest(kink, tolerance):
+    def values(j):
+        return np.stack((np.exp(-0.05 * np.abs(j - kink)), 1.0 / (1.0 + (j - 100) ** 2)))
+
+    total, error = smooth_sum(values, [(100, 900)], tolerance)
+    expected = values(np.arange(100, 900)).sum(axis=1)
+    assert error <= tolerance
+    assert np.abs(total - expected).max() <= error + 1e-12
