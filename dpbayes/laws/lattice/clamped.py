@@ -33,7 +33,7 @@ LARGEST_SPREAD = 65_000
 """Largest reach times the range of heights: wider noise has sums that take minutes."""
 
 _LEVELS_END = 1e-12
-_FIRST_LEVELS = 8  # then twice as many, and so on
+_FIRST_LEVELS = 1  # then about twice as many, and so on
 _DOUBT = 1e-13  # of each level
 
 
