@@ -133,9 +133,24 @@ def _window(
     noisy = counts + shifts
     logs = _log_mass(shifts, epsilon)
     if int(noisy.min()) < 0:
-        noisy, inverse = np.unique(project(noisy, projection), axis=0, return_inverse=True)
-        logs = np.log(np.bincount(inverse.ravel(), np.exp(logs)))
+        noisy, inverse = _distinct(project(noisy, projection))
+        logs = np.log(np.bincount(inverse, np.exp(logs)))
     return FiniteLaw(prior, counts, noisy, logs, noise.tail_mass(k, epsilon, size))
+
+
+def _distinct(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the different rows in lexicographic order, and for each row its place among them.
+
+    Rows whose range allows it are sorted as single numbers, many times faster.
+    """
+    low = rows.min(axis=0)
+    widths = rows.max(axis=0) - low + 1
+    if float(np.prod(widths, dtype=np.float64)) > 2.0**62:
+        found, places = np.unique(rows, axis=0, return_inverse=True)
+        return found, places.ravel()
+    strides = np.append(np.cumprod(widths[:0:-1])[::-1], 1)
+    keys, places = np.unique((rows - low) @ strides, return_inverse=True)
+    return keys[:, None] // strides % widths + low, places
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.laws.lattice import noise
-from dpbayes.laws.lattice.law import LatticeLaw, listed_law
+from dpbayes.laws.lattice.law import LatticeLaw, _distinct, listed_law
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,12 @@ def test_drawn_mean_keeps_its_stated_error():
     assert abs(estimate.value - exact.mean_distance()) <= estimate.error
     q = LatticeLaw(alpha, x, 0.5, "l1").quantile(0.5)
     assert exact.quantile(0.494) <= q <= exact.quantile(0.506)
+
+
+@pytest.mark.parametrize("far", [1, 1 << 40])
+def test_distinct_rows_are_those_that_numpy_finds(far):
+    rows = np.random.default_rng(3).integers(0, 5, size=(400, 3)) * far - 2
+    found, places = _distinct(rows)
+    expected, inverse = np.unique(rows, axis=0, return_inverse=True)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(places, inverse.ravel())
