@@ -12,16 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.study.simplex import Simplex, ring
+from dpbayes.study.simplex import Simplex
 from dpbayes.study.simplex_folded import folded
 from dpbayes.study.simplex_grid import Grid
-from dpbayes.study.simplex_windows import inside_of, on_ring
+from dpbayes.study.simplex_segments import apart, segment_costs
 
 LONGEST = 3
 """Most records that a plateau reaches to either side."""
 
-_NEGLECTED = 1e-13  # e^(-epsilon d) times the histograms as far off that is left out of a mean
-_BLOCK = 3_000_000  # distances formed at a time
+_NEGLECTED = 1e-13  # what a plateau must at least undercut
 _POINTS = 0.1  # part of an answer's weight that begins without a plateau
 
 
@@ -57,8 +56,9 @@ def plateaus(space: Simplex, epsilon: float, rounds: int = 200) -> Plateaus:
         raise ValueError(f"plateaus are for k = 3 categories, got {space.k}")
     _validate.integer("rounds", rounds, minimum=1)
     grid, base = Grid(space, epsilon), folded(space, epsilon)
-    shapes = [grid.spectrum(_apart(grid.steps, half)) for half in range(LONGEST + 1)]
-    costs, ones = _costs(space, grid.epsilon), np.ones(len(space.rows))
+    shapes = [grid.spectrum(apart(grid.steps, 2 * half)) for half in range(LONGEST + 1)]
+    ones = np.ones(len(space.rows))
+    costs = segment_costs(space, grid.epsilon, range(0, 2 * LONGEST + 1, 2))
     sums = np.array([grid.gather(grid.spread(ones) * shape) for shape in shapes])
     worth = np.array([grid.gather(grid.spread(base.prices) * shape) for shape in shapes])
     spare = (costs - worth) / sums
@@ -92,30 +92,3 @@ def plateaus(space: Simplex, epsilon: float, rounds: int = 200) -> Plateaus:
         float((points * costs[0] + flats * costs[half, each]) @ space.copies / space.copies.sum()),
         float(np.abs(total() - 1.0).max()),
     )
-
-
-def _apart(steps: NDArray[np.int64], half: int) -> NDArray[np.int64]:
-    # Records to replace from s + step to the nearest s + t (0, 1, -1), |t| at most `half`.
-    first, second = steps
-    lengths = [
-        (np.abs(first) + np.abs(second - t) + np.abs(first + second - t)) // 2
-        for t in range(-half, half + 1)
-    ]
-    return np.asarray(np.min(lengths, axis=0))
-
-
-def _costs(space: Simplex, epsilon: float) -> NDArray[np.float64]:
-    # For each half length the sum over x of e^(-epsilon d(x, P_s)) H(x, s), (LONGEST + 1, M).
-    table, found = space.affinities(space.n), np.zeros((LONGEST + 1, len(space.rows)))
-    for d in range(1, space.n + 1):
-        steps = ring(3, d)
-        if np.exp(-epsilon * (d - LONGEST)) * len(steps) < _NEGLECTED:
-            break
-        block = max(1, _BLOCK // len(steps))
-        for start in range(0, len(space.rows), block):
-            at = slice(start, start + block)
-            inside, kept = inside_of(space.rows[at], steps)
-            _, distance = on_ring(space, space.rows[at], kept, inside, table)
-            for half in range(LONGEST + 1):
-                found[half, at] += np.exp(-epsilon * _apart(kept[:, :2].T, half)) @ distance
-    return found

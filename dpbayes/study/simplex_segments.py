@@ -6,6 +6,8 @@ proportion to e^(-epsilon d(x, P_s)). The segment exchanges records between the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, gmres
@@ -39,7 +41,8 @@ def segment_prices(space: Simplex, epsilon: float) -> tuple[NDArray[np.float64],
     grid, every = Grid(space, epsilon), np.arange(len(space.rows))
     # Data around s, where the transform of a column is for data around 0 seen from the answer.
     shapes = [grid.spectrum(apart(grid.steps, one)).conj() for one in range(LONGEST + 1)]
-    costs, near = segment_costs(space, grid.epsilon, LONGEST), grid.times(np.ones(every.size))
+    costs = segment_costs(space, grid.epsilon, range(LONGEST + 1))
+    near = grid.times(np.ones(every.size))
     halves = np.arange(LONGEST + 1)[:, None] // 2
     ends = np.arange(LONGEST + 1)[:, None] - halves
     fits = (space.rows[:, 1] >= halves) & (space.rows[:, 2] >= ends)
@@ -94,21 +97,21 @@ def apart(steps: NDArray[np.int64], length: int) -> NDArray[np.int64]:
     return np.asarray(np.min(lengths, axis=0))
 
 
-def segment_costs(space: Simplex, epsilon: float, longest: int) -> NDArray[np.float64]:
-    """Return for each length the sum over x of e^(-epsilon d(x, P_s)) H(x, s), (longest + 1, M).
+def segment_costs(space: Simplex, epsilon: float, lengths: Sequence[int]) -> NDArray[np.float64]:
+    """Return for each length the sum over x of e^(-epsilon d(x, P_s)) H(x, s), (lengths, M).
 
     Data farther from s than would count to 13 digits are left out.
     """
-    table, found = space.affinities(space.n), np.zeros((longest + 1, len(space.rows)))
+    table, found = space.affinities(space.n), np.zeros((len(lengths), len(space.rows)))
     for d in range(1, space.n + 1):
         steps = ring(3, d)
-        if np.exp(-epsilon * (d - longest / 2)) * len(steps) < _NEGLECTED:
+        if np.exp(-epsilon * (d - max(lengths) / 2)) * len(steps) < _NEGLECTED:
             break
         block = max(1, _BLOCK // len(steps))
         for start in range(0, len(space.rows), block):
             at = slice(start, start + block)
             inside, kept = inside_of(space.rows[at], steps)
             _, distance = on_ring(space, space.rows[at], kept, inside, table)
-            near = np.array([apart(kept[:, :2].T, one) for one in range(longest + 1)])
+            near = np.array([apart(kept[:, :2].T, one) for one in lengths])
             found[:, at] += np.exp(-epsilon * near) @ distance
     return found
