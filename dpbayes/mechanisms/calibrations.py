@@ -200,7 +200,11 @@ class DeltaCalibration:
     gamma = ln(1 - epsilon / (2 ln(delta / 2(n+1)))). A measures d in l1, B and C in Hamming
     distance; the authors' program used 2n for 2(n+1) (`failure_term`). Book: `def-expmech-delta`.
     Claimed: (epsilon, delta)-DP for one replaced record; false for d = l1, and for Hamming from
-    k = 4 on (book: `thm-delta-false`). Proved: `thm-delta-proved`, with 3 epsilon / 2.
+    k = 4 on (book: `thm-delta-false`). Proved for Hamming: with 3 epsilon / 2
+    and |R| delta / (2 (n+1)) where that is at most 1 (`thm-delta-proved`); with epsilon and no
+    delta for few records and a small epsilon (`thm-delta-two-small`), and for k = 2, equal prior
+    parameters up to 1 and a moderate epsilon (`thm-delta-two-uniform`); `needs_no_delta` decides.
+    Open elsewhere at k = 2 and 3.
     """
 
     delta: float = 1e-8

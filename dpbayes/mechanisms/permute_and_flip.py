@@ -1,4 +1,6 @@
-"""Permute-and-flip: the exponential mechanism's scores, another way to choose, never worse."""
+"""Permute-and-flip: the exponential mechanism's scores, another way to choose, and never
+a larger mean distance than the exponential mechanism has with them (`thm-permute-and-flip`).
+"""
 
 from __future__ import annotations
 

@@ -73,8 +73,8 @@ def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping
 
     From three categories on "lattice" stands for "geometric". "expMech-smooth, calibrated" has
     its nominal epsilon raised, for that n and prior, until its audited loss is epsilon; `gamma` is
-    chosen before the data. "geometric, remapped" is the optimum of the mean over all data
-    (`thm-remap-optimal`).
+    chosen before the data. "geometric, remapped" (k = 2) has the least mean over all data
+    of the epsilon-DP mechanisms that answer with a data set (`thm-remap-optimal`).
 
     >>> list(makers([1, 1, 1]))[-2:]
     ['lattice', 'lattice, remapped']

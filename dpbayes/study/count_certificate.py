@@ -1,7 +1,8 @@
-"""How good any private answer about two categories can be: a proof for each n, epsilon and prior.
+"""How good a private answer about two categories can be: proofs for each n, epsilon and prior.
 
-A lower bound on the mean distance of every epsilon-DP mechanism comes from one number v(x) for each
-data set. Whether these numbers are allowed is decided exactly by a recursion along the counts.
+A lower bound on the mean distance of every epsilon-DP mechanism that answers with a histogram comes
+from one number v(x) for each data set. Whether these numbers are allowed is decided exactly by a
+recursion along the counts.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ LARGEST = 3_000
 
 @dataclass(frozen=True)
 class Certificate:
-    """Bounds on the least mean distance over all data sets of n records, k = 2.
+    """Bounds on the least mean distance over all data sets of n records, k = 2, histograms out.
 
     `attained` is the mean of the remapped geometric mechanism; no epsilon-DP mechanism that
     answers with histograms has a mean below `lower`. `answers` (n + 1,) is the remap.

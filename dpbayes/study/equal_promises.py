@@ -179,11 +179,12 @@ def _gauss_mean(counts: NDArray[Any], epsilon: float, delta: float, releases: in
 def approximate_optimum(
     n: int, epsilon: float, delta: float, prior: ArrayLike = (1.0, 1.0)
 ) -> float:
-    """Return the least mean distance over all data of any (epsilon, delta)-DP mechanism, k = 2.
+    """Return the least mean distance over all data under (epsilon, delta)-DP, k = 2.
 
-    The linear program with p(r|x) and the excess (p(r|x) - e^epsilon p(r|x'))_+ as unknowns, the
-    excesses of each ordered pair of neighbours summing to at most delta. `n` at most
-    `LARGEST_PROGRAM`; `delta` from 0. Up to the solver's 1e-7.
+    Of all mechanisms that answer with a histogram of n records. The linear program with p(r|x) and
+    the excess (p(r|x) - e^epsilon p(r|x'))_+ as unknowns, the excesses of each ordered pair of
+    neighbours summing to at most delta. `n` at most `LARGEST_PROGRAM`; `delta` from 0. Up to the
+    solver's 1e-7.
     """
     size = _validate.integer("n", n, minimum=1)
     if size > LARGEST_PROGRAM:

@@ -1,5 +1,8 @@
 """The best private mechanism for k categories alike: linear programs on orbits of permutations.
 
+The best is the one with the least mean distance over all histograms of n records, among the
+epsilon-DP mechanisms that answer with such a histogram.
+
 Under a prior with equal parameters the problem does not change when categories are renamed, so some
 optimal table P[r | x] does not change either: the average of an optimal table over all renamings.
 Its entries depend on the orbit of (x, r) alone, which leaves about 1/k! of the unknowns.
@@ -65,6 +68,8 @@ def orbits(n: int, k: int) -> Orbits:
 class Optimum:
     """The least mean distance over all histograms of n records, between two bounds.
 
+    Least among the epsilon-DP mechanisms that answer with such a histogram.
+
     `value` is the mean of the table that was found, which satisfies its constraints up to the
     solver's 1e-7; no epsilon-DP table has a mean below `lower`, whatever the solver did (up to the
     rounding of one sum). `table` is P[r | x], shape (N, N), lexicographic.
@@ -77,6 +82,8 @@ class Optimum:
 
 def orbit_optimum(n: int, k: int, epsilon: float, prior: float = 1.0) -> Optimum:
     """Return the epsilon-DP table with the least mean Hellinger distance over all histograms.
+
+    A table P[r | x] answers with a histogram r of n records, each x counting alike.
 
     Prior (a, …, a) with a > 0. The same program as `OptimalMechanism`, on orbits.
     Book: `thm-orbits`.

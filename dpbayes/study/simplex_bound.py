@@ -1,4 +1,4 @@
-"""A lower bound for every private mechanism over k categories, for many records.
+"""A lower bound for every private mechanism that answers with a histogram, for many records.
 
 One number v(x) for each data set, and for each answer s a way to share what is left over among the
 data sets around s. What is checked at the end does not depend on how the numbers were found.

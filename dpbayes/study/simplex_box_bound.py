@@ -1,4 +1,4 @@
-"""A lower bound for every private mechanism over k categories and a thousand records and more.
+"""A lower bound for every private mechanism that answers with a histogram, a thousand records on.
 
 The certificate of `simplex_bound` with one price for each box of data, and one condition for each
 box of answers. The conditions hold for the worst corner, and so for every answer of the box.

@@ -22,8 +22,11 @@ RATIOS = {
 
 @dataclass(frozen=True)
 class BoxBounded:
-    """Over all data of n records no mechanism has a mean below `lower`, lattice noise at most
-    `lattice`; found with `boxes` boxes, whose counts differ by the factor `ratio`.
+    """The mean distance over all data of n records: its lower bound and lattice noise's.
+
+    No epsilon-DP mechanism that answers with histograms has a mean below `lower`, and lattice noise
+    with the nearest histogram has at most `lattice`. Found with `boxes` boxes; the counts of one
+    level differ by the factor `ratio`. Book: `thm-simplex-boxes`.
     """
 
     k: int

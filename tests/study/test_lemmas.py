@@ -80,6 +80,14 @@ def test_proved_guarantee_holds_in_exact_audits(distance: str, n: int, prior: li
         assert dp.audit(mechanism, n, prior).delta(proved.epsilon) <= proved.delta
 
 
+@pytest.mark.parametrize(("k", "times"), [(2, 0.5), (3, 13.0), (4, 229.66666666666666)])
+def test_the_proved_delta_grows_with_the_candidates(k: int, times: float) -> None:
+    # theorem, paper, mechanisms, claims: |R| delta / (2 (n + 1)), not delta.
+    proved = proved_guarantee(delta(1.0, delta=1e-6), 50, k)
+    assert (proved.epsilon, proved.delta) == (1.5, pytest.approx(times * 1e-6, rel=1e-9))
+    assert times == pytest.approx(dp.number_of_candidates(50, k) / (2.0 * 51.0))
+
+
 def test_proved_guarantee_in_three_categories() -> None:
     mechanism = delta(4.0, delta=1e-6)
     proved = proved_guarantee(mechanism, 6, 3)
