@@ -83,6 +83,8 @@ def test_rings_go_by_the_distance_from_the_core_and_every_step_leads_to_the_next
     core = segment(3, length)
     np.testing.assert_array_equal(windows.rings[0].steps, core)
     assert not core[windows.middle].any()
+    # The certificate passes along the core, so its members have to be neighbours.
+    assert np.all(np.abs(np.diff(core, axis=0)).sum(axis=1) == 2)
     for d, one in enumerate(windows.rings):
         apart = (np.abs(one.steps[:, None] - core).sum(axis=2) // 2).min(axis=1)
         assert set(apart) == {d}
