@@ -71,15 +71,18 @@ def draw_candidate(
             ladder = _cumulative(library, candidates, counts, prior, rate)
             while 2 * bits < precision:
                 known, bits = (known << BITS) | source.bits(BITS), bits + BITS
-                chosen = _settled(library, ladder, known, bits)
+                chosen = settled(library, ladder, known, bits)
                 if chosen is not None:
                     return np.asarray(candidates[chosen])
         precision *= 2
 
 
-def _settled(library: Any, ladder: list[Any], known: int, bits: int) -> int | None:
-    # The uniform number lies in [known, known + 1] / 2^bits; comparisons of balls are true only
-    # when they hold for all points in them.
+def settled(library: Any, ladder: list[Any], known: int, bits: int) -> int | None:
+    """Return the choice by a uniform number in [known, known + 1] / 2^bits, or None if it is open.
+
+    `ladder` are balls around the sums of the first weights. Book: `thm-exact-candidates`.
+    """
+    # Comparisons of balls are true only when they hold for all points in them.
     unit = library.fmpq(1, 1 << bits)
     low, high = ladder[-1] * (known * unit), ladder[-1] * ((known + 1) * unit)
     first, last = 0, len(ladder) - 1
