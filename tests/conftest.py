@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
 
@@ -110,7 +111,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, hashes: dict[str, str]) -> None:
             text=True,
         )
 
-    monkeypatch.setattr(workers, "start_worker", start)
+    monkeypatch.setattr(workers, "warm_workers", lambda: nullcontext(start))
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 One JSON object a line comes in, the fields of a Job; progress and the outcome go out likewise::
 
     {"cell": 3, "of": 9}    {"done": true}    {"failure": "tables/x: the code cell ..."}
+
+Its argument names the kernel; see `dpbayes.press.warm`.
 """
 
 from __future__ import annotations
@@ -12,8 +14,7 @@ import sys
 from typing import Any, TextIO
 
 from dpbayes.press.execution import execute
-from dpbayes.press.jobs import ONE_THREAD, NotebookFailure, job_of
-from dpbayes.press.warm import warm_kernels
+from dpbayes.press.jobs import NotebookFailure, job_of
 
 
 def serve(orders: TextIO, answers: TextIO, kernel: str | None = None) -> None:
@@ -36,5 +37,4 @@ def serve(orders: TextIO, answers: TextIO, kernel: str | None = None) -> None:
 
 
 if __name__ == "__main__":
-    with warm_kernels(ONE_THREAD) as name:
-        serve(sys.stdin, sys.stdout, name)
+    serve(sys.stdin, sys.stdout, sys.argv[1])

@@ -10,12 +10,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 from dpbayes.press.jobs import ONE_THREAD
+from dpbayes.press.warm import warm_kernels
 
 Start = Callable[[IO[str]], "subprocess.Popen[str]"]
 
@@ -134,9 +136,11 @@ def end(process: subprocess.Popen[str]) -> None:
             pipe.close()
 
 
-def start_worker(complaints: IO[str]) -> subprocess.Popen[str]:
-    """Return a fresh process that runs notebooks through papermill."""
-    return started("dpbayes.press.worker", complaints)
+@contextmanager
+def warm_workers() -> Iterator[Start]:
+    """Yield what starts a process that runs notebooks through papermill; all share warm kernels."""
+    with warm_kernels(ONE_THREAD) as kernel:
+        yield lambda complaints: started("dpbayes.press.worker", complaints, argument=kernel)
 
 
 def start_points(complaints: IO[str], apart: bool = True) -> subprocess.Popen[str]:
@@ -144,10 +148,12 @@ def start_points(complaints: IO[str], apart: bool = True) -> subprocess.Popen[st
     return started("dpbayes.press.points", complaints, apart)
 
 
-def started(module: str, complaints: IO[str], apart: bool = True) -> subprocess.Popen[str]:
+def started(
+    module: str, complaints: IO[str], apart: bool = True, argument: str | None = None
+) -> subprocess.Popen[str]:
     """Return a process that waits for orders; `apart`, a Ctrl-C on the terminal misses it."""
     return subprocess.Popen(
-        [sys.executable, "-m", module],
+        [sys.executable, "-m", module, *([argument] if argument else [])],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=complaints,
@@ -173,11 +179,17 @@ def run_all(
 
     Once the watcher stops the work nothing new is begun; what is under way is finished and kept.
     """
-    work: queue.SimpleQueue[Order] = queue.SimpleQueue()
     waiting = list(orders)
+    if not waiting:
+        return []
+    with nullcontext(start) if start else warm_workers() as begin:
+        return share_out(waiting, Workers(queue.SimpleQueue(), watcher, begin), hands)
+
+
+def share_out(waiting: Sequence[Order], workers: Workers, hands: int) -> list[str]:
+    """Have workers carry out orders in as many threads as there are hands."""
     for order in waiting:
-        work.put(order)
-    workers = Workers(work, watcher, start or start_worker)
+        workers.work.put(order)
     threads = [
         threading.Thread(target=workers.serve, daemon=True) for _ in range(min(hands, len(waiting)))
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO
 
@@ -43,17 +44,18 @@ def test_there_is_one_hand_more_than_processors(
     for number in range(5):
         write_tiny(project / "notebooks", f"part/tiny{number}")
     started: list[object] = []
-    start = workers.start_worker
+    start = workers.warm_workers
     # No notebook ends before every hand has been started.
     together = threading.Barrier(processors + 1)
 
     def counted(complaints: IO[str]) -> subprocess.Popen[str]:
         started.append(complaints)
         together.wait(60)
-        return start(complaints)
+        with start() as begin:
+            return begin(complaints)
 
     monkeypatch.setattr(build, "processors", lambda: processors)
-    monkeypatch.setattr(workers, "start_worker", counted)
+    monkeypatch.setattr(workers, "warm_workers", lambda: nullcontext(counted))
     assert len(built(project)) == 6
     assert len(started) == processors + 1
 
@@ -87,7 +89,7 @@ def test_bad_overrides_are_refused_before_anything_runs(
     project: Path, monkeypatch: pytest.MonkeyPatch, overrides: str, problem: str
 ) -> None:
     (project / "parameters.yml").write_text(overrides)
-    monkeypatch.setattr(workers, "start_worker", pytest.fail)
+    monkeypatch.setattr(workers, "warm_workers", pytest.fail)
     with pytest.raises((ValueError, TypeError)) as refusal:
         built(project)
     assert problem in str(refusal.value)
