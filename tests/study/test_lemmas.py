@@ -122,6 +122,29 @@ def test_equal_small_parameters_need_no_delta_for_many_records() -> None:
     assert covered == 4
 
 
+def test_one_small_parameter_and_one_large_need_no_delta_either() -> None:
+    covered = 0
+    for n, b, more, epsilon in ((300, 1.0, 0.0, 0.9), (150, 1e-6, 2.0, 1.0), (100, 0.3, 1e6, 0.06)):
+        mechanism = delta(epsilon, delta=1e-9)
+        for prior in ([b, b + n + more], [b + n + more, b]):
+            assert needs_no_delta(mechanism, n, 2, prior)
+            covered += not needs_no_delta(mechanism, n, 2)
+            assert dp.audit(mechanism, n, prior).epsilon <= epsilon
+    assert covered == 6
+
+
+def test_the_theorem_for_unlike_parameters_is_kept_to_its_range() -> None:
+    inside = delta(0.8, delta=1e-8)
+    assert needs_no_delta(inside, 100, 2, [0.5, 100.5])
+    for mechanism, n, prior in (
+        (inside, 100, [0.5, 100.4]), (inside, 100, [1.1, 300.0]),
+        (delta(1.2, delta=1e-8), 100, [0.5, 200.0]), (delta(0.2, delta=0.3), 100, [0.5, 200.0]),
+        (delta(0.1, delta=1e-8), 1000, [0.5, 2000.0]),  # many records and an epsilon below 3 / l
+        (delta(0.8, delta=1e-8, distance="l1"), 100, [0.5, 200.0]),
+    ):  # fmt: skip
+        assert not needs_no_delta(mechanism, n, 2, prior)
+
+
 def test_the_theorem_for_equal_parameters_is_kept_to_its_range() -> None:
     inside = delta(0.8, delta=1e-8)
     assert needs_no_delta(inside, 100, 2, [1.0, 1.0])

@@ -83,6 +83,19 @@ def chains(seed: int, number: int) -> Iterator[Chain]:
         yield replace(plan, epsilon=float(np.clip(epsilon, 1e-3, most)))
 
 
+def unlike(seed: int, number: int) -> Iterator[Chain]:
+    """Give chains as `chains` does, with a second parameter larger by n or more, or without end."""
+    rng = np.random.default_rng(seed + 1000)
+    for i, chain in enumerate(chains(seed, number)):
+        b = chain.prior[0]
+        more = chain.n * 10.0 ** (rng.uniform(0, 4) * (i % 2))
+        plan = replace(chain, prior=(b, b + more) if i % 3 else b, delta=chain.delta / 2.0)
+        most, epsilon = plan.logarithm / 20.0, chain.epsilon
+        if i % 4:
+            epsilon = kink(plan) * np.exp(0.1 * rng.normal())
+        yield replace(plan, epsilon=float(np.clip(epsilon, 1e-3, most)))
+
+
 def test_shift_of_both_sides_for_every_prior() -> None:
     rng = np.random.default_rng(1)
     seen = 0
@@ -139,9 +152,52 @@ def test_every_case_of_the_proof() -> None:
     assert all(seen[name] > 20 for name in ("steep", "local", "near", "far")), seen
 
 
-def test_no_loss_exceeds_epsilon_in_the_range_of_the_theorem() -> None:
+def test_every_case_of_the_proof_for_unlike_parameters() -> None:
+    seen: Counter[str] = Counter()
+    for chain in unlike(2, 150):
+        prior = chain.prior if isinstance(chain.prior, tuple) else (chain.prior,)
+        steps = distance_table(chain.n, prior).diagonal(1)
+        for case in falling(chain):
+            x, h, kappa = case.x, case.h, case.kappa
+            u, (here, there) = case.scores, case.constants
+            gain, far, y = np.log(there / here), kappa * u[0], np.exp(-h * (chain.n - x))
+            full = case.smooth[x + 1] <= case.smooth[x] * np.exp(-chain.gamma) * (1.0 + 1e-7)
+            seen["beyond the middle"] += 2 * (x + 1) > chain.n
+            assert x >= 1
+            assert 2.0 * (chain.n + 1.0) / chain.delta >= 4.0 * (2.0 * x + 3.0)
+            assert steps[x] ** 2 <= steps[0] ** 2 * (0.938**2 if x == 1 else 2.52 / (1 + x))
+            assert np.exp(-u[-1]) >= y * (1.0 - 1e-9)
+            if case.shifted is None and full:
+                seen["steep"] += 1
+                w = h * steps[x] / case.smooth[x + 1]
+                assert 2.0 * w + far <= 2.0 * h
+            elif case.shifted is None:
+                seen["local"] += 1
+                assert x >= 66
+                assert there <= here + 1.004 - y
+                assert h * here >= 1.84 - y
+                assert gain <= 0.55 * h
+                assert far <= 0.18 * h
+            else:
+                near = np.exp(-u[x - case.shifted])
+                assert h * here >= 1.79 - y
+                assert there <= here + near - y + 1e-8 * here
+                assert gain <= 0.56 * h * near
+                seen["near" if far <= 0.36 * h else "far"] += 1
+                assert far <= 0.36 * h or 0.64 * near <= 1.0 - far / h
+            assert gain <= min(h, h - far)
+            assert kappa <= 0.961 * case.smooth[x]
+    names = ("steep", "local", "near", "far", "beyond the middle")
+    assert all(seen[name] > 20 for name in names), seen
+
+
+def test_no_loss_exceeds_epsilon_in_the_range_of_the_theorems() -> None:
     for chain in chains(3, 150):
         assert chain.audit().epsilon <= chain.epsilon
+    for chain in unlike(3, 150):
+        assert all(case.excess() == 0.0 for case in falling(chain))
+        if chain.epsilon >= 3.0 / chain.logarithm:
+            assert chain.audit().epsilon <= chain.epsilon
 
 
 def test_the_same_direction_breaks_the_promise_when_distances_count_twice() -> None:
@@ -177,6 +233,9 @@ def test_numbers_of_the_proof() -> None:
     assert 2.52 * e(66 / 20) > 67
     assert 0.5 * np.log(67 / 2.52) > 1.64
     assert 2.0 * (1 - 1 / 6.29) > 1.68
+    assert 1 - 1 / 6.29 > 0.84
+    assert 1.004 / 1.84 < 0.55
+    assert 1 / 1.79 < 0.56
     assert 1.004 / 1.68 <= 0.6
     assert 2.0 * (1 - e(-3) - 0.2 * (1 - 4 * e(-3))) > 1.58
     assert 5.09 * np.expm1(0.468) > 3.0
