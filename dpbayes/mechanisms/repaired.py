@@ -22,10 +22,11 @@ from dpbayes.samplers import sensitivities
 from dpbayes.samplers.sensitivities import Enclosed
 from dpbayes.sensitivity import Sensitivity, profile, smooth_sensitivity
 
-# S is a float with a relative error below 1e-12. The rate is lowered by this share, so that ln S as
-# computed changes by no more than the proof allows as long as gamma is at least `_LEAST`.
+# S is a float with a relative error below 1e-12, so ln S as computed changes by at most 2e-12 more
+# than gamma. The rate is lowered by a millionth, or by twice these 2e-12 where a millionth is less.
 _MARGIN = 1e-6
-_LEAST = 1e-5
+_ROUNDING = 4e-12
+_LEAST = 1e-11
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,10 @@ class RepairedCalibration:
     """expMech-repaired: exponential smooth S, weights exp(-(1 - share) epsilon H / (2 S)).
 
     e^gamma - 1 = share epsilon / ln(|R| / delta), d counted in replaced records; gamma is lowered
-    by one part in a million for rounding. `share` in (0, 1) of epsilon pays for the change of S.
-    Book: `def-expmech-repaired`, `thm-repaired`. Guarantee: for all count vectors x, x' of n
-    records over k categories that differ by replacing one record, and every set S of posteriors,
-    P[M(x) in S] <= e^epsilon P[M(x') in S] + delta, for every n, k and prior.
+    by one part in a million, or 4e-12, for rounding. `share` in (0, 1) of epsilon pays for the
+    change of S. Book: `def-expmech-repaired`, `thm-repaired`. Guarantee: for all count vectors
+    x, x' of n records over k categories that differ by replacing one record, and every set S of
+    posteriors, P[M(x) in S] <= e^epsilon P[M(x') in S] + delta, for every n, k and prior.
     """
 
     delta: float = 1e-8
@@ -67,13 +68,13 @@ class RepairedCalibration:
         0.006921693
         """
         logarithm = math.log(number_of_candidates(n, k)) - math.log(self.delta)
-        gamma = math.log1p(self.share * float(epsilon) / logarithm) * (1.0 - _MARGIN)
-        if gamma < _LEAST:
+        proved = math.log1p(self.share * float(epsilon) / logarithm)
+        if proved < _LEAST:
             raise ValueError(
                 f"share * epsilon must be at least {_LEAST * logarithm:.3g} for n = {n} and k = "
                 f"{k}, got share = {self.share!r} and epsilon = {float(epsilon)!r}"
             )
-        return gamma
+        return proved - max(_MARGIN * proved, _ROUNDING)
 
     def sensitivity(
         self, counts: ArrayLike, prior: ArrayLike, epsilon: float, metric: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -113,7 +114,28 @@ def test_bad_options(options: dict[str, float], message: str) -> None:
 
 def test_a_share_too_small_for_floats_is_refused() -> None:
     with pytest.raises(ValueError, match="share \\* epsilon must be at least"):
-        RepairedCalibration(1e-8, 1e-6).gamma(100, 1.0)
+        RepairedCalibration(1e-8, 1e-10).gamma(100, 1.0)
+
+
+@pytest.mark.parametrize(("delta", "epsilon"), [(1e-300, 0.02), (1e-8, 1e-6), (1e-8, 3e-9)])
+def test_a_small_rate_is_lowered_by_more_than_rounding_can_add(
+    delta: float, epsilon: float
+) -> None:
+    mended, n = RepairedCalibration(delta, 0.2), 400
+    with mpmath.workdps(40):
+        logarithm = mpmath.log(mpmath.mpf(n + 1) / mpmath.mpf(delta))
+        proved = mpmath.log1p(mpmath.mpf(0.2) * mpmath.mpf(epsilon) / logarithm)
+        below = proved - mended.gamma(n, epsilon)
+        changes = [abs(mpmath.log(mpmath.mpf(a) / b)) for a, b in pairwise(
+            map(float, mended.profile(n, np.array([1.0, 1.0]), epsilon, "hellinger")))]  # fmt: skip
+    assert 2e-12 < below < 1e-11 + 1.1e-6 * proved
+    assert max(changes) <= proved
+
+
+def test_the_promise_holds_at_a_rate_near_zero() -> None:
+    mechanism = dp.mechanism("expMech-repaired", 0.02, delta=1e-300)
+    audit = dp.audit(mechanism, 60, [0.1, 3.0])
+    assert audit.delta(0.02) <= 1e-300
 
 
 @pytest.mark.parametrize(("n", "k"), [(1, 2), (40, 2), (9, 4)])

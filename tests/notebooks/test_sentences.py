@@ -37,6 +37,31 @@ def test_an_order_that_turns_back_has_no_single_size(
 
 
 SAID = {
+    ("limits/sentences", "more"): (
+        {"growing": [400, 500], "few": [300]},
+        "falls from 300 records on",
+        "grows",
+    ),
+    ("limits/sentences", "falls"): (
+        {"growing": [100, 200], "few": [2, 4, 8]},
+        "From 2 records on none falls all the way.",
+        "these",
+    ),
+    ("queries/chosen-after-looking", "selected"): (
+        {"delta": 1e-9, "largest": 50},
+        "promises 99.99999990% covers",
+        "100",
+    ),
+    ("accuracy/growth-balanced", "first-sizes"): (
+        {"first": 20, "last": 20, "runs": 2, "epsilon": 20.0},
+        "is that of `expMech-smooth` from 2 records on.",
+        "without",
+    ),
+    ("accuracy/prior-boxes", "smooth"): (
+        {"priors": [20.0], "epsilon": 50.0},
+        "× 10",
+        "0.00 times",
+    ),
     ("privacy/noise-aware-coverage", "face-value"): (
         {"n": 2, "epsilons": [0.02], "mechanisms": ["expMech-smooth"], "level": 0.01},
         "falls to 0.00",

@@ -22,6 +22,7 @@ from dpbayes.study.reproduction.paper import (
     quarters,
     slipped_delta,
 )
+from dpbayes.study.reproduction.points import plain_curve
 from dpbayes.study.reproduction.programs import drafted_delta, notes_program
 
 
@@ -42,7 +43,7 @@ class Cause:
     def where(self) -> str:
         """Document, figure and curve."""
         one = self.series
-        return f"{one.document}, Figure {one.figure}{one.panel}, {one.curve}"
+        return f"{one.document}, Figure {one.figure}{one.panel}, {plain_curve(one.curve)}"
 
     def fits(self) -> tuple[Fit, Fit]:
         """Return the fit with the setting as stated and the fit as drawn."""

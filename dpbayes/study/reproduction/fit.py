@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.study.reproduction.drawing import Drawing, Series
+from dpbayes.study.reproduction.points import plain_curve
 from dpbayes.study.reproduction.sampling import QUARTILES, Distances
 
 LARGEST_RMS, LARGEST_Z = 1.3, 4.0
@@ -124,7 +125,7 @@ def verdict(found: Sequence[Judged]) -> dict[str, Any]:
         "points": sum(len(one.fit.scores) for one in found),
         "rms": max((one.fit.rms for one in rest), default=0.0),
         "settings": "; ".join(settings) or "none",
-        "left": ", ".join(one.series.curve for one in left) or "none",
+        "left": ", ".join(plain_curve(one.series.curve) for one in left) or "none",
         "worst": "; ".join(one.drawing.settings for one in left) or "none",
     }
 
@@ -140,7 +141,7 @@ def fit_table(found: Sequence[Judged]) -> dict[str, list[str | int | float]]:
             "document": one.series.document,
             "figure": one.series.figure,
             "panel": one.series.panel,
-            "curve": one.series.curve,
+            "curve": plain_curve(one.series.curve),
             "points": len(one.fit.scores),
             "settings": one.drawing.settings,
             "mean_z": one.fit.mean,
@@ -167,7 +168,7 @@ def point_table(found: Sequence[Judged]) -> dict[str, list[str | float]]:
                 "document": point.document,
                 "figure": point.figure,
                 "panel": point.panel,
-                "curve": point.curve,
+                "curve": plain_curve(point.curve),
                 "statistic": point.statistic,
                 "x": point.x,
                 "y": point.y,

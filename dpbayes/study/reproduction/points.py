@@ -7,9 +7,11 @@ as circles and compared, never put into one.
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +41,32 @@ class Point:
     y_error: float
     source: str
     method: str
+
+
+PLAIN: Mapping[str, str] = MappingProxyType(
+    {
+        "M_H gamma (star)": "expMech-smooth",
+        "M_H smooth (circle)": "expMech-smooth, β given",
+        "Laplace 2/eps": "Laplace noise of scale 2/ε",
+        "Laplace": "Laplace noise",
+        "global": "expMech, global sensitivity",
+        "local": "expMech, local sensitivity",
+        "smooth": "expMech, smooth sensitivity",
+        "H(beta(a+1 b);beta(a b+1))": "distance of neighbours",
+        "max score change": "largest change of the score",
+        "actual epsilon": "actual ε",
+    }
+)
+"""Curves whose name in a legend or a program is no plain one; tables and sentences say these."""
+
+
+def plain_curve(curve: str) -> str:
+    """Return what a curve is called in tables and sentences.
+
+    >>> plain_curve("Laplace 2/eps"), plain_curve("lapMech")
+    ('Laplace noise of scale 2/ε', 'lapMech')
+    """
+    return PLAIN.get(curve, curve)
 
 
 @dataclass(frozen=True)
@@ -119,7 +147,7 @@ def arrays(
 
 @lru_cache(maxsize=1)
 def raw_means() -> tuple[RawMean, ...]:
-    """Return the means of the authors' raw runs of a rerun of D's Figures 5 and 6a at epsilon 1.
+    """Return the means of the authors' raw runs of D's Figures 5 and 6a, run again at epsilon 1.
 
     >>> raw_means()[0].n, raw_means()[0].runs
     (100, 1000)
