@@ -65,8 +65,9 @@ lock:
 	$(COMPILE) $(call EXTRAS,run book test queries release cluster dev) -o requirements-test.lock
 	$(COMPILE) $(call EXTRAS,run book queries release) -c requirements-test.lock -o requirements.lock
 
-# Install a lock, then the package itself, into .venv. A lock is whole: nothing is resolved. Modules
-# are compiled when they are first imported; most of what is installed never is.
+# Install a lock, then the package itself, into .venv. A lock is whole: nothing is resolved, and two
+# installations side by side take every other entry. Modules are compiled when they are first
+# imported; most of what is installed never is.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 define install
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
@@ -75,7 +76,9 @@ define install
 	  uv pip install --quiet --no-deps --python $(BIN)/python --require-hashes -r $(1) \
 	  && uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
 	else \
-	  $(PIP) --no-compile --require-hashes -r $(1) && $(PIP) --no-build-isolation -e . ; \
+	  awk '/^[^ ]/ { n++ } { print > ("$(VENV)/half-" n % 2) }' $(1) \
+	  && printf '$(VENV)/half-%d\n' 0 1 | xargs -n 1 -P 2 $(PIP) --no-compile --require-hashes -r \
+	  && $(PIP) --no-build-isolation -e . ; \
 	fi
 endef
 
