@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -33,23 +34,36 @@ def draw_folded(source: BitSource, counts: ArrayLike, epsilon: Fraction) -> NDAr
     """
     x = _validate.counts("counts", counts)
     _validate.positive("epsilon", float(epsilon))
-    space = _space(int(x.sum()), x.size)
+    space, key = listed(int(x.sum()), x.size), tuple(x.tolist())
+    chosen = choice(
+        source, lambda precision: _cumulative(space.n, space.k, key, epsilon, precision)
+    )
+    return np.asarray(all_rows(space.n, space.k)[chosen])
+
+
+def choice(source: BitSource, ladder: Callable[[int], list[Any]]) -> int:
+    """Return i with the probability that is the i-th step of a ladder of balls.
+
+    `ladder(precision)` gives balls around the sums of the first probabilities, or none where more
+    precision is needed. Book: `thm-exact-candidates`.
+    """
     library, precision = candidates.flint(), FIRST_PRECISION
     known, bits = 0, 0
     while True:
         with library.ctx.workprec(precision):
-            ladder = _cumulative(space.n, space.k, tuple(x.tolist()), epsilon, precision)
-            while ladder and 2 * bits < precision:
+            steps = ladder(precision)
+            while steps and 2 * bits < precision:
                 known = (known << candidates.BITS) | source.bits(candidates.BITS)
                 bits += candidates.BITS
-                chosen = candidates.settled(library, ladder, known, bits)
+                chosen = candidates.settled(library, steps, known, bits)
                 if chosen is not None:
-                    return np.asarray(all_rows(space.n, space.k)[chosen])
+                    return chosen
         precision *= 2
 
 
 @lru_cache(maxsize=8)
-def _space(n: int, k: int) -> Simplex:
+def listed(n: int, k: int) -> Simplex:
+    """Return the data sets, or say that their classes are too many."""
     space = simplex(n, k)
     if len(space.rows) > LARGEST:
         raise ValueError(
@@ -62,11 +76,11 @@ def _space(n: int, k: int) -> Simplex:
 @lru_cache(maxsize=32)
 def _cumulative(n: int, k: int, x: tuple[int, ...], epsilon: Fraction, precision: int) -> list[Any]:
     # Sums of the probabilities of all answers, in order; none if the weights need more precision.
-    library, space = candidates.flint(), _space(n, k)
+    library, space = candidates.flint(), listed(n, k)
     weights = enclosed_weights(n, k, epsilon, precision)
     ladder, total = [], library.arb(0)
     if weights:
-        powers, every = _powers(library, epsilon, n), all_rows(n, k)
+        powers, every = falling(library, epsilon, n), all_rows(n, k)
         apart = np.abs(every - np.array(x)).sum(axis=1) // 2
         for number, d in zip(space.place[tuple(every[:, :-1].T)], apart, strict=True):
             total = total + weights[number] * powers[d]
@@ -84,20 +98,7 @@ def enclosed_weights(n: int, k: int, epsilon: Fraction, precision: int) -> list[
     >>> [round(float(one.mid()), 6) for one in enclosed_weights(2, 3, Fraction(1), 128)]
     [0.597651, 0.276185]
     """
-    library, space, every = candidates.flint(), _space(n, k), all_rows(n, k)
-    place = space.place[tuple(every[:, :-1].T)]
-    with library.ctx.workprec(precision):
-        powers, matrix = _powers(library, epsilon, n), []
-        for row in space.rows:
-            times = np.zeros((len(space.rows), n + 1), dtype=np.int64)
-            np.add.at(times, (place, np.abs(every - row).sum(axis=1) // 2), 1)
-            matrix.append([_sum(library, powers, one) for one in times])
-        ones = library.arb_mat([[1]] * len(matrix))
-        try:
-            solved = library.arb_mat(matrix).solve(ones)
-        except ZeroDivisionError:  # the balls are too wide to tell the matrix from a singular one
-            return []
-        weights = [solved[i, 0] for i in range(len(matrix))]
+    weights = solved(n, k, epsilon, precision, [1] * len(listed(n, k).rows))
     if any(one < 0 for one in weights):
         raise ValueError(
             f"folded noise does not exist for n = {n}, k = {k}, epsilon = {float(epsilon):g}: a "
@@ -106,11 +107,39 @@ def enclosed_weights(n: int, k: int, epsilon: Fraction, precision: int) -> list[
     return weights if all(one > 0 for one in weights) else []
 
 
-def _powers(library: Any, epsilon: Fraction, n: int) -> list[Any]:
+def solved(n: int, k: int, epsilon: Fraction, precision: int, right: list[Any]) -> list[Any]:
+    """Return balls c, one a class, with the sum over r of c_r e^(-epsilon d(x, r)) as given.
+
+    `right` has one number or ball for each class of x. None if they are too wide to be solved for.
+    """
+    library = candidates.flint()
+    with library.ctx.workprec(precision):
+        try:
+            found = _matrix(n, k, epsilon, precision).solve(library.arb_mat([[x] for x in right]))
+        except ZeroDivisionError:  # the balls are too wide to tell the matrix from a singular one
+            return []
+        return [found[i, 0] for i in range(len(right))]
+
+
+@lru_cache(maxsize=8)
+def _matrix(n: int, k: int, epsilon: Fraction, precision: int) -> Any:
+    library, space, every = candidates.flint(), listed(n, k), all_rows(n, k)
+    place, rows = space.place[tuple(every[:, :-1].T)], []
+    powers = falling(library, epsilon, n)
+    for row in space.rows:
+        times = np.zeros((len(space.rows), n + 1), dtype=np.int64)
+        np.add.at(times, (place, np.abs(every - row).sum(axis=1) // 2), 1)
+        rows.append([weighed(library, powers, one) for one in times])
+    return library.arb_mat(rows)
+
+
+def falling(library: Any, epsilon: Fraction, n: int) -> list[Any]:
+    """Return balls around e^(-epsilon d) for d = 0 … n."""
     fall = library.arb(library.fmpq(-epsilon.numerator, epsilon.denominator))
     return [(fall * d).exp() for d in range(n + 1)]
 
 
-def _sum(library: Any, powers: list[Any], times: NDArray[np.int64]) -> Any:
+def weighed(library: Any, powers: list[Any], times: NDArray[np.int64]) -> Any:
+    """Return the sum of the powers, each so many times."""
     parts = [powers[d] * int(times[d]) for d in np.flatnonzero(times)]
     return sum(parts, library.arb(0))
