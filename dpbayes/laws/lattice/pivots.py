@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -11,9 +12,12 @@ from numpy.typing import NDArray
 
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.lattice import noise
+from dpbayes.laws.lattice.chains import Chain, Link
 
 LARGEST_ARRAY = 1 << 18
-"""So many numbers are held in one array."""
+"""So many numbers are summed together."""
+
+_PIECE = 1 << 13  # numbers of one array, so that a product stays near the processor
 
 _ALIAS = 3e-14
 _DIGITS_LOST = 3.0  # in units of e
@@ -25,31 +29,6 @@ class Circle:
 
     log_radius: float
     nodes: int
-
-
-@dataclass(frozen=True)
-class Chain:
-    """Categories in a row: the products if all come before or after the pivot, or one is it."""
-
-    before: NDArray[Any]
-    after: NDArray[Any]
-    paid: NDArray[Any]
-
-    def then(self, other: Chain) -> Chain:
-        """Return this row followed by `other`."""
-        paid = self.paid * other.after + self.before * other.paid
-        return Chain(self.before * other.before, self.after * other.after, paid)
-
-    def repeated(self, copies: int) -> Chain:
-        """Return `copies` of this row one after the other, by doubling."""
-        result, power, left = self, self, copies - 1
-        while left:
-            if left & 1:
-                result = result.then(power)
-            left >>= 1
-            if left:
-                power = power.then(power)
-        return result
 
 
 class Heights:
@@ -127,6 +106,7 @@ class Level:
         self.rho = float(np.exp(-0.5 * epsilon))
         self.scale = float(np.exp(-noise.log_normaliser(counts.size, epsilon)))
         self.runs = _runs(prior, counts) if output is None else [(i, 1) for i in range(counts.size)]
+        self.affinities = {i: self._affinities(i) for i, _ in self.runs}
 
     @property
     def degree(self) -> int:
@@ -153,10 +133,24 @@ class Level:
         some = max(1, LARGEST_ARRAY // (exponents.size * kept.size * shortfall.nodes))
         for first in range(0, angles.size, some):
             batch = slice(first, first + some)
-            paid = self._chain(exponents, log_w[batch], zeta, kept).paid
-            read = np.einsum("evwz,z->evw", paid, self._readings(zeta)).real
-            total += read @ folds[batch]
+            read = self._read(exponents, log_w[batch], zeta, kept)
+            total += read.real @ folds[batch]
         return total / (records.nodes * shortfall.nodes)
+
+    def _read(
+        self,
+        exponents: NDArray[np.float64],
+        log_w: NDArray[Any],
+        zeta: NDArray[Any],
+        kept: NDArray[np.int64],
+    ) -> NDArray[Any]:
+        """Return what the shortfall reads (exponents, blocks, nodes of the records)."""
+        links = self._links(exponents, log_w, zeta, kept)
+        some = max(1, _PIECE // (exponents.size * kept.size * zeta.size))
+        pieces = [slice(first, first + some) for first in range(0, log_w.size, some)]
+        paid = (self._joined(links, zeta, piece).paid for piece in pieces)
+        readings = self._readings(zeta)
+        return np.concatenate([np.einsum("evwz,z->evw", one, readings) for one in paid], axis=2)
 
     def bounds(
         self, exponents: NDArray[np.float64], records: Circle, shortfall: Circle
@@ -203,12 +197,27 @@ class Level:
         zeta: NDArray[Any],
         kept: NDArray[np.int64] | None,
     ) -> Chain:
-        chain: Chain | None = None
-        for i, copies in self.runs:
-            run = self._link(i, exponents, log_w, zeta, kept).repeated(copies)
-            chain = run if chain is None else chain.then(run)
-        assert chain is not None
-        return chain
+        links = self._links(exponents, log_w, zeta, kept)
+        return self._joined(links, zeta, slice(None))
+
+    def _joined(self, links: list[Link], zeta: NDArray[Any], some: slice) -> Chain:
+        """Return the row of all categories at some of the nodes of the records."""
+        owed = 1.0 / zeta + self.rho  # 1 / sigma, once for each record paid
+        level = owed**self.level
+        rows = [
+            link.chain(level, owed * level, some).repeated(copies)
+            for link, (_, copies) in zip(links, self.runs, strict=True)
+        ]
+        return reduce(Chain.then, rows)
+
+    def _links(
+        self,
+        exponents: NDArray[np.float64],
+        log_w: NDArray[Any],
+        zeta: NDArray[Any],
+        kept: NDArray[np.int64] | None,
+    ) -> list[Link]:
+        return [self._link(i, exponents, log_w, zeta, kept) for i, _ in self.runs]
 
     def _link(
         self,
@@ -217,45 +226,43 @@ class Level:
         log_w: NDArray[Any],
         zeta: NDArray[Any],
         kept: NDArray[np.int64] | None,
-    ) -> Chain:
+    ) -> Link:
         x, chosen = int(self.counts[i]), slice(None) if kept is None else kept
         y = np.arange(self.heights.low[i], self.heights.high[i] + 1)
         steps = y - self.level - x
         mass = self.rho ** np.abs(y - x)
-        keeps = self._released(i, steps, mass, exponents, log_w)
-        pays = self._released(i, steps - 1, mass, exponents, log_w)
+        keeps = self._released(i, steps, self.affinities[i][1:], mass, exponents, log_w)
+        pays = self._released(i, steps - 1, self.affinities[i][:-1], mass, exponents, log_w)
         below = (np.cumsum(keeps, axis=1) - keeps)[:, chosen, :, None]
         above = (np.cumsum(pays[:, ::-1], axis=1)[:, ::-1] - pays)[:, chosen, :, None]
         keep, pay = keeps[:, chosen, :, None], pays[:, chosen, :, None]
         unlikely = np.log(self.rho) * max(x - self.level, 0)
         bottom = exponents[:, None] * affinity_of_counts(self.prior[i], x, 0) - x * log_w
-        zero = np.exp(bottom + unlikely)[:, None, :, None] * self._short(x, zeta)
+        zero, short = np.exp(bottom + unlikely)[:, None, :, None], self._short(x, zeta)
         if self.output is not None and self.output[i] > 0:
-            zero = np.zeros_like(zero)
-        owed = 1.0 / zeta + self.rho  # 1 / sigma, once for each record paid
-        level = owed**self.level
-        paid = owed * level
-        return Chain(
-            level * (zero + below) + paid * (above + pay),
-            level * (zero + (below + keep)) + paid * above,
-            paid * pay,
-        )
+            short = np.zeros_like(short)
+        return Link(zero, short, below, above, keep, pay)
 
     def _released(
         self,
         i: int,
         steps: NDArray[np.int64],
+        affinities: NDArray[np.float64],
         mass: NDArray[np.float64],
         exponents: NDArray[np.float64],
         log_w: NDArray[Any],
     ) -> NDArray[Any]:
-        logs = exponents[:, None] * affinity_of_counts(
-            self.prior[i], self.counts[i], self.counts[i] + steps
-        )
+        logs = exponents[:, None] * affinities
         if self.output is not None:
             mass = np.where(steps == self.output[i] - self.counts[i], mass, 0.0)
         terms = (mass * np.exp(logs))[..., None] * np.exp(np.outer(steps, log_w))
         return self.heights.blocked(i, np.asarray(terms))
+
+    def _affinities(self, i: int) -> NDArray[np.float64]:
+        """Return the affinities of what category i releases: one less than its least, and up."""
+        low, high = int(self.heights.low[i]), int(self.heights.high[i])
+        released = np.arange(low - 1, max(high, low - 1) + 1) - self.level
+        return affinity_of_counts(self.prior[i], self.counts[i], released)
 
     def _short(self, x: int, zeta: NDArray[Any]) -> NDArray[Any]:
         # sum over d >= 0 of rho^|t - d - x| sigma^d, with 1 / (1 - rho sigma) = 1 + rho zeta.

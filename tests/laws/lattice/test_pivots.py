@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from dpbayes.laws.lattice.pivots import Chain, Circle, Heights, Level, _log_bound
+from dpbayes.laws.lattice import pivots
+from dpbayes.laws.lattice.chains import Chain
+from dpbayes.laws.lattice.pivots import Circle, Heights, Level, _log_bound
 from dpbayes.laws.lattice.projection import project
 
 REACH = 14
@@ -142,6 +144,19 @@ def test_a_bound_that_overflowed_bounds_nothing():
     logs = _log_bound(np.array([np.inf, np.nan, 1.0, 0.0]))
     np.testing.assert_array_equal(logs[:2], np.inf)
     np.testing.assert_allclose(logs[2:], [0.0, np.log(1e-300)])
+
+
+@pytest.mark.parametrize("numbers", [1, 700])
+def test_how_many_nodes_are_taken_up_together_changes_no_sum(numbers, monkeypatch):
+    x, alpha, exponents = np.array([2, 2, 0, 5]), np.ones(4), np.array([0.0, 0.5, 3.0])
+    level = Level(alpha, x, 1.0, 1, Heights(x - 14, x + 14, 1, 9))
+    circles = Circle(0.1, 31), level.shortfall_circle()
+    blocks = np.array([0, 3, 4, 5])
+    assert exponents.size * blocks.size * 16 * circles[1].nodes > 700
+    together = level.parts(exponents, *circles, blocks)
+    monkeypatch.setattr(pivots, "_PIECE", numbers)
+    assert np.array_equal(level.parts(exponents, *circles, blocks), together)
+    assert together.min() > 0.0
 
 
 def test_one_output_alone_is_counted():
