@@ -12,8 +12,9 @@ from scipy.stats import beta
 import dpbayes as dp
 from dpbayes.mechanisms.guarantees import guarantee
 from dpbayes.releasing.noise_aware import noise_aware
+from dpbayes.study.asymptotics import step_law
 
-FLAT = [1.0, 1.0]
+FLAT, LAPLACE = [1.0, 1.0], ("lapMech", "ilapMech")
 
 
 def registered(epsilon: float, k: int = 2) -> dict[str, dp.Mechanism]:
@@ -138,6 +139,37 @@ def test_with_a_rare_first_category_lap_stays_ahead_of_the_mechanism_with_a_delt
         for name in ("expMech-delta", "lapMech")
     ]
     assert errors[0] / errors[1] == pytest.approx(ratio, abs=1e-3)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.05, 0.5, 0.8, 1.0, 3.0, 10.0, 40.0])
+def test_with_a_delta_the_baseline_is_overtaken_at_every_budget_and_its_proper_scale_is_not(
+    epsilon,
+):
+    # earlier-papers: two categories, fixed shares, the limit of large data.
+    step = {m: step_law(dp.mechanism(m, epsilon)).mean_step for m in ("expMech-delta", *LAPLACE)}
+    assert step["expMech-delta"] < step["lapMech"]
+    if epsilon <= 1.0:
+        assert step["expMech-delta"] > step["ilapMech"]
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1, 0.02])
+def test_on_more_than_a_few_records_laplace_noise_at_its_scale_stays_ahead_of_the_abstract(share):
+    # a-abstract: two categories, flat prior, A's epsilon and delta; at two and four it is not so.
+    sizes = [*range(2, 60, 2), 100, 300, 1000, 10_000, 100_000]
+    delta = dp.mechanism("expMech-delta", 0.8, delta=1e-8, distance="l1")
+    errors = [
+        dp.mean_distances(m, [share, 1.0 - share], FLAT, sizes)
+        for m in (delta, dp.mechanism("ilapMech", 0.8))
+    ]
+    behind = [n for n, a, b in zip(sizes, *errors, strict=True) if a < b]
+    assert behind == ([2, 4] if share == 0.5 else [])
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 10.0, 100.0])
+def test_the_whole_part_of_laplace_noise_is_exact_less_than_half_of_the_time(epsilon):
+    # tables/ranges: away from the ends, at either scale.
+    for sensitivity in (1.0, 2.0):
+        assert dp.laplace_step_probability([0], epsilon, sensitivity)[0] <= 0.5
 
 
 def test_errors_fall_when_all_prior_parameters_grow_alike_and_may_rise_when_one_does() -> None:
