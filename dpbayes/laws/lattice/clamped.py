@@ -29,8 +29,8 @@ ALIASES = 3e-14
 LARGEST_K = 64
 """Products over more categories leave the range of floats."""
 
-LARGEST_SPREAD = 65_000
-"""Largest reach times the range of heights: wider noise has sums that take minutes."""
+LARGEST_WORK = 750_000
+"""Largest reach times nodes times different categories: more takes minutes."""
 
 _LEVELS_END = 1e-12
 _FIRST_LEVELS = 1  # then about twice as many, and so on
@@ -63,8 +63,13 @@ class ClampedPart:
     @property
     def affordable(self) -> bool:
         """Whether the levels take seconds and not minutes."""
-        heights = min(self.reach, int(self.counts.sum()))
-        return self.counts.size <= LARGEST_K and self.reach * heights <= LARGEST_SPREAD
+        k, total = self.counts.size, int(self.counts.sum())
+        nodes = min(self.reach, k * total)
+        return k <= LARGEST_K and self.reach * nodes * self._different <= LARGEST_WORK
+
+    @property
+    def _different(self) -> int:
+        return int(np.unique(np.stack([self.prior, self.counts]), axis=1).shape[1])
 
     def moments(self, powers: ArrayLike, mass: float) -> tuple[NDArray[np.float64], float]:
         """Return E[BC^s; clamped] for each power s > 0, and a bound on the error of each.

@@ -113,6 +113,13 @@ class Level:
         """So many nodes read the shortfall exactly."""
         return self.counts.size * (self.level + 1) + 1
 
+    @property
+    def span(self) -> int:
+        """So many nodes read the released records exactly: each category has its least and most."""
+        high = self.heights.high
+        most = np.maximum(high - self.level, 0) - self.counts
+        return int(max(self.counts.sum(), most.sum())) + 1
+
     def parts(
         self,
         exponents: NDArray[np.float64],
@@ -184,7 +191,7 @@ class Level:
             paid = self._chain(np.array([exponent]), tilts * top, zeta, kept).paid
         sums = paid[0, :, :, 0].sum(axis=0).real
         logs = _log_bound(sums * self._readings(zeta).real) + np.log(self.scale)
-        return _circle(logs, tilts * top, 1 << 40)
+        return _circle(logs, tilts * top, self.span)
 
     def _readings(self, zeta: NDArray[Any]) -> NDArray[Any]:
         # sigma = zeta / (1 + rho zeta) makes the integrand a Laurent polynomial in zeta.

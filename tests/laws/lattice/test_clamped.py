@@ -8,6 +8,7 @@ from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.law import LatticeLaw, listed_law
+from dpbayes.laws.lattice.pivots import Circle, Heights, Level
 from dpbayes.laws.square_root import fitted_root
 
 CASES = [
@@ -92,12 +93,38 @@ def test_means_where_users_are_lie_within_the_error_of_draws(counts, epsilon):
     assert abs(distances.mean() - estimate.value) < 6 * distances.std() / np.sqrt(20_000) + 1e-9
 
 
-def test_noise_too_wide_for_its_levels_is_drawn():
-    x = np.array([5000, 2500, 20, 20, 20, 20, 20, 20, 20, 20])
-    assert ClampedPart(np.ones(10), x, 0.3).affordable
-    assert not ClampedPart(np.ones(10), x, 0.2).affordable
-    assert ClampedPart(np.ones(10), np.full(10, 10), 0.1).affordable
-    assert not ClampedPart(np.ones(10), np.full(10, 10), 0.05).affordable
+@pytest.mark.parametrize(
+    ("counts", "followed", "drawn"),
+    [
+        ([5000, 2500, 20, 20, 20, 20, 20, 20, 20, 20], 0.3, 0.1),
+        ([5000, 2500, 1250, 625, 312, 156, 78, 39, 15, 5], 0.3, 0.2),
+        ([10] * 10, 0.1, 0.05),
+        ([12, 8, 5, 3, 2, 0], 0.2, 0.05),  # few records, and levels up to a thousand
+        ([5, 3, 1, 1, 0], 0.2, 0.01),
+    ],
+)
+def test_noise_too_wide_for_its_levels_is_drawn(counts, followed, drawn):
+    x = np.array(counts)
+    assert ClampedPart(np.ones(x.size), x, followed).affordable
+    assert not ClampedPart(np.ones(x.size), x, drawn).affordable
+    assert LatticeLaw(np.ones(x.size), x, drawn, "l2").mean_distance().how == "draws"
+
+
+@pytest.mark.parametrize("counts", [(3, 0, 5), (12, 8, 5, 3, 2, 0)])
+@pytest.mark.parametrize("t", [0, 3, 200])
+def test_few_records_need_few_nodes(counts, t):
+    x = np.array(counts)
+    part = ClampedPart(np.ones(x.size), x, 0.05)
+    heights = Heights(x - part.reach, x + part.reach, t, int(x.sum()))
+    level = Level(part.prior, x, 0.05, t, heights)
+    shortfall = level.shortfall_circle()
+    circle = level.record_circle(1.0, shortfall, None)
+    assert circle.nodes <= x.size * (x.sum() + 2)
+    sums = [
+        level.parts(np.ones(1), Circle(circle.log_radius, nodes), shortfall, np.array([0])).sum()
+        for nodes in (circle.nodes, 3 * circle.nodes)
+    ]
+    assert sums[0] == pytest.approx(sums[1], abs=1e-13 / level.scale)
 
 
 @pytest.mark.parametrize("gap", [0.7, 0.024, 0.02, 3e-5, 1e-8])
