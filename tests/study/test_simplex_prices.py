@@ -11,6 +11,7 @@ from dpbayes.study.simplex_record import read_record
 def test_the_prices_are_those_of_the_lines_of_the_record():
     kept, lines = read_prices(), {(x.k, x.n, x.epsilon): x.lower for x in read_record()}
     assert set(kept) == set(CASES)
+    assert {case for case in lines if case[0] == 3 and case[1] >= 300} == set(CASES)
     for case, one in kept.items():
         lower = one.check(case).lower
         assert lines[case] * (1.0 - 1e-6) < lower <= lines[case]
