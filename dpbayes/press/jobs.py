@@ -25,6 +25,10 @@ ONE_THREAD = {
     "MKL_NUM_THREADS": "1",
     "PYTHONHASHSEED": "0",
     "MPLBACKEND": "agg",
+    # Large arrays come from memory that the process keeps: glibc would hand each back to the
+    # system, which clears its pages anew for the next one.
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
 }
 
 

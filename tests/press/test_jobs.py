@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import platform
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +48,28 @@ def test_a_run_finds_its_order_and_one_thread(job: Job) -> None:
     order = json.loads(Path(variables[ORDER]).read_text())
     assert order == {"notebook": "part/tiny", "parameters": {"n": 3, "label": "ä"}}
     assert ONE_THREAD.items() <= variables.items()
+
+
+FAULTS = """
+import resource
+import numpy as np
+count = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+arrays = lambda: [np.ones(1 << 18) for _ in range(16)]
+arrays()
+before = count()
+for _ in range(20):
+    arrays()
+print(count() - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="settings of glibc")
+def test_large_arrays_come_from_memory_that_is_kept() -> None:
+    run = [sys.executable, "-c", FAULTS]
+    faults = subprocess.run(
+        run, env={**os.environ, **ONE_THREAD}, capture_output=True, text=True, check=True
+    )
+    assert int(faults.stdout) < 1000
 
 
 def test_the_environment_is_put_back_even_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
