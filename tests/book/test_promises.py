@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LEDGER, TABLE = "book/queries/query-server.md", "book/release/own-table.md"
+HAZARDS = "book/release/hazards.md"
 PROMISES = [
     (LEDGER, "The ledger is an SQLite file with one row for each answer.", "queries/test_ledger.py",
      "test_spend_and_answers_survive_a_restart"),
@@ -55,6 +56,14 @@ PROMISES = [
      "test_over_a_unix_socket"),
     (LEDGER, "A question that is rejected names the shortest interval that is still affordable.",
      "commands/test_ask.py", "test_the_shortest_affordable_interval_is_affordable"),
+    (HAZARDS, "whoever guesses all of them can see that the guess is right",
+     "queries/test_ledger.py", "test_a_guess_of_all_counts_is_confirmed_by_the_fingerprint"),
+    (HAZARDS, "Whoever can put back the account *and* the folder of keys",
+     "releasing/test_account.py", "test_attack_both_places_are_rolled_back_and_a_receipt_tells"),
+    (HAZARDS, "A copy that was sorted otherwise", "releasing/test_account.py",
+     "test_attack_a_copy_in_another_order_has_an_account_of_its_own"),
+    (TABLE, "where the release and its", "releasing/test_account.py",
+     "test_a_budget_chosen_from_the_first_release_is_within_the_largest_sum"),
     (TABLE, "an account that was deleted", "releasing/test_account.py",
      "test_attack_the_account_is_deleted"),
     (TABLE, "put back from a backup is noticed when the account is next opened",

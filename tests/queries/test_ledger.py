@@ -1,5 +1,6 @@
 """The ledger under kill -9, concurrent askers, foreign cubes and damage."""
 
+import hashlib
 import json
 import multiprocessing
 import sqlite3
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from dpbayes import queries
+from dpbayes.queries.cube import as_cube
 from tests.queries import asker
 
 KILLS = 10
@@ -264,3 +266,13 @@ def test_ledger_keeps_no_exact_count(tmp_path: Path) -> None:
     truths = {int(asker.COUNTS[:4].sum()) << 32, int(asker.COUNTS[8:].sum()) << 32}
     assert not truths & {int(row[0]) for row in rows}
     assert json.dumps(asker.COUNTS.tolist()) not in json.dumps(terms)
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_a_guess_of_all_counts_is_confirmed_by_the_fingerprint(right: bool, tmp_path: Path) -> None:
+    path = ledger_with_an_answer(tmp_path / "spend.sqlite")
+    with sqlite3.connect(path) as connection:
+        terms = dict(connection.execute("SELECT name, value FROM terms").fetchall())
+    connection.close()
+    guess = as_cube(asker.COUNTS if right else asker.COUNTS + 1).content()
+    assert (hashlib.sha256(terms["salt"].encode() + guess).hexdigest() == terms["cube"]) == right

@@ -11,6 +11,7 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpbayes.releasing.account_file import Receipt
@@ -87,6 +88,35 @@ def test_attack_a_second_account_for_the_same_table(account, two_people, tmp_pat
         create_account(tmp_path / "second.account", "other-name", 3, two_people)
     with pytest.raises(AccountError, match="data set 'clinic' has an account already"):
         create_account(tmp_path / "second.account", "clinic", 3, other(two_people))
+
+
+def test_attack_a_copy_in_another_order_has_an_account_of_its_own(account, two_people, tmp_path):
+    # What the program cannot know, and the page on hazards says so.
+    head, *rows = two_people.read_text().splitlines()
+    copy = two_people.with_name("sorted.csv")
+    copy.write_text("\n".join([head, *reversed(rows)]) + "\n")
+    create_account(tmp_path / "second.account", "other-name", 3, copy)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_budget_chosen_from_the_first_release_is_within_the_largest_sum(seed: int) -> None:
+    # Three outputs at first; what each is followed by has an epsilon and a delta of its own.
+    rng = np.random.default_rng(seed)
+    first = rng.dirichlet(np.ones(3), 2)
+    bound = float(np.abs(np.log(first[0] / first[1])).max()) * 0.7
+    lost = excess(first, bound)
+    spent = rng.uniform(0.01, 1.0, 3)
+    later = [rng.dirichlet(np.ones(4), 2) for _ in spent]
+    deltas = [excess(one, e) for one, e in zip(later, spent, strict=True)]
+    joint = np.array([np.outer(first[i], np.ones(4)) for i in (0, 1)])
+    joint *= np.array([[one[i] for one in later] for i in (0, 1)])
+    together = excess(joint.reshape(2, -1), bound + spent.max())
+    assert together <= lost + max(deltas) + 1e-12
+
+
+def excess(laws: np.ndarray, epsilon: float) -> float:
+    """Return the least delta of two laws at an epsilon, in either order."""
+    return max(float(np.maximum(a - np.exp(epsilon) * b, 0).sum()) for a, b in (laws, laws[::-1]))
 
 
 def other(two_people: Path) -> Path:
