@@ -32,6 +32,9 @@ LARGEST_K = 64
 LARGEST_WORK = 750_000
 """Largest reach times nodes times different categories: more takes minutes."""
 
+LARGEST_SPREAD = 65_000
+"""Largest reach times the range of heights: more takes a quarter of a minute and up."""
+
 _LEVELS_END = 1e-12
 _FIRST_LEVELS = 1  # then about twice as many, and so on
 _DOUBT = 1e-13  # of each level
@@ -64,8 +67,9 @@ class ClampedPart:
     def affordable(self) -> bool:
         """Whether the levels take seconds and not minutes."""
         k, total = self.counts.size, int(self.counts.sum())
-        nodes = min(self.reach, k * total)
-        return k <= LARGEST_K and self.reach * nodes * self._different <= LARGEST_WORK
+        work = self.reach * min(self.reach, k * total) * self._different
+        spread = self.reach * min(self.reach, total)
+        return k <= LARGEST_K and work <= LARGEST_WORK and spread <= LARGEST_SPREAD
 
     @property
     def _different(self) -> int:

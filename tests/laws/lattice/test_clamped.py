@@ -99,6 +99,7 @@ def test_means_where_users_are_lie_within_the_error_of_draws(counts, epsilon):
         ([5000, 2500, 20, 20, 20, 20, 20, 20, 20, 20], 0.3, 0.1),
         ([5000, 2500, 1250, 625, 312, 156, 78, 39, 15, 5], 0.3, 0.2),
         ([10] * 10, 0.1, 0.05),
+        ([50] * 4, 0.3, 0.1),  # alike, but each level has many heights
         ([12, 8, 5, 3, 2, 0], 0.2, 0.05),  # few records, and levels up to a thousand
         ([5, 3, 1, 1, 0], 0.2, 0.01),
     ],
