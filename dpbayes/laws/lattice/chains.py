@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,12 +34,26 @@ class Chain:
         return result
 
 
+def paid_in_row(chains: Sequence[Chain]) -> NDArray[Any]:
+    """Return the products in which one category of these rows, one after the other, is the pivot.
+
+    What the whole row gives before or after a pivot is not asked for, so it is not computed.
+    """
+    before, paid = chains[0].before, chains[0].paid
+    for chain in chains[1:]:
+        paid = paid * chain.after
+        paid += before * chain.paid
+        if chain is not chains[-1]:
+            before = before * chain.before
+    return paid
+
+
 @dataclass(frozen=True)
 class Link:
     """One category: what it adds at 0, below, at and above each block, for each node.
 
-    `short` is that of the shortfall's nodes, all others have shape (exponents, blocks, nodes of
-    the records, 1).
+    `short` is that of the shortfall's nodes; all others have shape (exponents, blocks, nodes of
+    the records).
     """
 
     zero: NDArray[Any]
@@ -48,14 +63,17 @@ class Link:
     keep: NDArray[Any]
     pay: NDArray[Any]
 
-    def chain(self, level: NDArray[Any], paid: NDArray[Any], some: slice) -> Chain:
-        """Return the row of this category alone, at some of the nodes of the records."""
-        below, above, keep, pay, zero = (
-            part[:, :, some] for part in (self.below, self.above, self.keep, self.pay, self.zero)
-        )
-        ends = zero * self.short
-        return Chain(
-            level * (ends + below) + paid * (above + pay),
-            level * (ends + (below + keep)) + paid * above,
-            paid * pay,
-        )
+    def chain(self, level: NDArray[Any], owed: NDArray[Any], some: slice) -> Chain:
+        """Return the row of this category alone, at some of the nodes of the shortfall.
+
+        Heights have the factor `level`, a record paid has `owed`, of shape (these nodes, 1, 1, 1).
+        """
+        before = owed * self.above
+        before += self.below
+        before *= level
+        before += self.zero * self.short[some, None, None, None]
+        after = level * self.keep
+        after += before
+        paid = (level * owed) * self.pay
+        before += paid
+        return Chain(before, after, paid)

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.laws.lattice import noise
-from dpbayes.laws.lattice.pivots import LARGEST_ARRAY, Circle, Heights, Level
+from dpbayes.laws.lattice.circles import Circle
+from dpbayes.laws.lattice.pivots import LARGEST_ARRAY, Heights, Level
 from dpbayes.laws.lattice.smooth_sums import LONGEST_RULE, smooth_sum
 
 NEGLECTED = 1e-12
@@ -29,8 +30,13 @@ ALIASES = 3e-14
 LARGEST_K = 64
 """Products over more categories leave the range of floats."""
 
-LARGEST_WORK = 750_000
-"""Largest reach times nodes times different categories: more takes minutes."""
+LARGEST_WORK = 460_000_000
+"""Largest reach^2 times nodes times different categories: more takes minutes.
+
+Levels and nodes of the shortfall are as many as the reach is long, both."""
+
+LONGEST_REACH = 3_000
+"""Beyond this so many levels count that their rounding does."""
 
 LARGEST_SPREAD = 65_000
 """Largest reach times the range of heights: more takes a quarter of a minute and up."""
@@ -38,6 +44,7 @@ LARGEST_SPREAD = 65_000
 _LEVELS_END = 1e-12
 _FIRST_LEVELS = 1  # then about twice as many, and so on
 _DOUBT = 1e-13  # of each level
+_SURE, _PART = 3e-16, 3e-13  # of the probability of one output: this much, or this part of it
 
 
 @dataclass(frozen=True)
@@ -67,9 +74,11 @@ class ClampedPart:
     def affordable(self) -> bool:
         """Whether the levels take seconds and not minutes."""
         k, total = self.counts.size, int(self.counts.sum())
-        work = self.reach * min(self.reach, k * total) * self._different
+        work = self.reach**2 * min(self.reach, k * total) * self._different
         spread = self.reach * min(self.reach, total)
-        return k <= LARGEST_K and work <= LARGEST_WORK and spread <= LARGEST_SPREAD
+        if k > LARGEST_K or self.reach > LONGEST_REACH:
+            return False
+        return work <= LARGEST_WORK and spread <= LARGEST_SPREAD
 
     @property
     def _different(self) -> int:
@@ -84,7 +93,7 @@ class ClampedPart:
         totals, error = np.zeros(exponents.size), NEGLECTED
         if not self.possible:
             return totals[1:], mass
-        first, last = 0, 2 * self.reach
+        first, last = 0, self.reach + int(self.counts.max())
         while first < last and mass - totals[0] > _LEVELS_END:
             end = min(2 * first + _FIRST_LEVELS, last)
             inner = [int(x) for x in np.unique(self.counts) if first < x < end]
@@ -130,7 +139,9 @@ class ClampedPart:
         return found, error
 
     def probability(self, output: NDArray[np.int64]) -> float:
-        """Return the probability that clamped noise ends at this output, right within 1e-15.
+        """Return the probability that clamped noise ends at this output.
+
+        It is right within 1e-15 or 1e-12 of itself, whichever is more.
 
         At level t the categories that end at 0 lie at least (k - Z) t below it together, with Z
         their number; noise of that size has probability below 1e-16 beyond the last level.
@@ -139,14 +150,28 @@ class ClampedPart:
         if zeros == 0 or zeros == output.size:
             return 0.0
         furthest = noise.radius(output.size, self.epsilon, 1e-16)
-        total = 0.0
-        for t in range(furthest // (output.size - zeros) + 2):
+        last = furthest // (output.size - zeros) + 2
+        kinks = np.concatenate((self.counts, self.counts - output))
+        total, first = 0.0, 0
+        while first < last:
+            end = min(2 * first + _FIRST_LEVELS, last)
+            inner = [int(t) for t in np.unique(kinks) if first < t < end]
+            levels = partial(self._landing, output)
+            sure = max(_SURE / self._scale, _PART * total)
+            tolerance = sure * (end - first) / last
+            sums, _ = smooth_sum(levels, list(pairwise([first, *inner, end])), tolerance)
+            total, first = total + float(sums[0]), end
+        return max(total, 0.0) * self._scale
+
+    def _landing(self, output: NDArray[np.int64], levels: NDArray[np.int64]) -> NDArray[np.float64]:
+        found = []
+        for t in levels.tolist():
             heights = Heights(output + t, output + t + 1, t)
             level = Level(self.prior, self.counts, self.epsilon, t, heights, output)
             blocks = np.arange(heights.edges.size - 1)
             circle = replace(level.shortfall_circle(), nodes=level.degree)
-            total += float(level.parts(np.zeros(1), Circle(0.0, 1), circle, blocks).sum())
-        return max(total, 0.0) * self._scale
+            found.append(level.parts(np.zeros(1), Circle(0.0, 1), circle, blocks).sum())
+        return np.array([found])
 
     @cached_property
     def _scale(self) -> float:

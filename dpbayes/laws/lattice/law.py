@@ -32,6 +32,7 @@ TAIL = 1e-16
 LARGEST_TAIL = 1e-12
 
 _NEGLIGIBLE = 1e-12
+_UNSURE = 1e-6  # a sum this wrong has lost its digits
 _SMALL = 1e-4
 _ROUNDING = 1e-12
 _LARGEST_LIST = 8_000_000
@@ -178,7 +179,8 @@ class LatticeLaw(Unlisted):
                 return Estimate(value + 0.5 * clamped, 0.5 * clamped + _ROUNDING, "series")
             if self._followed:
                 rest, error = self._clamped_mean(exponent)
-                return Estimate(value + rest, error + _ROUNDING, "series")
+                if error <= _UNSURE:
+                    return Estimate(value + rest, error + _ROUNDING, "series")
             if clamped <= _SMALL:
                 return Estimate(value + 0.5 * clamped, 0.5 * clamped + _ROUNDING, "series")
         return drawn_mean(self, metric)
@@ -192,7 +194,9 @@ class LatticeLaw(Unlisted):
             if clamped > _NEGLIGIBLE and self._followed:
                 powers = np.array([self._exponent_of(distance)])
                 moments, error = self._part.moments(powers, clamped)
-                return Estimate(value + clamped - float(moments[0]), error + _ROUNDING, "series")
+                if error <= _UNSURE:
+                    value += clamped - float(moments[0])
+                    return Estimate(value, error + _ROUNDING, "series")
             if clamped <= _SMALL:
                 return Estimate(value + 0.5 * clamped, 0.5 * clamped + _ROUNDING, "series")
         return drawn_mean(self, lambda a, b: distance(a, b) ** 2)
@@ -273,7 +277,8 @@ class LatticeLaw(Unlisted):
                 f"projection {self.projection!r} at epsilon = {self.epsilon!r} outputs with an "
                 "empty category are only listed for smaller n or k"
             )
-        return Estimate(direct + self._part.probability(counts_out), 1e-15, "series")
+        found = direct + self._part.probability(counts_out)
+        return Estimate(found, max(1e-15, 1e-12 * found), "series")
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         """Return `size` independent released histograms, shape (size, k), for experiments."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -12,23 +10,13 @@ from numpy.typing import NDArray
 
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.lattice import noise
-from dpbayes.laws.lattice.chains import Chain, Link
+from dpbayes.laws.lattice.chains import Link, paid_in_row
+from dpbayes.laws.lattice.circles import Circle, Nodes, fewest_nodes, log_bound
 
 LARGEST_ARRAY = 1 << 18
 """So many numbers are summed together."""
 
 _PIECE = 1 << 13  # numbers of one array, so that a product stays near the processor
-
-_ALIAS = 3e-14
-_DIGITS_LOST = 3.0  # in units of e
-
-
-@dataclass(frozen=True)
-class Circle:
-    """Nodes on a circle that read one coefficient of a power series."""
-
-    log_radius: float
-    nodes: int
 
 
 class Heights:
@@ -74,14 +62,24 @@ class Heights:
         places = [0, *(np.flatnonzero(cut) + 1).tolist(), kept.size]
         return [(int(kept[a]), int(kept[b - 1]) + 1) for a, b in pairwise(places)]
 
-    def blocked(self, i: int, terms: NDArray[Any]) -> NDArray[Any]:
-        """Return the sums over each block of `terms` (j, heights of category i, nodes)."""
-        shape = (terms.shape[0], self.edges.size - 1, terms.shape[2])
+    def merged(
+        self, kept: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.int64], slice | NDArray[np.int64]]:
+        """Return edges of the kept blocks, what lies between them joined, and the kept places."""
+        if kept is None:
+            return self.edges, slice(None)
+        ends = (self.edges[[0, -1]], self.edges[kept], self.edges[kept + 1])
+        edges = np.unique(np.concatenate(ends))
+        return edges, np.searchsorted(edges, self.edges[kept])
+
+    def sums(self, i: int, terms: NDArray[Any], edges: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the sums between edges of `terms` (j, heights of category i, nodes)."""
+        shape = (terms.shape[0], edges.size - 1, terms.shape[2])
         result = np.zeros(shape, dtype=terms.dtype)
         if terms.shape[1]:
-            first = int(np.searchsorted(self.edges, self.low[i], side="right")) - 1
-            last = int(np.searchsorted(self.edges, self.high[i], side="right")) - 1
-            starts = np.maximum(self.edges[first : last + 1] - self.low[i], 0)
+            first = int(np.searchsorted(edges, self.low[i], side="right")) - 1
+            last = int(np.searchsorted(edges, self.high[i], side="right")) - 1
+            starts = np.maximum(edges[first : last + 1] - self.low[i], 0)
             result[:, first : last + 1] = np.add.reduceat(terms, starts, axis=1)
         return result
 
@@ -128,45 +126,23 @@ class Level:
         kept: NDArray[np.int64],
     ) -> NDArray[np.float64]:
         """Return the sum of P BC^s over each kept block for each exponent s, not normalised."""
-        angles = 2.0 * np.pi * np.arange(records.nodes // 2 + 1) / records.nodes
-        log_w = records.log_radius + 1j * angles
-        folds = np.full(angles.size, 2.0)
-        folds[0] = 1.0
-        if records.nodes % 2 == 0:
-            folds[-1] = 1.0
-        turns = 2j * np.pi * np.arange(shortfall.nodes) / shortfall.nodes
-        zeta = np.exp(shortfall.log_radius + turns)
+        nodes, folds = records.half()
+        zeta = shortfall.places()
         total = np.zeros((exponents.size, kept.size))
-        some = max(1, LARGEST_ARRAY // (exponents.size * kept.size * shortfall.nodes))
-        for first in range(0, angles.size, some):
+        some = max(1, _PIECE // (exponents.size * kept.size))
+        for first in range(0, folds.size, some):
             batch = slice(first, first + some)
-            read = self._read(exponents, log_w[batch], zeta, kept)
-            total += read.real @ folds[batch]
+            part = Nodes(nodes.log_radius, nodes.turns[batch], nodes.whole)
+            total += self._read(exponents, part, zeta, kept).real @ folds[batch]
         return total / (records.nodes * shortfall.nodes)
-
-    def _read(
-        self,
-        exponents: NDArray[np.float64],
-        log_w: NDArray[Any],
-        zeta: NDArray[Any],
-        kept: NDArray[np.int64],
-    ) -> NDArray[Any]:
-        """Return what the shortfall reads (exponents, blocks, nodes of the records)."""
-        links = self._links(exponents, log_w, zeta, kept)
-        some = max(1, _PIECE // (exponents.size * kept.size * zeta.size))
-        pieces = [slice(first, first + some) for first in range(0, log_w.size, some)]
-        paid = (self._joined(links, zeta, piece).paid for piece in pieces)
-        readings = self._readings(zeta)
-        return np.concatenate([np.einsum("evwz,z->evw", one, readings) for one in paid], axis=2)
 
     def bounds(
         self, exponents: NDArray[np.float64], records: Circle, shortfall: Circle
     ) -> NDArray[np.float64]:
         """Return, for each exponent and block, a bound on its part."""
+        nodes = Nodes.positive(np.array([0.0, records.log_radius]))
         zeta = np.exp([shortfall.log_radius])
-        log_w = np.array([0.0, records.log_radius])
-        paid = self._chain(exponents, log_w, zeta, None).paid
-        return np.asarray((paid @ self._readings(zeta)).real.min(axis=2))
+        return np.asarray(self._read(exponents, nodes, zeta, None).real.min(axis=2))
 
     def shortfall_circle(self) -> Circle:
         """Return the circle for the shortfall, by Chernoff bounds.
@@ -175,10 +151,21 @@ class Level:
         no digits. The nodes are never more than the degree needs.
         """
         places = np.linspace(np.log(0.02), np.log(50.0), 81)
+        logs, gap = self._shortfall_bounds(places), float(places[1] - places[0])
+        while gap * self.level > 1.0:
+            best, gap = places[np.argmin(logs)], gap / 16.0
+            finer = best + gap * np.delete(np.arange(-15, 16), 15)
+            order = np.argsort(both := np.concatenate((places, finer)))
+            logs = np.concatenate((logs, self._shortfall_bounds(finer)))[order]
+            places = both[order]
+        return fewest_nodes(logs, places, self.degree)
+
+    def _shortfall_bounds(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
+        zeta = np.exp(places)
         with np.errstate(over="ignore", invalid="ignore"):
-            paid = self._chain(np.zeros(1), np.zeros(1), np.exp(places), None).paid
-            logs = _log_bound((paid[0, :, 0].sum(axis=0) * self._readings(np.exp(places))).real)
-        return _circle(logs + np.log(self.scale), places, self.degree)
+            links = self._links(np.zeros(1), Nodes.positive(np.zeros(1)), zeta, None)
+            paid = self._paid(links, zeta, slice(None)).sum(axis=(1, 2, 3))
+            return np.asarray(log_bound((paid * self._readings(zeta)).real) + np.log(self.scale))
 
     def record_circle(
         self, exponent: float, shortfall: Circle, kept: NDArray[np.int64] | None
@@ -188,131 +175,97 @@ class Level:
         tilts = np.concatenate((-np.geomspace(0.98, 0.02, 12), [0.0], np.geomspace(0.02, 0.98, 12)))
         zeta = np.exp([shortfall.log_radius])
         with np.errstate(over="ignore", invalid="ignore"):
-            paid = self._chain(np.array([exponent]), tilts * top, zeta, kept).paid
-        sums = paid[0, :, :, 0].sum(axis=0).real
-        logs = _log_bound(sums * self._readings(zeta).real) + np.log(self.scale)
-        return _circle(logs, tilts * top, self.span)
+            sums = self._read(np.array([exponent]), Nodes.positive(tilts * top), zeta, kept)
+            logs = log_bound(sums[0].sum(axis=0).real) + np.log(self.scale)
+        return fewest_nodes(logs, tilts * top, self.span)
+
+    def _read(
+        self,
+        exponents: NDArray[np.float64],
+        nodes: Nodes,
+        zeta: NDArray[Any],
+        kept: NDArray[np.int64] | None,
+    ) -> NDArray[Any]:
+        """Return what the shortfall reads (exponents, blocks, nodes of the records)."""
+        links = self._links(exponents, nodes, zeta, kept)
+        readings = self._readings(zeta)
+        some = max(1, _PIECE // links[0].keep.size)
+        total = np.zeros(links[0].keep.shape, dtype=np.complex128)
+        for first in range(0, zeta.size, some):
+            piece = slice(first, first + some)
+            total += (readings[piece, None, None, None] * self._paid(links, zeta, piece)).sum(
+                axis=0
+            )
+        return total
+
+    def _paid(self, links: list[Link], zeta: NDArray[Any], some: slice) -> NDArray[Any]:
+        """Return the products of all categories at some of the nodes of the shortfall."""
+        owed = (1.0 / zeta[some] + self.rho)[:, None, None, None]
+        level = (self.rho * owed) ** self.level
+        together = zip(links, self.runs, strict=True)
+        return paid_in_row([link.chain(level, owed, some).repeated(k) for link, (_, k) in together])
 
     def _readings(self, zeta: NDArray[Any]) -> NDArray[Any]:
         # sigma = zeta / (1 + rho zeta) makes the integrand a Laurent polynomial in zeta.
-        return np.asarray(1.0 / (1.0 + self.rho * np.asarray(zeta, dtype=np.complex128)))
-
-    def _chain(
-        self,
-        exponents: NDArray[np.float64],
-        log_w: NDArray[Any],
-        zeta: NDArray[Any],
-        kept: NDArray[np.int64] | None,
-    ) -> Chain:
-        links = self._links(exponents, log_w, zeta, kept)
-        return self._joined(links, zeta, slice(None))
-
-    def _joined(self, links: list[Link], zeta: NDArray[Any], some: slice) -> Chain:
-        """Return the row of all categories at some of the nodes of the records."""
-        owed = 1.0 / zeta + self.rho  # 1 / sigma, once for each record paid
-        level = owed**self.level
-        rows = [
-            link.chain(level, owed * level, some).repeated(copies)
-            for link, (_, copies) in zip(links, self.runs, strict=True)
-        ]
-        return reduce(Chain.then, rows)
+        return np.asarray(1.0 / (1.0 + self.rho * np.asarray(zeta)))
 
     def _links(
         self,
         exponents: NDArray[np.float64],
-        log_w: NDArray[Any],
+        nodes: Nodes,
         zeta: NDArray[Any],
         kept: NDArray[np.int64] | None,
     ) -> list[Link]:
-        return [self._link(i, exponents, log_w, zeta, kept) for i, _ in self.runs]
+        edges, chosen = self.heights.merged(kept)
+        return [self._link(i, exponents, nodes, zeta, edges, chosen) for i, _ in self.runs]
 
     def _link(
         self,
         i: int,
         exponents: NDArray[np.float64],
-        log_w: NDArray[Any],
+        nodes: Nodes,
         zeta: NDArray[Any],
-        kept: NDArray[np.int64] | None,
+        edges: NDArray[np.int64],
+        chosen: slice | NDArray[np.int64],
     ) -> Link:
-        x, chosen = int(self.counts[i]), slice(None) if kept is None else kept
-        y = np.arange(self.heights.low[i], self.heights.high[i] + 1)
-        steps = y - self.level - x
-        mass = self.rho ** np.abs(y - x)
-        keeps = self._released(i, steps, self.affinities[i][1:], mass, exponents, log_w)
-        pays = self._released(i, steps - 1, self.affinities[i][:-1], mass, exponents, log_w)
-        below = (np.cumsum(keeps, axis=1) - keeps)[:, chosen, :, None]
-        above = (np.cumsum(pays[:, ::-1], axis=1)[:, ::-1] - pays)[:, chosen, :, None]
-        keep, pay = keeps[:, chosen, :, None], pays[:, chosen, :, None]
-        unlikely = np.log(self.rho) * max(x - self.level, 0)
-        bottom = exponents[:, None] * affinity_of_counts(self.prior[i], x, 0) - x * log_w
-        zero, short = np.exp(bottom + unlikely)[:, None, :, None], self._short(x, zeta)
+        x = int(self.counts[i])
+        released = np.arange(self.heights.low[i] - 1, self.heights.high[i] + 1) - self.level
+        steps = released - x
+        mass = self.rho ** (np.abs(steps[1:] + self.level) - self.level)
+        powers = nodes.powers(steps)
+        sizes = np.exp(exponents[:, None] * self.affinities[i])
+        if self.output is not None:
+            sizes *= released == self.output[i]
+        keeps, pays = (
+            self.heights.sums(i, (mass * size)[..., None] * power, edges)
+            for size, power in ((sizes[:, 1:], powers[1:]), (sizes[:, :-1], powers[:-1]))
+        )
+        below = (np.cumsum(keeps, axis=1) - keeps)[:, chosen]
+        above = (np.cumsum(pays[:, ::-1], axis=1)[:, ::-1] - pays)[:, chosen]
+        nearer = np.log(self.rho) * (max(x - self.level, 0) - min(x, self.level))
+        bottom = np.exp(exponents * affinity_of_counts(self.prior[i], x, 0) + nearer)
+        zero = bottom[:, None, None] * nodes.powers(np.array([-x]))
+        short = self._short(x, zeta)
         if self.output is not None and self.output[i] > 0:
             short = np.zeros_like(short)
-        return Link(zero, short, below, above, keep, pay)
-
-    def _released(
-        self,
-        i: int,
-        steps: NDArray[np.int64],
-        affinities: NDArray[np.float64],
-        mass: NDArray[np.float64],
-        exponents: NDArray[np.float64],
-        log_w: NDArray[Any],
-    ) -> NDArray[Any]:
-        logs = exponents[:, None] * affinities
-        if self.output is not None:
-            mass = np.where(steps == self.output[i] - self.counts[i], mass, 0.0)
-        terms = (mass * np.exp(logs))[..., None] * np.exp(np.outer(steps, log_w))
-        return self.heights.blocked(i, np.asarray(terms))
+        return Link(zero, short, below, above, keeps[:, chosen], pays[:, chosen])
 
     def _affinities(self, i: int) -> NDArray[np.float64]:
         """Return the affinities of what category i releases: one less than its least, and up."""
-        low, high = int(self.heights.low[i]), int(self.heights.high[i])
-        released = np.arange(low - 1, max(high, low - 1) + 1) - self.level
+        released = np.arange(self.heights.low[i] - 1, self.heights.high[i] + 1) - self.level
         return affinity_of_counts(self.prior[i], self.counts[i], released)
 
     def _short(self, x: int, zeta: NDArray[Any]) -> NDArray[Any]:
-        # sum over d >= 0 of rho^|t - d - x| sigma^d, with 1 / (1 - rho sigma) = 1 + rho zeta.
-        # Up to x = t the factor rho^(x - t) is left to the caller.
-        lacking, tail = self.level - x, 1.0 + self.rho * zeta
-        if lacking <= 0:
-            return np.asarray(tail, dtype=np.complex128)
-        sigma = zeta / tail
-        total = sigma**lacking * tail
-        for d in range(lacking):
-            total = total + self.rho ** (lacking - d) * sigma**d
-        return np.asarray(total)
-
-
-def _log_bound(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    # What overflowed bounds nothing.
-    return np.log(np.clip(np.nan_to_num(values, nan=np.inf, posinf=np.inf), 1e-300, None))
-
-
-def _circle(logs: NDArray[np.float64], places: NDArray[np.float64], most: int) -> Circle:
-    """Return the circle with the fewest nodes for a power series read at power 0.
-
-    Only circles on which the series is nearly least lose no digits, and only inside the range of
-    places are powers on both sides bounded.
-    """
-    inside = logs[1:-1]
-    near = np.flatnonzero(inside <= inside.min() + _DIGITS_LOST) + 1
-    nodes = [_nodes(logs, places, place, most) for place in near.tolist()]
-    best = int(np.argmin(nodes))
-    return Circle(float(places[near[best]]), nodes[best])
-
-
-def _nodes(logs: NDArray[np.float64], places: NDArray[np.float64], best: int, most: int) -> int:
-    """Return how many nodes leave wrongly read powers at most 3e-14.
-
-    The part of a positive power series g at a power N off, read on the circle e^(place of best), is
-    at most g(e^p) e^(-N |p - best|) for every other place p.
-    """
-    distance = np.abs(places - places[best])
-    needed = []
-    for side in (places > places[best], places < places[best]):
-        needed.append(float(((logs[side] - np.log(_ALIAS)) / distance[side]).min()))
-    return int(np.clip(np.ceil(max(needed)) + 1, 2, most))
+        # sigma^(-t) times the sum over d >= 0 of rho^|t - d - x| sigma^d is with q = rho / sigma
+        # (q / rho)^x (q + ... + q^(t - x) + 1 / (1 - rho sigma)), where the last is 1 + rho zeta.
+        # Powers of rho are left to the caller, and from x = t on so is its distance to t.
+        q = self.rho * (1.0 / zeta + self.rho)
+        total, power = np.zeros_like(q), np.ones_like(q)
+        for bit in f"{max(self.level - x, 0):b}":  # twice as many terms, and one more
+            total, power = total * (1.0 + power), power**2
+            if bit == "1":
+                total, power = q * (1.0 + total), q * power
+        return np.asarray((total + 1.0 + self.rho * zeta) * q ** min(x, self.level))
 
 
 def _runs(prior: NDArray[np.float64], counts: NDArray[np.int64]) -> list[tuple[int, int]]:

@@ -6,9 +6,10 @@ import pytest
 import dpbayes as dp
 from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.lattice import noise
+from dpbayes.laws.lattice.circles import Circle
 from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.law import LatticeLaw, listed_law
-from dpbayes.laws.lattice.pivots import Circle, Heights, Level
+from dpbayes.laws.lattice.pivots import Heights, Level
 from dpbayes.laws.square_root import fitted_root
 
 CASES = [
@@ -100,8 +101,9 @@ def test_means_where_users_are_lie_within_the_error_of_draws(counts, epsilon):
         ([5000, 2500, 1250, 625, 312, 156, 78, 39, 15, 5], 0.3, 0.2),
         ([10] * 10, 0.1, 0.05),
         ([50] * 4, 0.3, 0.1),  # alike, but each level has many heights
-        ([12, 8, 5, 3, 2, 0], 0.2, 0.05),  # few records, and levels up to a thousand
-        ([5, 3, 1, 1, 0], 0.2, 0.01),
+        ([12, 8, 5, 3, 2, 0], 0.1, 0.05),  # few records, and levels up to a thousand
+        ([2] * 5, 0.02, 0.01),
+        ([1, 0, 0, 0, 0], 0.02, 0.01),
     ],
 )
 def test_noise_too_wide_for_its_levels_is_drawn(counts, followed, drawn):
@@ -137,3 +139,39 @@ def test_fitted_root_keeps_its_error(gap):
     z = np.exp(-np.outer(depths, root.powers))
     exact = -np.expm1(-depths)
     assert np.abs(1.0 - z @ root.weights - np.sqrt(exact)).max() <= 1.05 * root.error
+
+
+@pytest.mark.parametrize(
+    ("counts", "prior", "epsilon"),
+    [
+        ((3, 0, 2), (1.0, 1.0, 1.0), 0.05),
+        ((3, 0, 2), (0.5, 1.0, 2.0), 0.02),
+        ((1, 0, 0, 0), (1.0, 1.0, 1.0, 1.0), 0.05),
+        ((5, 4, 0), (1.0, 1.0, 1.0), 0.03),
+        ((2, 7), (1.0, 1.0), 0.02),
+    ],
+)
+def test_a_thousand_levels_keep_their_digits(counts, prior, epsilon):
+    x, alpha = np.array(counts), np.array(prior)
+    law = LatticeLaw(alpha, x, epsilon, "l2")
+    estimate = law.mean_distance()
+    assert estimate.how == "series"
+    assert estimate.error < 1e-9
+    listed = listed_law(alpha, x, epsilon, "l2")
+    assert estimate.value == pytest.approx(listed.mean_distance().value, abs=5e-12)
+    if x.min() == 0:  # the counts themselves, where clamped noise may end
+        rows = (listed.outputs == x).all(axis=1)
+        probability = law.one_probability(x)
+        assert probability.value == pytest.approx(
+            np.exp(listed.log_probabilities[rows])[0], abs=1e-13
+        )
+
+
+def test_a_sum_that_lost_its_digits_is_drawn(monkeypatch):
+    x = np.array([5, 3, 1, 1, 0])
+    law = LatticeLaw(np.ones(5), x, 0.5, "l2")
+    assert law.mean_distance().how == "series"
+    assert law.mean_square().how == "series"
+    monkeypatch.setattr("dpbayes.laws.lattice.clamped.NEGLECTED", 1e-5)
+    assert law.mean_distance().how == "draws"
+    assert law.mean_square().how == "draws"

@@ -1,0 +1,87 @@
+"""Circles on which the coefficient at power 0 of a power series is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_ALIAS = 3e-14
+_DIGITS_LOST = 3.0  # in units of e
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Places of a power series: e^(log_radius + 2 pi i turn / whole), one for each turn."""
+
+    log_radius: NDArray[np.float64]
+    turns: NDArray[np.int64]
+    whole: int
+
+    @classmethod
+    def positive(cls, log_radius: NDArray[np.float64]) -> Nodes:
+        """Return places on the half-line."""
+        return cls(log_radius, np.zeros(log_radius.size, dtype=np.int64), 1)
+
+    def powers(self, exponents: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the powers (exponents, nodes); the turns are reduced as whole numbers."""
+        sizes = np.exp(np.outer(exponents, self.log_radius))
+        if self.whole == 1:
+            return np.asarray(sizes)
+        roots = np.exp(2j * np.pi / self.whole * np.arange(self.whole))
+        return np.asarray(roots[np.outer(exponents, self.turns) % self.whole] * sizes)
+
+
+@dataclass(frozen=True)
+class Circle:
+    """Nodes on a circle that read one coefficient of a power series."""
+
+    log_radius: float
+    nodes: int
+
+    def places(self) -> NDArray[np.complex128]:
+        """Return all places of this circle."""
+        turns = 2j * np.pi * np.arange(self.nodes) / self.nodes
+        return np.asarray(np.exp(self.log_radius + turns))
+
+    def half(self) -> tuple[Nodes, NDArray[np.float64]]:
+        """Return the upper half of a real series' places, and how often each is to be counted."""
+        turns = np.arange(self.nodes // 2 + 1)
+        folds = np.full(turns.size, 2.0)
+        folds[0] = 1.0
+        if self.nodes % 2 == 0:
+            folds[-1] = 1.0
+        return Nodes(np.array([self.log_radius]), turns, self.nodes), folds
+
+
+def log_bound(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return logarithms of bounds; what overflowed bounds nothing."""
+    return np.log(np.clip(np.nan_to_num(values, nan=np.inf, posinf=np.inf), 1e-300, None))
+
+
+def fewest_nodes(logs: NDArray[np.float64], places: NDArray[np.float64], most: int) -> Circle:
+    """Return the circle with the fewest nodes for a power series read at power 0.
+
+    `logs` bounds the series at e^`places`. Only circles on which it is nearly least lose no
+    digits, and only inside the range of places are powers on both sides bounded.
+    """
+    inside = logs[1:-1]
+    near = np.flatnonzero(inside <= inside.min() + _DIGITS_LOST) + 1
+    nodes = [_nodes(logs, places, place, most) for place in near.tolist()]
+    best = int(np.argmin(nodes))
+    return Circle(float(places[near[best]]), nodes[best])
+
+
+def _nodes(logs: NDArray[np.float64], places: NDArray[np.float64], best: int, most: int) -> int:
+    """Return how many nodes leave wrongly read powers at most 3e-14.
+
+    The part of a positive power series g at a power N off, read on the circle e^(place of best), is
+    at most g(e^p) e^(-N |p - best|) for every other place p.
+    """
+    distance = np.abs(places - places[best])
+    needed = []
+    for side in (places > places[best], places < places[best]):
+        needed.append(float(((logs[side] - np.log(_ALIAS)) / distance[side]).min()))
+    return int(np.clip(np.ceil(max(needed)) + 1, 2, most))
