@@ -33,6 +33,8 @@ SCORED = ("expMech", "expMech-local", "expMech-smooth", "expMech-delta", "expMec
 PRIOR = (0.5, 1.0, 2.0)  # uneven, so that no category stands for another
 WIDE = ("discrete-gaussian", "optimal")
 """Samplers that ask for so many bits at a time that their strings cannot be followed."""
+UNLISTED = (((20, 11, 4), 1.0), ((11, 20, 4), 20.0), ((0, 33, 0), 5.0))
+"""Counts and budgets at which exponential mechanisms have too many candidates for a list."""
 
 
 def _listed(make: Callable[[], Any]) -> list[float]:
@@ -86,6 +88,9 @@ def probes(names: tuple[str, ...]) -> dict[str, Callable[[], Any]]:
             for x in ((1, 2), (1, 0, 0)):
                 drawn = _seeded if name in WIDE else _bits
                 found[f"{name} {x} bits"] = partial(drawn, dp.mechanism(name, 1.0), x)
+    for name in ({*SCORED} - {"expMech-repaired"}) & {*names}:
+        for x, epsilon in UNLISTED:
+            found[f"{name} {epsilon} {x} bits"] = partial(_seeded, dp.mechanism(name, epsilon), x)
     points = np.array([1e-9, 0.3, 1.0, 2.5, 7.0, 15.9, 16.0, 40.0])
     found["remainder"] = partial(stirling_remainder, points)
     return found

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
 
 import dpbayes as dp
+from tools.mutant_checks import probes
 from tools.mutants import CONCERNED, ROOT, WHOLE_FILES, mutants
 
 
@@ -25,3 +32,25 @@ def test_every_file_of_laws_and_samplers_is_mutated() -> None:
     assert set(WHOLE_FILES) <= counted.keys()
     assert all(number >= 3 for number in counted.values())
     assert {name for names in CONCERNED.values() for name in names} <= set(dp.REGISTRY)
+
+
+def called(compute: Callable[[], Any]) -> set[tuple[str, int]]:
+    """Return the files and first lines of the functions that are called."""
+    found = set()
+
+    def note(frame: Any, *_: object) -> None:
+        found.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
+
+    sys.setprofile(note)
+    try:
+        with suppress(ValueError):  # some probes see that a refusal stays one
+            compute()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+@pytest.mark.parametrize("file", sorted(CONCERNED))
+def test_a_probe_calls_the_functions_of_every_file(file: str) -> None:
+    wanted = {(str(ROOT / "dpbayes" / file), one.function) for one in mutants() if one.file == file}
+    assert any(wanted & called(probe) for probe in reversed(probes(CONCERNED[file]).values()))
