@@ -33,8 +33,10 @@ SCORED = ("expMech", "expMech-local", "expMech-smooth", "expMech-delta", "expMec
 PRIOR = (0.5, 1.0, 2.0)  # uneven, so that no category stands for another
 WIDE = ("discrete-gaussian", "optimal")
 """Samplers that ask for so many bits at a time that their strings cannot be followed."""
-UNLISTED = (((20, 11, 4), 1.0), ((11, 20, 4), 20.0), ((0, 33, 0), 5.0))
-"""Counts and budgets at which exponential mechanisms have too many candidates for a list."""
+UNLISTED = (
+    ((20, 11, 4), 1.0), ((11, 20, 4), 300.0), ((0, 33, 0), 3.0), ((10, 11, 12), 0.1),
+)  # fmt: skip
+"""Counts with too many candidates for a list, and budgets that keep them and that do not."""
 
 
 def _listed(make: Callable[[], Any]) -> list[float]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -77,6 +78,29 @@ def test_every_power_gets_the_share_of_its_area(name, epsilon, counts, prior):
     areas.append(found.bound.at_truth * unit)
     total = sum(areas)
     assert [Fraction(int(size), found.ends[-1]) for size in sizes] == [a / total for a in areas]
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "counts", "prior"),
+    [*CASES, ("expMech-smooth", 1.0, (1, 0, 0), (1.0, 1.0, 1.0))],
+)
+def test_no_other_histogram_is_nearer_than_where_the_sum_begins(name, epsilon, counts, prior):
+    start = histograms._nearest(prepared(name, epsilon, counts, prior).categories)
+
+    @lru_cache
+    def away(alpha, x, count):
+        a, b = mp.mpf(alpha) + x, mp.mpf(alpha) + count
+        return (mp.loggamma(a) + mp.loggamma(b)) / 2 - mp.loggamma((a + b) / 2)
+
+    with mp.workdps(80):
+        distances = [
+            mp.fsum(away(*one) for one in zip(prior, counts, row, strict=True))
+            for row in dp.compositions(sum(counts), len(counts)).tolist()
+            if tuple(row) != counts
+        ]
+        least = min(distances)
+        assert 0.0 < float(start.lower()) <= float(least) * (1 + 1e-12)
+        assert float(least) < 4 * float(start.upper())
 
 
 @dataclass(frozen=True)
