@@ -33,6 +33,7 @@ def test_steps_are_above_the_weight_of_every_count(prior, x, n, power, tilt, was
     beginnings = cuts(grid, power * psi, tilt * (grid - x), waste)
     steps = steps_above(category, Fraction(power), Fraction(tilt), beginnings)
     assert sum(steps.sizes) == n + 1
+    assert steps.area == sum(steps.height(count) for count in range(n + 1))
     mass = mp.mpf(0)
     with mp.workdps(120):
         a = mp.mpf(prior) + x
