@@ -54,3 +54,19 @@ def test_a_sum_that_is_too_small_is_noticed_and_one_that_is_not_is_left():
         beyond = shortfall(0.01, left, None)
         assert beyond == pytest.approx(-30.0 * np.sqrt(-np.expm1(-0.01)) - np.log(0.01))
         assert shortfall(0.01, flint.arb(9), None) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("rate", "start", "deepest", "number"),
+    [(0.1, 0.5, 0.05, 1), (0.1, 0.5, 0.065, 2), (5.0, 0.01, 0.6, 3), (1.0, 0.1, 5.0, 23)],
+)
+def test_checked_intervals_leave_no_gap(rate, start, deepest, number):
+    points = exponential_sums._points(rate, start, deepest)
+    assert len(points) == number
+    lowest = flint.arb(start / 2.0)
+    pairs = exponential_sums._checked(flint, Fraction(rate), lowest, start, deepest)
+    left, right = zip(*pairs, strict=True)
+    assert left[0] == lowest
+    assert right[-1] is None
+    assert all(a == b for a, b in zip(right, left[1:], strict=False))
+    assert number == 1 or left[-1] == flint.arb(points[-1])
