@@ -25,8 +25,8 @@ class Folded:
 
     `weights` (M,) one for each class of answers, `distances` (M,) the mean distance at each class
     of data, `mean` over all data, `off` the largest difference of a sum of probabilities from 1.
-    `prices` (M,) are the numbers v of `thm-folded`, with `mean` as their mean as well. With a
-    negative weight there is no such mechanism: see `exists`.
+    `prices` (M,) are the numbers v of `thm-folded`, with `mean` as their mean as well. No weight is
+    wrong by more than `error`. With a negative weight there is no such mechanism: see `exists`.
     """
 
     weights: NDArray[np.float64]
@@ -34,18 +34,31 @@ class Folded:
     mean: float
     off: float
     prices: NDArray[np.float64]
+    error: float
 
     @property
     def exists(self) -> bool:
-        """Whether no weight is negative."""
-        return bool(self.weights.min() >= 0.0)
+        """Whether no weight is negative.
+
+        Raises ArithmeticError where the smallest weight is no farther from 0 than `error`, so that
+        its sign is not decided. `simplex_folded_draw.enclosed_weights` decides it for few classes.
+        """
+        least = float(self.weights.min())
+        if abs(least) <= self.error:
+            raise ArithmeticError(
+                f"whether folded noise exists is not decided: the smallest weight is {least:g} and "
+                f"may be wrong by {self.error:g}"
+            )
+        return least > 0.0
 
 
 def folded(space: Simplex, epsilon: float) -> Folded:
     """Return the weights with which folded noise adds up to one at every data set, and its means.
 
-    Book: `thm-folded`. Answers of probability 1e-13 at most, the farthest, are left out of the
-    means. Raises ValueError where the grid has more than `simplex_grid.LARGEST_GRID` places.
+    Book: `thm-folded`, `thm-folded-error`. Answers of probability 1e-13 at most, the farthest, are
+    left out of the means. Raises ValueError where the grid has more than
+    `simplex_grid.LARGEST_GRID` places, and ArithmeticError where `simplex_grid.Grid.solve` does not
+    solve the system: nothing is decided then.
 
     >>> from dpbayes.study.simplex import simplex
     >>> found = folded(simplex(8), 3.0)
@@ -53,7 +66,8 @@ def folded(space: Simplex, epsilon: float) -> Folded:
     (True, 0.068269)
     """
     grid = Grid(space, epsilon)
-    weights = grid.solve(np.ones(len(space.rows)))
+    ones = np.ones(len(space.rows))
+    weights = grid.solve(ones)
     distances, alike = _sums(space, grid.epsilon, weights)
     return Folded(
         _validate.frozen(weights),
@@ -61,6 +75,7 @@ def folded(space: Simplex, epsilon: float) -> Folded:
         space.mean(distances),
         float(np.abs(grid.times(weights) - 1.0).max()),
         _validate.frozen(grid.solve(alike)),
+        grid.error(weights, ones),
     )
 
 

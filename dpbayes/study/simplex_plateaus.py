@@ -44,7 +44,8 @@ def plateaus(space: Simplex, epsilon: float, rounds: int = 200) -> Plateaus:
     """Return folded noise with plateaus wherever they undercut its prices, and its mean distance.
 
     Book: `thm-plateaus`. More `rounds` leave less weight to answers without a plateau. Raises
-    ValueError for other than three categories.
+    ValueError for other than three categories, and where folded noise has a negative weight;
+    ArithmeticError where that is not decided, see `simplex_folded`.
 
     >>> from dpbayes.study.simplex import simplex
     >>> space = simplex(60)
@@ -56,6 +57,11 @@ def plateaus(space: Simplex, epsilon: float, rounds: int = 200) -> Plateaus:
         raise ValueError(f"plateaus are for k = 3 categories, got {space.k}")
     _validate.integer("rounds", rounds, minimum=1)
     grid, base = Grid(space, epsilon), folded(space, epsilon)
+    if not base.exists:
+        raise ValueError(
+            f"folded noise has a negative weight for n = {space.n}, k = 3, epsilon = "
+            f"{grid.epsilon:g}, and nothing to complete plateaus with; it exists at larger epsilon"
+        )
     shapes = [grid.spectrum(apart(grid.steps, 2 * half)) for half in range(LONGEST + 1)]
     ones = np.ones(len(space.rows))
     costs = segment_costs(space, grid.epsilon, range(0, 2 * LONGEST + 1, 2))

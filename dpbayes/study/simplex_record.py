@@ -35,8 +35,9 @@ class Bounded:
     """The mean of lattice noise over all data of n records, and what none can be below.
 
     `remapped` is the mean of lattice noise with the best answer to each noisy row, nan where there
-    are too many data sets; `folded` that of folded noise, and `plateaus` that of folded noise with
-    plateaus, nan for other than three categories.
+    are too many data sets; `folded` that of folded noise, nan where there is none or that is not
+    decided, and `plateaus` that of folded noise with plateaus, nan there too and for other than
+    three categories.
     """
 
     k: int
@@ -75,13 +76,16 @@ def bounded(n: int, epsilon: float, rounds: int, k: int = 3) -> Bounded:
     remapped = remapped_mean(space, epsilon) if few else float("nan")
     lattice = space.mean(lattice_means(space, epsilon))
     alike = _folded(space, epsilon)
-    flat = plateaus(space, epsilon).mean if k == 3 else float("nan")
+    flat = plateaus(space, epsilon).mean if k == 3 and alike > 0.0 else float("nan")
     return Bounded(k, n, epsilon, rounds, lower, lattice, remapped, alike, flat)
 
 
 def _folded(space: Simplex, epsilon: float) -> float:
-    found = folded(space, epsilon)
-    return found.mean if found.exists else float("nan")
+    try:
+        found = folded(space, epsilon)
+        return found.mean if found.exists else float("nan")
+    except ArithmeticError:  # not decided
+        return float("nan")
 
 
 def read_record(path: Path | None = None) -> list[Bounded]:

@@ -1,5 +1,7 @@
 """Folded noise: private, complete, geometric at k = 2, and how near to the optimum."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from dpbayes.study.orbit_programs import orbit_optimum
 from dpbayes.study.simplex import simplex
 from dpbayes.study.simplex_bound import simplex_bound
 from dpbayes.study.simplex_folded import folded
+from dpbayes.study.simplex_folded_draw import enclosed_weights, solved
 
 
 @pytest.mark.parametrize(("n", "epsilon"), [(9, 0.3), (12, 2.0)])
@@ -79,11 +82,58 @@ def test_a_grid_too_large_is_refused_and_a_negative_weight_is_none(monkeypatch):
     monkeypatch.setattr(simplex_grid, "LARGEST_GRID", 280)
     with pytest.raises(ValueError, match="needs a grid of 324 places; at most 280 are held"):
         folded(simplex(8), 1.0)
-    none = tested.Folded(np.array([0.5, -0.1]), np.zeros(2), 0.0, 0.0, np.zeros(2))
+    none = tested.Folded(np.array([0.5, -0.1]), np.zeros(2), 0.0, 0.0, np.zeros(2), 1e-9)
     assert not none.exists
 
 
-def test_an_unsolved_system_is_an_error(monkeypatch):
+@pytest.mark.parametrize(
+    ("n", "k", "epsilon"),
+    [(30, 3, Fraction(1, 10)), (30, 3, Fraction(1, 20)), (12, 4, Fraction(3, 100)),
+     (8, 5, Fraction(1, 10))],
+)  # fmt: skip
+def test_where_a_weight_is_negative_enclosures_say_so_too(n, k, epsilon):
+    pytest.importorskip("flint")
+    found = folded(simplex(n, k), float(epsilon))
+    assert not found.exists
+    with pytest.raises(ValueError, match="a weight is negative"):
+        enclosed_weights(n, k, epsilon, 192)
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "epsilon"),
+    [(30, 3, Fraction(1, 10)), (30, 3, Fraction(1, 1000)), (30, 3, Fraction(3, 10)),
+     (12, 4, Fraction(3, 100)), (8, 5, Fraction(1, 10)), (40, 2, Fraction(1, 1000))],
+)  # fmt: skip
+def test_no_weight_is_wrong_by_more_than_is_said(n, k, epsilon):
+    pytest.importorskip("flint")
+    space, found = simplex(n, k), folded(simplex(n, k), float(epsilon))
+    exact = solved(n, k, epsilon, 256, [1] * len(space.rows))
+    off = np.abs(found.weights - [float(one.mid()) for one in exact])
+    assert 0.0 < off.max() <= found.error < 1e-4
+
+
+@pytest.mark.parametrize(("n", "k", "epsilon"), [(9, 3, 0.1), (9, 3, 2.0), (5, 4, 0.5)])
+def test_no_eigenvalue_is_below_the_least(n, k, epsilon):
+    rows = compositions(n, k)
+    table = np.exp(-epsilon * (np.abs(rows[:, None] - rows).sum(axis=2) // 2))
+    least = simplex_grid.Grid(simplex(n, k), epsilon).least_eigenvalue
+    assert 0.0 < least < np.linalg.eigvalsh(table)[0]
+
+
+def test_with_two_categories_the_least_eigenvalue_is_not_much_above_that():
+    rows = np.arange(81)
+    table = np.exp(-np.abs(rows[:, None] - rows))
+    least = simplex_grid.Grid(simplex(80, 2), 1.0).least_eigenvalue
+    assert 0.5 * np.linalg.eigvalsh(table)[0] < least < np.linalg.eigvalsh(table)[0]
+
+
+def test_what_rounding_hides_is_not_decided():
+    found = folded(simplex(30), 1e-3)
+    with pytest.raises(ArithmeticError, match="whether folded noise exists is not decided"):
+        assert found.exists
+
+
+def test_an_unsolved_system_is_an_error_that_decides_nothing(monkeypatch):
     monkeypatch.setattr(simplex_grid, "_STEPS", 1)
-    with pytest.raises(ArithmeticError, match="conjugate gradients end with a residual of"):
+    with pytest.raises(ArithmeticError, match=r"a residual of .* says nothing about its solution"):
         folded(simplex(30), 0.5)

@@ -61,6 +61,11 @@ def test_more_rounds_leave_less_to_answers_without_a_plateau():
     assert means == sorted(means, reverse=True)
 
 
+def test_without_folded_noise_there_is_nothing_to_complete_plateaus_with():
+    with pytest.raises(ValueError, match="folded noise has a negative weight for n = 30"):
+        plateaus(simplex(30), 0.1)
+
+
 def test_other_than_three_categories_are_refused():
     with pytest.raises(ValueError, match="plateaus are for k = 3 categories, got 4"):
         plateaus(simplex(8, 4), 1.0)

@@ -1,8 +1,11 @@
 """The record of lower bounds: complete, reproducible, written as it is read."""
 
+import numpy as np
 import pytest
 
+from dpbayes.study import simplex_record as tested
 from dpbayes.study.records import write_rows
+from dpbayes.study.simplex import simplex
 from dpbayes.study.simplex_record import bounded, missing, read_record
 
 
@@ -26,6 +29,18 @@ def test_a_line_of_the_record_comes_out_again(k, n, epsilon):
     assert again.folded == pytest.approx(kept.folded, rel=1e-9)
     assert again.plateaus == pytest.approx(kept.plateaus, rel=1e-9, nan_ok=True)
     assert again.lower == pytest.approx(kept.lower, rel=1e-4)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1e-3])
+def test_folded_noise_that_is_none_or_not_decided_is_left_out(epsilon):
+    assert np.isnan(tested._folded(simplex(30), epsilon))
+
+
+def test_without_folded_noise_a_line_has_the_bound_and_lattice_noise():
+    found = bounded(12, 0.1, 2)
+    assert np.isnan(found.folded)
+    assert np.isnan(found.plateaus)
+    assert 0.0 < found.lower < found.lattice
 
 
 def test_lattice_noise_is_within_five_per_cent_in_every_case():
