@@ -16,7 +16,7 @@ from scipy import sparse
 from dpbayes import _validate
 from dpbayes.divergences import affinity_by_step, distance_from_log_affinity
 from dpbayes.study.simplex import ring
-from dpbayes.study.simplex_boxes import Boxes, boxes
+from dpbayes.study.simplex_boxes import Boxes, alike, boxes
 from dpbayes.study.simplex_windows import Array, Numbers, inward_edges
 
 MARGIN = 1e-9
@@ -27,10 +27,11 @@ _FEWEST = 128  # boxes that share what they pass on, at least
 _REACH = 12.0  # windows reach this many times 1/epsilon
 _LEARN, _FORGET = 1.0, 5.0  # how fast shares follow what is left over, and how that slows down
 _LEAST, _STEEP = 1e-5, 5.0  # least weight of a share, and how much nearer steps get at first
-_LOWER, _MOST = 2.0, 0.1  # how far prices fall that are too high, and by which part at most
+_LOWEST = 3.0  # how far prices fall that are too high, at most: times what a unit more would cure
+_MOST = 0.2  # by which part prices fall at most
 _BOTH = 1  # rounds in which prices rise as well as fall
-_TURNS = 7  # last rounds, in which prices move
-_REPAIRS = 2  # last rounds, in which prices are lowered around the answers that undercut
+_TURNS = 11  # last rounds, in which prices move
+_REPAIRS = 3  # last rounds, in which prices are lowered around the answers that undercut
 LARGEST_RATIO = 1.5
 """Most by which the counts of a level differ, as a factor."""
 
@@ -50,12 +51,20 @@ class BoxBound:
 
 
 def box_bound(
-    n: int, epsilon: float, k: int = 4, prior: float = 1.0, ratio: float = 1.05, rounds: int = 10
+    n: int,
+    epsilon: float,
+    k: int = 4,
+    prior: float = 1.0,
+    ratio: float = 1.05,
+    rounds: int = 10,
+    fall: float = 1.0,
 ) -> BoxBound:
     """Return a proved lower bound on the mean distance over all data of n records, k categories.
 
     Prior (a, …, a) with a > 0, each histogram with the same weight. Counts m … m `ratio` share a
-    level; more `rounds` sharpen the bound, the best of them counts. Book: `thm-simplex-boxes`.
+    level; more `rounds` sharpen the bound, the best of them counts. Prices that are too high fall
+    by `fall` > 0 times epsilon in a round, at most 3: with very many boxes 1.5 ends higher than 1.
+    Book: `thm-simplex-boxes`.
 
     >>> found = box_bound(60, 5.0)
     >>> len(found.boxes.rows), bool(0.01340 < found.lower < 0.01345)
@@ -67,11 +76,12 @@ def box_bound(
     if not 1.0 <= wide <= LARGEST_RATIO:
         raise ValueError(f"ratio must be in [1, {LARGEST_RATIO}], got {ratio!r}")
     turns = _validate.integer("rounds", rounds, minimum=4)
-    radius = min(size, int(np.ceil(_REACH / budget)))
+    radius = reach(size, budget)
     found = boxes(size, parts, wide, 2 * radius if size > 2 * parts * radius + parts else size)
     rings = [Ring(parts, d) for d in range(radius + 1)]
     prices, best = np.zeros(len(found.rows)), (-np.inf, np.empty(0))
     shares: list[Shares] = []
+    factor = min(_validate.positive("fall", fall) * budget, _LOWEST)
     for number in range(turns + 1):
         if number < 2:
             shares = first_shares(found, rings, prices, a)
@@ -89,12 +99,21 @@ def box_bound(
             change = one.value / one.whole
             if number > 0:
                 both = number <= _BOTH + max(0, turns - _TURNS)
-                factors = np.where(change < 0.0, 1.0 if both else _LOWER, float(both))
+                factors = np.where(change < 0.0, 1.0 if both else factor, float(both))
                 change = np.maximum(change * factors, -_MOST * prices)
             prices = np.minimum(prices + change, one.nearest)
         else:
-            prices = repaired(found, prices, one, rings, a)
+            prices = repaired(found, prices, one, rings, a, wide=number == turns - 1)
     return BoxBound(found, budget, best[0], _validate.frozen(best[1]))
+
+
+def reach(n: int, epsilon: float) -> int:
+    """Return how many replaced records the windows of `box_bound` reach.
+
+    >>> reach(1000, 5.0), reach(2, 5.0)
+    (3, 2)
+    """
+    return min(n, int(np.ceil(_REACH / epsilon)))
 
 
 class Ring:
@@ -128,7 +147,7 @@ class Ring:
 class Shares:
     """How the boxes `at`, which are alike, pass on inwards; learned from one round to the next."""
 
-    at: slice
+    at: Numbers
     rings: list[Array]
 
     def learn(self, rings: list[Ring], least: list[Array], scale: float) -> None:
@@ -176,10 +195,7 @@ def checked(
     With a `rate` above 0 the shares are learned from it, for the next round.
     """
     radius = len(rings) - 1
-    # Where the largest count stays the largest, no level spreads over more than its own move.
-    exact = found.n + 1 if len(found.starts) == found.n + 1 else radius
-    apart = found.highest(prices, exact, found.span(radius))
-    held = np.append(found.highest(prices, exact), apart)
+    held = _highest_near(found, prices, rings)
     q = float(np.exp(-epsilon))
     result = Checked(*(np.empty(len(prices)) for _ in range(4)))
     for some in shares:
@@ -208,28 +224,64 @@ def checked(
 
 
 def repaired(
-    found: Boxes, prices: Array, result: Checked, rings: list[Ring], prior: float
+    found: Boxes, prices: Array, result: Checked, rings: list[Ring], prior: float, wide: bool
 ) -> Array:
-    """Return prices lowered around every answer that undercuts, by as much as it asks for."""
-    missing = result.missing
-    bad, worst = np.flatnonzero(missing > 0.0), np.zeros(found.size)
+    """Return prices lowered around every answer that undercuts, by as much as it asks for.
+
+    At the ends of the boxes that its data can lie in; if `wide`, in all boxes that count for it, so
+    that nothing undercuts afterwards.
+    """
+    missing, radius = result.missing, len(rings) - 1
+    bad, worst = np.flatnonzero(missing > 0.0), np.zeros(2 * found.size)
     for some in _blocks(len(bad), _FEWEST):
         at = bad[some]
-        window = _Window(found, at, len(rings) - 1, prior)
+        window = _Window(found, at, radius, prior)
         for one in rings:
             inside = window.inside(one.steps)
             for levels in window.low_levels, window.high_levels:
-                place = window.places(one.steps, levels)
-                np.maximum.at(
-                    worst, place[inside], np.broadcast_to(missing[at], place.shape)[inside]
-                )
-    return prices * (1.0 - worst[found.places])
+                place = window.places(one.steps, levels) + window.table
+                asked = np.broadcast_to(missing[at], place.shape)
+                np.maximum.at(worst, place[inside], asked[inside])
+    every = zip(np.split(worst, 2), _spans(found, rings) if wide else (0, 0), strict=True)
+    fall = np.max([found.spread(part, _exact(found, radius), most) for part, most in every], axis=0)
+    return np.asarray(prices * (1.0 - fall[found.places]))
+
+
+def _highest_near(found: Boxes, prices: Array, rings: list[Ring]) -> Array:
+    # What the prices at the data of a box are below, by the place of its lower corner; and again
+    # where the largest count stays the largest.
+    exact = _exact(found, len(rings) - 1)
+    return np.concatenate([found.highest(prices, exact, most) for most in _spans(found, rings)])
+
+
+def _exact(found: Boxes, radius: int) -> int:
+    # Levels below this one are the same for all data of a box, moved alike.
+    return found.n + 1 if len(found.starts) == found.n + 1 else radius
+
+
+def _spans(found: Boxes, rings: list[Ring]) -> tuple[int, int]:
+    # Over how many levels more than one the moved data of a box lie at most: where the largest
+    # count may not stay the largest, and where it does and no level spreads over more than its own
+    # move.
+    radius, most = len(rings) - 1, 0
+    for some in _blocks(len(found.rows), 4 * _FEWEST):
+        window = _Window(found, some, radius)
+        at = np.arange(some.start, min(some.stop, len(found.rows)))[window.table == 0]
+        if not at.size:
+            continue
+        window = _Window(found, at, radius)
+        for one in rings:
+            low = window.sorted_levels(one.steps, window.low_levels)
+            high = window.sorted_levels(one.steps, window.high_levels)
+            for below, above in zip(low[:-1], high[:-1], strict=True):
+                most = max(most, int((above - below).max()))
+    return most, found.span(radius)
 
 
 def first_shares(found: Boxes, rings: list[Ring], prices: Array, prior: float) -> list[Shares]:
     """Return shares that prefer what is nearer to the answer."""
     most, made = max(len(one.steps) for one in rings), []
-    for at in _blocks(len(found.rows), max(_FEWEST, _AT_ONCE // most)):
+    for at in alike(found.levels, max(_FEWEST, _AT_ONCE // most)):
         window, parts = _Window(found, at, len(rings) - 1, prior), [np.empty(0)]
         for d in range(1, len(rings)):
             near = window.distances(rings[d - 1].steps).mean(axis=1)
@@ -247,7 +299,7 @@ def _blocks(size: int, step: int) -> Iterator[slice]:
 
 class _Window:
     # Boxes of answers s, with the data s + z around all of them at once.
-    def __init__(self, found: Boxes, at: slice | Numbers, radius: int, prior: float) -> None:
+    def __init__(self, found: Boxes, at: slice | Numbers, radius: int, prior: float = 1.0) -> None:
         moves = np.arange(-radius, radius + 1)[:, None]
         self.low, self.radius, self.counters = found.low[at], radius, found.counters()
         high = found.high[at]
@@ -277,9 +329,15 @@ class _Window:
 
     def places(self, steps: Numbers, levels: list[NDArray[np.int16]]) -> NDArray[np.int64]:
         # The place of the sorted levels of the corner moved by z.
+        parts = zip(self.counters, self.sorted_levels(steps, levels)[:-1], strict=True)
+        return np.asarray(sum(column[row] for column, row in parts), dtype=np.int64)
+
+    def sorted_levels(
+        self, steps: Numbers, levels: list[NDArray[np.int16]]
+    ) -> list[NDArray[np.int16]]:
+        # The sorted levels of the corner moved by z, one array a column.
         rows = [level[z + self.radius] for level, z in zip(levels, steps.T, strict=True)]
         for last in range(len(rows) - 1, 0, -1):
             for i in range(last):
                 rows[i], rows[i + 1] = np.minimum(*rows[i : i + 2]), np.maximum(*rows[i : i + 2])
-        parts = zip(self.counters, rows[:-1], strict=True)
-        return np.asarray(sum(column[row] for column, row in parts), dtype=np.int64)
+        return rows

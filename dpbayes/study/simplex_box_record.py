@@ -19,6 +19,9 @@ RATIOS = {
 }  # fmt: skip
 """For each number of categories, of records, and epsilon how far the counts of a level differ."""
 
+ROUNDS, FALL = 15, 1.5
+"""Rounds and length of steps for every line of the record, see `box_bound`."""
+
 
 @dataclass(frozen=True)
 class BoxBounded:
@@ -49,14 +52,9 @@ def box_bounded(n: int, epsilon: float, ratio: float, k: int = 4) -> BoxBounded:
     >>> 0.0 < box_bounded(200, 5.0, 1.1).above < 0.03
     True
     """
-    found = box_bound(n, epsilon, k, ratio=ratio, rounds=rounds(epsilon))
+    found = box_bound(n, epsilon, k, ratio=ratio, rounds=ROUNDS, fall=FALL)
     lattice = box_mean(n, epsilon, k, ratio=ratio)
     return BoxBounded(k, n, epsilon, ratio, len(found.boxes.rows), found.lower, lattice)
-
-
-def rounds(epsilon: float) -> int:
-    """Return the rounds for a line of the record: wide noise needs more."""
-    return 5 if epsilon >= 5.0 else 11
 
 
 def read_record(path: Path | None = None) -> list[BoxBounded]:

@@ -87,6 +87,24 @@ class Boxes:
                 found[some] = np.maximum(found[some], above)
         return found
 
+    def spread(self, values: Array, exact: int, most: int) -> Array:
+        """Return for every place the largest value (size,) of the places that lie below it.
+
+        Their levels are the same where they are below `exact`, elsewhere the same or lower, by no
+        more than `most`.
+        """
+        found, columns = values.copy(), self.k - 1
+        every, counters = _sorted_rows(len(self.starts), columns), self.counters()
+        for j in reversed(range(columns)):
+            before = every[:, j - 1] if j else np.zeros(len(every), np.int16)
+            room = every[:, j] - np.maximum(before, exact)
+            at, here, level = np.flatnonzero(room > 0), found.copy(), every[:, j]
+            for down in range(1, most + 1):
+                at = at[room[at] >= down]
+                below = here[at + counters[j, level[at] - down] - counters[j, level[at]]]
+                found[at] = np.maximum(found[at], below)
+        return found
+
     def span(self, radius: int) -> int:
         """Return over how many levels more than one a level can lie that is moved by `radius`."""
         moves = np.arange(-radius, radius + 1)[:, None]
@@ -125,6 +143,25 @@ def boxes(n: int, k: int, ratio: float, singles: int) -> Boxes:
     last = np.maximum(n - high.sum(axis=1), np.maximum(low[:, -1], -(-n // k)))
     low, high = np.column_stack([low, last]), np.column_stack([high, n - low.sum(axis=1)])
     return Boxes(n, k, starts, ends, levels, low, high, rows, places)
+
+
+def alike(levels: NDArray[np.int16], most: int) -> list[Numbers]:
+    """Return the numbers of all rows of `levels` in groups of at most so many near each other.
+
+    >>> [at.tolist() for at in alike(np.array([[0, 0], [5, 5], [5, 6], [0, 1]], np.int16), 2)]
+    [[0, 3], [1, 2]]
+    """
+    parts, found = [np.arange(len(levels))], []
+    while parts:
+        at = parts.pop()
+        if len(at) <= most:
+            found.append(at)
+            continue
+        # Cut in two across the column in which the levels differ most.
+        column = int(np.ptp(levels[at], axis=0).argmax())
+        at = at[np.argsort(levels[at, column], kind="stable")]
+        parts += [np.sort(at[len(at) // 2 :]), np.sort(at[: len(at) // 2])]
+    return found
 
 
 def _counters(size: int, columns: int) -> NDArray[np.int32]:

@@ -20,7 +20,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from dpbayes import _validate
-from dpbayes.divergences import distance_from_log_affinity
+from dpbayes.divergences import affinity_by_step, distance_from_log_affinity
 from dpbayes.study.simplex import Simplex, all_rows
 
 Numbers = NDArray[np.int64]
@@ -47,7 +47,7 @@ class PriceCheck:
         self.space, self.epsilon = space, _validate.positive("epsilon", epsilon)
         self.units = units
         self.bits = _validate.integer("bits", bits, minimum=1, maximum=_BITS)
-        self.factor = _exponential_above(self.epsilon)
+        _exponential_above(self.epsilon)
 
     @property
     def lower(self) -> float:
@@ -69,23 +69,8 @@ class PriceCheck:
         (0.3046875, 0.017421)
         """
         s = self.space.rows[number]
-        around, apart, spare, units = self._window(s)
-        start, end = _neighbours(around, self.space.n)
-        middle = int(np.flatnonzero(apart == 0)[0])
-        tree = _tree(spare, apart, start, end, middle, self.epsilon)
-        order, parent = breadth_first_order(tree, middle, directed=False)
-        left = [
-            distance_below(x, s.tolist()) - (unit << _BITS - self.bits)
-            for x, unit in zip(around.tolist(), units, strict=True)
-        ]
-        for y in order[:0:-1].tolist():
-            passed = left[y]
-            left[parent[y]] += (
-                (passed << _BITS) // self.factor
-                if passed >= 0
-                else (passed * self.factor) >> _BITS  # towards minus infinity
-            )
-        return left[middle] / _ONE
+        around, units = self._window(s)
+        return least_around(s, around, units, self.bits, self.epsilon)
 
     def least_of_some(self, count: int, random: np.random.Generator) -> float:
         """Return the smallest of `least` for so many classes of answers, drawn at random.
@@ -108,9 +93,8 @@ class PriceCheck:
         limits = -np.log1p(-np.minimum((1.0 + _DOUBT) * prices**2, 1.0 - 1e-15))
         return every, limits, self.space.affinities(self.space.n)
 
-    def _window(self, s: Numbers) -> tuple[Numbers, Numbers, NDArray[np.float64], list[int]]:
-        # The data around s, the records to replace, H - v, and the units of v; beyond these data
-        # H is above v.
+    def _window(self, s: Numbers) -> tuple[Numbers, list[int]]:
+        # The data around s and the units of their prices; beyond these data H is above v.
         every, limits, table = self._every
         n = self.space.n
         logs = np.zeros(len(every))
@@ -121,9 +105,40 @@ class PriceCheck:
         at = np.flatnonzero((np.abs(every[:, :-1] - s[:-1]) <= radius).all(axis=1))
         at = at[np.abs(every[at] - s).sum(axis=1) <= 2 * radius]
         around = every[at]
-        units = self.units[self.space.place[tuple(around[:, :-1].T)]]
-        spare = distance_from_log_affinity(-logs[at]) - units / 2.0**self.bits
-        return around, np.abs(around - s).sum(axis=1) // 2, spare, units.tolist()
+        return around, self.units[self.space.place[tuple(around[:, :-1].T)]].tolist()
+
+
+def least_around(s: Numbers, around: Numbers, units: list[int], bits: int, epsilon: float) -> float:
+    """Return what V(s) is at least, from the data `around` s and their prices; flat prior.
+
+    Beyond these data no price may be above the distance to s. `around` (P, k) holds s and every
+    histogram up to some number of replaced records, `units` / 2^`bits` are the prices.
+
+    >>> rows = np.array([[0, 2], [1, 1], [2, 0]])
+    >>> round(least_around(rows[1], rows, [1, 1, 1], 2, 1.0), 6)
+    -0.133304
+    """
+    apart = np.abs(around - s).sum(axis=1) // 2
+    n, middle = int(s.sum()), int(np.flatnonzero(apart == 0)[0])
+    moves = (around - s).astype(np.float64)
+    logs = sum(affinity_by_step(1.0 + m, z) for m, z in zip(s, moves.T, strict=True))
+    spare = distance_from_log_affinity(np.asarray(logs)) - np.array(units) / 2.0**bits
+    start, end = _neighbours(around, n)
+    tree = _tree(spare, apart, start, end, middle, epsilon)
+    order, parent = breadth_first_order(tree, middle, directed=False)
+    factor = _exponential_above(epsilon)
+    left = [
+        distance_below(x, s.tolist()) - (unit << _BITS - bits)
+        for x, unit in zip(around.tolist(), units, strict=True)
+    ]
+    for y in order[:0:-1].tolist():
+        passed = left[y]
+        left[parent[y]] += (
+            (passed << _BITS) // factor
+            if passed >= 0
+            else (passed * factor) >> _BITS  # towards minus infinity
+        )
+    return left[middle] / _ONE
 
 
 def distance_below(x: list[int], s: list[int]) -> int:
@@ -161,6 +176,7 @@ def _squared_affinity_above(a: int, b: int) -> int:
 _factorial = lru_cache(maxsize=1 << 13)(factorial)
 
 
+@lru_cache(maxsize=8)
 def _exponential_above(epsilon: float) -> int:
     # The series of e^epsilon; beyond its terms it falls at least as fast as halves.
     step, term, total = Fraction(epsilon), Fraction(1), Fraction(0)

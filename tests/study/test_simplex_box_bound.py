@@ -24,6 +24,12 @@ def verdict(found, prices, prior=1.0):
     return tested.checked(found.boxes, prices, found.epsilon, prior, shares, rings)
 
 
+def place_of(boxes, rows):
+    levels = boxes.level_of(np.sort(rows, axis=1)[:, :-1])
+    parts = zip(boxes.counters().astype(np.int64), levels.T, strict=True)
+    return sum(column[level] for column, level in parts)
+
+
 @pytest.mark.parametrize(
     ("n", "k", "epsilon", "prior", "close"),
     [(8, 3, 2.0, 1.0, 0.015), (6, 4, 2.0, 0.5, 0.02), (6, 4, 5.0, 1.0, 3e-3),
@@ -93,6 +99,47 @@ def test_nothing_beyond_the_window_is_nearer_than_said(n, k, epsilon):
         for x in np.flatnonzero(np.all((low <= sorted_rows) & (sorted_rows <= high), axis=1)):
             beyond = np.abs(rows - rows[x]).sum(axis=1) > 2 * radius
             assert not np.any(losses[x, beyond] < least)
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "epsilon", "ratio"), [(60, 4, 5.0, 1.3), (90, 4, 3.0, 1.1), (200, 3, 2.0, 1.4)]
+)
+def test_no_price_around_an_answer_is_above_what_its_box_is_charged(n, k, epsilon, ratio):
+    found = box_bound(n, epsilon, k, ratio=ratio, rounds=4)
+    random, boxes = np.random.default_rng(4), found.boxes
+    prices = random.random(len(found.prices))
+    radius = tested.reach(n, epsilon)
+    rings = [tested.Ring(k, d) for d in range(radius + 1)]
+    steps = np.concatenate([one.steps for one in rings])
+    held, price_at = tested._highest_near(boxes, prices, rings), np.full(boxes.size, np.nan)
+    price_at[boxes.places] = prices
+    answers = random.multinomial(n, random.dirichlet(np.ones(k), size=400))
+    near_ties = n // k + random.integers(-9, 9, (200, k - 1))
+    near_ties = np.column_stack([near_ties, n - near_ties.sum(axis=1)])
+    near_ties = near_ties[near_ties.min(axis=1) >= 0]
+    clear = set()
+    for s in np.sort(np.vstack([answers, near_ties]), axis=1):
+        box = np.flatnonzero(boxes.places == place_of(boxes, s[None])[0])
+        window = tested._Window(boxes, box, radius)
+        data = s + steps
+        inside = np.all(data >= 0, axis=1)
+        charged = held[window.places(steps, window.low_levels) + window.table][inside, 0]
+        assert np.all(price_at[place_of(boxes, data[inside])] <= charged)
+        clear.add(bool(window.table[0]))
+    assert clear == {False, True}
+
+
+def test_where_all_boxes_that_count_are_lowered_nothing_undercuts():
+    found = box_bound(100, 5.0)
+    rings = [tested.Ring(4, d) for d in range(tested.reach(100, 5.0) + 1)]
+    raised = found.prices * np.random.default_rng(5).uniform(0.98, 1.05, len(found.prices))
+    shares = tested.first_shares(found.boxes, rings, raised, 1.0)
+    before = tested.checked(found.boxes, raised, 5.0, 1.0, shares, rings)
+    lowered = tested.repaired(found.boxes, raised, before, rings, 1.0, wide=True)
+    assert before.missing.max() > 0.01
+    after = tested.checked(found.boxes, lowered, 5.0, 1.0, shares, rings)
+    assert after.missing.max() < 1e-12
+    assert found.boxes.mean(lowered) > 0.9 * found.boxes.mean(raised)
 
 
 @pytest.mark.parametrize("prior", [0.3, 1.0, 4.0])

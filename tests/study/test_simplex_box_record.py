@@ -15,7 +15,7 @@ def test_the_record_is_complete_and_every_bound_is_below_lattice_noise():
 
 def test_with_a_thousand_records_of_four_and_five_categories_the_gap_is_below_five_per_cent():
     close = {(one.k, one.epsilon) for one in read_record() if one.n == 1000 and one.above < 0.05}
-    assert {(4, 5.0), (5, 5.0)} <= close
+    assert {(4, 5.0), (4, 2.0), (5, 5.0)} <= close
 
 
 def test_a_line_of_the_record_comes_out_again():

@@ -43,6 +43,18 @@ def test_the_highest_is_that_of_all_boxes_above(k, n, ratio, singles, exact, mos
         assert high == values[above.all(axis=1)].max()
 
 
+@pytest.mark.parametrize(("k", "n", "ratio", "singles"), CASES)
+@pytest.mark.parametrize(("exact", "most"), [(0, 0), (0, 50), (2, 1), (3, 2), (99, 5)])
+def test_what_is_spread_is_the_largest_of_all_places_below(k, n, ratio, singles, exact, most):
+    found = boxes(n, k, ratio, singles)
+    every = tested._sorted_rows(len(found.starts), k - 1)
+    values = np.random.default_rng(1).random(len(every))
+    for at in np.random.default_rng(2).integers(len(every), size=200):
+        down = every[at] - every
+        below = (down >= 0) & (down <= np.where(every < exact, 0, most))
+        assert found.spread(values, exact, most)[at] == values[below.all(axis=1)].max()
+
+
 def test_a_moved_level_spreads_over_no_more_levels_than_said():
     found = boxes(200, 4, 1.2, 5)
     for radius in (2, 9):
