@@ -16,10 +16,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.circles import Circle
-from dpbayes.laws.lattice.pivots import LARGEST_ARRAY, Heights, Level
+from dpbayes.laws.lattice.pivots import LARGEST_ARRAY, Heights, Level, equal_runs
 from dpbayes.laws.lattice.smooth_sums import LONGEST_RULE, smooth_sum
+from dpbayes.laws.series.candidate_sums import nearest_gap
+from dpbayes.laws.square_root import fitted_root
 
 NEGLECTED = 1e-12
 """Probability of noise beyond the windows, all categories together."""
@@ -30,17 +33,13 @@ ALIASES = 3e-14
 LARGEST_K = 64
 """Products over more categories leave the range of floats."""
 
-LARGEST_WORK = 460_000_000
-"""Largest reach^2 times nodes times different categories: more takes minutes.
+LARGEST_WORK = 13_000_000_000
+"""Largest product of levels, heights, nodes, products and powers: more takes minutes."""
 
-Levels and nodes of the shortfall are as many as the reach is long, both."""
-
-LONGEST_REACH = 3_000
+LONGEST_REACH = 3_500
 """Beyond this so many levels count that their rounding does."""
 
-LARGEST_SPREAD = 65_000
-"""Largest reach times the range of heights: more takes a quarter of a minute and up."""
-
+_EVALUATED = 400  # longer stretches of levels or heights cost no more, being smooth
 _LEVELS_END = 1e-12
 _FIRST_LEVELS = 1  # then about twice as many, and so on
 _DOUBT = 1e-13  # of each level
@@ -70,19 +69,33 @@ class ClampedPart:
         """Whether any count lies within reach of zero."""
         return int(self.counts.min()) < self.reach
 
+    @cached_property
+    def gap(self) -> float:
+        """A number c > 0 with BC <= e^-c wherever clamped noise does not end at the truth.
+
+        Some count is released as zero. If all true ones are positive, that alone moves the
+        posterior: each category's factor of BC is at most 1.
+        """
+        if self.counts.min() == 0:
+            return nearest_gap(self.prior, self.counts)
+        return float(-affinity_of_counts(self.prior, self.counts, np.zeros_like(self.counts)).max())
+
     @property
     def affordable(self) -> bool:
         """Whether the levels take seconds and not minutes."""
         k, total = self.counts.size, int(self.counts.sum())
-        work = self.reach**2 * min(self.reach, k * total) * self._different
-        spread = self.reach * min(self.reach, total)
         if k > LARGEST_K or self.reach > LONGEST_REACH:
             return False
-        return work <= LARGEST_WORK and spread <= LARGEST_SPREAD
+        levels = min(8 * self.reach // k, _EVALUATED)
+        heights = min(self.reach, total, _EVALUATED)
+        nodes = min(self.reach, k * total)
+        powers = fitted_root(self.gap).powers.size if self.possible else 1
+        return levels * heights * nodes * self._products * powers <= LARGEST_WORK
 
     @property
-    def _different(self) -> int:
-        return int(np.unique(np.stack([self.prior, self.counts]), axis=1).shape[1])
+    def _products(self) -> int:
+        # Equal categories side by side are multiplied by doubling.
+        return sum(copies.bit_length() for _, copies in equal_runs(self.prior, self.counts))
 
     def moments(self, powers: ArrayLike, mass: float) -> tuple[NDArray[np.float64], float]:
         """Return E[BC^s; clamped] for each power s > 0, and a bound on the error of each.

@@ -24,7 +24,6 @@ from dpbayes.laws.lattice.projection import project
 from dpbayes.laws.lattice.transforms import zero_sum_means
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, metric_function
-from dpbayes.laws.series.candidate_sums import nearest_gap
 from dpbayes.laws.square_root import fitted_root, square_root_series
 from dpbayes.posteriors import compositions, number_of_candidates
 
@@ -220,8 +219,7 @@ class LatticeLaw(Unlisted):
         return self.projection == "l2" and self._part.affordable
 
     def _clamped_mean(self, exponent: float) -> tuple[float, float]:
-        gap = exponent * nearest_gap(self.prior, self.counts)
-        root = fitted_root(gap)
+        root = fitted_root(exponent * self._part.gap)
         mass = self.clamped
         moments, each = self._part.moments(exponent * root.powers, mass)
         at_truth = self._part.probability(self.counts)

@@ -103,7 +103,9 @@ class Level:
         self.prior = prior
         self.rho = float(np.exp(-0.5 * epsilon))
         self.scale = float(np.exp(-noise.log_normaliser(counts.size, epsilon)))
-        self.runs = _runs(prior, counts) if output is None else [(i, 1) for i in range(counts.size)]
+        self.runs = (
+            equal_runs(prior, counts) if output is None else [(i, 1) for i in range(counts.size)]
+        )
         self.affinities = {i: self._affinities(i) for i, _ in self.runs}
 
     @property
@@ -150,7 +152,8 @@ class Level:
         The generating function is positive on the half-line; a circle near its least value loses
         no digits. The nodes are never more than the degree needs.
         """
-        places = np.linspace(np.log(0.02), np.log(50.0), 81)
+        furthest = np.log(50.0 / (1.0 - self.rho))  # 1 / (1 - rho) is where sigma = 1
+        places = np.arange(np.log(0.02), furthest, 0.1)
         logs, gap = self._shortfall_bounds(places), float(places[1] - places[0])
         while gap * self.level > 1.0:
             best, gap = places[np.argmin(logs)], gap / 16.0
@@ -268,8 +271,8 @@ class Level:
         return np.asarray((total + 1.0 + self.rho * zeta) * q ** min(x, self.level))
 
 
-def _runs(prior: NDArray[np.float64], counts: NDArray[np.int64]) -> list[tuple[int, int]]:
-    # Equal categories that follow one another, as (first, how many).
+def equal_runs(prior: NDArray[np.float64], counts: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Return equal categories that follow one another, as (first, how many)."""
     runs: list[tuple[int, int]] = []
     for i in range(counts.size):
         if runs and counts[i] == counts[i - 1] and prior[i] == prior[i - 1]:

@@ -11,6 +11,7 @@ from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.law import LatticeLaw, listed_law
 from dpbayes.laws.lattice.pivots import Heights, Level
 from dpbayes.laws.square_root import fitted_root
+from dpbayes.posteriors import compositions
 
 CASES = [
     ([2, 3], 1.0, [1.0, 1.0]),
@@ -70,7 +71,10 @@ def test_probability_with_four_categories_where_windows_touch():
         assert law.probability(listed.outputs[row]) == pytest.approx(wanted, rel=1e-11)
 
 
-@pytest.mark.parametrize(("counts", "epsilon"), [([3, 20, 2], 0.2), ([5, 0, 12, 3], 0.25)])
+@pytest.mark.parametrize(
+    ("counts", "epsilon"),
+    [([3, 20, 2], 0.2), ([5, 0, 12, 3], 0.25), ([20, 20, 20], 0.02), ([12, 8, 5, 3], 0.05)],
+)
 def test_wide_noise_against_the_list(counts, epsilon):
     x, alpha = np.array(counts), np.linspace(0.5, 1.5, len(counts))
     listed, law = listed_law(alpha, x, epsilon, "l2"), LatticeLaw(alpha, x, epsilon, "l2")
@@ -97,12 +101,12 @@ def test_means_where_users_are_lie_within_the_error_of_draws(counts, epsilon):
 @pytest.mark.parametrize(
     ("counts", "followed", "drawn"),
     [
-        ([5000, 2500, 20, 20, 20, 20, 20, 20, 20, 20], 0.3, 0.1),
-        ([5000, 2500, 1250, 625, 312, 156, 78, 39, 15, 5], 0.3, 0.2),
-        ([10] * 10, 0.1, 0.05),
-        ([50] * 4, 0.3, 0.1),  # alike, but each level has many heights
-        ([12, 8, 5, 3, 2, 0], 0.1, 0.05),  # few records, and levels up to a thousand
-        ([2] * 5, 0.02, 0.01),
+        ([5000, 2500, 20, 20, 20, 20, 20, 20, 20, 20], 0.05, 0.01),
+        ([5000, 2500, 1250, 625, 312, 156, 78, 39, 15, 5], 0.1, 0.05),
+        ([100_000, 0, 0, 3, 50, 1000], 0.2, 0.1),  # the root needs 50 powers where a count is zero
+        (list(range(50)), 0.3, 0.1),
+        ([10] * 10, 0.02, 0.01),
+        ([12, 8, 5, 3, 2, 0], 0.02, 0.01),
         ([1, 0, 0, 0, 0], 0.02, 0.01),
     ],
 )
@@ -130,7 +134,25 @@ def test_few_records_need_few_nodes(counts, t):
     assert sums[0] == pytest.approx(sums[1], abs=1e-13 / level.scale)
 
 
-@pytest.mark.parametrize("gap", [0.7, 0.024, 0.02, 3e-5, 1e-8])
+@pytest.mark.parametrize("epsilon", [0.1, 0.02, 0.002])
+def test_the_circle_of_the_shortfall_is_no_longer_where_noise_is_wide(epsilon):
+    x = np.full(10, 10)
+    part = ClampedPart(np.ones(x.size), x, epsilon)
+    for t in (10, part.reach // 3, 2 * part.reach // 3):
+        heights = Heights(x - part.reach, x + part.reach, t, int(x.sum()))
+        assert Level(part.prior, x, epsilon, t, heights).shortfall_circle().nodes <= 32
+
+
+@pytest.mark.parametrize("counts", [(1, 4, 2), (3, 3, 1, 5), (0, 2, 3)])
+def test_clamped_noise_moves_the_posterior_by_the_gap(counts):
+    x, alpha = np.array(counts), np.linspace(0.5, 2.0, len(counts))
+    outputs = compositions(int(x.sum()), x.size)
+    clamped = outputs[(outputs == 0).any(axis=1) & (outputs != x).any(axis=1)]
+    nearest = float(log_affinity_of_outputs(alpha, x, clamped).max())
+    assert nearest <= -ClampedPart(alpha, x, 1.0).gap < 0.0
+
+
+@pytest.mark.parametrize("gap", [40.0, 5.0, 2.7, 2.3, 0.7, 0.024, 0.02, 3e-5, 1e-8])
 def test_fitted_root_keeps_its_error(gap):
     root = fitted_root(gap)
     assert root.error < 2e-10
