@@ -33,7 +33,7 @@ ALIASES = 3e-14
 LARGEST_K = 64
 """Products over more categories leave the range of floats."""
 
-LARGEST_WORK = 13_000_000_000
+LARGEST_WORK = 10_000_000_000
 """Largest product of levels, heights, nodes, products and powers: more takes minutes."""
 
 LONGEST_REACH = 3_500
