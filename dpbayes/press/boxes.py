@@ -39,7 +39,7 @@ def finding_boxes(cell: Mapping[str, Any]) -> list[dict[str, Any]]:
     found = [told(one)["finding"] for one in cell.get("outputs", []) if "finding" in told(one)]
     return [
         markdown(
-            f"finding-{one['name']}",
+            f"said-{one['name']}",
             f":::{{admonition}} Finding\n:class: finding finding-{one['name']}\n"
             f"{one['sentence']}\n:::",
         )

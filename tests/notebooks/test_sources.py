@@ -146,3 +146,11 @@ def test_every_notebook_has_small_parameters() -> None:
 def test_small_parameters_are_allowed(name: str) -> None:
     values = chosen(name, declared(load(NOTEBOOKS[name])), small_parameters()[name])
     assert json.loads(json.dumps(values)) == values
+
+
+def test_no_notebook_has_a_cell_named_as_those_that_a_page_adds() -> None:
+    for name, path in NOTEBOOKS.items():
+        names = {cell["id"] for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]}
+        added = {"differences", "parameters-box", "downloads"} & names
+        assert not added, name
+        assert not any(one.startswith("said-") for one in names), name

@@ -107,4 +107,12 @@ def test_outputs_that_stand_elsewhere_on_the_page_are_left_out(executed: dict[st
     made = page(executed, "part/name", VALUES, DECLARED, [])
     (cell,) = (cell for cell in made["cells"] if "figure(" in cell["source"])
     assert len(cell["outputs"]) == 1
-    assert "It is **so**." in texts(made)["finding-x"]
+    assert "It is **so**." in texts(made)["said-x"]
+
+
+def test_no_two_cells_of_a_page_have_the_same_name(executed: dict[str, Any]) -> None:
+    told = {"finding": {"name": "x", "sentence": "It is **so**."}}
+    output = {"output_type": "display_data", "data": {}, "metadata": {"dpbayes": told}}
+    executed["cells"][3] |= {"id": "finding-x", "outputs": [output]}
+    names = [cell["id"] for cell in page(executed, "part/name", VALUES, DECLARED, [])["cells"]]
+    assert len(names) == len(set(names))

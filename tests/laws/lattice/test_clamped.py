@@ -190,9 +190,10 @@ def test_a_thousand_levels_keep_their_digits(counts, prior, epsilon):
         )
 
 
-def test_a_sum_that_lost_its_digits_is_drawn(monkeypatch):
-    x = np.array([2, 1, 0])
-    law = LatticeLaw(np.ones(3), x, 1.0, "l2")
+@pytest.mark.parametrize(("counts", "epsilon"), [((2, 1, 0), 1.0), ((5, 3, 1, 1, 0), 0.5)])
+def test_a_sum_that_lost_its_digits_is_drawn(monkeypatch, counts, epsilon):
+    x = np.array(counts)
+    law = LatticeLaw(np.ones(x.size), x, epsilon, "l2")
     assert law.mean_distance().how == "series"
     assert law.mean_square().how == "series"
     monkeypatch.setattr("dpbayes.laws.lattice.clamped.NEGLECTED", 1e-5)
