@@ -23,7 +23,8 @@ def privacy_cost(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-remove")
     removed, and sum_i |H_ij - H_il| / b_i when it is moved from cell l to cell j; the cost is the
     maximum over cells or pairs of cells. For all neighbouring tables x, x' and every set B of
     answer vectors, P[y in B | x] <= e^cost P[y in B | x'], and no smaller number will do. It
-    contains sequential and parallel composition, and holds for queries chosen from earlier answers.
+    contains sequential and parallel composition. The inequality also holds for queries chosen from
+    earlier answers, with the largest cost over all courses; a smaller number may then do.
 
     Parameters: `H` (m, cells); `alpha` (m,) positive; `neighbours`. A query that no neighbour
     changes costs nothing.

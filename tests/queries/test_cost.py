@@ -96,3 +96,16 @@ def test_bad_input(call: object, message: str) -> None:
     assert callable(call)
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_question_asked_only_between_the_means_never_costs_the_whole_sum() -> None:
+    # One cell with 0 or 1 records; the second question comes only if the first answer lies inside.
+    first, second, inside = 1.0, 1.0, (0.4, 0.6)
+    answers = np.linspace(-3.0, 4.0, 7001)
+    loss = np.abs(np.abs(answers) - np.abs(answers - 1.0))  # per unit of budget
+    between = (answers > inside[0]) & (answers < inside[1])
+    largest = first * loss
+    largest[between] += second * loss.max()
+    whole = queries.privacy_cost([[1.0], [1.0]], [first, second])
+    assert largest.max() == pytest.approx(second + 0.2 * first, abs=2e-3)
+    assert largest.max() < whole
