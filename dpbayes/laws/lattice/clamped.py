@@ -33,8 +33,8 @@ ALIASES = 3e-14
 LARGEST_K = 64
 """Products over more categories leave the range of floats."""
 
-LARGEST_WORK = 10_000_000_000
-"""Largest product of levels, heights, nodes, products and powers: more takes minutes."""
+LARGEST_WORK = 17_500_000_000
+"""Numbers multiplied for all levels, nodes and powers: more takes a minute and up."""
 
 LONGEST_REACH = 3_500
 """Beyond this so many levels count that their rounding does."""
@@ -87,15 +87,14 @@ class ClampedPart:
         if k > LARGEST_K or self.reach > LONGEST_REACH:
             return False
         levels = min(8 * self.reach // k, _EVALUATED)
-        heights = min(self.reach, total, _EVALUATED)
+        heights, window = min(self.reach, total, _EVALUATED), min(self.reach, total)
         nodes = min(self.reach, k * total)
         powers = fitted_root(self.gap).powers.size if self.possible else 1
-        return levels * heights * nodes * self._products * powers <= LARGEST_WORK
-
-    @property
-    def _products(self) -> int:
-        # Equal categories side by side are multiplied by doubling.
-        return sum(copies.bit_length() for _, copies in equal_runs(self.prior, self.counts))
+        # Equal categories side by side are multiplied by doubling, three products for each bit.
+        copies = [copies for _, copies in equal_runs(self.prior, self.counts)]
+        products = sum(3 * c.bit_length() if c > 1 else 1 for c in copies)
+        each = heights * products + window * len(copies)
+        return levels * nodes * powers * each <= LARGEST_WORK
 
     def moments(self, powers: ArrayLike, mass: float) -> tuple[NDArray[np.float64], float]:
         """Return E[BC^s; clamped] for each power s > 0, and a bound on the error of each.
