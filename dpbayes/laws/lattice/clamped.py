@@ -33,8 +33,8 @@ ALIASES = 3e-14
 LARGEST_K = 64
 """Products over more categories leave the range of floats."""
 
-LARGEST_WORK = 17_500_000_000
-"""Numbers multiplied for all levels, nodes and powers: more takes a minute and up."""
+LARGEST_WORK = 10_000_000_000
+"""Numbers multiplied for all levels, nodes and powers: more takes a quarter of a minute and up."""
 
 LONGEST_REACH = 3_500
 """Beyond this so many levels count that their rounding does."""
@@ -87,7 +87,7 @@ class ClampedPart:
         if k > LARGEST_K or self.reach > LONGEST_REACH:
             return False
         levels = min(8 * self.reach // k, _EVALUATED)
-        heights, window = min(self.reach, total, _EVALUATED), min(self.reach, total)
+        heights, window = min(self.reach, total, _EVALUATED), min(2 * self.reach, total)
         nodes = min(self.reach, k * total)
         powers = fitted_root(self.gap).powers.size if self.possible else 1
         # Equal categories side by side are multiplied by doubling, three products for each bit.
