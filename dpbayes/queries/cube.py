@@ -73,7 +73,7 @@ class Bins:
     @property
     def labels(self) -> tuple[str, ...]:
         """One text a bin."""
-        return tuple(f"{a:g} to {b:g}" for a, b in pairwise(self.edges))
+        return tuple(f"{_digits(a)} to {_digits(b)}" for a, b in pairwise(self.edges))
 
     def select(self, sign: str, value: float | str) -> NDArray[np.bool_]:
         """Return which bins satisfy `attribute sign value`; a bin that is cut is an error."""
@@ -90,8 +90,8 @@ class Bins:
         if np.any(cut):
             i = int(np.flatnonzero(cut)[0])
             raise ValueError(
-                f"{self.name} {sign} {value:g} cuts through the bin {self.labels[i]}; "
-                f"the edges are {', '.join(f'{edge:g}' for edge in self.edges)}"
+                f"{self.name} {sign} {_digits(value)} cuts through the bin {self.labels[i]}; "
+                f"the edges are {', '.join(_digits(edge) for edge in self.edges)}"
             )
         return np.asarray(below)
 
@@ -136,13 +136,13 @@ class Categories:
     @property
     def labels(self) -> tuple[str, ...]:
         """One text a value."""
-        return tuple(v if isinstance(v, str) else f"{v:g}" for v in self.values)
+        return tuple(v if isinstance(v, str) else _digits(v) for v in self.values)
 
     def select(self, sign: str, value: float | str) -> NDArray[np.bool_]:
         """Return which values satisfy `attribute sign value`."""
         is_text = isinstance(self.values[0], str)
-        if is_text and not isinstance(value, str) and f"{value:g}" in self.values:
-            value = f"{value:g}"
+        if is_text and not isinstance(value, str) and _digits(value) in self.values:
+            value = _digits(value)
         if is_text != isinstance(value, str):
             raise ValueError(
                 f"{self.name} has values {self.labels}, but is compared with {value!r}"
@@ -198,7 +198,7 @@ class Cube:
         return coefficients(text, self.attributes)
 
     def content(self) -> bytes:
-        """Return bytes that two cubes share only if attributes and counts are the same."""
+        """Return bytes that two cubes share only if cells, by name, and counts are the same."""
         schema = [[type(a).__name__, a.name, list(a.labels)] for a in self.attributes]
         return json.dumps(schema).encode() + self.counts.astype("<i8").tobytes()
 
@@ -315,6 +315,12 @@ def _check_attributes(attributes: Sequence[Attribute]) -> None:
 def _check_name(name: str) -> None:
     if not isinstance(name, str) or not name or '"' in name or "'" in name:
         raise ValueError(f"name must be text without quotation marks, got {shown(name)}")
+
+
+def _digits(number: float) -> str:
+    """Return a number in six digits where they are all, else in as many as tell it from others."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(float(number))
 
 
 def _quoted(name: str) -> str:

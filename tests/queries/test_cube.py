@@ -192,6 +192,37 @@ def test_bins_are_part_of_a_cube_s_identity() -> None:
     assert one.content() == queries.Cube(one.attributes, [1, 2]).content()
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        # Six digits write each of these pairs alike.
+        (queries.Bins("t", (0, 1700001000, 2e9)), queries.Bins("t", (0, 1700003600, 2e9))),
+        (queries.Bins("t", (0, 1, 2)), queries.Bins("t", (0, 1 + 1e-9, 2))),
+        (queries.Categories("t", (1, 1234567)), queries.Categories("t", (1, 1234568))),
+    ],
+)  # fmt: skip
+def test_edges_that_look_alike_make_cubes_that_share_no_ledger(first, second, tmp_path):
+    one, other = (queries.Cube((attribute,), [40, 60]) for attribute in (first, second))
+    assert one.content() != other.content()
+    server = queries.QueryServer(one, 1.0, ledger=tmp_path / "spend")
+    server.ask([0.0, 1.0], 10.0, 0.05)
+    server.close()
+    # A record between the edges is in the second cell of one and the first cell of the other, and
+    # would lose twice what a ledger for both adds up.
+    with pytest.raises(queries.LedgerError, match="another cube"):
+        queries.QueryServer(other, 1.0, ledger=tmp_path / "spend")
+    assert len(set(first.labels)) == 2
+
+
+def test_short_numbers_keep_the_labels_that_ledgers_know():
+    assert queries.Bins("a", (0, 0.5, 1e6, 1e22)).labels == (
+        "0 to 0.5",
+        "0.5 to 1e+06",
+        "1e+06 to 1e+22",
+    )
+    assert queries.Categories("a", (1, 2.5, 123456)).labels == ("1", "2.5", "123456")
+
+
 def test_duckdb_is_imported_only_to_count_and_missed_in_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
