@@ -5,7 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from dpbayes.queries.cube import Cube
+from dpbayes.queries.predicate import quoted, written
 
 
 def by_value(
@@ -39,8 +42,13 @@ def by_value(
 
 def conditions(attribute: Any) -> list[str]:
     """Return one condition for each value or bin of an attribute."""
-    edges = getattr(attribute, "edges", None)
+    name, edges = written(attribute.name), getattr(attribute, "edges", None)
     if edges is not None:
-        return [f"{attribute.name} between {a!r} and {b!r}" for a, b in pairwise(edges)]
-    texts = [f"'{v}'" if isinstance(v, str) else repr(v) for v in attribute.values]
-    return [f"{attribute.name} = {text}" for text in texts]
+        return [f"{name} between {a!r} and {b!r}" for a, b in pairwise(edges)]
+    return [f"{name} = {_literal(value)}" for value in attribute.values]
+
+
+def _literal(value: str | float) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    return repr(value.item() if isinstance(value, np.generic) else value)

@@ -21,6 +21,7 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<word>[A-Za-z_][A-Za-z0-9_.]*)"
     r"|(?P<quoted>'[^']*'|\"[^\"]*\")|(?P<sign><=|>=|!=|==|[-<>=(),*+]))"
 )
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 _DEEPEST = 50
 _COMPARISONS = ("<", "<=", ">", ">=", "=", "!=")
 _RESERVED = ("and", "or", "not", "in", "all", "between")
@@ -129,7 +130,7 @@ class _Parser:
     def _comparison(self) -> NDArray[np.bool_]:
         if self._kind() not in ("word", "quoted"):
             raise self._error(f"an attribute must stand here, got {self._peek()!r}")
-        name = self._next().strip("'\"")
+        name = _unquoted(self._next())
         axis = next((i for i, a in enumerate(self._attributes) if a.name == name), None)
         if axis is None:
             known = ", ".join(a.name for a in self._attributes)
@@ -174,7 +175,7 @@ class _Parser:
             return sign * float(token)
         if kind not in ("word", "quoted") or sign < 0 or token in _RESERVED:
             raise self._error(f"a value must stand here, got {token!r}")
-        return token.strip("'\"")
+        return _unquoted(token)
 
     def _peek(self) -> str | None:
         return self._tokens[self._place][1] if self._place < len(self._tokens) else None
@@ -196,6 +197,32 @@ class _Parser:
 
     def _error(self, reason: str) -> PredicateError:
         return PredicateError(f"query {self._text!r} cannot be read: {reason}")
+
+
+def written(name: str) -> str:
+    """Return a name as a query writes it: a plain word as it is, anything else in quotation marks.
+
+    >>> print(written("age"), written("not"), written("income in euro"))
+    age 'not' 'income in euro'
+    """
+    if _WORD.fullmatch(name) and name not in _RESERVED:
+        return name
+    return quoted(name)
+
+
+def quoted(text: str) -> str:
+    """Return text in the quotation marks that it does not hold; ValueError where it holds both.
+
+    >>> print(quoted("f"), quoted("o'neil"))
+    'f' "o'neil"
+    """
+    if "'" in text and '"' in text:
+        raise ValueError(f"text must not have both kinds of quotation mark, got {text!r}")
+    return f'"{text}"' if "'" in text else f"'{text}'"
+
+
+def _unquoted(token: str) -> str:
+    return token[1:-1] if token[0] in "'\"" else token
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:

@@ -43,3 +43,25 @@ def test_conditions_are_written_as_the_attribute_declares_them():
     assert conditions(CUBE.attributes[1]) == ["sex = 'f'", "sex = 'm'"]
     assert conditions(CUBE.attributes[2]) == ["visits = 0", "visits = 1", "visits = 2"]
     assert len(conditions(CUBE.attributes[0])) == 3
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        Categories("sex", ("f", "o'neil", 'say "m"')),
+        Categories("größe in cm", ("s", "l")),
+        Categories("not", (-1.5, 2)),
+        Categories("visits", tuple(np.arange(3.0))),
+        Bins("all", (-1e-7, 0.1, 1e22)),
+    ],
+)
+def test_every_name_and_value_can_be_asked_for(attribute):
+    cube = Cube((attribute,), np.arange(attribute.size))
+    rows = [cube.query(text) for text, _ in by_value(cube, "all", attribute.name)]
+    np.testing.assert_array_equal(rows, np.eye(attribute.size))
+
+
+def test_a_value_that_no_query_can_write_is_refused_before_anything_is_asked():
+    cube = Cube((Categories("sex", ("f", 'o\'neil "m"')),), [1, 2])
+    with pytest.raises(ValueError, match="must not have both kinds of quotation mark"):
+        by_value(cube, "all", "sex")
