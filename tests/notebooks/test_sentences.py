@@ -123,6 +123,12 @@ SAID = {
         "1 answers",
     ),
     ("queries/sentences", "sum"): ({"answers": 1}, "1 noise,", "noises"),
+    # The loss is taken where the answer lies beyond all records that agree.
+    ("queries/sentences", "agree"): (
+        {"alpha": 10.0, "copies": 20},
+        "cost 200 together",
+        "50",
+    ),
     # A belief that is past a threshold has more digits than the threshold.
     ("queries/sentences", "control"): (
         {"alpha": 3.0, "belief": 0.99, "threshold": 0.999, "asked": 9},
@@ -151,6 +157,15 @@ def test_a_sentence_has_the_values_used_and_reads_well(
     sentence = findings(run_cells(NOTEBOOKS[name], name, values, tmp_path))[key]["sentence"]
     assert said in sentence
     assert unsaid not in sentence
+
+
+def test_a_belief_that_begins_past_the_threshold_is_carried_there_by_no_answer(
+    tmp_path: Path,
+) -> None:
+    name, values = "queries/sentences", {"belief": 0.99, "threshold": 0.5}
+    found = findings(run_cells(NOTEBOOKS[name], name, values, tmp_path))["control"]
+    assert found["holds"] is None
+    assert "past 0.5 before any answer" in found["sentence"]
 
 
 def test_moving_as_many_records_twice_is_refused(tmp_path: Path) -> None:
