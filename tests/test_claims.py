@@ -450,6 +450,19 @@ def test_e_c5_interval_has_an_odd_number_of_cells() -> None:
     check("E-C5", as_written=False, corrected=bool(inside.sum() >= 0.9 > shorter))
 
 
+def test_e_c5_only_an_uneven_run_of_cells_is_shorter_and_by_one_cell() -> None:
+    example = queries.worked_example()
+    law = queries.NoiseLaw(queries.blue(example.H, example.scales, example.q).noise_weights)
+    masses = np.asarray(queries.exact_masses(law).masses)
+    sums = np.concatenate([[0.0], np.cumsum(masses)])
+    saved = set()
+    for delta in np.linspace(0.02, 0.9, 60):
+        centred = queries.credible_interval(masses, float(delta)).cells
+        enough = (k for k in range(1, centred + 1) if (sums[k:] - sums[:-k]).max() >= 1 - delta)
+        saved.add(centred - next(enough))
+    assert saved == {0, 1}
+
+
 def test_e_c6_interval_is_not_the_posterior() -> None:
     half = queries.NoiseLaw([0.5, 0.5]).half_width(0.05)
     mass = queries.posterior_one_unknown([-3, 3], [1, 1]).mass(-half, half)

@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import laplace
 
 from dpbayes import queries
+from dpbayes.queries.streams import stream
 from dpbayes.study.query_experiments import recorded_times, squared_error
 from tests.test_claims import check
 
@@ -192,9 +193,36 @@ def test_e_c28_guaranteed_utility() -> None:
     check("E-C28", as_written=bool(chosen > 0.9), corrected=bool(abs(fixed - 0.95) < 0.01))
 
 
+def first_refusals(rng: np.random.Generator, policies: list[queries.Policy]) -> list[int]:
+    """Return the first refusal of each policy on one random stream."""
+    cells, count = int(rng.integers(1, 6)), 25
+    asked = rng.integers(-2, 3, (count, cells)) + np.eye(cells)[rng.integers(cells, size=count)] / 2
+    lengths = rng.permuted(np.geomspace(10, 200, count))
+    return [stream(asked, lengths, 0.05, 1.0, one).first_rejection for one in policies]
+
+
 def test_e_c29_overall_privacy_cost() -> None:
     rows, budgets = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 1, 0]]), [0.3, 0.2, 0.1]
     overall = queries.privacy_cost(rows, budgets)
     by_cell = (np.abs(rows) * np.array(budgets)[:, None]).sum(axis=0)
     assert overall == pytest.approx(by_cell.max())
-    check("E-C29", overall < sum(budgets))
+    # One cell has spent a half when the other is asked for 0.6, and then for a twentieth each time.
+    asked = np.eye(2)[[0, 1] + [1] * 12]
+    lengths = 2 * np.log(20) / np.array([0.5, 0.6] + [0.05] * 12)
+    in_sum, by_cells = (
+        stream(asked, lengths, 0.05, 1.0, queries.Policy(accounting=one, inference=False))
+        for one in ("sequential", "cells")
+    )
+    longer = by_cells.first_rejection > in_sum.first_rejection
+    more = by_cells.count("fresh") >= in_sum.count("fresh")
+    check("E-C29", as_written=more and overall < sum(budgets), corrected=longer)
+
+
+def test_e_c29_the_first_refusal_comes_no_earlier_than_where_budgets_are_added_up() -> None:
+    rng = np.random.default_rng(29)
+    policies = [queries.Policy(accounting="sequential", inference=False)]
+    policies += [queries.Policy(inference=False), queries.Policy(spending="direct")]
+    policies += [queries.Policy()]
+    for _ in range(40):
+        in_sum, *others = first_refusals(rng, policies)
+        assert min(others) >= in_sum
