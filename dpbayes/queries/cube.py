@@ -19,13 +19,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes._validate import choice, flag, frozen, items, real, shown
 from dpbayes.queries import _arrays
-from dpbayes.queries.edges import bin_expression
+from dpbayes.queries.edges import bin_expression, digits
 from dpbayes.queries.predicate import coefficients
 
 # Nothing is a remark and no line is skipped: DuckDB would guess both from the rows.
 _CSV = "read_csv(?, header = true, comment = '', skip = 0)"
 _READERS = {".csv": _CSV, ".tsv": _CSV, ".parquet": "read_parquet(?)"}
 _MOST_CELLS = 1 << 20
+_MOST_RECORDS = 1 << 53
 _COMPARE = {
     "<": np.less,
     "<=": np.less_equal,
@@ -73,7 +74,7 @@ class Bins:
     @property
     def labels(self) -> tuple[str, ...]:
         """One text a bin."""
-        return tuple(f"{_digits(a)} to {_digits(b)}" for a, b in pairwise(self.edges))
+        return tuple(f"{digits(a)} to {digits(b)}" for a, b in pairwise(self.edges))
 
     def select(self, sign: str, value: float | str) -> NDArray[np.bool_]:
         """Return which bins satisfy `attribute sign value`; a bin that is cut is an error."""
@@ -90,8 +91,8 @@ class Bins:
         if np.any(cut):
             i = int(np.flatnonzero(cut)[0])
             raise ValueError(
-                f"{self.name} {sign} {_digits(value)} cuts through the bin {self.labels[i]}; "
-                f"the edges are {', '.join(_digits(edge) for edge in self.edges)}"
+                f"{self.name} {sign} {digits(value)} cuts through the bin {self.labels[i]}; "
+                f"the edges are {', '.join(digits(edge) for edge in self.edges)}"
             )
         return np.asarray(below)
 
@@ -136,13 +137,13 @@ class Categories:
     @property
     def labels(self) -> tuple[str, ...]:
         """One text a value."""
-        return tuple(v if isinstance(v, str) else _digits(v) for v in self.values)
+        return tuple(v if isinstance(v, str) else digits(v) for v in self.values)
 
     def select(self, sign: str, value: float | str) -> NDArray[np.bool_]:
         """Return which values satisfy `attribute sign value`."""
         is_text = isinstance(self.values[0], str)
-        if is_text and not isinstance(value, str) and _digits(value) in self.values:
-            value = _digits(value)
+        if is_text and not isinstance(value, str) and digits(value) in self.values:
+            value = digits(value)
         if is_text != isinstance(value, str):
             raise ValueError(
                 f"{self.name} has values {self.labels}, but is compared with {value!r}"
@@ -213,7 +214,7 @@ def as_cube(value: Cube | ArrayLike) -> Cube:
 
 def _whole_counts(name: str, value: ArrayLike, cells: int | None = None) -> NDArray[np.int64]:
     values = _arrays.vector(name, value, cells)
-    wrong = (values < 0) | (values != np.floor(values)) | (values > 2.0**53)
+    wrong = (values < 0) | (values != np.floor(values)) | (values > _MOST_RECORDS)
     if np.any(wrong):
         raise ValueError(f"{name} must be whole numbers from 0 to 2^53, got {values[wrong][0]!r}")
     return frozen(values.astype(np.int64))
@@ -265,10 +266,17 @@ def _grouped(
         expression, parameters = attribute.sql(_quoted(attribute.name))
         parts.append(expression)
         values += parameters
-    measure = "count(*)" if count is None else f"sum({_quoted(count)})"
+    measure = "count(*), 0" if count is None else _added(_quoted(count))
     relation, place = _relation(source)
     statement = f"SELECT {', '.join(parts)}, {measure} FROM {relation} GROUP BY ALL"
     return list(connection.execute(statement, values + place).fetchall())
+
+
+def _added(count: str) -> str:
+    """Return the records of a group, and how many of its rows have no whole number of them."""
+    whole = f"{count} >= 0 AND {count} <= {_MOST_RECORDS} AND {count} = floor({count})"
+    each = f"CASE WHEN {whole} THEN {count}::HUGEINT END"
+    return f"coalesce(sum({each}), 0), count(*) - count({each})"
 
 
 def _relation(source: str | Path) -> tuple[str, list[str]]:
@@ -284,9 +292,10 @@ def _relation(source: str | Path) -> tuple[str, list[str]]:
 def _placed(rows: list[tuple[Any, ...]], shape: tuple[int, ...], outside: str) -> NDArray[np.int64]:
     counts = np.zeros(shape, dtype=np.int64)
     missed = 0
-    for *cell, number in rows:
-        if number is None or number < 0 or number != int(number):
-            raise ValueError(f"count must be a whole number of at least 0, got {number!r}")
+    for *cell, number, wrong in rows:
+        if wrong or number > _MOST_RECORDS:
+            found = f"{wrong} rows without one" if wrong else f"{number:.0f} in a cell"
+            raise ValueError(f"count must be a whole number from 0 to 2^53, got {found}")
         if min(cell) < 0:
             missed += int(number)
         else:
@@ -315,12 +324,6 @@ def _check_attributes(attributes: Sequence[Attribute]) -> None:
 def _check_name(name: str) -> None:
     if not isinstance(name, str) or not name or '"' in name or "'" in name:
         raise ValueError(f"name must be text without quotation marks, got {shown(name)}")
-
-
-def _digits(number: float) -> str:
-    """Return a number in six digits where they are all, else in as many as tell it from others."""
-    short = f"{number:g}"
-    return short if float(short) == number else repr(float(number))
 
 
 def _quoted(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Which bin a value falls into, as an SQL expression that takes few steps a row."""
+"""The edges of bins: as text, and as an SQL expression that finds a value's bin in few steps."""
 
 from __future__ import annotations
 
@@ -6,6 +6,16 @@ from itertools import pairwise
 from typing import Any
 
 _EXACT = 2.0**52
+
+
+def digits(number: float) -> str:
+    """Return a number in six digits where they are all, else in as many as tell it from others.
+
+    >>> digits(0.5), digits(1e6), digits(1234567)
+    ('0.5', '1e+06', '1234567.0')
+    """
+    short = f"{number:g}"
+    return short if float(short) == number else repr(float(number))
 
 
 def bin_expression(column: str, edges: tuple[float, ...]) -> tuple[str, list[Any]]:

@@ -223,6 +223,24 @@ def test_short_numbers_keep_the_labels_that_ledgers_know():
     assert queries.Categories("a", (1, 2.5, 123456)).labels == ("1", "2.5", "123456")
 
 
+@pytest.mark.parametrize(
+    "counts",
+    [("10", "-4"), ("0.5", "0.5"), ("3", ""), ("3", "nan"), (str(2**53), "1"), (str(2**62),) * 3],
+)  # fmt: skip
+def test_every_row_has_a_whole_number_of_records(counts, tmp_path):
+    source = tmp_path / "counts.csv"
+    source.write_text("a,k\n" + "".join(f"0,{count}\n" for count in counts) + "1,2\n")
+    with pytest.raises(ValueError, match=r"count must be a whole number from 0 to 2\^53"):
+        queries.build_cube(source, [queries.Bins("a", (0, 1, 2))], count="k")
+
+
+def test_counts_may_be_written_with_a_point(tmp_path):
+    source = tmp_path / "counts.csv"
+    source.write_text(f"a,k\n0,3.0\n0,4\n1,{2**53 - 1}\n")
+    cube = queries.build_cube(source, [queries.Bins("a", (0, 1, 2))], count="k")
+    assert cube.counts.tolist() == [7, 2**53 - 1]
+
+
 def test_duckdb_is_imported_only_to_count_and_missed_in_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
