@@ -4,7 +4,8 @@ Adding floating-point Laplace noise leaks: the low digits of the sum tell the tr
 Here coefficients are rounded once to multiples of 2^-32, the true answer and the noise are integers
 on that grid, and the noise is a discrete Laplace variable drawn exactly from the operating system's
 random bits. Nothing is rounded afterwards, so the privacy guarantee holds for the numbers returned.
-The law differs from the continuous one of the inference by less than 2^-32 / scale.
+The law differs from the continuous one of the inference by less than 2^-32 / scale. The question is
+that with the rounded coefficients, whose answer differs by at most 2^-33 for each record counted.
 """
 
 from __future__ import annotations

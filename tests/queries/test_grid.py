@@ -3,6 +3,7 @@
 import math
 import random
 import secrets
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -109,3 +110,12 @@ def test_bad_input(call: object, message: str) -> None:
     assert callable(call)
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("coefficient", [1 / 3, 0.1, -2 / 7, 5.0, 0.75])
+def test_rounded_coefficients_move_the_answer_by_2_to_the_minus_33_for_each_record(coefficient):
+    counts = np.array([10**7, 3], np.int64)
+    units = grid.true_answer(grid.on_grid([coefficient, 0.0], 2), counts)
+    moved = abs(Fraction(units, 2**32) - Fraction(coefficient) * 10**7)
+    assert moved <= Fraction(10**7, 2**33)
+    assert (moved == 0) == (coefficient * 2**32 == int(coefficient * 2**32))

@@ -75,14 +75,27 @@ def test_tail_of_1e_minus_22() -> None:
 
 def test_partial_fractions_fail_in_double_precision_and_the_contour_does_not() -> None:
     w = np.random.default_rng(5).random(100) + 0.1
-    squares = w**2
-    products = [np.prod(s / (s - np.delete(squares, i))) for i, s in enumerate(squares)]
     law = NoiseLaw(w)
     x = law.standard_deviation
     reference = partial_fractions_tail(w, x, 700)
-    naive = float(np.array(products) @ np.exp(-x / w)) / 2
-    assert abs(naive / reference - 1) > 10
+    assert abs(double_partial_fractions(w, x) / reference - 1) > 10
     assert abs(law.tail(x) / reference - 1) < 2e-14
+
+
+def double_partial_fractions(w: np.ndarray, x: float) -> float:
+    squares = w**2
+    products = [np.prod(s / (s - np.delete(squares, i))) for i, s in enumerate(squares)]
+    return float(np.array(products) @ np.exp(-x / w)) / 2
+
+
+def test_partial_fractions_of_fifty_weights_fail_if_even_and_keep_their_digits_if_far_apart() -> (
+    None
+):
+    for w, kept in ((np.linspace(0.1, 5.0, 50), False), (1.5 ** -np.arange(50.0), True)):
+        x = NoiseLaw(w).standard_deviation
+        reference = partial_fractions_tail(w, x, 700)
+        assert (abs(double_partial_fractions(w, x) / reference - 1) < 1e-12) == kept
+        assert abs(NoiseLaw(w).tail(x) / reference - 1) < 2e-14
 
 
 @settings(max_examples=60, deadline=None)
