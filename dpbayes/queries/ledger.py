@@ -3,9 +3,10 @@
 A row holds the query, the scale of its noise and the noisy answer, and is committed in one
 transaction. A process killed at any point can therefore lose an answer, never a spend. Several
 processes may share a file: whoever writes holds the write lock from its decision to its commit.
-Each row carries a digest chained to the row before, and the last digest is kept apart, so that a
-file that was edited or cut short is noticed. The file stays with the curator: the fingerprint of
-the cube in it depends on the exact counts.
+Each row carries a digest chained to the row before, and the last digest stands in a table of its
+own, so that a file that was damaged, or cut short without its digests, is noticed. The digests have
+no key: whoever can write the file can make them fit. The file stays with the curator: the
+fingerprint of the cube in it depends on the exact counts.
 """
 
 from __future__ import annotations

@@ -276,3 +276,21 @@ def test_a_guess_of_all_counts_is_confirmed_by_the_fingerprint(right: bool, tmp_
     connection.close()
     guess = as_cube(asker.COUNTS if right else asker.COUNTS + 1).content()
     assert (hashlib.sha256(terms["salt"].encode() + guess).hexdigest() == terms["cube"]) == right
+
+
+def test_a_cut_is_noticed_unless_the_last_digest_is_made_to_fit(tmp_path: Path) -> None:
+    path = tmp_path / "spend"
+    server = queries.QueryServer([10, 20], 1.0, ledger=path)
+    for length in (60, 30):
+        server.ask([1.0, 0.0], length, 0.05)
+    server.close()
+    with sqlite3.connect(path) as file:
+        file.execute("DELETE FROM answers WHERE id = 2")
+    file.close()
+    with pytest.raises(queries.LedgerError, match="missing at its end"):
+        queries.QueryServer([10, 20], 1.0, ledger=path)
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE terms SET value = (SELECT digest FROM answers) WHERE name = 'head'")
+    file.close()
+    # The ledger cannot know, and the page says so; an account can, which has a key.
+    assert len(queries.QueryServer([10, 20], 1.0, ledger=path).entries) == 1
