@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-POWER = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)e([-+]?\d+)(?![\w.])")
+POWER = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)e([-+]?\d+)(?!\w|\.\d)")
 SEVERAL = (
     "records|sizes|priors|runs|releases|settings|cases|categories|cells|answers|questions|draws|"
     "samples|steps|pairs|candidates|curves|points|panels|data sets|rates|rounds|mechanisms|ways|"
@@ -91,8 +91,10 @@ def one_of(text: str) -> str:
 def powers_of_ten(text: str) -> str:
     """Return a text in which powers of ten are written out, as in every other number of a page.
 
-    >>> powers_of_ten("promised delta 1e-08, prior 2.5e+3; 1e8x and label-1e5 stay")
-    'promised delta 1 × 10⁻⁸, prior 2.5 × 10³; 1e8x and label-1e5 stay'
+    >>> powers_of_ten("promised delta 1e-08, prior 2.5e+3; 1e8x, 1e5.2 and label-1e5 stay")
+    'promised delta 1 × 10⁻⁸, prior 2.5 × 10³; 1e8x, 1e5.2 and label-1e5 stay'
+    >>> powers_of_ten("The largest is 1e-08.")
+    'The largest is 1 × 10⁻⁸.'
     """
     return POWER.sub(lambda found: f"{found[1]} × 10{_raised(found[2])}", text)
 

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from dpbayes.press.quotes import cell, formatted, is_number, quoted, read_table, split_quote
+from dpbayes.press.quotes import (
+    cell,
+    formatted,
+    is_number,
+    powers_of_ten,
+    quoted,
+    read_table,
+    split_quote,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +32,11 @@ from dpbayes.press.quotes import cell, formatted, is_number, quoted, read_table,
 )
 def test_a_number_is_shown_as_print_shows_it(value: float, form: str, shown: str) -> None:
     assert formatted(value, form) == shown
+
+
+def test_a_power_of_ten_at_the_end_of_a_sentence_is_written_out() -> None:
+    said = "promised δ = 1e-08. Below it goes to 6.14e-05."
+    assert powers_of_ten(said) == "promised δ = 1 × 10⁻⁸. Below it goes to 6.14 × 10⁻⁵."
 
 
 def test_a_broken_format_is_refused() -> None:
