@@ -110,7 +110,10 @@ def verdict(found: Sequence[Judged]) -> dict[str, Any]:
     """Return what a record's `finding` needs to say which badge a figure has, and why."""
     left = [one for one in found if one.badge == NOT]
     rest = [one for one in found if one.badge != NOT]
-    settings = dict.fromkeys(one.drawing.settings for one in rest)
+    settings: dict[str, dict[str, None]] = {}  # the curves of each, in order
+    for one in rest:
+        settings.setdefault(one.drawing.settings, {})[plain_curve(one.series.curve)] = None
+    named = [f"{text} ({', '.join(curves)})" for text, curves in settings.items()]
     near = "with a root mean square of z of at most {rms:.2f}"
     badge = "**The badge of this figure is: {badge}.** "
     return {
@@ -124,7 +127,7 @@ def verdict(found: Sequence[Judged]) -> dict[str, Any]:
         "curves": len(found),
         "points": sum(len(one.fit.scores) for one in found),
         "rms": max((one.fit.rms for one in rest), default=0.0),
-        "settings": "; ".join(settings) or "none",
+        "settings": "; ".join(named if len(named) > 1 else settings) or "none",
         "left": ", ".join(plain_curve(one.series.curve) for one in left) or "none",
         "worst": "; ".join(one.drawing.settings for one in left) or "none",
     }

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from dpbayes.study.reproduction.catalogue import catalogue, figure_series, judged
-from dpbayes.study.reproduction.fit import AS_DRAWN, NOT, REPRODUCED, Fit, badge_of
+from dpbayes.study.reproduction.fit import AS_DRAWN, NOT, REPRODUCED, Fit, badge_of, verdict
 from dpbayes.study.reproduction.paper import raw_drawing
 from dpbayes.study.reproduction.points import raw_means
 
@@ -43,6 +43,19 @@ def test_badges(panel: tuple[str, str, str]) -> None:
         assert one.badge == expected, (key, one.fit.rms, one.fit.worst)
         assert len(one.fit.scores) == len(one.series.points)
         assert one.badge != AS_DRAWN or one.series.cause
+
+
+def test_settings_that_differ_from_curve_to_curve_name_the_curves() -> None:
+    said = verdict(judged("B", "1", "a"))["settings"]
+    first, second = said.split("; ")
+    assert first.endswith("1000 runs (expMech-delta)")
+    assert second.endswith("500 runs (Laplace noise of scale 2/ε)")
+
+
+def test_settings_that_serve_all_curves_stand_alone() -> None:
+    assert (
+        verdict(judged("A", "1", "a"))["settings"] == "published distance, otherwise as the caption"
+    )
 
 
 @pytest.mark.slow
