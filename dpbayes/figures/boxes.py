@@ -173,10 +173,20 @@ def _describe(xlabel: str, ylabel: str, groups: Sequence[str], panels: Sequence[
     for panel in panels:
         sentences += [f"Panel: {panel.title}."] if panel.title else []
         for one in panel.boxes:
-            first, last = _median(one, 0), _median(one, -1)
-            ends = f"from {first:.3g} at {groups[0]} to {last:.3g} at {groups[-1]}"
-            sentences.append(f"{one.label}: median {ends}.")
+            sentences.append(f"{one.label}: median {_course(one, groups)}.")
     return " ".join(sentences)
+
+
+def _course(one: Boxes, groups: Sequence[str]) -> str:
+    """Return the medians of the first and last group, and the extremes where they lie between."""
+    shown = [f"{_median(one, group):.3g}" for group in range(len(groups))]
+    values = [float(text) for text in shown]
+    text = f"from {shown[0]} at {groups[0]} to {shown[-1]} at {groups[-1]}"
+    for word, extreme in (("highest", max(values)), ("lowest", min(values))):
+        if extreme not in (values[0], values[-1]):
+            at = values.index(extreme)
+            text += f", {word} {shown[at]} at {groups[at]}"
+    return text
 
 
 def _median(one: Boxes, group: int) -> float:

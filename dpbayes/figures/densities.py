@@ -87,7 +87,7 @@ def _describe(label: str, points: NDArray[np.float64], heights: NDArray[np.float
     if np.ptp(heights[np.isfinite(heights)]) < 1e-9:
         return f"{label}: flat at {heights[0]:.2f}."
     peak = int(np.argmax(finite))
-    return f"{label}: highest at {_short(points[peak])} with density {finite[peak]:.6g}."
+    return f"{label}: highest at {_short(points[peak])} with density {finite[peak]:.3g}."
 
 
 def _short(value: float) -> str:

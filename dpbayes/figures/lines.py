@@ -189,7 +189,7 @@ def describe(
     xlabel: str, ylabel: str, panels: Sequence[Panel], notes: Mapping[str, str] = NOTES
 ) -> str:
     """Return in words where each curve starts and ends and where it is highest and lowest."""
-    sentences = [f"Curves of {ylabel} against {xlabel}."]
+    sentences = [f"Curves of {ylabel} against {xlabel}." if ylabel else f"Curves against {xlabel}."]
     for panel in panels:
         sentences += [f"Panel: {panel.title}."] if panel.title else []
         sentences += [_sentence(curve, notes) for curve in panel.curves]
@@ -204,11 +204,16 @@ def _sentence(curve: Curve, notes: Mapping[str, str]) -> str:
     kind = f" ({notes[curve.kind]})" if curve.kind in notes else ""
     first, last = f"{y[0]:.3g}", f"{y[-1]:.3g}"
     if x.size == 1:
-        return f"{curve.label}{kind}: {first} at {x[0]:.6g}."
+        return f"{curve.label}{kind}: {first} at {_place(x[0])}."
     if all(f"{value:.3g}" == first for value in y):
-        return f"{curve.label}{kind}: {first} all the way from {x[0]:.6g} to {x[-1]:.6g}."
-    text = f"{curve.label}{kind}: from {first} at {x[0]:.6g} to {last} at {x[-1]:.6g}"
+        return f"{curve.label}{kind}: {first} all the way from {_place(x[0])} to {_place(x[-1])}."
+    text = f"{curve.label}{kind}: from {first} at {_place(x[0])} to {last} at {_place(x[-1])}"
     for word, at in (("highest", int(np.argmax(y))), ("lowest", int(np.argmin(y)))):
         if 0 < at < x.size - 1 and f"{y[at]:.3g}" not in (first, last):
-            text += f", {word} {y[at]:.3g} at {x[at]:.6g}"
+            text += f", {word} {y[at]:.3g} at {_place(x[at])}"
     return text + "."
+
+
+def _place(x: float) -> str:
+    """Return a place on the axis: a whole number with its digits, any other with four of them."""
+    return f"{x:.6g}" if float(x).is_integer() else f"{x:.4g}"

@@ -89,5 +89,5 @@ def _describe(
         f"who starts at {guess:.2f} rises from {ceiling[0]:.2f} at epsilon {x[0]:.2g} to "
         f"{ceiling[-1]:.2f} at {x[-1]:.2g}. Below: the mean Hellinger distance of releases."
     ]
-    sentences += [f"{label}: from {v[0]:.3f} to {v[-1]:.3f}." for label, v in costs.items()]
+    sentences += [f"{label}: from {v[0]:.3g} to {v[-1]:.3g}." for label, v in costs.items()]
     return " ".join(sentences)

@@ -48,7 +48,13 @@ def learning(proportions: ArrayLike, curves: Mapping[str, ArrayLike]) -> tuple[F
             color=dark(SERIES[0]),
             path_effects=[withStroke(linewidth=3, foreground="white")],
         )
-        sentences.append(f"{name}: highest at {x[peak]:.3g} with density {y[peak]:.3g}.")
+        even = float(np.ptp(y)) < 1e-9 * float(y[peak])
+        shape = (
+            f"flat at {y[peak]:.3g}"
+            if even
+            else f"highest at {x[peak]:.3g} with density {y[peak]:.3g}"
+        )
+        sentences.append(f"{name}: {shape}.")
     axes.set(xlim=(0.0, 1.0), ylim=(0.0, 1.12 * highest))
     return figure, " ".join(sentences)
 
@@ -148,8 +154,7 @@ def laws_side_by_side(
         tag(axes.bar(x, p, 0.9, color=color, linewidth=0)[0], name)
         axes.set_title(name, color=dark(color))
         axes.plot([truth], [0.0], "^", color="0.2", markersize=6.0, clip_on=False, zorder=5)
-        best = int(np.argmax(p))
-        sentences.append(f"{name}: highest at {x[best]:g} with {p[best]:.3g}.")
+        sentences.append(f"{name}: highest at {_peaks(x, p)} with {p.max():.3g}.")
     panels[0].set_ylim(0.0, 1.05 * max(float(np.max(values)) for values in laws.values()))
     for axes in panels[len(laws) :]:
         axes.set_axis_off()
@@ -158,6 +163,14 @@ def laws_side_by_side(
     for axes in rows[-1]:
         axes.set_xlabel(xlabel)
     return figure, " ".join(sentences)
+
+
+def _peaks(x: NDArray[np.float64], p: NDArray[np.float64]) -> str:
+    """Return where a law is highest: up to three outputs by name, more as how many there are."""
+    most = [f"{one:g}" for one in x[p >= (1.0 - 1e-9) * p.max()]]
+    if len(most) > 3:
+        return f"{len(most)} outputs from {most[0]} to {most[-1]}"
+    return " and ".join(most)
 
 
 def hexagons(noise: ArrayLike, probabilities: ArrayLike) -> tuple[Figure, str]:

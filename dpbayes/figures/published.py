@@ -165,7 +165,7 @@ def change_cloud(
     place = abs(float(x[int(np.argmax(y))]))  # a distance: no minus zero
     sentence = f"Dots of {ylabel} against {xlabel}, one for each of {x.size} candidates: the "
     sentence += (
-        f"highest, {y.max():.4f}, at {place:.3f}; the farthest has {y[int(np.argmax(x))]:.3f}."
+        f"highest, {y.max():.4f}, at {place:.3g}; the farthest has {y[int(np.argmax(x))]:.3g}."
     )
     if read:
         at, value, error, scores = np.array(read, dtype=np.float64).T
@@ -206,7 +206,7 @@ def strips(panels: Mapping[str, Sequence[Strip]], ylabel: str) -> tuple[Figure, 
     if not panels or not all(panels.values()):
         raise ValueError("panels must hold at least one panel, each with at least one strip")
     figure, rows = new_panels(2 * len(panels), 1, WIDTH, HEIGHT * (0.5 + 0.75 * len(panels)))
-    sentences = [f"{ylabel} of single runs."]
+    sentences = [f"Dots of {ylabel}, one for each run."]
     looks = styles(one.label for many in panels.values() for one in many)
     for number, (title, many) in enumerate(panels.items()):
         axes, below = rows[2 * number][0], rows[2 * number + 1][0]

@@ -78,7 +78,7 @@ def stream_panels(
     handles, names = above.get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower left", ncols=2, fontsize=10, frameon=False)
     ends = [f"{rule} {float(np.asarray(share)[-1]):.0%}" for rule, share in answered.items()]
-    text = f"Two panels over the questions asked. Shares answered at the end: {', '.join(ends)}."
+    text = f"Two panels over the questions asked. Shares answered at the end: {'; '.join(ends)}."
     return figure, f"{text} Below, the overall cost climbs in steps towards the bound of {bound:g}."
 
 
@@ -104,4 +104,4 @@ def probability_curves(
         axes.axvline(place, **REFERENCE)
     axes.set_ylim(-0.02, 1.02)
     axes.legend(loc="best")
-    return figure, f"{ylabel} against {xlabel}: {'; '.join(texts)}."
+    return figure, f"Curves of {ylabel} against {xlabel}: {'; '.join(texts)}."

@@ -67,6 +67,14 @@ def test_the_alternative_text_gives_exact_medians():
     assert "other: median" in alt
 
 
+def test_the_alternative_text_names_a_median_that_stands_out_in_between():
+    one = Boxes("one", [SAMPLE] * 3, [[0.1, 0.3, 0.5], [0.2, 0.6, 0.7], [0.1, 0.3, 0.5]])
+    other = Boxes("other", [SAMPLE] * 3, [[0.4, 0.5, 0.6], [0.0, 0.2, 0.3], [0.3, 0.4, 0.5]])
+    _, alt = boxes("prior", "distance", ["1", "2", "3"], [BoxPanel([one, other])])
+    assert "one: median from 0.3 at 1 to 0.3 at 3, highest 0.6 at 2." in alt
+    assert "other: median from 0.5 at 1 to 0.4 at 3, lowest 0.2 at 2." in alt
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -33,3 +33,9 @@ def test_a_wide_posterior_keeps_even_points_and_one_panel() -> None:
     assert len(figure.axes) == 1
     assert "Below" not in alt
     plt.close(figure)
+
+
+def test_a_density_is_told_with_three_digits() -> None:
+    points = proportions_for([(1, 1), (8, 4)])
+    _, alt = densities(points, {"posterior": beta(8, 4).pdf(points)})
+    assert alt.endswith("posterior: highest at 0.70 with density 2.94.")

@@ -78,6 +78,16 @@ def test_the_alternative_text_tells_ends_and_extremes():
     assert "first (read off the published figure): 2.05 at 2." in alt
 
 
+def test_panels_that_name_what_they_show_need_no_common_axis_name():
+    _, alt = lines("n", "", one_panel())
+    assert alt.startswith("Curves against n. Panel: title.")
+
+
+def test_places_on_the_axis_have_no_digits_of_a_grid():
+    _, alt = lines("δ", "mean", [Panel([Curve("a", [0.5, 0.682034, 123456.0], [1, 3, 2])])])
+    assert "from 1 at 0.5 to 2 at 123456, highest 3 at 0.682." in alt
+
+
 def test_panels_stack_and_share_the_axis():
     figure, _ = lines("n", "mean", one_panel() * 2, yscale="log")
     upper, lower = figure.axes

@@ -25,7 +25,12 @@ def test_both_panels_hold_the_arrays_that_were_given() -> None:
 def test_the_alternative_text_says_where_the_curves_start_and_end() -> None:
     _, alt = meaning(EPSILONS, CHANCES, DISTANCES, 0.5, [])
     assert "starts at 0.50 rises from 0.52 at epsilon 0.1 to 0.99 at 5" in alt
-    assert "geometric: from 0.400 to 0.010." in alt
+    assert "geometric: from 0.4 to 0.01." in alt
+
+
+def test_a_small_distance_is_not_called_zero() -> None:
+    _, alt = meaning(EPSILONS, CHANCES, {"geometric": [0.4, 0.1, 6.2e-5]}, 0.5, [])
+    assert "geometric: from 0.4 to 6.2e-05." in alt
 
 
 @pytest.mark.parametrize("epsilons", [[1.0], [[0.1, 1.0, 5.0]], [0.1, 1.0]])

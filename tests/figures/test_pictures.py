@@ -31,6 +31,19 @@ def test_learning_names_each_curve_at_its_peak() -> None:
         learning(X, {"short": [1.0]})
 
 
+def test_a_density_without_a_peak_is_called_flat() -> None:
+    _, alt = learning(X, {"none": np.ones(X.size), "some": beta(4, 8).pdf(X)})
+    assert "none: flat at 1." in alt
+
+
+def test_all_outputs_that_are_likeliest_are_named() -> None:
+    x = np.arange(5.0)
+    laws = {"lapMech": [0.1, 0.35, 0.35, 0.1, 0.1], "expMech": [0.2] * 5}
+    _, alt = laws_side_by_side(x, laws, 2.0, "released count")
+    assert "lapMech: highest at 1 and 2 with 0.35." in alt
+    assert "expMech: highest at 5 outputs from 0 to 4 with 0.2." in alt
+
+
 def test_the_shaded_area_is_the_affinity() -> None:
     a, b = np.array([13.0, 9.0]), np.array([10.0, 12.0])
     distance = float(dp.hellinger(a, b))

@@ -31,14 +31,14 @@ def test_stream_panels() -> None:
     answered, spent = {"a": [1.0, 0.5], "b": [1.0, 1.0]}, {"a": [0.2, 0.2], "b": [0.2, 0.4]}
     figure, alt = figures.stream_panels(answered, spent, 0.5)
     assert [line.get_label() for line in figure.axes[0].lines] == ["a", "b"]
-    assert "a 50%, b 100%" in alt
+    assert "a 50%; b 100%." in alt
     assert "bound of 0.5" in alt
 
 
 def test_probability_curves() -> None:
     figure, alt = figures.probability_curves([0, 1], {"p": [1.0, 0.25]}, "t", "probability", [0.5])
     assert len(figure.axes[0].lines) == 2
-    assert alt == "probability against t: p goes from 1 to 0.25."
+    assert alt == "Curves of probability against t: p goes from 1 to 0.25."
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,13 @@ def test_readings_and_labels_are_shown():
 
 def test_the_alternative_text_says_how_exact_and_how_far():
     _, alt = steps(panels())
-    assert "near: exact with probability 0.600, half of the outputs within 0." in alt
-    assert "far: exact with probability 0.100, half of the outputs within 0.3." in alt
+    assert "near: exact with probability 0.6, half of the outputs within 0." in alt
+    assert "far: exact with probability 0.1, half of the outputs within 0.3." in alt
+
+
+def test_a_rare_output_is_not_called_impossible() -> None:
+    _, alt = steps([StepPanel([Masses("rare", DISTANCES, [4e-6, 0.3, 0.7])])])
+    assert "rare: exact with probability 4e-06," in alt
 
 
 @pytest.mark.parametrize(
