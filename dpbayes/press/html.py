@@ -27,6 +27,7 @@ PROOF_BLOCKS = (
     "definition", "theorem", "lemma", "proposition", "corollary", "proof", "example", "remark",
     "algorithm", "assumption", "conjecture", "axiom", "property", "observation",
 )  # fmt: skip
+STYLESHEETS = ("minimal.css", "plain.css")
 SETTINGS = {
     "nb_execution_mode": "off",
     "nb_merge_streams": True,
@@ -68,6 +69,7 @@ def html_page(notebook: Path, results: Path, checkout: Path | None = None) -> st
             settings_overrides={
                 **SETTINGS,
                 "nb_output_folder": images,
+                "stylesheet_path": [*STYLESHEETS],  # the parser adds its own to the list it gets
                 "math_output": "MathJax MATHJAX" if typesetter else "MathML",
             },
         )

@@ -49,6 +49,13 @@ def write(tmp_path: Path) -> Path:
     return path
 
 
+def test_pages_made_by_one_process_are_made_alike(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    first, second = (html_page(path, tmp_path) for _ in range(2))
+    assert first == second
+    assert "Cannot embed" not in second
+
+
 def test_the_page_holds_numbers_tables_figures_and_mathematics(tmp_path: Path) -> None:
     page = html_page(write(tmp_path), tmp_path)
     assert "is 2.5, and elsewhere" in page
