@@ -148,6 +148,31 @@ def test_every_input_changes_the_read_out_by_keyboard(opened: Opener) -> None:
     assert tried == set(KEYS)
 
 
+ROOM = """menu => {
+  const shown = getComputedStyle(menu), pen = document.createElement('canvas').getContext('2d');
+  pen.font = shown.font;
+  const padding = parseFloat(shown.paddingLeft) + parseFloat(shown.paddingRight);
+  const arrow = 20;
+  return menu.clientWidth - padding - arrow - pen.measureText(menu.selectedOptions[0].text).width;
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_chosen_mechanism_is_not_cut(opened: Opener, width: int) -> None:
+    page = opened(width=width)
+    menu = page.locator("select")
+    names = menu.evaluate("one => [...one.options].map(option => option.value)")
+    for name in names:
+        menu.select_option(name)
+        assert menu.evaluate(ROOM) > 0, name
+        said = menu.evaluate(
+            "one => document.getElementById(one.getAttribute('aria-describedby')).textContent"
+        )
+        assert said == LOOKS[name].plain
+        others = menu.evaluate("one => [...one.options].filter(o => !o.selected).map(o => o.text)")
+        assert others == [f"{other}: {LOOKS[other].plain}" for other in names if other != name]
+
+
 def test_the_failure_probability_is_offered_where_it_counts(opened: Opener) -> None:
     page = opened()
     assert page.get_by_label("Failure probability δ", exact=True).count() == 1

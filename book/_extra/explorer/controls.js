@@ -115,8 +115,7 @@ function parameter(text, name, change, note = "") {
 /** The controls of the release. */
 function releaseControls(change, looks, small) {
   const chosen = element("select", { onchange: () => change({ mechanism: chosen.value }) },
-    ...[...MECHANISMS.keys()].map((name) =>
-      element("option", { value: name }, `${name}: ${looks[name].plain}`)));
+    ...[...MECHANISMS.keys()].map((name) => element("option", { value: name })));
   const odds = element("output", { class: "dp-odds" });
   const epsilon = parameter("Privacy parameter ε", "epsilon", change, odds);
   const gamma = parameter("Smoothing rate γ", "gamma", change);
@@ -125,14 +124,18 @@ function releaseControls(change, looks, small) {
     ["nominal", "nominal: what the definition says"],
     ["audited", "audited: the actual loss is set to ε"],
   ], (value) => change({ promise: value }));
-  // The list is narrower than the longest name: the chosen one stands below it in full.
-  const plain = element("span", { class: "dp-plain", "aria-hidden": "true" });
+  // The closed list is too narrow for name and plain words: of the chosen one they stand below it.
+  const plain = element("span", { class: "dp-plain" });
   const rows = [row("Mechanism", [chosen], plain), epsilon.row];
+  plain.id = `${chosen.id}-plain`;
+  chosen.setAttribute("aria-describedby", plain.id);
   if (!small) rows.push(gamma.row, delta.row, promise.set);
   const set = element("fieldset", {}, element("legend", {}, "The release"), ...rows);
   return { set, show: (state) => {
     chosen.value = state.mechanism;
     plain.textContent = looks[state.mechanism].plain;
+    for (const one of chosen.options)
+      one.textContent = one.selected ? one.value : `${one.value}: ${looks[one.value].plain}`;
     epsilon.show(state.epsilon, `ε = ${short(state.epsilon)}`);
     gamma.show(state.gamma, `γ = ${short(state.gamma)}`);
     delta.show(state.delta, `δ = ${short(state.delta)}`);
