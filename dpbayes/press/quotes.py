@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -157,8 +158,10 @@ def cell(text: str, form: str) -> str:
     """Return a cell's text: numbers in the given format, everything else as it is.
 
     The format "s" leaves digits as they are, for numbers that are names. A whole number that a
-    general format would round keeps its digits.
+    general format would round keeps its digits. What was not computed is a dash.
 
+    >>> cell("inf", ".4g"), cell("nan", "")
+    ('∞', '–')
     >>> cell("11555", ".4g"), cell("11555.4", ".4g"), cell("5912", ".4g")
     ('11,555', '1.156 × 10⁴', '5912')
     """
@@ -168,6 +171,8 @@ def cell(text: str, form: str) -> str:
         value = int(text) if text.lstrip("-").isdigit() else float(text)
     except ValueError:
         return text
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else "∞" if value > 0 else "−∞"
     if isinstance(value, int) and form.endswith("g") and 10**4 <= abs(value) < 10**9:
         form = ",d"
     return formatted(value, form) if form else text.replace("-", "−")

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dpbayes.press.quotes import cell
+
 SHOWN_ROWS = 12
 MARKUP = ((r"`([^`]+)`", "code"), (r"\*\*([^*]+)\*\*", "strong"), (r"\*([^*]+)\*", "em"))
 ROLE = re.compile(r"\{[a-z:]+\}`([^`<]+?)(?:\s*<[^`<>]*>)?`")
@@ -122,6 +124,8 @@ def without_roles(text: str) -> str:
 
 
 def _rounded(text: str) -> str:
+    if text in ("nan", "inf", "-inf"):
+        return cell(text, "")
     try:
         return f"{float(text):.6g}" if "." in text or "e" in text else text
     except ValueError:

@@ -110,3 +110,8 @@ def test_numbers_are_told_from_words() -> None:
 def test_numbers_that_are_names_keep_their_digits():
     assert [cell(text, "s") for text in ("5", "-1", "3b", "D")] == ["5", "−1", "3b", "D"]
     assert cell("5", ".1f") == "5.0"
+
+
+@pytest.mark.parametrize("form", ["", ".4g", ".6f"])
+def test_what_is_missing_or_infinite_has_a_sign_of_its_own(form: str) -> None:
+    assert [cell(text, form) for text in ("nan", "inf", "-inf")] == ["–", "∞", "−∞"]

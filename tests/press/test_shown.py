@@ -72,3 +72,9 @@ def test_references_become_their_words_where_no_book_is(text: str, plain: str) -
 def test_outside_a_notebook_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     show({"text/plain": "x"}, {})
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_cell_that_is_missing_or_infinite_is_shown_as_on_the_pages() -> None:
+    shown = ShownTable(("x",), (("nan",), ("inf",)))._repr_html_()
+    assert "<td>–</td>" in shown
+    assert "<td>∞</td>" in shown
