@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,17 @@ SAID = {
         "1.00000095 times",
         " 1 times",
     ),
+    # Sizes at which nothing happens are said in words, and a small gap is not called none.
+    ("accuracy/b-draft-laplace", "sizes"): (
+        {"delta": 0.9, "each": [2], "n": 4},
+        "at none of these sizes",
+        "(0",
+    ),
+    ("comparison/larger-three", "thousand"): (
+        {"sizes": [2], "epsilons": [0.5], "rounds": 1},
+        "6.1 × 10⁻⁷ at ε = 5",
+        "0.00%",
+    ),
     ("data/own-table", "share-errors"): (
         {"rows": 1, "epsilon": "0.02", "seed": 3},
         "1 person",
@@ -166,6 +178,22 @@ def test_a_belief_that_begins_past_the_threshold_is_carried_there_by_no_answer(
     found = findings(run_cells(NOTEBOOKS[name], name, values, tmp_path))["control"]
     assert found["holds"] is None
     assert "past 0.5 before any answer" in found["sentence"]
+
+
+CELLS = {
+    ("limits/rare-answer", "turns"): {"n": 100, "ones": [3], "sizes": [100]},
+    ("limits/summing-to-n", "crossings"): {"counts": [2, 2, 2], "deltas": [1e-8]},
+}
+
+
+@pytest.mark.parametrize(("name", "table"), CELLS)
+def test_a_cell_holds_no_code_for_nothing_and_no_digits_of_rounding(
+    name: str, table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(theme, "png_bytes", lambda figure: b"")
+    run_cells(NOTEBOOKS[name], name, CELLS[name, table], tmp_path)
+    found = next(tmp_path.rglob(f"{table}.csv")).read_text()
+    assert not re.search(r",-1\b|\[|\d\.\d{9}", found)
 
 
 def test_moving_as_many_records_twice_is_refused(tmp_path: Path) -> None:
