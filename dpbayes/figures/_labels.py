@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 EARLY = 0.9  # a curve that ends left of this share of the axes is labelled inside them
 LABEL_GAP = 0.2  # inches between two labels: one line of text and a little air
+LETTER = 0.11  # inches that a letter of a label takes at most, on average
+_LOW = 0.2  # below this share of the axes a label inside stands above the end of its curve
 _END = "_end of a curve"  # an underscore: no entry of a legend
 
 
@@ -67,9 +69,13 @@ def label_ends(
     outside = iter(
         spread([at for at, inside in zip(places, early, strict=True) if not inside], gap)
     )
+    written: list[tuple[float, float, float]] = []  # inside: left end, height, length
     for (x, _), at, inside, label, color in zip(ends, places, early, labels, colors, strict=True):
         if inside:
-            _write_inside(axes, (_across(axes, x), at), label, color)
+            left, length = _across(axes, x), LETTER * len(label) / _width(axes)
+            lines = _lines_away((left, at, length), written, gap)
+            written.append((left, at + lines * gap, length))
+            _write_inside(axes, (left, at), label, color, 72.0 * LABEL_GAP * lines)
         else:
             _write_outside(axes, at, next(outside), label, color)
 
@@ -79,16 +85,39 @@ def end_labels(axes: Axes) -> list[Text]:
     return [text for text in axes.texts if text.get_label() == _END]
 
 
-def _write_inside(axes: Axes, at: tuple[float, float], label: str, color: str) -> None:
+def _lines_away(
+    label: tuple[float, float, float], written: Sequence[tuple[float, float, float]], gap: float
+) -> int:
+    """Return by how many lines a label is moved into the axes so that it lies on no other."""
+    left, at, length = label
+    step, lines = (-1 if at > _LOW else 1), 0
+    while any(
+        abs(at + lines * gap - height) < gap - 1e-9 and -length < left - start < reach
+        for start, height, reach in written
+    ):
+        lines += step
+    return lines
+
+
+def _width(axes: Axes) -> float:
+    """Return the width of the axes in inches, as it is before a layout."""
+    figure = axes.get_figure()
+    assert figure is not None
+    return float(axes.bbox.width / figure.dpi)
+
+
+def _write_inside(
+    axes: Axes, at: tuple[float, float], label: str, color: str, moved: float
+) -> None:
     axes.annotate(
         label,
         label=_END,
         xy=at,
         xycoords="axes fraction",
-        xytext=(5, -6) if at[1] > 0.2 else (5, 6),
+        xytext=(5, moved + (-6 if at[1] > _LOW else 6)),
         textcoords="offset points",
         color=dark(color),
-        va="top" if at[1] > 0.2 else "bottom",
+        va="top" if at[1] > _LOW else "bottom",
         path_effects=[withStroke(linewidth=3, foreground="white")],
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -71,3 +71,16 @@ def test_a_curve_that_ends_early_has_its_label_there_and_no_tie() -> None:
     assert early.xy == pytest.approx((0.5, 0.5))
     assert early.arrow_patch is None
     assert late.xyann[0] > 1.0
+
+
+@pytest.mark.parametrize("height", [0.06, 0.5, 0.95])
+@pytest.mark.parametrize("between", [0.0, 0.02, 0.2])
+def test_labels_of_curves_that_end_early_lie_on_none_of_each_other(
+    height: float, between: float
+) -> None:
+    one = axes()
+    ends = [(20.0 + 100 * between * i, height) for i in range(3)]
+    label_ends(one, ends, ["3 categories", "4 categories", "5 categories"], SERIES[:3], 3.0)
+    one.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in one.texts]
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
