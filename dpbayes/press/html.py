@@ -46,9 +46,11 @@ TYPESETTING = (
     "MathJax = {tex: {inlineMath: [['\\\\(', '\\\\)']]}, svg: {fontCache: 'local'},"
     " options: {enableMenu: false}}"
 )
+# A browser looks for the encoding in the first kilobyte of a page, and guesses without it.
+CHARSET = '<head>\n<meta charset="utf-8">'
 PHONE = (
-    '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    "<style>svg, img, table { max-width: 100%; height: auto; } pre { overflow-x: auto; }</style>\n"
+    "<style>svg, img { max-width: 100%; height: auto; } pre { overflow-x: auto; }\n"
+    "table { display: block; max-width: 100%; overflow-x: auto; }</style>\n"
     "</head>"
 )
 
@@ -73,7 +75,8 @@ def html_page(notebook: Path, results: Path, checkout: Path | None = None) -> st
                 "math_output": "MathJax MATHJAX" if typesetter else "MathML",
             },
         )
-    return MATHJAX.sub(lambda _: typesetter, str(page)).replace("</head>", PHONE, 1)
+    text = str(page).replace("<head>", CHARSET, 1).replace("</head>", PHONE, 1)
+    return MATHJAX.sub(lambda _: typesetter, text)
 
 
 def mathjax() -> str:

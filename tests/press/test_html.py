@@ -49,6 +49,10 @@ def write(tmp_path: Path) -> Path:
     return path
 
 
+def test_the_encoding_is_said_where_browsers_look_for_it(tmp_path: Path) -> None:
+    assert '<meta charset="utf-8">' in html_page(write(tmp_path), tmp_path)[:1024]
+
+
 def test_pages_made_by_one_process_are_made_alike(tmp_path: Path) -> None:
     path = write(tmp_path)
     first, second = (html_page(path, tmp_path) for _ in range(2))
