@@ -50,7 +50,9 @@ TYPESETTING = (
 CHARSET = '<head>\n<meta charset="utf-8">'
 PHONE = (
     "<style>svg, img { max-width: 100%; height: auto; } pre { overflow-x: auto; }\n"
-    "table { display: block; max-width: 100%; overflow-x: auto; }</style>\n"
+    "table { display: block; max-width: 100%; overflow-x: auto; }\n"
+    ".literal > span.pre { white-space: pre-wrap; overflow-wrap: anywhere; }\n"
+    "html mjx-assistive-mml { width: 1px !important; }</style>\n"
     "</head>"
 )
 
