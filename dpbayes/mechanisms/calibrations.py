@@ -110,8 +110,8 @@ class GlobalCalibration:
 class LocalCalibration:
     """expMech-local (D, section 4.2.2; C, 2.2): S = LS(x), factor 2. Book: `def-expmech-local`.
 
-    No guarantee: LS(x) depends on the data, and for small priors the actual privacy loss exceeds
-    epsilon (`dpbayes.audit` shows where).
+    No guarantee: LS(x) depends on the data, and the actual privacy loss can exceed epsilon, for
+    example at small priors and many records (`dpbayes.audit` shows where).
     """
 
     name: ClassVar[str] = "expMech-local"
@@ -139,8 +139,8 @@ class LocalCalibration:
         """Say why nothing is promised."""
         return Guarantee(
             None,
-            "the local sensitivity changes with the data, and for small priors the actual loss "
-            "exceeds epsilon",
+            "the local sensitivity changes with the data, and the actual loss can exceed epsilon, "
+            "for example at small priors and many records",
         )
 
 
