@@ -123,6 +123,11 @@ def _shared_masses(k: int, size: int, variance: float) -> NDArray[np.float64]:
     return _validate.frozen(_log_mass(_noise_points(k, size), variance))
 
 
+def _rounding(k: int) -> float:
+    # The exponent of a product over k categories is rounded in proportion to k.
+    return max(1e-12, 2e-15 * k)
+
+
 @dataclass(frozen=True)
 class GaussianLatticeLaw(Unlisted):
     """The law where the outputs are too many to list; the mean as in `thm-lattice-mean`.
@@ -141,7 +146,9 @@ class GaussianLatticeLaw(Unlisted):
         if metric_function(metric) is hellinger:
             value, clamped = self._series()
             if clamped <= 1e-4:
-                return Estimate(value + 0.5 * clamped, 0.5 * clamped + 1e-12, "series")
+                return Estimate(
+                    value + 0.5 * clamped, 0.5 * clamped + _rounding(self.counts.size), "series"
+                )
         return drawn_mean(self, metric)
 
     def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
@@ -150,7 +157,9 @@ class GaussianLatticeLaw(Unlisted):
         if distance is not hellinger or clamped > 1e-4:
             return drawn_mean(self, lambda a, b: distance(a, b) ** 2)
         inside, affinity = self._means(*self._columns(), np.array([0.0, 1.0]))
-        return Estimate(inside - affinity + 0.5 * clamped, 0.5 * clamped + 1e-12, "series")
+        return Estimate(
+            inside - affinity + 0.5 * clamped, 0.5 * clamped + _rounding(self.counts.size), "series"
+        )
 
     @property
     def clamped(self) -> float:
@@ -184,8 +193,8 @@ class GaussianLatticeLaw(Unlisted):
         powers: NDArray[np.float64],
     ) -> NDArray[np.float64]:
         weights = gaussian.log_weights(self.noise_variance, steps)
-        scale = float(np.exp(-gaussian.log_normaliser(len(columns), self.noise_variance)))
-        return zero_sum_means(columns, steps, weights, powers) * scale
+        scale = -gaussian.log_normaliser(len(columns), self.noise_variance)
+        return zero_sum_means(columns, steps, weights, powers, scale)
 
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
         """Return the probability of these counts; all must be positive, as in `LatticeLaw`."""

@@ -175,13 +175,13 @@ class LatticeLaw(Unlisted):
             exponent = self._exponent_of(distance)
             value, clamped = self._series(exponent)
             if clamped <= _NEGLIGIBLE:
-                return Estimate(value + 0.5 * clamped, 0.5 * clamped + _ROUNDING, "series")
+                return Estimate(value + 0.5 * clamped, 0.5 * clamped + self._rounding, "series")
             if self._followed:
                 rest, error = self._clamped_mean(exponent)
                 if error <= _UNSURE:
-                    return Estimate(value + rest, error + _ROUNDING, "series")
+                    return Estimate(value + rest, error + self._rounding, "series")
             if clamped <= _SMALL:
-                return Estimate(value + 0.5 * clamped, 0.5 * clamped + _ROUNDING, "series")
+                return Estimate(value + 0.5 * clamped, 0.5 * clamped + self._rounding, "series")
         return drawn_mean(self, metric)
 
     def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
@@ -195,9 +195,9 @@ class LatticeLaw(Unlisted):
                 moments, error = self._part.moments(powers, clamped)
                 if error <= _UNSURE:
                     value += clamped - float(moments[0])
-                    return Estimate(value, error + _ROUNDING, "series")
+                    return Estimate(value, error + self._rounding, "series")
             if clamped <= _SMALL:
-                return Estimate(value + 0.5 * clamped, 0.5 * clamped + _ROUNDING, "series")
+                return Estimate(value + 0.5 * clamped, 0.5 * clamped + self._rounding, "series")
         return drawn_mean(self, lambda a, b: distance(a, b) ** 2)
 
     @property
@@ -209,6 +209,11 @@ class LatticeLaw(Unlisted):
     def clamped(self) -> float:
         """Probability that the noise makes some count negative."""
         return max(0.0, 1.0 - float(self._unclamped(np.zeros(1))[0]))
+
+    @property
+    def _rounding(self) -> float:
+        # The exponent of a product over k categories is rounded in proportion to k.
+        return max(_ROUNDING, 2e-15 * self.counts.size)
 
     @property
     def _part(self) -> ClampedPart:
@@ -248,8 +253,8 @@ class LatticeLaw(Unlisted):
         """Return E[BC^j; no noisy count is negative] for each power j."""
         columns, steps = self._columns
         base = -0.5 * self.epsilon * np.abs(steps)
-        scale = float(np.exp(-noise.log_normaliser(len(columns), self.epsilon)))
-        return zero_sum_means(columns, steps, base, powers) * scale
+        scale = -noise.log_normaliser(len(columns), self.epsilon)
+        return zero_sum_means(columns, steps, base, powers, scale)
 
     def _affinities(self, i: int, steps: NDArray[np.int64]) -> NDArray[np.float64]:
         logs = np.full(steps.size, -np.inf)

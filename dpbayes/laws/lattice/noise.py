@@ -86,7 +86,8 @@ def number_of_points(k: int, size: int) -> float:
     """Return the number of sum-zero vectors with positive part at most `size`."""
     if size < 1:
         return 1.0
-    return 1.0 + float(np.exp(logsumexp(log_numbers(k, np.arange(1, size + 1)))))
+    with np.errstate(over="ignore"):  # too many to count are too many to list
+        return 1.0 + float(np.exp(logsumexp(log_numbers(k, np.arange(1, size + 1)))))
 
 
 def points(k: int, size: int) -> NDArray[np.int64]:

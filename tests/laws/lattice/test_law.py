@@ -60,3 +60,16 @@ def test_distinct_rows_are_those_that_numpy_finds(far):
     expected, inverse = np.unique(rows, axis=0, return_inverse=True)
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(places, inverse.ravel())
+
+
+@pytest.mark.parametrize(("name", "k"), [("lattice", 700), ("discrete-gaussian", 700)])
+def test_the_mean_over_hundreds_of_categories_is_a_number_and_that_of_draws(name, k):
+    law = dp.mechanism(name, 1.0).law([1000] * k, [1.0] * k)
+    mean = law.mean_distance()
+    draws = law.sample(np.random.default_rng(3), 300)
+    distances = dp.hellinger(np.ones(k) + draws, np.full(k, 1001.0))
+    assert mean.how == "series"
+    assert mean.error < 1e-8
+    assert abs(mean - distances.mean()) < 5 * distances.std() / np.sqrt(300)
+    squares = distances**2
+    assert abs(law.mean_square() - squares.mean()) < 5 * squares.std() / np.sqrt(300)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from math import comb, log
 
 import numpy as np
+import pytest
+from scipy.special import logsumexp
 
 from dpbayes.laws.lattice.transforms import zero_sum_means
 
@@ -33,3 +36,23 @@ def test_many_powers_are_taken_in_blocks():
     alone = [zero_sum_means(columns, steps, np.zeros(5), np.array([p]))[0] for p in powers]
     np.testing.assert_allclose(together, alone, rtol=1e-14)
     np.testing.assert_allclose(together, [np.exp(-0.2 * p * np.abs(steps)).sum() for p in powers])
+
+
+def test_a_thousand_columns_stay_in_range():
+    k, steps = 1000, np.arange(-300, 301)
+    vectors = sum(comb(k, j) * comb(k - j, j) for j in range(k // 2 + 1))
+    weights, scale = np.where(np.abs(steps) <= 1, 3.0, -800.0), -log(vectors) - 3.0 * k
+    ours = zero_sum_means([np.zeros(601)] * k, steps, weights, np.array([0.0, 2.0]), scale)
+    np.testing.assert_allclose(ours, 1.0, rtol=1e-11)
+
+
+@pytest.mark.parametrize("k", [200, 700])
+def test_sums_of_many_columns_do_not_wrap_around(k):
+    steps = np.arange(-60, 61)
+    weights = -(steps**2) / 72.0
+    shares = np.exp(weights - logsumexp(weights))
+    wide = np.zeros(1 << 16)
+    wide[steps] = shares
+    exact = np.fft.irfft(np.fft.rfft(wide) ** k)[0]
+    ours = zero_sum_means([np.zeros(121)] * k, steps, weights, np.zeros(1), -k * logsumexp(weights))
+    assert ours[0] == pytest.approx(exact, rel=1e-11)
