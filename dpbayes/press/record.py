@@ -154,7 +154,8 @@ class Record:
         self._write(f"{name}.png", png_bytes(figure))
         label = "fig-" + self.name.rsplit("/", 1)[-1] + (f"-{name}" if drawn else "")
         text = powers_of_ten(one_of(" ".join(caption.split())))
-        return ShownFigure(svg.decode(), powers_of_ten(" ".join(alt.split())), text, label)
+        seen = powers_of_ten(one_of(" ".join(alt.split())))
+        return ShownFigure(svg.decode(), seen, text, label)
 
     def _write(self, file: str, content: bytes) -> None:
         write_atomically(self.folder / file, content, durable=False)

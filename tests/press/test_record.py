@@ -50,6 +50,12 @@ def test_a_shown_table_names_the_rows_it_hides(record: results.Record) -> None:
     assert "17 rows" in repr(shown)
 
 
+def test_one_thing_is_no_plural_in_an_alternative_text(record: results.Record) -> None:
+    figure, _ = densities([0.0, 0.5, 1.0], {"prior": [1.0, 1.0, 1.0]})
+    shown = record.figure("curve", figure, "The density after 1 records; after 11 records.")
+    assert shown.alt == "The density after 1 record; after 11 records."
+
+
 def test_a_figure_is_shown_with_its_alternative_text(record: results.Record) -> None:
     figure, alt = densities([0.0, 0.5, 1.0], {"prior": [1.0, 1.0, 1.0]})
     bundle, metadata = record.figure("curve", figure, alt)._repr_mimebundle_()
