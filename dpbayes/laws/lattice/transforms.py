@@ -36,7 +36,7 @@ def zero_sum_means(
         block = powers[first : first + _BLOCK, None]
         product = np.ones((len(block), length // 2 + 1), dtype=np.complex128)
         for column in columns:
-            finite = np.where(np.isfinite(column), column, -1e300)
+            finite = np.where(np.isfinite(column), column, 0.0)
             weights = np.where(np.isfinite(column), np.exp(shares + block * finite), 0.0)
             shifted = np.zeros((len(block), length))
             shifted[:, steps] = weights

@@ -56,3 +56,11 @@ def test_sums_of_many_columns_do_not_wrap_around(k):
     exact = np.fft.irfft(np.fft.rfft(wide) ** k)[0]
     ours = zero_sum_means([np.zeros(121)] * k, steps, weights, np.zeros(1), -k * logsumexp(weights))
     assert ours[0] == pytest.approx(exact, rel=1e-11)
+
+
+def test_impossible_steps_take_any_power():
+    steps = np.arange(-2, 3)
+    columns = [np.where(steps >= -1, -1e-13 * np.abs(steps), -np.inf)] * 2
+    with np.errstate(all="raise", under="ignore"):
+        ours = zero_sum_means(columns, steps, np.zeros(5), np.array([1e12]))
+    np.testing.assert_allclose(ours, 1.0 + 2.0 * np.exp(-0.2), rtol=1e-12)
