@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 
@@ -63,17 +65,72 @@ class Link:
     keep: NDArray[Any]
     pay: NDArray[Any]
 
+    def at(self, blocks: slice) -> Link:
+        """Return this category at some of the blocks."""
+        parts = (part[:, blocks] for part in (self.below, self.above, self.keep, self.pay))
+        return Link(self.zero, self.short, *parts)
+
+    def factor(self, level: NDArray[Any], owed: NDArray[Any], some: slice) -> NDArray[Any]:
+        """Return what this category gives if it does not pay last, without its heights at a block.
+
+        The arguments are those of `chain`.
+        """
+        factor: NDArray[Any] = owed * self.above
+        factor += self.below
+        factor *= level
+        factor += self.zero * self.short[some, None, None, None]
+        return factor
+
     def chain(self, level: NDArray[Any], owed: NDArray[Any], some: slice) -> Chain:
         """Return the row of this category alone, at some of the nodes of the shortfall.
 
         Heights have the factor `level`, a record paid has `owed`, of shape (these nodes, 1, 1, 1).
         """
-        before = owed * self.above
-        before += self.below
-        before *= level
-        before += self.zero * self.short[some, None, None, None]
+        before = self.factor(level, owed, some)
         after = level * self.keep
         after += before
         paid = (level * owed) * self.pay
         before += paid
         return Chain(before, after, paid)
+
+
+@dataclass(frozen=True)
+class Row:
+    """All categories at adjacent `blocks`, each with how often it is repeated.
+
+    Heights of `payers` lie in the blocks. All heights of any of the `others` lie below them, or all
+    above, so that its factor is the same in each block.
+    """
+
+    blocks: slice
+    payers: list[tuple[Link, int]]
+    others: list[tuple[Link, int]]
+
+    def constant(self, level: NDArray[Any], owed: NDArray[Any]) -> NDArray[Any]:
+        """Return the product of the others, for all nodes of the shortfall, as in `Link.chain`."""
+        every = slice(None)
+        factors = [link.factor(level, owed, every) ** copies for link, copies in self.others]
+        return np.asarray(math.prod(factors, start=np.ones_like(level)))
+
+    def paid(self, level: NDArray[Any], owed: NDArray[Any], some: slice) -> NDArray[Any]:
+        """Return the products of the payers in which one is the pivot, as in `Link.chain`."""
+        chains = [link.chain(level, owed, some).repeated(copies) for link, copies in self.payers]
+        return paid_in_row(chains)
+
+    def sums(
+        self, weights: NDArray[Any], level: NDArray[Any], owed: NDArray[Any], piece: int
+    ) -> NDArray[Any]:
+        """Return the sums over the nodes of the shortfall with these weights.
+
+        `weights`, `level` and `owed` belong to all of its nodes; arrays hold about `piece` numbers.
+        """
+        constant = weights * self.constant(level, owed)
+        first, copies = self.payers[0]
+        if len(self.payers) == copies == 1:
+            return np.asarray((constant * (level * owed)).sum(axis=0) * first.pay)
+        total = np.zeros(first.keep.shape, dtype=np.complex128)
+        size = max(1, piece // total.size)
+        for start in range(0, len(level), size):
+            some = slice(start, start + size)
+            total += (constant[some] * self.paid(level[some], owed[some], some)).sum(axis=0)
+        return total

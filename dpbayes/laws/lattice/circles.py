@@ -25,6 +25,11 @@ class Nodes:
         """Return places on the half-line."""
         return cls(log_radius, np.zeros(log_radius.size, dtype=np.int64), 1)
 
+    @property
+    def size(self) -> int:
+        """How many places there are."""
+        return self.turns.size
+
     def powers(self, exponents: NDArray[np.int64]) -> NDArray[Any]:
         """Return the powers (exponents, nodes); the turns are reduced as whole numbers."""
         sizes = np.exp(np.outer(exponents, self.log_radius))

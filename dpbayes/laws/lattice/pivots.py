@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.lattice import noise
-from dpbayes.laws.lattice.chains import Link, paid_in_row
+from dpbayes.laws.lattice.chains import Link, Row
 from dpbayes.laws.lattice.circles import Circle, Nodes, fewest_nodes, log_bound
 
 LARGEST_ARRAY = 1 << 18
@@ -72,6 +72,17 @@ class Heights:
         edges = np.unique(np.concatenate(ends))
         return edges, np.searchsorted(edges, self.edges[kept])
 
+    def groups(
+        self, edges: NDArray[np.int64], chosen: slice | NDArray[np.int64]
+    ) -> list[tuple[slice, NDArray[np.bool_]]]:
+        """Return chosen blocks that lie alike to all windows, and which windows (k,) they meet."""
+        starts, ends = edges[:-1][chosen], edges[1:][chosen]
+        below = self.high[:, None] < starts
+        above = self.low[:, None] >= ends
+        turns = np.diff(below, axis=1) | np.diff(above, axis=1)
+        cuts = [0, *(np.flatnonzero(turns.any(axis=0)) + 1).tolist(), starts.size]
+        return [(slice(a, b), ~(below | above)[:, a]) for a, b in pairwise(cuts)]
+
     def sums(self, i: int, terms: NDArray[Any], edges: NDArray[np.int64]) -> NDArray[Any]:
         """Return the sums between edges of `terms` (j, heights of category i, nodes)."""
         shape = (terms.shape[0], edges.size - 1, terms.shape[2])
@@ -106,7 +117,15 @@ class Level:
         self.runs = (
             equal_runs(prior, counts) if output is None else [(i, 1) for i in range(counts.size)]
         )
-        self.affinities = {i: self._affinities(i) for i, _ in self.runs}
+        self.affinities = {
+            i: affinity_of_counts(prior[i], counts[i], self._released(i)) for i, _ in self.runs
+        }
+        windows = {i: self._released(i) - counts[i] for i, _ in self.runs}
+        self.steps = np.unique(np.concatenate((-counts, *windows.values())))
+        self.windows = {
+            i: slice(*np.searchsorted(self.steps, (window[0], window[-1] + 1)).tolist())
+            for i, window in windows.items()
+        }
 
     @property
     def degree(self) -> int:
@@ -166,8 +185,12 @@ class Level:
     def _shortfall_bounds(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
         zeta = np.exp(places)
         with np.errstate(over="ignore", invalid="ignore"):
-            links = self._links(np.zeros(1), Nodes.positive(np.zeros(1)), zeta, None)
-            paid = self._paid(links, zeta, slice(None)).sum(axis=(1, 2, 3))
+            rows = self._rows(np.zeros(1), Nodes.positive(np.zeros(1)), zeta, None)
+            level, owed = self._payments(zeta)
+            paid = sum(
+                (row.constant(level, owed) * row.paid(level, owed, slice(None))).sum(axis=(1, 2, 3))
+                for row in rows
+            )
             return np.asarray(log_bound((paid * self._readings(zeta)).real) + np.log(self.scale))
 
     def record_circle(
@@ -190,73 +213,77 @@ class Level:
         kept: NDArray[np.int64] | None,
     ) -> NDArray[Any]:
         """Return what the shortfall reads (exponents, blocks, nodes of the records)."""
-        links = self._links(exponents, nodes, zeta, kept)
-        readings = self._readings(zeta)
-        some = max(1, _PIECE // links[0].keep.size)
-        total = np.zeros(links[0].keep.shape, dtype=np.complex128)
-        for first in range(0, zeta.size, some):
-            piece = slice(first, first + some)
-            total += (readings[piece, None, None, None] * self._paid(links, zeta, piece)).sum(
-                axis=0
-            )
+        level, owed = self._payments(zeta)
+        readings = self._readings(zeta)[:, None, None, None]
+        blocks = self.heights.edges.size - 1 if kept is None else kept.size
+        total = np.zeros((exponents.size, blocks, nodes.size), dtype=np.complex128)
+        for row in self._rows(exponents, nodes, zeta, kept):
+            total[:, row.blocks] = row.sums(readings, level, owed, _PIECE)
         return total
 
-    def _paid(self, links: list[Link], zeta: NDArray[Any], some: slice) -> NDArray[Any]:
-        """Return the products of all categories at some of the nodes of the shortfall."""
-        owed = (1.0 / zeta[some] + self.rho)[:, None, None, None]
-        level = (self.rho * owed) ** self.level
-        together = zip(links, self.runs, strict=True)
-        return paid_in_row([link.chain(level, owed, some).repeated(k) for link, (_, k) in together])
+    def _payments(self, zeta: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the factors of heights and of records paid, with axes as in `Link.chain`."""
+        owed = (1.0 / zeta + self.rho)[:, None, None, None]
+        return (self.rho * owed) ** self.level, owed
 
     def _readings(self, zeta: NDArray[Any]) -> NDArray[Any]:
         # sigma = zeta / (1 + rho zeta) makes the integrand a Laurent polynomial in zeta.
         return np.asarray(1.0 / (1.0 + self.rho * np.asarray(zeta)))
 
-    def _links(
+    def _rows(
         self,
         exponents: NDArray[np.float64],
         nodes: Nodes,
         zeta: NDArray[Any],
         kept: NDArray[np.int64] | None,
-    ) -> list[Link]:
+    ) -> list[Row]:
         edges, chosen = self.heights.merged(kept)
-        return [self._link(i, exponents, nodes, zeta, edges, chosen) for i, _ in self.runs]
+        powers = nodes.powers(self.steps)
+        links = [self._link(i, exponents, powers, zeta, edges, chosen) for i, _ in self.runs]
+        rows = []
+        for blocks, met in self.heights.groups(edges, chosen):
+            payers, others = [], []
+            for link, (i, copies) in zip(links, self.runs, strict=True):
+                if met[i]:
+                    payers.append((link.at(blocks), copies))
+                else:
+                    others.append((link.at(slice(blocks.start, blocks.start + 1)), copies))
+            if payers:
+                rows.append(Row(blocks, payers, others))
+        return rows
 
     def _link(
         self,
         i: int,
         exponents: NDArray[np.float64],
-        nodes: Nodes,
+        powers: NDArray[Any],
         zeta: NDArray[Any],
         edges: NDArray[np.int64],
         chosen: slice | NDArray[np.int64],
     ) -> Link:
         x = int(self.counts[i])
-        released = np.arange(self.heights.low[i] - 1, self.heights.high[i] + 1) - self.level
-        steps = released - x
-        mass = self.rho ** (np.abs(steps[1:] + self.level) - self.level)
-        powers = nodes.powers(steps)
+        window, released = powers[self.windows[i]], self._released(i)
+        mass = self.rho ** (np.abs(released[1:] + self.level - x) - self.level)
         sizes = np.exp(exponents[:, None] * self.affinities[i])
         if self.output is not None:
             sizes *= released == self.output[i]
         keeps, pays = (
             self.heights.sums(i, (mass * size)[..., None] * power, edges)
-            for size, power in ((sizes[:, 1:], powers[1:]), (sizes[:, :-1], powers[:-1]))
+            for size, power in ((sizes[:, 1:], window[1:]), (sizes[:, :-1], window[:-1]))
         )
         below = (np.cumsum(keeps, axis=1) - keeps)[:, chosen]
         above = (np.cumsum(pays[:, ::-1], axis=1)[:, ::-1] - pays)[:, chosen]
         nearer = np.log(self.rho) * (max(x - self.level, 0) - min(x, self.level))
         bottom = np.exp(exponents * affinity_of_counts(self.prior[i], x, 0) + nearer)
-        zero = bottom[:, None, None] * nodes.powers(np.array([-x]))
+        zero = bottom[:, None, None] * powers[np.searchsorted(self.steps, -x)]
         short = self._short(x, zeta)
         if self.output is not None and self.output[i] > 0:
             short = np.zeros_like(short)
         return Link(zero, short, below, above, keeps[:, chosen], pays[:, chosen])
 
-    def _affinities(self, i: int) -> NDArray[np.float64]:
-        """Return the affinities of what category i releases: one less than its least, and up."""
-        released = np.arange(self.heights.low[i] - 1, self.heights.high[i] + 1) - self.level
-        return affinity_of_counts(self.prior[i], self.counts[i], released)
+    def _released(self, i: int) -> NDArray[np.int64]:
+        """Return what category i releases: one less than its least, and up to its most."""
+        return np.arange(self.heights.low[i] - 1, self.heights.high[i] + 1) - self.level
 
     def _short(self, x: int, zeta: NDArray[Any]) -> NDArray[Any]:
         # sigma^(-t) times the sum over d >= 0 of rho^|t - d - x| sigma^d is with q = rho / sigma

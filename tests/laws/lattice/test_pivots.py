@@ -113,7 +113,12 @@ def enumerated(prior, x, epsilon, exponents):
 
 @pytest.mark.parametrize(
     ("counts", "prior", "epsilon"),
-    [([0, 2], [1.0, 0.5], 2.5), ([1, 0, 3], [0.4, 1.0, 2.0], 3.0), ([1, 1, 1], [1.0] * 3, 4.0)],
+    [
+        ([0, 2], [1.0, 0.5], 2.5),
+        ([1, 0, 3], [0.4, 1.0, 2.0], 3.0),
+        ([1, 1, 1], [1.0] * 3, 4.0),
+        ([0, 60, 2], [1.0, 0.5, 2.0], 3.0),  # the second alone reaches its heights
+    ],
 )
 def test_sums_of_each_level_against_the_list_of_noise_vectors(counts, prior, epsilon):
     x, alpha, exponents = np.array(counts), np.array(prior), np.array([0.0, 1.0, 6.5])
@@ -135,6 +140,24 @@ def test_sums_of_each_level_against_the_list_of_noise_vectors(counts, prior, eps
         np.testing.assert_allclose(tilted, found, rtol=0, atol=1e-12)
         bounds = level.bounds(exponents, records, shortfall)
         assert np.all(bounds.sum(axis=1) >= found * (1 - 1e-12))
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_a_category_whose_heights_lie_elsewhere_is_the_same_factor_in_each_block(step, monkeypatch):
+    x, alpha, exponents = np.array([2, 0, 20, 20, 41, 90]), np.ones(6), np.array([0.0, 0.5])
+    heights = Heights(x - 14, x + 14, 1, int(x.sum()))
+    level = Level(alpha, x, 1.0, 1, heights)
+    zeta = level.shortfall_circle().places()
+    nodes, kept = Circle(0.1, 9).half()[0], np.arange(0, heights.edges.size - 1, step)
+    groups = heights.groups(*heights.merged(kept))
+    assert {1, 2, 4} <= {int(met.sum()) for _, met in groups}
+    apart = level._read(exponents, nodes, zeta, kept)
+    blocks = slice(0, apart.shape[1])
+    every = [(blocks, np.ones(x.size, dtype=bool))]
+    monkeypatch.setattr(Heights, "groups", lambda *_: every)
+    together = level._read(exponents, nodes, zeta, kept)
+    np.testing.assert_allclose(apart, together, rtol=1e-12, atol=1e-14 * np.abs(together).max())
+    assert np.abs(apart).max() > 0.0
 
 
 def test_heights_that_too_few_records_reach_are_joined_or_left_out():
