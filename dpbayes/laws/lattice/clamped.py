@@ -33,8 +33,8 @@ ALIASES = 3e-14
 LARGEST_K = 64
 """Products over more categories leave the range of floats."""
 
-LARGEST_WORK = 40_000_000_000
-"""Terms of windows for all levels, nodes and powers: more takes a quarter of a minute and up."""
+LARGEST_WORK = 10_000_000_000
+"""Numbers multiplied for all levels, nodes and powers: more takes a quarter of a minute and up."""
 
 LONGEST_REACH = 3_500
 """Beyond this so many levels count that their rounding does."""
@@ -90,18 +90,17 @@ class ClampedPart:
         heights, window = min(self.reach, total, _EVALUATED), min(2 * self.reach, total)
         nodes = min(self.reach, k * total)
         powers = fitted_root(self.gap).powers.size if self.possible else 1
-        # A product reads and writes several times what a term of a window does.
-        each = 6.0 * heights * self._products_at_a_height() + window * len(self._runs)
+        each = heights * self._products_at_a_height() + window * len(self._runs)
         return levels * nodes * powers * each <= LARGEST_WORK
 
     def _products_at_a_height(self) -> float:
         """Return how many products a height takes, in the mean over those that two windows share.
 
-        Equal categories side by side are multiplied by doubling, two products for each bit.
+        Equal categories side by side are multiplied by doubling, three products for each bit.
         """
         first = [i for i, _ in self._runs]
         copies = [copies for _, copies in self._runs]
-        products = [2 * c.bit_length() if c > 1 else 1 for c in copies]
+        products = [3 * c.bit_length() if c > 1 else 1 for c in copies]
         low = np.maximum(self.counts[first] - self.reach, 1)
         ends = self.counts[first] + self.reach + 1
         places = np.unique(np.concatenate((low, ends)))

@@ -102,14 +102,11 @@ def test_means_where_users_are_lie_within_the_error_of_draws(counts, epsilon):
     ("counts", "followed", "drawn"),
     [
         ([5000, 2500, 20, 20, 20, 20, 20, 20, 20, 20], 0.2, 0.02),
-        ([5000, 2500, 1250, 625, 312, 156, 78, 39, 15, 5], 0.14, 0.05),
-        (
-            [100_000, 0, 0, 3, 50, 1000],
-            0.27,
-            0.15,
-        ),  # the root needs 50 powers where a count is zero
-        (list(range(50)), 0.24, 0.15),
-        ([11_019, 7309, 1560, 302], 0.03, 0.02),  # every noisy count within reach is gone through
+        ([5000, 2500, 1250, 625, 312, 156, 78, 39, 15, 5], 0.18, 0.05),
+        # The root needs 50 powers where a count is zero.
+        ([100_000, 0, 0, 3, 50, 1000], 0.29, 0.15),
+        (list(range(50)), 0.26, 0.15),
+        ([11_019, 7309, 1560, 302], 0.05, 0.02),  # every noisy count within reach is gone through
         ([10] * 10, 0.02, 0.01),
         ([12, 8, 5, 3, 2, 0], 0.02, 0.01),
         ([1, 0, 0, 0, 0], 0.02, 0.01),
