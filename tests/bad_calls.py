@@ -744,23 +744,30 @@ ALIASES = {
 
 
 class Hang(BaseException):
-    """A call took longer than `SECONDS`."""
+    """A call took more than `SECONDS` of processor time, or waited a minute for nothing."""
 
 
 @contextmanager
 def limited(seconds: float = SECONDS) -> Iterator[None]:
-    """Interrupt what runs longer than this."""
+    """Interrupt what computes longer than this, however busy the machine is, or waits for long."""
 
     def stop(number: int, frame: Any) -> None:
         raise Hang
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    timers = {
+        signal.ITIMER_PROF: (signal.SIGPROF, seconds),
+        signal.ITIMER_REAL: (signal.SIGALRM, max(60.0, 12.0 * seconds)),
+    }
+    before = {sign: signal.signal(sign, stop) for sign, _ in timers.values()}
+    for timer, (_, limit) in timers.items():
+        signal.setitimer(timer, limit)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+        for timer in timers:
+            signal.setitimer(timer, 0.0)
+        for sign, handler in before.items():
+            signal.signal(sign, handler)
 
 
 def verdict(call: Call, argument: str, bad: Any) -> str:

@@ -6,6 +6,7 @@ the same calls with a fixed seed.
 
 from __future__ import annotations
 
+import itertools
 import random
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,11 @@ def test_every_public_function_is_called() -> None:
     }  # fmt: skip
     missing = {*dp.__all__, *queries.__all__} - names - values
     assert not missing, f"no bad calls are listed for {sorted(missing)}"
+
+
+def test_a_call_without_an_end_is_noticed() -> None:
+    with pytest.raises(bad_calls.Hang), limited(0.02):
+        all(True for _ in itertools.repeat(1))
 
 
 def test_some_hundred_bad_calls_are_refused() -> None:

@@ -11,9 +11,11 @@ from typing import Any
 
 import nbformat
 import papermill
-from papermill.engines import NBClientEngine, papermill_engines
+from ipykernel.ipkernel import IPythonKernel
+from papermill.engines import Engine, NBClientEngine, papermill_engines
 from traitlets.config import Config
 
+from dpbayes.press.forked import Warm, answers
 from dpbayes.press.jobs import (
     RESULTS,
     TRACES,
@@ -29,6 +31,11 @@ from dpbayes.press.traces import START
 EXECUTED = "notebook.ipynb"  # the executed notebook in its stage
 # Sockets in the file system where there are such: nothing listens on the network.
 LOCAL_SOCKETS = Config({"KernelManager": {"transport": "ipc" if os.name == "posix" else "tcp"}})
+IN_A_KERNEL = {
+    "engine_name": "counting",
+    "config": LOCAL_SOCKETS,
+    "extra_arguments": ["--log-level=CRITICAL", f"--IPKernelApp.exec_lines={START}"],
+}
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -61,37 +68,80 @@ def last_cell(traces: Path) -> Any:
     return cell(source, metadata={"papermill": {}, "tags": []})
 
 
+class ForkedEngine(Engine):
+    """Runs the cells in a fork of this process, without a kernel; see `dpbayes.press.forked`."""
+
+    @classmethod
+    def execute_managed_notebook(
+        cls,
+        manager: Any,
+        kernel_name: str,
+        on_cell: Callable[[int, int], None],
+        traces: Path,
+        warm: Warm,
+        **_: Any,
+    ) -> None:
+        """Run all cells; ``on_cell(index, number of cells)`` is called before each."""
+        cells = manager.nb.cells
+        with answers(warm, [one.source for one in cells if is_run(one)], traces) as answered:
+            for index, cell in enumerate(cells):
+                on_cell(index, len(cells))
+                manager.cell_start(cell, index)
+                answer = next(answered, None) if is_run(cell) else {}
+                if answer is None:
+                    break  # the fork has ended, and why is said when the answers are closed
+                if answer:
+                    cell.execution_count = answer["number"]
+                    cell.outputs = [node(one) for one in answer["outputs"]]
+                    if not answer["well"]:
+                        manager.cell_exception(cell, index)
+                manager.cell_complete(cell, index)
+                if not answer.get("well", True):
+                    break
+        manager.nb.metadata["language_info"] = node(IPythonKernel.language_info)
+
+
+def node(content: Any) -> Any:
+    """Return a part of a notebook in nbformat's own classes."""
+    made: Any = nbformat.from_dict  # it has no types
+    return made(content)
+
+
+def is_run(cell: Any) -> bool:
+    """Say whether there is something to run in a cell."""
+    return bool(cell.cell_type == "code" and cell.source.strip())
+
+
 papermill_engines.register("counting", CountingEngine)
+papermill_engines.register("forked", ForkedEngine)
 
 
 def execute(
     job: Job,
     on_cell: Callable[[int, int], None] = lambda index, total: None,
-    kernel: str | None = None,
+    warm: Warm | None = None,
 ) -> None:
     """Run a notebook into an empty stage, or raise NotebookFailure.
 
-    `kernel` names another kernel than the notebook's own.
+    The cells run in the notebook's kernel, or where this process is `warm`, in a fork of it.
 
     Afterwards the stage holds the executed notebook and a ``results`` folder with what the notebook
     recorded. The same notebook with the same values gives the same bytes, provenance aside.
     """
     shutil.rmtree(job.stage, ignore_errors=True)
     (job.stage / RESULTS).mkdir(parents=True)
+    options = {"engine_name": "forked", "warm": warm} if warm else IN_A_KERNEL
     with environment(surroundings_of(job)):
         try:
             executed = papermill.execute_notebook(
                 str(job.notebook),
                 None,
                 parameters=dict(job.values),
-                engine_name="counting",
-                kernel_name=kernel,
                 on_cell=on_cell,
                 traces=job.stage / TRACES,
                 progress_bar=False,
-                config=LOCAL_SOCKETS,
-                extra_arguments=["--log-level=CRITICAL", f"--IPKernelApp.exec_lines={START}"],
                 cwd=str(job.stage),
+                **options,
             )
         except papermill.PapermillExecutionError as error:
             raise NotebookFailure(failure_report(job, error)) from error

@@ -22,7 +22,9 @@ Key = dict[str, Any]
 PARTS = {"notebook", "parameters", "files", "versions", "absent"}
 # They take part in every run, whether or not the notebook's own process imports them.
 RUNNERS = ("papermill", "nbclient", "nbformat", "ipykernel", "ipython")
-RUNNING = ("press/execution.py", "press/jobs.py", "press/traces.py")
+RUNNING = tuple(
+    f"press/{one}.py" for one in ("execution", "forked", "jobs", "parked", "shell", "traces")
+)
 CHANGED_MEANWHILE = "changed during the run"
 
 

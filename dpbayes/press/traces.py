@@ -85,7 +85,7 @@ def _module_files() -> dict[str, str]:
         if name not in _files:
             file = getattr(module, "__file__", None)
             _files[name] = file if isinstance(file, str) else ""
-    return {name: file for name, file in _files.items() if file}
+    return {name: _files[name] for name in [*sys.modules] if _files.get(name)}
 
 
 def _is_data(file: str, elsewhere: tuple[str, ...]) -> bool:

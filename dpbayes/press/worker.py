@@ -4,20 +4,25 @@ One JSON object a line comes in, the fields of a Job; progress and the outcome g
 
     {"cell": 3, "of": 9}    {"done": true}    {"failure": "tables/x: the code cell ..."}
 
-Its argument names the kernel; see `dpbayes.press.warm`.
+Each notebook runs in a fork of it, see `dpbayes.press.forked`; where there is no fork, in a kernel.
 """
 
 from __future__ import annotations
 
+import gc
 import json
+import os
 import sys
+from collections.abc import Callable
 from typing import Any, TextIO
 
-from dpbayes.press.execution import execute
-from dpbayes.press.jobs import NotebookFailure, job_of
+from dpbayes.press.forked import warm_up
+from dpbayes.press.jobs import Job, NotebookFailure, job_of
+
+Run = Callable[[Job, Callable[[int, int], None]], None]
 
 
-def serve(orders: TextIO, answers: TextIO, kernel: str | None = None) -> None:
+def serve(orders: TextIO, answers: TextIO, run: Run) -> None:
     """Run each notebook ordered, answering with progress and one outcome each."""
 
     def answer(**fields: Any) -> None:
@@ -27,14 +32,24 @@ def serve(orders: TextIO, answers: TextIO, kernel: str | None = None) -> None:
     for line in orders:
         job = job_of(line)
         try:
-            execute(job, lambda index, total: answer(cell=index, of=total), kernel)
+            run(job, lambda index, total: answer(cell=index, of=total))
         except NotebookFailure as failure:
             answer(failure=str(failure))
-        except Exception as error:  # papermill's own trouble: a missing kernel, a dead kernel
+        except Exception as error:  # papermill's own trouble: a missing kernel, a dead process
             answer(failure=f"{job.name}: {type(error).__name__}: {error}")
         else:
             answer(done=True)
 
 
+def main() -> None:
+    """Get warm, and serve until no orders come any more."""
+    warm = warm_up() if hasattr(os, "fork") else None
+    from dpbayes.press.execution import execute  # after that: no notebook sees what it imports
+
+    gc.collect()
+    gc.freeze()  # no fork goes through the objects of these modules, or copies their pages
+    serve(sys.stdin, sys.stdout, lambda job, on_cell: execute(job, on_cell, warm))
+
+
 if __name__ == "__main__":
-    serve(sys.stdin, sys.stdout, sys.argv[1])
+    main()

@@ -10,14 +10,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 from dpbayes.press.jobs import ONE_THREAD
-from dpbayes.press.warm import warm_kernels
 
 Start = Callable[[IO[str]], "subprocess.Popen[str]"]
 
@@ -136,11 +134,9 @@ def end(process: subprocess.Popen[str]) -> None:
             pipe.close()
 
 
-@contextmanager
-def warm_workers() -> Iterator[Start]:
-    """Yield what starts a process that runs notebooks through papermill; all share warm kernels."""
-    with warm_kernels(ONE_THREAD) as kernel:
-        yield lambda complaints: started("dpbayes.press.worker", complaints, argument=kernel)
+def start_notebooks(complaints: IO[str], apart: bool = True) -> subprocess.Popen[str]:
+    """Return a fresh process that runs notebooks through papermill."""
+    return started("dpbayes.press.worker", complaints, apart)
 
 
 def start_points(complaints: IO[str], apart: bool = True) -> subprocess.Popen[str]:
@@ -148,12 +144,10 @@ def start_points(complaints: IO[str], apart: bool = True) -> subprocess.Popen[st
     return started("dpbayes.press.points", complaints, apart)
 
 
-def started(
-    module: str, complaints: IO[str], apart: bool = True, argument: str | None = None
-) -> subprocess.Popen[str]:
+def started(module: str, complaints: IO[str], apart: bool) -> subprocess.Popen[str]:
     """Return a process that waits for orders; `apart`, a Ctrl-C on the terminal misses it."""
     return subprocess.Popen(
-        [sys.executable, "-m", module, *([argument] if argument else [])],
+        [sys.executable, "-m", module],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=complaints,
@@ -182,8 +176,9 @@ def run_all(
     waiting = list(orders)
     if not waiting:
         return []
-    with nullcontext(start) if start else warm_workers() as begin:
-        return share_out(waiting, Workers(queue.SimpleQueue(), watcher, begin), hands)
+    return share_out(
+        waiting, Workers(queue.SimpleQueue(), watcher, start or start_notebooks), hands
+    )
 
 
 def share_out(waiting: Sequence[Order], workers: Workers, hands: int) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import threading
-from contextlib import nullcontext
 from pathlib import Path
 from typing import IO
 
@@ -38,26 +37,25 @@ def test_after_a_failure_only_the_broken_notebook_is_run_again(project: Path) ->
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("processors", [1, 2])
-def test_there_is_one_hand_more_than_processors(
+def test_there_is_one_hand_for_each_processor(
     project: Path, monkeypatch: pytest.MonkeyPatch, processors: int
 ) -> None:
     for number in range(5):
         write_tiny(project / "notebooks", f"part/tiny{number}")
     started: list[object] = []
-    start = workers.warm_workers
+    start = workers.start_notebooks
     # No notebook ends before every hand has been started.
-    together = threading.Barrier(processors + 1)
+    together = threading.Barrier(processors)
 
     def counted(complaints: IO[str]) -> subprocess.Popen[str]:
         started.append(complaints)
         together.wait(60)
-        with start() as begin:
-            return begin(complaints)
+        return start(complaints)
 
     monkeypatch.setattr(build, "processors", lambda: processors)
-    monkeypatch.setattr(workers, "warm_workers", lambda: nullcontext(counted))
+    monkeypatch.setattr(workers, "start_notebooks", counted)
     assert len(built(project)) == 6
-    assert len(started) == processors + 1
+    assert len(started) == processors
 
 
 @pytest.mark.usefixtures("quick")
@@ -89,7 +87,7 @@ def test_bad_overrides_are_refused_before_anything_runs(
     project: Path, monkeypatch: pytest.MonkeyPatch, overrides: str, problem: str
 ) -> None:
     (project / "parameters.yml").write_text(overrides)
-    monkeypatch.setattr(workers, "warm_workers", pytest.fail)
+    monkeypatch.setattr(workers, "start_notebooks", pytest.fail)
     with pytest.raises((ValueError, TypeError)) as refusal:
         built(project)
     assert problem in str(refusal.value)

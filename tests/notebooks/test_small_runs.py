@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,10 +14,10 @@ import pytest
 import yaml
 
 from dpbayes.press.execution import EXECUTED, execute
-from dpbayes.press.jobs import ONE_THREAD, RESULTS, Job
+from dpbayes.press.jobs import ONE_THREAD, RESULTS, Job, environment
 from dpbayes.press.pages import publish
 from dpbayes.press.parameters import chosen, declared, load
-from dpbayes.press.warm import warm_kernels
+from dpbayes.press.workers import Order, end, follow, start_notebooks
 from tests.figures.reading_svg import off_the_language
 from tests.notebooks.test_sources import EVERY, NOTEBOOKS, small_parameters
 
@@ -24,25 +25,26 @@ EXAMPLES = ("foundations/beta-posterior", "queries/framework")
 
 
 @pytest.fixture(scope="session")
-def warm() -> Iterator[str]:
-    """Return the kernel of a build."""
-    with warm_kernels(ONE_THREAD) as name:
-        yield name
+def worker() -> Iterator[subprocess.Popen[str]]:
+    """Return a process of a build."""
+    with tempfile.TemporaryFile("w+") as complaints:
+        process = start_notebooks(complaints, apart=False)
+        yield process
+        end(process)
 
 
-@pytest.fixture(scope="session")
-def other_warm() -> Iterator[str]:
-    """Return a kernel that starts in no build's surroundings: sets go through in another order."""
-    with warm_kernels({"PYTHONHASHSEED": "12345"}) as name:
-        yield name
-
-
-def run_by_the_build(name: str, folder: Path, kernel: str | None = None) -> dict[str, bytes]:
+def run_by_the_build(
+    name: str, folder: Path, worker: subprocess.Popen[str] | None = None
+) -> dict[str, bytes]:
     """Run a notebook as the build does and return what it recorded, provenance aside."""
     parameters = declared(load(NOTEBOOKS[name]))
     values = chosen(name, parameters, small_parameters()[name])
     stage = folder / "stage"
-    execute(Job(name, NOTEBOOKS[name], values, stage), kernel=kernel)
+    if worker is None:
+        execute(Job(name, NOTEBOOKS[name], values, stage))
+    else:
+        order = Order(name, name, NOTEBOOKS[name], values, stage)
+        assert follow(worker, order) == {"done": True}
     publish(stage, folder / "out", name, values, parameters)
     assert (stage / EXECUTED).is_file()
     for cell in json.loads((folder / "out" / f"{name}.ipynb").read_text())["cells"]:
@@ -65,14 +67,13 @@ def run_by_papermill(name: str, folder: Path) -> dict[str, bytes]:
     return recorded(folder / "results" / name)
 
 
-def run_by_hand(name: str, folder: Path, kernel: str) -> dict[str, bytes]:
-    """Run a notebook with papermill in another folder and a warm kernel."""
+def run_by_hand(name: str, folder: Path) -> dict[str, bytes]:
+    """Run a notebook with papermill in another folder and an ordinary kernel."""
     folder.mkdir()
     papermill.execute_notebook(
         str(NOTEBOOKS[name]),
         str(folder / "out.ipynb"),
         parameters=small_parameters()[name],
-        kernel_name=kernel,
         progress_bar=False,
         cwd=str(folder),
     )
@@ -101,10 +102,11 @@ def test_the_papermill_command_records_what_the_build_does(name: str, tmp_path: 
 @pytest.mark.slow
 @EVERY
 def test_every_notebook_runs_from_two_working_directories(
-    name: str, warm: str, other_warm: str, tmp_path: Path
+    name: str, worker: subprocess.Popen[str], tmp_path: Path
 ) -> None:
-    built = run_by_the_build(name, tmp_path / "build", warm)
-    hold_the_same(built, run_by_hand(name, tmp_path / "by-hand", other_warm))
+    built = run_by_the_build(name, tmp_path / "build", worker)
+    with environment({**ONE_THREAD, "PYTHONHASHSEED": "12345"}):  # sets go through in another order
+        hold_the_same(built, run_by_hand(name, tmp_path / "by-hand"))
 
 
 def test_papermill_names_no_unknown_parameter(tmp_path: Path) -> None:

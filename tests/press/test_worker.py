@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
-
-import pytest
 
 from dpbayes.press import worker
 from dpbayes.press.jobs import Job, NotebookFailure
@@ -16,21 +13,17 @@ def order(name: str) -> str:
     return json.dumps({"name": name, "notebook": "x.ipynb", "values": {}, "stage": "stage"}) + "\n"
 
 
-def test_each_order_is_answered_whatever_happened_to_the_one_before(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def execute(job: Job, progress, kernel: str | None) -> None:
-        assert kernel == "warm"
+def test_each_order_is_answered_whatever_happened_to_the_one_before() -> None:
+    def run(job: Job, progress) -> None:
         progress(1, 2)
         if job.name == "broken":
             raise NotebookFailure("broken: cell 2")
         if job.name == "lost":
             raise RuntimeError("the kernel died")
 
-    monkeypatch.setattr(worker, "execute", execute)
     answers = io.StringIO()
     orders = io.StringIO("".join(map(order, ["fine", "broken", "lost", "fine"])))
-    worker.serve(orders, answers, "warm")
+    worker.serve(orders, answers, run)
     said = [json.loads(line) for line in answers.getvalue().splitlines()]
     assert [one for one in said if "cell" not in one] == [
         {"done": True},
@@ -41,13 +34,12 @@ def test_each_order_is_answered_whatever_happened_to_the_one_before(
     assert [one for one in said if "cell" in one] == 4 * [{"cell": 1, "of": 2}]
 
 
-def test_answers_leave_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_answers_leave_at_once() -> None:
     seen: list[int] = []
 
     class Watched(io.StringIO):
         def flush(self) -> None:
             seen.append(len(self.getvalue().splitlines()))
 
-    monkeypatch.setattr(worker, "execute", lambda job, progress, kernel: progress(1, 1))
-    worker.serve(io.StringIO(order("fine")), Watched())
+    worker.serve(io.StringIO(order("fine")), Watched(), lambda job, progress: progress(1, 1))
     assert seen == [1, 2]

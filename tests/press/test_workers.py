@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import pytest
 
 from dpbayes.press import workers
 from dpbook import build
 from dpbook.build import NotebookError
-from tests.conftest import QUICK_WORKER
 from tests.tiny_notebooks import built, write_tiny
 
 
@@ -48,35 +44,6 @@ def test_a_process_that_dies_is_reported(project: Path, monkeypatch: pytest.Monk
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": complaints}
         return subprocess.Popen([sys.executable, "-c", script], text=True, **pipes)
 
-    monkeypatch.setattr(workers, "warm_workers", lambda: nullcontext(start))
+    monkeypatch.setattr(workers, "start_notebooks", start)
     with pytest.raises(NotebookError, match=r"(?s)part/tiny: the process died.*out of memory"):
         built(project)
-
-
-@pytest.mark.usefixtures("hashes")
-def test_all_hands_get_their_kernels_from_one_process(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("part/second", "part/third"):
-        write_tiny(project / "notebooks", name)
-    forking: list[str] = []
-    together = threading.Barrier(3)  # no notebook ends before every hand has been started
-
-    @contextmanager
-    def kernels(settings: Mapping[str, str]) -> Iterator[str]:
-        forking.append("begins")
-        yield "the warm one"
-        forking.append("ends")
-
-    class Counted(subprocess.Popen[str]):
-        def __init__(self, command: list[str], **options: Any) -> None:
-            assert command[1:] == ["-m", "dpbayes.press.worker", "the warm one"]
-            together.wait(60)
-            assert forking == ["begins"]
-            super().__init__([sys.executable, str(QUICK_WORKER)], **options)
-
-    monkeypatch.setattr(build, "processors", lambda: 2)
-    monkeypatch.setattr(workers, "warm_kernels", kernels)
-    monkeypatch.setattr(workers.subprocess, "Popen", Counted)
-    assert len(built(project)) == 3
-    assert forking == ["begins", "ends"]

@@ -121,7 +121,7 @@ def run_stale(build: Build, to_run: dict[str, str]) -> None:
     kept = {name: build.cache.kept(name) for name in to_run}
     times = {name: one.seconds if one else float("inf") for name, one in kept.items()}
     order = sorted(to_run, key=lambda name: (-times[name], name))
-    hands = processors() + 1  # a kernel that starts makes papermill wait a fifth of a second, idle
+    hands = processors()
     failures = run_all([build.order(name) for name in order], build, hands)
     build.progress.end()
     if failures:
