@@ -17,7 +17,7 @@ from dpbayes.laws.inversion import steps_at
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, metric_function, reported_exponent
 from dpbayes.laws.product.convolution import Factor, convolve, wrap_length
-from dpbayes.laws.product.excess import excess_moments
+from dpbayes.laws.product.excess import excess_gap, excess_moments
 from dpbayes.laws.series.candidate_sums import nearest_gap
 from dpbayes.laws.series.expansions import LAST
 from dpbayes.laws.simulated import SimulatedDistances, simulate_distances
@@ -27,6 +27,7 @@ ROUNDING = 1e-12
 """Stated for rounding in the transforms; tests find less than a hundredth of it."""
 
 _BATCH = 16
+_UNSURE = 1e-6  # a sum this wrong has lost its digits
 
 
 @dataclass(frozen=True)
@@ -152,8 +153,9 @@ class ProductLaw(Unlisted):
         """Return the mean distance; `metric` is hellinger or hellinger_published, or its name.
 
         Outputs with a total of n are summed exactly, and so are those with a larger total, by
-        tilted transforms (`thm-excess`), for the Hellinger distance. The published one is no power
-        of the affinity there: their share, exactly known, is averaged over draws.
+        tilted transforms (`thm-excess`), for the Hellinger distance, unless that takes more than a
+        quarter of a minute. Then, and for the published distance, which is no power of the affinity
+        there, their share, exactly known, is averaged over draws.
         """
         exponent = reported_exponent(metric, float(self.prior.sum() + self.counts.sum()))
         exact, share = self._equal_part(exponent), self.probability_of_excess
@@ -162,7 +164,8 @@ class ProductLaw(Unlisted):
             return Estimate(exact + 0.5 * share, error + 0.5 * share, "series")
         if metric_function(metric) is hellinger:
             rest, more = self._excess_mean(share)
-            return Estimate(exact + rest, error + more, "series")
+            if more <= _UNSURE:
+                return Estimate(exact + rest, error + more, "series")
         distances = self._excess_distances(metric)
         if distances.size == 0:
             return Estimate(exact + 0.5 * share, error + 0.5 * share, "series")
@@ -174,10 +177,7 @@ class ProductLaw(Unlisted):
         return excess_moments(self._factors, self.prior, self.counts, powers)
 
     def _excess_mean(self, share: float) -> tuple[float, float]:
-        # Posteriors of different totals n and n + d differ by (k - 1)(d / total)^2 / 16 in ln BC at
-        # least, to leading order; a tenth of that at d = 1 is on the safe side.
-        total = 1.0 + float(self.prior.sum() + self.counts.sum())
-        root = fitted_root(0.1 * (self.counts.size - 1) / (16.0 * total * total))
+        root = fitted_root(excess_gap(self._factors, self.prior, self.counts))
         moments, rounding = self._excess(root.powers)
         value, error = root.mean_root(share, 0.0, moments, float(rounding.max()))
         return value, error

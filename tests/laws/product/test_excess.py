@@ -111,9 +111,9 @@ def test_tilts_meet_their_means_as_a_search_by_halves_does():
     few = (steps, -0.3 * np.abs(steps), 2)
     wide = (np.arange(-50, 400), -0.5 * np.arange(-50, 400) ** 2 / 900.0, 1)
     targets = np.array([8, 20, 60, 250, 440])
-    assert list(excess._tilts([few, wide], np.array([-500]))) == [0.0, 0.0]
-    found = list(excess._tilts([few, wide], targets))[1:]
-    for target, theta in zip(targets, found, strict=True):
+    assert excess._tilt([few, wide], -500, 0.0) == 0.0
+    for target in targets:
+        theta = excess._tilt([few, wide], target, 0.0)
         mean, variance = excess._moments([few, wide], theta)
         assert mean == pytest.approx(target, abs=0.011 * np.sqrt(variance))
         low, high = 0.0, 50.0

@@ -6,7 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
+from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity
 from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.product import excess
+from dpbayes.laws.product.excess import merged_affinity
 from dpbayes.laws.product.law import Marginal, ProductLaw, product_grid
 from tests.strategies import histograms, priors
 
@@ -168,3 +171,55 @@ def test_mean_where_totals_exceed_n_at_ten_categories() -> None:
     draws = law.sample(np.random.default_rng(8), 20_000)
     distances = dp.hellinger(np.ones(10) + counts, np.ones(10) + draws)
     assert abs(distances.mean() - mean) < 6 * distances.std() / np.sqrt(20_000)
+
+
+def mean_by_all_steps(law: ProductLaw) -> float:
+    """Return E[H] over every pair of released counts of the first two of three categories."""
+    (one, two), n = law.marginals, int(law.counts.sum())
+    first = np.arange(one.start, one.stop)[:, None]
+    second = np.arange(two.start, two.stop)[None, :]
+    last = np.clip(n - first - second, 0, n)
+    logs = -affinity_of_counts(float(law.prior.sum()), n, first + second + last)
+    for alpha, count, out in zip(law.prior, law.counts, (first, second, last), strict=True):
+        logs = logs + affinity_of_counts(alpha, count, out)
+    distances = distance_from_log_affinity(logs)
+    return float(one.probabilities @ distances @ two.probabilities)
+
+
+@pytest.mark.parametrize("counts", [[600, 300, 0], [500, 480, 0], [300, 200, 3]])
+@pytest.mark.parametrize("alpha", [1.0, 0.02])
+def test_released_totals_in_proportion_to_the_truth_are_summed_exactly(
+    counts: list[int], alpha: float
+) -> None:
+    mechanism, x, prior = dp.mechanism("lapMech", 0.3), np.array(counts), np.full(3, alpha)
+    n = int(x.sum())
+    marginals = tuple(Marginal(0, mechanism.marginal(int(c), n, 3)) for c in x[:-1])
+    law = ProductLaw(prior, x, marginals)
+    mean = law.mean_distance()
+    assert mean.how == "series"
+    assert mean.error < 1e-9
+    assert abs(mean - mean_by_all_steps(law)) <= mean.error
+
+
+def test_no_affinity_of_an_excess_passes_its_bound() -> None:
+    counts, prior = np.array([7, 3, 0]), np.array([1.0, 0.3, 0.5])
+    steps = np.arange(-3, 12)
+    first, second = (one.ravel() for one in np.meshgrid(steps, steps, indexing="ij"))
+    sums = first + second
+    out = np.stack([7 + first, 3 + second, 0 * first], axis=1)[sums > 0]
+    logs = affinity_of_counts(prior, counts, out).sum(axis=1)
+    logs -= affinity_of_counts(float(prior.sum()), 10, out.sum(axis=1))
+    bounds = merged_affinity(prior, counts, out.sum(axis=1) - 10)
+    assert np.all(logs <= bounds + 1e-14)
+    two = np.array([[10 + step, 0] for step in range(1, 12)])  # nothing to merge
+    exact = affinity_of_counts(prior[:2], np.array([10, 0]), two).sum(axis=1)
+    exact -= affinity_of_counts(float(prior[:2].sum()), 10, two.sum(axis=1))
+    tight = merged_affinity(prior[:2], np.array([10, 0]), np.arange(1, 12))
+    np.testing.assert_allclose(tight, exact, rtol=1e-12)
+
+
+def test_what_takes_too_many_tilts_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(excess, "LARGEST_WORK", 1_000_000)
+    mean = dp.mechanism("lapMech", 0.1).law([5000, 2500, 0], np.ones(3)).mean_distance()
+    assert mean.how == "draws"
+    assert abs(mean - 0.5815770928) < mean.error < 0.01
