@@ -68,6 +68,23 @@ SAID = {
         "falls to 0.00",
         "falls to 0.01",
     ),
+    # A promise that is broken at some sizes is kept again at larger ones.
+    ("limits/theorem-map", "first"): (
+        {"categories": [4, 5], "sizes": [20, 130, 200, 250, 400], "at": 20, "priors": [1.0]},
+        "at these: 200, 250 records at 4 categories and 130 records at 5 categories.",
+        "on:",
+    ),
+    # Where the smooth sensitivity is the local one, nothing is given back.
+    ("foundations/sensitivities", "gain"): (
+        {"n": 10, "gamma": 1.0},
+        "smoothing keeps",
+        "gives",
+    ),
+    ("scale/work-by-categories", "slope"): (
+        {"n": 200, "categories": [2, 4, 6]},
+        "about in proportion",
+        "no faster than in proportion",
+    ),
     # What is wider by little is not said to be no wider.
     ("privacy/noise-aware-posterior", "wider"): (
         {"counts": [1, 1], "epsilon": 20.0, "prior": [1000.0, 0.001]},
