@@ -74,12 +74,6 @@ SAID = {
         "at these: 200, 250 records at 4 categories and 130 records at 5 categories.",
         "on:",
     ),
-    # Where the smooth sensitivity is the local one, nothing is given back.
-    ("foundations/sensitivities", "gain"): (
-        {"n": 10, "gamma": 1.0},
-        "smoothing keeps",
-        "gives",
-    ),
     ("scale/work-by-categories", "slope"): (
         {"n": 200, "categories": [2, 4, 6]},
         "about in proportion",
@@ -238,3 +232,14 @@ def test_a_promise_that_is_not_offered_is_refused_before_anything_runs(
     name = "foundations/one-release"
     with pytest.raises(ValueError, match=r"promise in .* must hold"):
         chosen(name, declared(load(NOTEBOOKS[name])), values)
+
+
+def test_where_the_smooth_sensitivity_is_the_local_one_nothing_is_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(theme, "png_bytes", lambda figure: b"")
+    name = "foundations/sensitivities"
+    said = findings(run_cells(NOTEBOOKS[name], name, {"n": 10, "gamma": 1.0}, tmp_path))["gain"]
+    assert said["values"]["kept"] == pytest.approx(said["values"]["gap"])
+    assert "keeps" in said["sentence"]
+    assert "gives" not in said["sentence"]
