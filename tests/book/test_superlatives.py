@@ -282,3 +282,30 @@ def test_noise_on_the_counts_is_lost_among_many_categories_as_well():
     means = [float(lattice.law([20_000 // k] * k, [1.0] * k).mean_distance()) for k in (10, 100)]
     assert means[0] < 0.1
     assert means[1] > 0.5
+
+
+SIZES = (20, 50, 100, 150, 200, 300, 400, 500)
+
+
+def test_the_picture_of_the_readme_has_the_mechanism_of_the_paper_above_and_geometric_below():
+    # README, caption: balanced data, epsilon = 1, five curves.
+    names = ("expMech-smooth", "lapMech", "ilapMech", "geometric")
+    share = [0.5, 0.5]
+    means = {m: dp.mean_distances(dp.mechanism(m, 1.0), share, FLAT, SIZES) for m in names}
+    for at, n in enumerate(SIZES):
+        found = dp.calibrate(dp.mechanism("expMech-smooth", 1.0, gamma=0.3), n, FLAT, 1.0)
+        every = {m: mean[at] for m, mean in means.items()}
+        every["calibrated"] = float(found.law([n // 2, n // 2], FLAT).mean_distance())
+        assert max(every, key=lambda m: every[m]) == "expMech-smooth"
+        assert min(every, key=lambda m: every[m]) == "geometric"
+
+
+@pytest.mark.parametrize("name", ["lapMech", "ilapMech", "geometric"])
+def test_a_published_curve_falls_faster_than_the_true_one(name):
+    # distances: the same law in both distances, balanced data.
+    noise = dp.mechanism(name, 1.0)
+    true, published = (
+        np.array([float(noise.law([n // 2, n // 2], FLAT).mean_distance(m)) for n in SIZES])
+        for m in ("hellinger", "published")
+    )
+    assert np.all(np.diff(published / true) < 0.0)
