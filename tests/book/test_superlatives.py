@@ -277,7 +277,7 @@ def test_half_of_the_noise_is_enough_for_ten_records():
 
 
 def test_noise_on_the_counts_is_lost_among_many_categories_as_well():
-    # dimensions: its error grows with the categories.
+    # dimensions: each category brings noise of its own.
     lattice = dp.mechanism("lattice", 1.0)
     means = [float(lattice.law([20_000 // k] * k, [1.0] * k).mean_distance()) for k in (10, 100)]
     assert means[0] < 0.1
