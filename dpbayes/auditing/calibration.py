@@ -37,7 +37,7 @@ def calibrate(
     steps between a nominal value whose audit stays within the target and one whose audit exceeds
     it; its audited value is at most the target and within a relative 1e-9 of it wherever the
     audited value is continuous. gamma is an option of the mechanism and never adapts to the data.
-    For expMech-delta and expMech-repaired, where gamma follows from the nominal epsilon, that epsilon
+    For expMech-delta and expMech-repaired, where gamma follows from the nominal epsilon, that one
     (hence gamma) is kept and `divisor` is searched instead. Book: `def-calibrated`.
 
     For all count vectors x, x' of n records that differ by replacing one record, and every set S of
