@@ -1,6 +1,6 @@
 """Times of exact laws, sampling and sensitivities, of enumeration and of another library.
 
-`make bench` runs them in one go and writes `book/scale/timings.csv`, the one table of the book
+`make bench` runs them in one go and writes `book/scale/timings.csv`, one of the tables of the book
 whose numbers differ from run to run. A time is a record, not a test: each stands beside the target
 it was built for and as a multiple of a plain loop over a million candidates in the same run.
 Times are those of one core, so that other work on the machine does not count.

@@ -37,8 +37,8 @@ def calibrate(
     steps between a nominal value whose audit stays within the target and one whose audit exceeds
     it; its audited value is at most the target and within a relative 1e-9 of it wherever the
     audited value is continuous. gamma is an option of the mechanism and never adapts to the data.
-    For expMech-delta, where gamma follows from the nominal epsilon, that epsilon (hence gamma) is
-    kept and `divisor` is searched instead. Book: `def-calibrated`.
+    For expMech-delta and expMech-repaired, where gamma follows from the nominal epsilon, that one
+    (hence gamma) is kept and `divisor` is searched instead. Book: `def-calibrated`.
 
     For all count vectors x, x' of n records that differ by replacing one record, and every set S of
     outputs, the result satisfies P[M(x) in S] <= e^epsilon P[M(x') in S] + delta for this n and

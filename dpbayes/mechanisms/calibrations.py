@@ -200,7 +200,7 @@ class DeltaCalibration:
     gamma = ln(1 - epsilon / (2 ln(delta / 2(n+1)))). A measures d in l1, B and C in Hamming
     distance; the authors' program used 2n for 2(n+1) (`failure_term`). Book: `def-expmech-delta`.
     Claimed: (epsilon, delta)-DP for one replaced record; false for d = l1, and for Hamming from
-    k = 4 on (book: `thm-delta-false`). Proved for Hamming: with 3 epsilon / 2
+    k = 4 on (book: `thm-delta-false-every`). Proved for Hamming: with 3 epsilon / 2
     and |R| delta / (2 (n+1)) where that is at most 1 (`thm-delta-proved`); with epsilon and no
     delta for few records and a small epsilon (`thm-delta-two-small`), and for k = 2, a moderate
     epsilon, a prior parameter up to 1 and the other equal (`thm-delta-two-uniform`) or larger by n

@@ -66,7 +66,8 @@ class ScoreLaw:
 def score_law(mechanism: ExponentialMechanism, counts: ArrayLike, prior: ArrayLike) -> ScoreLaw:
     """Return the scores of an expMech-delta release at these counts, with their probabilities.
 
-    Raises TypeError for another mechanism. `counts` and `prior` have shape (k,).
+    Raises TypeError for another mechanism, ValueError for another divisor than the 2 of its
+    definition. `counts` and `prior` have shape (k,).
 
     >>> from dpbayes.mechanisms import mechanism
     >>> score_law(mechanism("expMech-delta", 1.0), [1, 1], [1, 1]).outputs
@@ -75,6 +76,8 @@ def score_law(mechanism: ExponentialMechanism, counts: ArrayLike, prior: ArrayLi
     calibration: Any = getattr(mechanism, "calibration", None)
     if mechanism.name != "expMech-delta" or calibration is None:
         raise TypeError(f"mechanism must be expMech-delta, got {mechanism.name!r}")
+    if mechanism.factor != calibration.factor:
+        raise ValueError(f"divisor must be {calibration.factor:g}, got {mechanism.factor!r}")
     x, alpha = _validate.counts_and_prior(counts, prior)
     law = mechanism.enumerated(x, alpha)
     distances, probabilities = law.distance_distribution()
@@ -193,8 +196,9 @@ def proved_guarantee(mechanism: ExponentialMechanism, n: int, k: int) -> Guarant
     For all count vectors x, x' of n records over k categories that differ by replacing one record,
     and every set S of posteriors, P[M(x) in S] <= e^E P[M(x') in S] + D with E = 3 epsilon / 2 and
     D = |R| exp(-epsilon / (2 (e^g - 1))), where g is the most that ln S changes: gamma for
-    d = Hamming, 2 gamma for d = l1. Book: `thm-delta-proved`. Raises ValueError where D reaches 1
-    and nothing is promised.
+    d = Hamming, 2 gamma for d = l1. With another divisor than the 2 of the definition the epsilon
+    of the theorem is the nominal one times 2 over the divisor. Book: `thm-delta-proved`. Raises
+    ValueError where D reaches 1 and nothing is promised.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> proved_guarantee(mechanism("expMech-delta", 1.0, delta=1e-6), 50, 2)
@@ -202,10 +206,11 @@ def proved_guarantee(mechanism: ExponentialMechanism, n: int, k: int) -> Guarant
     """
     change = _change_of_sensitivity(mechanism, n)
     outputs = number_of_candidates(n, k)
-    delta = float(outputs * np.exp(-mechanism.epsilon / (2.0 * np.expm1(change))))
+    spent = _in_the_weights(mechanism)
+    delta = float(outputs * np.exp(-spent / (2.0 * np.expm1(change))))
     if delta >= 1.0:
         raise ValueError(f"the argument promises nothing for n = {n}, k = {k}: delta is {delta:g}")
-    return Guarantee(1.5 * mechanism.epsilon, delta)
+    return Guarantee(1.5 * spent, delta)
 
 
 def needs_no_delta(
@@ -218,7 +223,8 @@ def needs_no_delta(
     epsilon^2 n |R| e^(g (n - 1)) <= 4 l (1 - e^-epsilon) are enough, for every prior. For k = 2,
     replaced records, epsilon <= l / 20 and a `prior` (k,) with a parameter up to 1 it is enough
     that the other one is equal and delta <= 1/2; or that it is larger by n or more, delta <= 1/4,
-    and epsilon >= 3 / l or the first condition holds. False decides nothing. Book: `thm-delta-two`,
+    and epsilon >= 3 / l or the first condition holds. A divisor below 2 is never covered; a larger
+    one lowers the epsilon of these conditions. False decides nothing. Book: `thm-delta-two`,
     `thm-delta-two-small`, `thm-delta-two-uniform`, `thm-delta-two-unlike`.
 
     >>> from dpbayes.mechanisms import mechanism
@@ -229,7 +235,9 @@ def needs_no_delta(
     >>> [needs_no_delta(plan, 1000, 2, prior) for prior in (None, alike, unlike)]
     [False, True, True]
     """
-    change, epsilon = _change_of_sensitivity(mechanism, n), mechanism.epsilon
+    change, epsilon = _change_of_sensitivity(mechanism, n), _in_the_weights(mechanism)
+    if epsilon > mechanism.epsilon:
+        return False
     outputs, spared = number_of_candidates(n, k), -np.expm1(-epsilon)
     room = epsilon / (2.0 * np.expm1(change))
     rising = epsilon * (outputs - 1) * np.exp(-epsilon * np.exp(-change) - 1.0)
@@ -253,6 +261,12 @@ def _as_printed(mechanism: ExponentialMechanism) -> bool:
     return bool(
         printed and mechanism.metric == "hellinger" and mechanism.factor == calibration.factor
     )
+
+
+def _in_the_weights(mechanism: ExponentialMechanism) -> float:
+    # The epsilon of weights exp(-epsilon H / (2S)); the nominal one unless the divisor is not 2.
+    calibration: Any = mechanism.calibration
+    return float(mechanism.epsilon * (calibration.factor / mechanism.factor))
 
 
 def _change_of_sensitivity(mechanism: ExponentialMechanism, n: int) -> float:

@@ -226,9 +226,9 @@ def _renamed(
 def remapped_mean(space: Simplex, epsilon: float) -> float:
     """Return the mean distance over all data of lattice noise with the best answer to every z + x.
 
-    The answer s to noisy counts r has the least sum over x of e^(-epsilon d(x, r)) H(x, s): nothing
-    computed from r alone has a smaller mean. Noise of probability 1e-7 is left out. Raises
-    ValueError above `LARGEST_REMAP` data sets.
+    The answer s to noisy counts r has the least sum over x of e^(-epsilon d(x, r)) H(x, s): no
+    histogram computed from r alone has a smaller mean. Noise of probability 1e-7 is left out.
+    Raises ValueError above `LARGEST_REMAP` data sets.
 
     >>> round(remapped_mean(simplex(8), 0.5), 4)
     0.5017

@@ -29,6 +29,11 @@ from dpbayes.study.quick_chain import quick_tables
 
 CANDIDATES = ("n+1", "all")
 
+# Records and -log10 delta from so many categories on; eight records from EIGHT_FROM on.
+_FEW = {4: (140, 5), 5: (80, 5), 6: (44, 4), 7: (30, 3), 8: (24, 3), 9: (22, 3), 10: (20, 3),
+        11: (18, 3), 12: (16, 3), 14: (14, 3)}  # fmt: skip
+EIGHT_FROM = 25
+
 
 @dataclass(frozen=True)
 class Chain:
@@ -223,6 +228,26 @@ def at_kink(k: int, n: int, delta: float, prior: float, factor: float = 1.0) -> 
     """Return the chain whose epsilon is `factor` times the one at its kink."""
     plan = Chain(k, n, 1.0, delta, prior)
     return replace(plan, epsilon=kink(plan) * _validate.positive("factor", factor))
+
+
+def broken_at(k: int) -> Chain:
+    """Return a chain of k >= 4 categories that breaks the promise, at its kink.
+
+    From 25 categories on it has eight records, b = 1e-12, and epsilon = 1.6 ln k within 1e-5; below
+    that between 14 and 140 records and b = 0.02. Book: `thm-delta-false-every`.
+
+    >>> [broken_at(k).n for k in (4, 12, 1000)]
+    [140, 16, 8]
+    >>> broken_at(1000).audit().ratio > 1000
+    True
+    """
+    _validate.integer("k", k, minimum=4)
+    if k < EIGHT_FROM:
+        n, digits = _FEW[max(least for least in _FEW if least <= k)]
+        return at_kink(k, n, 10.0**-digits, 0.02)
+    last = float(distance_from_log_affinity(one_step_affinity(np.array([7.0])))[0])
+    logarithm = 0.8 * np.log(k) / np.expm1(-np.log(last) / 7.0)
+    return at_kink(k, 8, float(18.0 * np.exp(-logarithm)), 1e-12)
 
 
 def corner_pair(n: int, k: int) -> tuple[list[int], list[int]]:

@@ -32,7 +32,9 @@ SUPERLATIVE = re.compile(
     r"|none (?:of them |of these )?(?:is|has|overtakes)"
     r"|(?:least|smallest|lowest) (?:mean|error|worst case|variance|loss)"
     r"|largest (?:mean )?errors? of (?:the )?(?:four|five|six|seven|all|any)"
-    r"|(?:at|for|under) every (?:number of \w+|ε|prior|size|budget))\b",
+    r"|(?:at|for|under) every (?:number of \w+|ε|prior|size|budget)"
+    r"|(?:low|high|near|close|few|fast|short|long|strong|weak|narrow|wide|small|cheap)est"
+    r"|cheaper|faster|wins?|better than|at worst)\b",
     re.IGNORECASE,
 )
 MEASURED = re.compile(
@@ -46,12 +48,30 @@ OF_ALL = re.compile(
 NAMES = re.compile(r"best (?:linear )?(?:unbiased )?(?:linear )?estimate", re.IGNORECASE)
 PARTS = ("*.py", "auditing/*.py", "mechanisms/*.py", "queries/*.py", "releasing/*.py", "study/*.py")
 OUTCOMES = ("true", "false", "undecided")
-FENCED = re.compile(r"^(`{3,}|~{3,})(?!\{).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*(.*)")
+
+
+def without_code(text: str) -> str:
+    """Return a Markdown text without its blocks of code; directives, which are fenced too, stay."""
+    kept: list[str] = []
+    opened: list[tuple[str, bool]] = []  # the fences around a line, and whether they hold code
+    for line in text.splitlines():
+        fence = FENCE.fullmatch(line)
+        inside_code = bool(opened) and opened[-1][1]
+        if not fence:
+            kept += [] if inside_code else [line]
+        elif opened and not fence[2] and fence[1].startswith(opened[-1][0]):
+            opened.pop()
+            kept.append("")
+        elif not inside_code:
+            opened.append((fence[1], not fence[2].startswith("{")))
+            kept.append("")
+    return "\n".join(kept)
 
 
 def sentences(text: str) -> Iterator[str]:
     """Yield the sentences of a text that compare with everything."""
-    for part in SENTENCE_END.split(prose(FENCED.sub(" ", text))):
+    for part in SENTENCE_END.split(prose(without_code(text))):
         one = " ".join(part.split())
         title = one.startswith("#") or one.rstrip("*)").endswith("?")
         if SUPERLATIVE.search(NAMES.sub("", one)) and MEASURED.search(one) and not title:

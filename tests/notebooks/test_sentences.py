@@ -68,6 +68,17 @@ SAID = {
         "falls to 0.00",
         "falls to 0.01",
     ),
+    # A promise that is broken at some sizes is kept again at larger ones.
+    ("limits/theorem-map", "first"): (
+        {"categories": [4, 5], "sizes": [20, 130, 200, 250, 400], "at": 20, "priors": [1.0]},
+        "at these: 200, 250 records at 4 categories and 130 records at 5 categories.",
+        "on:",
+    ),
+    ("scale/work-by-categories", "slope"): (
+        {"n": 200, "categories": [2, 4, 6]},
+        "about in proportion",
+        "no faster than in proportion",
+    ),
     # What is wider by little is not said to be no wider.
     ("privacy/noise-aware-posterior", "wider"): (
         {"counts": [1, 1], "epsilon": 20.0, "prior": [1000.0, 0.001]},
@@ -221,3 +232,14 @@ def test_a_promise_that_is_not_offered_is_refused_before_anything_runs(
     name = "foundations/one-release"
     with pytest.raises(ValueError, match=r"promise in .* must hold"):
         chosen(name, declared(load(NOTEBOOKS[name])), values)
+
+
+def test_where_the_smooth_sensitivity_is_the_local_one_nothing_is_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(theme, "png_bytes", lambda figure: b"")
+    name = "foundations/sensitivities"
+    said = findings(run_cells(NOTEBOOKS[name], name, {"n": 10, "gamma": 1.0}, tmp_path))["gain"]
+    assert said["values"]["kept"] == pytest.approx(said["values"]["gap"])
+    assert "keeps" in said["sentence"]
+    assert "gives" not in said["sentence"]

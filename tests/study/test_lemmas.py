@@ -192,3 +192,28 @@ def test_other_mechanisms_are_refused() -> None:
             proved_guarantee(other, 5, 2)
     with pytest.raises(ValueError, match="promises nothing"):
         proved_guarantee(delta(1.0, delta=0.9), 10, 6)
+
+
+@pytest.mark.parametrize("share", [0.5, 1.0, 3.0, 20.0])
+def test_a_mechanism_with_another_divisor_is_proved_for_what_it_spends(share: float) -> None:
+    mechanism = dp.mechanism("expMech-delta", 0.01, delta=1e-8).scaled(share)
+    proved, result = proved_guarantee(mechanism, 30, 2), dp.audit(mechanism, 30, [1, 1])
+    assert proved.epsilon == pytest.approx(0.015 * share)
+    assert result.delta(proved.epsilon) <= proved.delta
+    assert needs_no_delta(mechanism, 30, 2) is (share <= 1.0)
+    assert (result.epsilon <= 0.01) is (share <= 1.0)
+
+
+@pytest.mark.parametrize("prior", [[1.0, 1.0], [1.0, 2000.0]])
+def test_less_noise_than_the_theorem_asks_for_is_not_covered_with_a_prior_either(
+    prior: list[float],
+) -> None:
+    mechanism = dp.mechanism("expMech-delta", 0.8, delta=1e-8)
+    assert needs_no_delta(mechanism, 1000, 2, prior)
+    assert not needs_no_delta(mechanism.scaled(2.0), 1000, 2, prior)
+
+
+def test_scores_are_those_of_the_factor_two() -> None:
+    calibrated = dp.mechanism("expMech-delta", 1.0).scaled(3.0)
+    with pytest.raises(ValueError, match="divisor must be 2"):
+        score_law(calibrated, [1, 1], [1, 1])

@@ -12,7 +12,9 @@ import pytest
 import dpbayes as dp
 from dpbayes.study.quick_chain import quick_tables
 from dpbayes.study.theorem_chain import (
+    EIGHT_FROM,
     Chain,
+    broken_at,
     distance_table,
     enumerated_pair,
     kink,
@@ -252,3 +254,72 @@ def test_outputs_on_the_neighbours_side_are_paid_by_half_of_delta() -> None:
         for x, y, t, losses, log_p in losses_by_direction(chain):
             over = (losses > chain.epsilon * (1 + 1e-12)) & (table[y] <= table[x])
             assert t > 0.0 or np.exp(log_p[over]).sum() <= 0.5 * chain.delta
+
+
+@pytest.mark.parametrize("k", [*range(4, EIGHT_FROM + 6), 40, 100, 1000, 10**6, 10**9])
+def test_the_promise_is_broken_at_every_number_of_categories_from_four_on(k: int) -> None:
+    chain = broken_at(k)
+    audit = chain.audit()
+    assert audit.ratio > 1.18
+    assert audit.pair == (chain.n, chain.n - 1)
+    assert k < EIGHT_FROM or abs(chain.epsilon / np.log(k) - 1.6) < 1e-5
+
+
+class EightRecords:
+    """The limit B, then b without bound in `thm-delta-false-every`, written out with mpmath."""
+
+    def __init__(self) -> None:
+        def distance(x: int, r: int) -> mpmath.mpf:
+            if 0 in (x, r):
+                return mpmath.mpf(x != r)
+            roots = mpmath.sqrt(mpmath.gamma(x) * mpmath.gamma(r))
+            return mpmath.sqrt(1 - mpmath.gamma(mpmath.mpf(x + r) / 2) / roots)
+
+        self.steps = [distance(j, j + 1) for j in range(8)]
+        self.s = self.steps[7]
+        self.gamma = -mpmath.log(self.s) / 7
+        self.own = [distance(8, 8 - j) / self.s for j in range(9)]
+        self.next = [distance(7, 8 - j) * mpmath.exp(-self.gamma) / self.s for j in range(9)]
+
+    def bound(self, k: int) -> tuple[float, float]:
+        """Return L - epsilon and the bound of ln(delta(epsilon)/delta) at epsilon = 1.6 ln k."""
+        h, gamma = 0.8 * np.log(k), float(self.gamma)
+        ways = np.array([float(comb(j + k - 2, k - 2)) for j in range(9)])
+        far = (np.array(one, dtype=np.float64) for one in (self.own, self.next))
+        one, other = (float(np.log(ways @ np.exp(-h * c))) for c in far)
+        excess = h * np.exp(-gamma) + other - one - 2.0 * h
+        log_delta = np.log(18.0) - h / np.expm1(gamma)
+        assert log_delta < np.log(0.01)
+        return excess, np.log(-np.expm1(-excess)) - one - log_delta
+
+
+def test_eight_records_break_the_promise_from_twenty_five_to_a_thousand_categories() -> None:
+    limit = EightRecords()
+    found = [limit.bound(k) for k in range(EIGHT_FROM, 1001)]
+    assert min(excess for excess, _ in found) > 0.05
+    assert min(room for _, room in found) > np.log(1.18)
+    for k in (30, 300):
+        assert abs(np.log(broken_at(k).audit().ratio) - found[k - EIGHT_FROM][1]) < 2e-3
+
+
+def test_the_bounds_for_a_thousand_categories_and_more_hold_there_and_grow() -> None:
+    limit = EightRecords()
+    h_share, s, gamma = mpmath.mpf("0.8"), limit.s, limit.gamma
+    assert all(limit.steps[j] < mpmath.exp(-gamma * j) for j in range(1, 7))
+    powers = [8 - j - h_share * (limit.own[8] - limit.own[j]) for j in range(8)]
+    assert min(powers) == powers[7] > mpmath.mpf("0.485")
+    slope = h_share * (mpmath.exp(-gamma) + (1 - mpmath.exp(-gamma)) / s - 2)
+    room = h_share / mpmath.expm1(gamma) + h_share / s - 8
+    assert slope > mpmath.mpf("0.506")
+    assert room > mpmath.mpf("0.41")
+    for k, least, most in ((1000, 2.6, 9.5), (10**9, 10.0, 15.0)):
+        log, sigma = mpmath.log(k), sum(
+            mpmath.factorial(8) / mpmath.factorial(j) * mpmath.mpf(k) ** -a
+            for j, a in enumerate(powers)
+        )  # fmt: skip
+        excess = slope * log - mpmath.log1p(sigma)
+        ratio = room * log + mpmath.log(mpmath.factorial(8) / 18) - mpmath.mpf(20) / k
+        ratio += mpmath.log(-mpmath.expm1(-excess)) - mpmath.log1p(sigma)
+        exact = limit.bound(k)
+        assert exact[0] >= excess > least
+        assert exact[1] >= ratio > most
