@@ -1,4 +1,4 @@
-"""Three categories: a loss above epsilon away from the chain, with a delta that covers it."""
+"""Three categories: losses above epsilon, on the chain and away from it, that delta covers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 from mpmath import exp, log, loggamma, mp, mpf, sqrt
 
 import dpbayes as dp
+from dpbayes.divergences import affinity_by_step
+from dpbayes.study.theorem_chain import Chain, at_kink
 
 PRIOR, N, EPSILON, DELTA = (10**9, 10**4, 10**4), 8, "8.03", "0.001"
 
@@ -74,3 +76,54 @@ def test_the_corner_has_the_smaller_local_sensitivity() -> None:
         dp.local_sensitivity(x, list(PRIOR)).value for x in ([N, 0, 0], [N - 1, 1, 0])
     )
     assert np.isclose(beside / corner, np.sqrt(2.0), rtol=1e-3)
+
+
+def corner_losses(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
+    """Log probabilities of every output at x_1 = n and at x_1 = n - 1, without the whole table."""
+    b, n = float(chain.prior), chain.n  # type: ignore[arg-type]
+    at, laws = np.arange(n + 1.0), []
+    smooth = chain.smooth()
+    for x in (n, n - 1):
+        steps = affinity_by_step(np.full(n + 1, b + x), at - x)
+        weights = -chain.epsilon / (2.0 * smooth[x]) * np.sqrt(-np.expm1(np.minimum(steps, 0.0)))
+        weights += sum(np.log(n - at + j) for j in range(1, chain.k - 1))  # ways, up to a factor
+        laws.append(weights - np.log(np.exp(weights - weights.max()).sum()) - weights.max())
+    return laws[0], laws[1]
+
+
+def corner(k: int, n: int, ell: float, b: float) -> tuple[float, float, Chain]:
+    """At the kink: largest loss of that pair over epsilon, and its delta(epsilon) over delta."""
+    chain = at_kink(k, n, 2.0 * (n + 1) * np.exp(-ell), b)
+    p, q = corner_losses(chain)
+    losses = np.concatenate([p - q, q - p])
+    gain = np.exp(np.concatenate([p, q])) * -np.expm1(np.minimum(chain.epsilon - losses, 0.0))
+    return float(losses.max() / chain.epsilon), float(gain.sum() / chain.delta), chain
+
+
+def test_corner_pair_is_that_of_the_whole_audit() -> None:
+    for k, n, ell, b in ((3, 60, 6.0, 1e-6), (4, 110, 14.0, 0.05)):
+        loss, excess, chain = corner(k, n, ell, b)
+        audit = chain.audit()
+        assert audit.pair in ((n, n - 1), (n - 1, n))
+        assert np.isclose(audit.epsilon_ratio, loss, rtol=1e-9)
+        assert np.isclose(audit.ratio, excess, rtol=1e-6)
+
+
+def test_many_records_at_the_kink_do_not_break_it_for_three_categories() -> None:
+    """The linear chain predicts a loss above epsilon for many records; saturation prevents it.
+
+    Where few records do exceed epsilon, delta covers it a hundred times over; four categories, the
+    control, break the promise with the same code.
+    """
+    for n in (200, 1000, 5000):
+        for part in np.linspace(0.05, 1.0, 12):
+            ell = np.log(2.0 * (n + 1)) + 0.7 + 120.0 * part**2
+            for b in (1e-9, 0.02, 0.3):
+                loss, excess, _ = corner(3, n, ell, b)
+                assert loss < 1.0
+                assert excess == 0.0
+    few = [corner(3, 60, ell, 1e-9) for ell in np.linspace(5.5, 12.0, 14)]
+    assert max(loss for loss, _, _ in few) > 1.01
+    assert 0.0 < max(excess for _, excess, _ in few) < 0.01
+    control = [corner(4, 1000, ell, 0.9) for ell in (50.0, 60.0, 67.0)]
+    assert max(excess for _, excess, _ in control) > 1e6
