@@ -202,9 +202,10 @@ class DeltaCalibration:
     Claimed: (epsilon, delta)-DP for one replaced record; false for d = l1, and for Hamming from
     k = 4 on (book: `thm-delta-false-every`). Proved for Hamming: with 3 epsilon / 2
     and |R| delta / (2 (n+1)) where that is at most 1 (`thm-delta-proved`); with epsilon and no
-    delta for few records and a small epsilon (`thm-delta-two-small`), and for k = 2, a moderate
-    epsilon, a prior parameter up to 1 and the other equal (`thm-delta-two-uniform`) or larger by n
-    (`thm-delta-two-unlike`); `needs_no_delta` decides.
+    delta for few records and a small epsilon (`thm-delta-two-small`), and for k = 2 and prior
+    parameters that are equal or n apart, if the smaller one is up to 1 and epsilon moderate
+    (`thm-delta-two-uniform`, `thm-delta-two-unlike`) or if it is large (`thm-delta-two-strong`);
+    `needs_no_delta` decides.
     Open elsewhere at k = 2 and 3.
     """
 

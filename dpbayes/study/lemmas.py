@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes.divergences import distance_from_log_affinity, one_step_affinity
 from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.posteriors import number_of_candidates
 
@@ -220,20 +221,22 @@ def needs_no_delta(
 
     With e^g the most that S changes, by a factor, and l = epsilon / (2 (e^g - 1)), both of
     epsilon (|R| - 1) e^(-epsilon / e^g) <= 2 e l (1 - e^-epsilon) and
-    epsilon^2 n |R| e^(g (n - 1)) <= 4 l (1 - e^-epsilon) are enough, for every prior. For k = 2,
-    replaced records, epsilon <= l / 20 and a `prior` (k,) with a parameter up to 1 it is enough
-    that the other one is equal and delta <= 1/2; or that it is larger by n or more, delta <= 1/4,
-    and epsilon >= 3 / l or the first condition holds. A divisor below 2 is never covered; a larger
-    one lowers the epsilon of these conditions. False decides nothing. Book: `thm-delta-two`,
-    `thm-delta-two-small`, `thm-delta-two-uniform`, `thm-delta-two-unlike`.
+    epsilon^2 n |R| e^(g (n - 1)) <= 4 l (1 - e^-epsilon) are enough, for every prior. For k = 2 and
+    replaced records let b be the smaller parameter of a `prior` (k,), with b <= 1 and
+    epsilon <= l / 20, or b >= 20 and a local sensitivity that falls by e^g at most from one record
+    of its category to two, as it does from b epsilon = l on. Then it is enough that the other one
+    is equal and delta <= 1/2; or that it is larger by n or more, delta <= 1/4, and epsilon >= 3 / l
+    or the first condition holds. A divisor below 2 is never covered; a larger one lowers the
+    epsilon of these conditions. False decides nothing. Book: `thm-delta-two`,
+    `thm-delta-two-small`, `thm-delta-two-uniform`, `thm-delta-two-unlike`, `thm-delta-two-strong`.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> [needs_no_delta(mechanism("expMech-delta", e, delta=1e-8), 30, 2) for e in (0.01, 20.0)]
     [True, False]
     >>> alike, unlike = [1, 1], [1, 2000]
     >>> plan = mechanism("expMech-delta", 0.8, delta=1e-8)
-    >>> [needs_no_delta(plan, 1000, 2, prior) for prior in (None, alike, unlike)]
-    [False, True, True]
+    >>> [needs_no_delta(plan, 1000, 2, prior) for prior in (None, alike, unlike, [50, 50])]
+    [False, True, True, True]
     """
     change, epsilon = _change_of_sensitivity(mechanism, n), _in_the_weights(mechanism)
     if epsilon > mechanism.epsilon:
@@ -243,15 +246,40 @@ def needs_no_delta(
     rising = epsilon * (outputs - 1) * np.exp(-epsilon * np.exp(-change) - 1.0)
     rises = bool(rising <= 2.0 * room * spared)
     alpha = None if prior is None else _validate.prior("prior", prior, k)
-    if alpha is not None and k == 2 and epsilon <= room / 20.0 and _as_printed(mechanism):
-        calibration: Any = mechanism.calibration
-        low, high, delta = alpha.min(), alpha.max(), calibration.delta
-        if low <= 1.0 and low == high and delta <= 0.5:
-            return True
-        if low <= 1.0 and high >= low + n and delta <= 0.25 and (rises or epsilon >= 3.0 / room):
-            return True
+    if (
+        alpha is not None
+        and k == 2
+        and _as_printed(mechanism)
+        and _covers(mechanism, n, alpha, rises)
+    ):
+        return True
     falling = 2.0 * np.log(epsilon) + np.log(float(n * outputs)) + change * (n - 1)
     return bool(rises and falling <= np.log(4.0 * room * spared))
+
+
+def _covers(
+    mechanism: ExponentialMechanism, n: int, alpha: NDArray[np.float64], rises: bool
+) -> bool:
+    # Whether a theorem for two categories covers this prior; `rises`: `thm-delta-two` does.
+    calibration: Any = mechanism.calibration
+    epsilon, delta = mechanism.epsilon, calibration.delta
+    room = epsilon / (2.0 * np.expm1(_change_of_sensitivity(mechanism, n)))
+    low, high = alpha.min(), alpha.max()
+    weak, strong = low <= 1.0 and epsilon <= room / 20.0, low >= 20.0 and n > 1
+    if not weak and not (strong and _first_fall(low, high, n) <= 1.0 + 0.5 * epsilon / room):
+        return False
+    alike = low == high and delta <= 0.5
+    apart = high >= low + n and delta <= 0.25 and (rises or epsilon >= 3.0 / room)
+    return bool(alike or apart)
+
+
+def _first_fall(low: float, high: float, n: int) -> float:
+    # s_0 / s_1: by how much a second record of the category with the smaller parameter adds less.
+    at = np.array([0.0, 1.0])
+    steps = distance_from_log_affinity(
+        one_step_affinity(low + at) + one_step_affinity(high + n - 1 - at)
+    )
+    return float(steps[0] / steps[1] * (1.0 + 1e-9))
 
 
 def _as_printed(mechanism: ExponentialMechanism) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import gammaln
 
 import dpbayes as dp
 from dpbayes.study.lemmas import (
@@ -131,6 +132,37 @@ def test_one_small_parameter_and_one_large_need_no_delta_either() -> None:
             covered += not needs_no_delta(mechanism, n, 2)
             assert dp.audit(mechanism, n, prior).epsilon <= epsilon
     assert covered == 6
+
+
+def test_large_parameters_need_no_delta_for_any_epsilon() -> None:
+    for n, b, epsilon in ((150, 20.0, 1.6), (300, 1e3, 0.05), (90, 40.0, 25.0), (200, 25.0, 4.0)):
+        mechanism = delta(epsilon, delta=1e-9)
+        for prior in ([b, b], [b, b + n], [b + 3.0 * n, b]):
+            assert needs_no_delta(mechanism, n, 2, prior) == (epsilon > 0.1 or prior == [b, b])
+            assert not needs_no_delta(mechanism, n, 2)
+            assert dp.audit(mechanism, n, prior).epsilon <= epsilon
+
+
+def _step(b: float, n: int, at: int) -> float:
+    """H^2 of the posteriors of `at` and `at` + 1 of n records, both prior parameters b."""
+    here, there = (np.array([b + j, b + n - j]) for j in (at, at + 1))
+    middle = gammaln(0.5 * (here + there)).sum()
+    return float(-np.expm1(middle - 0.5 * (gammaln(here) + gammaln(there)).sum()))
+
+
+def test_the_theorem_for_large_parameters_is_kept_to_its_range() -> None:
+    inside, n = delta(1.6, delta=1e-9), 100
+    ell = np.log(2.0 * (n + 1) / 1e-9)
+    assert needs_no_delta(inside, n, 2, [20.0, 20.0])
+    least = float(2.0 * ell * (np.sqrt(_step(30.0, n, 0) / _step(30.0, n, 1)) - 1.0))
+    assert least < ell / 30.0
+    assert needs_no_delta(delta(1.001 * least, delta=1e-9), n, 2, [30.0, 30.0])
+    for mechanism, prior in (
+        (inside, [19.9, 19.9]), (inside, [20.0, 21.0]), (inside, [20.0, 119.9]),
+        (delta(0.999 * least, delta=1e-9), [30.0, 30.0]), (delta(1.6, delta=0.6), [20.0, 20.0]),
+        (delta(1.6, delta=0.3), [20.0, 200.0]), (delta(1.6, delta=1e-9, distance="l1"), [20.0] * 2),
+    ):  # fmt: skip
+        assert not needs_no_delta(mechanism, n, 2, prior)
 
 
 def test_the_theorem_for_unlike_parameters_is_kept_to_its_range() -> None:
