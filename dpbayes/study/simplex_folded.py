@@ -41,7 +41,7 @@ class Folded:
         """Whether no weight is negative.
 
         Raises ArithmeticError where the smallest weight is no farther from 0 than `error`, so that
-        its sign is not decided. `simplex_folded_draw.enclosed_weights` decides it for few classes.
+        its sign is not decided. `samplers.folded.enclosed_weights` decides it for few classes.
         """
         least = float(self.weights.min())
         if abs(least) <= self.error:
