@@ -17,7 +17,7 @@ from dpbayes.samplers import candidates
 from dpbayes.samplers.bits import BitSource
 
 LARGEST = 400
-"""Most classes of data sets, equal but for the order of the counts, that are solved for in balls."""
+"""Most classes of data sets, equal but for the order of the counts, solved for in balls."""
 
 LARGEST_FLOAT = 1_000
 """Most classes that are solved for in floats."""

@@ -1,4 +1,4 @@
-"""Folded noise without classes, symmetry or rounding that counts: the whole system, fifty digits."""
+"""Folded noise without classes, symmetry or rounding that counts: a whole system, fifty digits."""
 
 from __future__ import annotations
 
