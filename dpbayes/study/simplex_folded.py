@@ -1,6 +1,7 @@
 """Noise of one shape at every data set that never leaves the histograms: the lattice noise, folded.
 
-For k = 2 this is the truncated geometric mechanism.
+For k = 2 this is the truncated geometric mechanism. `mechanisms.folded` solves small systems as
+they are and is what releases; here transforms take as many records as `simplex`, for means alone.
 """
 
 from __future__ import annotations
