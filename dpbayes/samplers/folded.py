@@ -23,7 +23,7 @@ LARGEST_FLOAT = 1_000
 """Most classes that are solved for in floats."""
 
 LARGEST_LIST = 2_000_000
-"""Most counts in the list of all answers."""
+"""Most numbers in the list of all answers, k an answer."""
 
 FIRST_PRECISION = 128
 
@@ -71,8 +71,8 @@ def classes(n: int, k: int) -> Classes:
     """
     if number_of_candidates(n, k) * k > LARGEST_LIST:
         raise ValueError(
-            f"counts must have few enough answers for folded noise, a list of {LARGEST_LIST} "
-            f"counts, got n = {n} records over k = {k} categories; lattice takes them"
+            f"counts must have a list of all answers of at most {LARGEST_LIST} numbers for folded "
+            f"noise, got n = {n} records over k = {k} categories; lattice takes them"
         )
     every = compositions(n, k)
     rows, number, copies = np.unique(
