@@ -55,7 +55,7 @@ class FoldedNoise:
 
         >>> law = FoldedNoise(1.0).law([2, 2, 2], [1, 1, 1])
         >>> round(float(law.probabilities.sum()), 12), round(float(law.mean_distance()), 4)
-        (1.0, 0.3977)
+        (1.0, 0.4422)
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
         law: FiniteLaw = choose(
