@@ -16,11 +16,11 @@ WHOLE_FILES = (
     "sensitivity.py", "samplers/whole_numbers.py", "samplers/candidates.py", "samplers/flips.py",
     "samplers/gaussian.py", "samplers/counts.py", "samplers/sum_zero.py", "log_gamma.py",
     "samplers/histograms.py", "samplers/category_steps.py", "samplers/exponential_sums.py",
-    "samplers/lazy_number.py", "samplers/sensitivities.py",
+    "samplers/lazy_number.py", "samplers/sensitivities.py", "samplers/folded.py",
 )  # fmt: skip
 MECHANISMS = (
     "exponential", "calibrations", "laplace", "geometric", "lattice", "permute_and_flip",
-    "discrete_gaussian", "repaired", "parameter_laplace",
+    "discrete_gaussian", "repaired", "parameter_laplace", "folded",
 )  # fmt: skip
 FUNCTIONS = {
     "law", "factor", "sensitivity", "gamma", "rate", "rates", "exact_rate", "scaled", "enumerated",
@@ -44,6 +44,7 @@ CONCERNED: dict[str, tuple[str, ...]] = {
     ),
     "samplers/candidates.py": ("expMech",),
     "samplers/flips.py": ("permute-and-flip",),
+    "samplers/folded.py": ("folded",),
     "samplers/gaussian.py": ("discrete-gaussian",),
     "samplers/counts.py": ("expMech",),
     "samplers/sum_zero.py": ("lattice",),
@@ -58,6 +59,7 @@ CONCERNED: dict[str, tuple[str, ...]] = {
     "mechanisms/geometric.py": ("geometric", "lattice"),
     "mechanisms/lattice.py": ("lattice",),
     "mechanisms/permute_and_flip.py": ("permute-and-flip",),
+    "mechanisms/folded.py": ("folded",),
     "mechanisms/discrete_gaussian.py": ("discrete-gaussian",),
     "mechanisms/repaired.py": ("expMech-repaired",),
     "mechanisms/parameter_laplace.py": ("parameter-laplace",),

@@ -1,7 +1,7 @@
 """The mechanisms of the papers and the references beside them, by the names the book uses.
 
 >>> len(REGISTRY), sorted(REGISTRY)[:3]
-(14, ['discrete-gaussian', 'draft-laplace', 'expMech'])
+(15, ['discrete-gaussian', 'draft-laplace', 'expMech'])
 >>> REGISTRY["lattice"](0.5).name
 'lattice'
 """
@@ -21,6 +21,7 @@ from dpbayes.mechanisms.exponential import (
     exp_mech_local,
     exp_mech_smooth,
 )
+from dpbayes.mechanisms.folded import FoldedNoise
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.guarantees import Epsilon, given_epsilon
 from dpbayes.mechanisms.laplace import draft_laplace, ilap_mech, lap_mech
@@ -38,6 +39,7 @@ REGISTRY: Mapping[str, Callable[..., Mechanism]] = {
     "parameter-laplace": ParameterLaplace,
     "geometric": TruncatedGeometric,
     "lattice": SumZeroLattice,
+    "folded": FoldedNoise,
     "discrete-gaussian": DiscreteGaussian,
     "expMech": exp_mech,
     "expMech-local": exp_mech_local,

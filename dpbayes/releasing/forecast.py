@@ -25,6 +25,7 @@ from dpbayes.releasing.analysis import (
 RIVALS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("lattice", {}),
     ("lattice", {"remap": True}),
+    ("folded", {}),
     ("geometric", {}),
     ("geometric", {"remap": True}),
     ("ilapMech", {}),

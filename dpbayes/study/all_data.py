@@ -12,6 +12,7 @@ from dpbayes import _validate
 from dpbayes.accuracy import split
 from dpbayes.auditing import calibrate
 from dpbayes.mechanisms import mechanism
+from dpbayes.mechanisms.guarantees import absence
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions
 from dpbayes.study.winners import Winners
@@ -53,6 +54,8 @@ class Everywhere:
 def everywhere(described: Mechanism, n: int, prior: ArrayLike) -> Everywhere:
     """Return the exact mean distance of a mechanism at every histogram of n records.
 
+    Every distance is inf where the mechanism says that there is none (`absence`).
+
     >>> found = everywhere(mechanism("geometric", 0.1), 10, [1, 1])
     >>> round(found.mean, 4), round(found.worst, 4)
     (0.6103, 0.7168)
@@ -61,6 +64,8 @@ def everywhere(described: Mechanism, n: int, prior: ArrayLike) -> Everywhere:
     data = compositions(_validate.integer("n", n, minimum=1), alpha.size)
     if len(data) > LARGEST:
         raise ValueError(f"n = {n} has {len(data)} data sets; at most {LARGEST} are gone through")
+    if absence(described, n, alpha.size) is not None:
+        return Everywhere(data, np.full(len(data), np.inf))
     return Everywhere(data, np.array([described.law(x, alpha).mean_distance() for x in data]))
 
 
@@ -71,16 +76,17 @@ Maker = Callable[[int, float], Mechanism]
 def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping[str, Maker]:
     """Return the mechanisms of the comparison, by name, for k = `len(prior)` categories.
 
-    From three categories on "lattice" stands for "geometric". "expMech-smooth, calibrated" has
-    its nominal epsilon raised, for that n and prior, until its audited loss is epsilon; `gamma` is
-    chosen before the data. "geometric, remapped" (k = 2) has the least mean over all data
-    of the epsilon-DP mechanisms that answer with a data set (`thm-remap-optimal`).
+    From three categories on "lattice" and "folded" stand for "geometric", which both are at two.
+    "expMech-smooth, calibrated" has its nominal epsilon raised, for that n and prior, until its
+    audited loss is epsilon; `gamma` is chosen before the data. "geometric, remapped" (k = 2) has
+    the least mean over all data of the epsilon-DP mechanisms that answer with a data set
+    (`thm-remap-optimal`).
 
-    >>> list(makers([1, 1, 1]))[-2:]
-    ['lattice', 'lattice, remapped']
+    >>> list(makers([1, 1, 1]))[-3:]
+    ['folded', 'lattice', 'lattice, remapped']
     """
     alpha = _validate.prior("prior", prior)
-    noise = "geometric" if alpha.size == 2 else "lattice"
+    noise, others = ("geometric", ()) if alpha.size == 2 else ("lattice", ("folded",))
 
     def registered(name: str, **options: float | bool) -> Maker:
         return lambda n, epsilon: mechanism(name, epsilon, **options)
@@ -100,6 +106,7 @@ def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping
         "expMech-repaired": registered("expMech-repaired", delta=delta),
         "permute-and-flip": registered("permute-and-flip"),
         "discrete-gaussian": registered("discrete-gaussian", delta=delta),
+        **{name: registered(name) for name in others},
         noise: registered(noise),
         f"{noise}, remapped": registered(noise, remap=True),
     }

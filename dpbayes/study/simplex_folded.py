@@ -1,6 +1,7 @@
 """Noise of one shape at every data set that never leaves the histograms: the lattice noise, folded.
 
-For k = 2 this is the truncated geometric mechanism.
+For k = 2 this is the truncated geometric mechanism. `mechanisms.folded` solves small systems as
+they are and is what releases; here transforms take as many records as `simplex`, for means alone.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Folded:
         """Whether no weight is negative.
 
         Raises ArithmeticError where the smallest weight is no farther from 0 than `error`, so that
-        its sign is not decided. `simplex_folded_draw.enclosed_weights` decides it for few classes.
+        its sign is not decided. `samplers.folded.enclosed_weights` decides it for few classes.
         """
         least = float(self.weights.min())
         if abs(least) <= self.error:

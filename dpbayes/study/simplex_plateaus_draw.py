@@ -12,14 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.samplers import candidates
 from dpbayes.samplers.bits import BitSource
-from dpbayes.study.simplex_folded_draw import (
-    choice,
-    enclosed_weights,
-    falling,
-    listed,
-    solved,
-    weighed,
-)
+from dpbayes.samplers.folded import choice, classes, enclosed_weights, falling, solved, weighed
 from dpbayes.study.simplex_plateaus import Plateaus
 from dpbayes.study.simplex_segments import apart
 
@@ -49,7 +42,7 @@ class PlateauDraw:
 
     def __init__(self, found: Plateaus, n: int, epsilon: Fraction) -> None:
         _validate.positive("epsilon", float(epsilon))
-        self.space, self.epsilon, self.half = listed(n, 3), epsilon, found.half
+        self.space, self.epsilon, self.half = classes(n, 3), epsilon, found.half
         if len(self.space.rows) != found.half.size:
             raise ValueError(f"n must be that of the plateaus, got {n!r}")
         self._points, self._flats = (

@@ -107,6 +107,30 @@ def test_at_three_categories_others_are_ahead_of_lattice_noise_at_a_small_budget
         assert (means["expMech-smooth"] < means["lattice"]) == (epsilon == 0.1)
 
 
+@pytest.mark.parametrize(("n", "epsilon"), [(4, 1.0), (4, 5.0), (5, 2.0)])
+def test_at_three_categories_nothing_registered_has_a_smaller_mean_than_folded_noise(n, epsilon):
+    # what-to-use, optimum-three: few records, a budget that is not small; it is the optimum there.
+    zoo = registered(epsilon, 3)
+    zoo["lattice, remap"] = dp.mechanism("lattice", epsilon, remap=True)
+    means = {name: over_all(m, n, [1.0] * 3) for name, m in zoo.items()}
+    least = means.pop("folded")
+    assert len(means) >= 6
+    assert {name for name, mean in means.items() if mean < least * (1.0 - 1e-9)} == set()
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "epsilon", "prior", "ahead"),
+    [(8, 3, 0.5, 1.0, True), (8, 3, 5.0, 1.0, True), (4, 4, 1.0, 0.1, True),
+     (12, 3, 0.35, 0.1, False)],
+)  # fmt: skip
+def test_folded_noise_against_lattice_noise_over_all_data(n, k, epsilon, prior, ahead):
+    # what-to-use, optimum-three: ahead on few records where it exists, but not at every prior.
+    folded, lattice = (
+        over_all(dp.mechanism(name, epsilon), n, [prior] * k) for name in ("folded", "lattice")
+    )
+    assert (folded < lattice) == ahead
+
+
 @pytest.mark.parametrize(("epsilon", "ahead"), [(5.0, False), (5.5, True), (8.0, True)])
 def test_above_a_threshold_the_smooth_mechanism_is_ahead_of_lap_on_large_balanced_data(
     epsilon, ahead

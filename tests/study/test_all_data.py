@@ -77,6 +77,18 @@ def test_the_lead_on_balanced_data_is_a_law_in_n_epsilon(epsilon: float, lead: i
     assert 4.0 < found * epsilon < 7.5
 
 
+def test_where_a_mechanism_says_that_there_is_none_it_wins_nothing() -> None:
+    chosen = makers([1.0] * 3)
+    some = {name: chosen[name] for name in ("folded", "lattice")}
+    found = compare(some, [4, 6], [0.1, 2.0], [1.0] * 3)
+    assert np.isinf(found.means[0, 0]).all()
+    assert np.isinf(found.worsts[0, 0]).all()
+    assert np.isfinite(found.means[1:]).all()
+    winners = found.winners(["folded", "lattice"])
+    assert winners.index.tolist() == [[1, 1], [0, 0]]
+    assert "folded" not in makers([1.0, 1.0])
+
+
 def test_a_data_set_too_many_is_refused() -> None:
     with pytest.raises(ValueError, match="20706 data sets; at most 20000"):
         everywhere(dp.mechanism("geometric", 1.0), 202, [1, 1, 1])

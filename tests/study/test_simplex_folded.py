@@ -8,13 +8,13 @@ import pytest
 import dpbayes as dp
 from dpbayes.mechanisms.optimum import distance_table
 from dpbayes.posteriors import compositions
+from dpbayes.samplers.folded import enclosed_weights, solved
 from dpbayes.study import simplex_folded as tested
 from dpbayes.study import simplex_grid
 from dpbayes.study.orbit_programs import orbit_optimum
 from dpbayes.study.simplex import simplex
 from dpbayes.study.simplex_bound import simplex_bound
 from dpbayes.study.simplex_folded import folded
-from dpbayes.study.simplex_folded_draw import enclosed_weights, solved
 
 
 @pytest.mark.parametrize(("n", "epsilon"), [(9, 0.3), (12, 2.0)])

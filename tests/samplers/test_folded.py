@@ -9,21 +9,12 @@ import pytest
 from scipy.stats import chisquare
 
 from dpbayes.posteriors import compositions
-from dpbayes.study import simplex_folded_draw as tested
+from dpbayes.samplers import folded as tested
+from dpbayes.samplers.folded import classes, draw_folded, enclosed_weights
 from dpbayes.study.simplex import simplex
 from dpbayes.study.simplex_folded import folded
-from dpbayes.study.simplex_folded_draw import draw_folded, enclosed_weights
+from tests.samplers.dense_folded import dense
 from tests.samplers.sources import SeededBits, law_of_bits
-
-
-def _dense(n, k, epsilon):
-    """Return all rows and their weights from the whole system, solved with fifty digits."""
-    rows = compositions(n, k)
-    with mpmath.workdps(50):
-        q = mpmath.exp(-mpmath.mpf(epsilon.numerator) / epsilon.denominator)
-        apart = (np.abs(rows[:, None] - rows).sum(axis=2) // 2).tolist()
-        table = mpmath.matrix([[q**d for d in row] for row in apart])
-        return rows, table, list(mpmath.lu_solve(table, mpmath.ones(len(rows), 1)))
 
 
 @pytest.mark.parametrize(
@@ -31,7 +22,7 @@ def _dense(n, k, epsilon):
 )
 def test_balls_hold_the_weights_of_the_whole_system(n, k, epsilon):
     budget, space = Fraction(epsilon), simplex(n, k)
-    rows, _, weights = _dense(n, k, budget)
+    rows, _, weights = dense(n, k, budget)
     balls = enclosed_weights(n, k, budget, 128)
     for row, exact in zip(rows, weights, strict=True):
         ball = balls[space.place[tuple(row[:-1])]]
@@ -51,7 +42,7 @@ def test_two_categories_have_the_weights_of_the_truncated_geometric_mechanism():
 @pytest.mark.parametrize("x", [(0, 0, 2), (1, 0, 1)])
 def test_over_all_scripts_of_bits_the_law_is_exact(x):
     budget, depth = Fraction(3, 4), 16
-    rows, table, weights = _dense(2, 3, budget)
+    rows, table, weights = dense(2, 3, budget)
     found, left = law_of_bits(lambda bits: tuple(draw_folded(bits, x, budget).tolist()), depth)
     here = int(np.flatnonzero((rows == x).all(axis=1))[0])
     assert 0 < left < Fraction(1, 1000)
@@ -84,10 +75,43 @@ def test_where_balls_are_too_wide_precision_is_doubled_and_nothing_else_changes(
     assert wide == fine
 
 
+def test_a_sign_that_no_precision_tells_is_refused(monkeypatch):
+    assert len(tested.decided_weights(2, 3, Fraction(1, 10**30), 2)) == 2
+    monkeypatch.setattr(tested, "MOST_PRECISION", 32)
+    for call in (
+        lambda: tested.decided_weights(2, 3, Fraction(1, 10**30), 2),
+        lambda: draw_folded(SeededBits(1), (1, 0, 1), Fraction(1, 10**30)),
+    ):
+        monkeypatch.setattr(tested, "FIRST_PRECISION", 2)
+        with pytest.raises(ValueError, match=r"epsilon must be larger to tell in 32 bits .* 1e-30"):
+            call()
+
+
 def test_what_cannot_be_drawn_is_refused():
-    with pytest.raises(ValueError, match="folded noise does not exist for n = 6, k = 4"):
+    with pytest.raises(ValueError, match=r"exist at n = 6 records over k = 4 .*got 0.05, where a"):
         draw_folded(SeededBits(1), (1, 1, 2, 2), Fraction(1, 20))
-    with pytest.raises(ValueError, match="has 884 classes of data sets"):
+    with pytest.raises(ValueError, match=r"at most 400 classes .* in ball arithmetic, got 884"):
         draw_folded(SeededBits(1), (50, 25, 25), Fraction(1))
+    with pytest.raises(ValueError, match=r"at most 1000 classes .* folded noise, got 1008 for"):
+        draw_folded(SeededBits(1), (50, 27, 30), Fraction(1))
+    with pytest.raises(
+        ValueError, match=r"at most 2000000 numbers .* n = 100 records over k = 10 "
+    ):
+        draw_folded(SeededBits(1), (10,) * 10, Fraction(1))
     with pytest.raises(ValueError, match="epsilon"):
         draw_folded(SeededBits(1), (3, 1, 2), Fraction(0))
+
+
+def test_classes_are_the_histograms_up_to_their_order():
+    space = classes(5, 4)
+    assert space.copies.sum() == len(space.every) == 56
+    np.testing.assert_array_equal(space.rows[space.number], np.sort(space.every, axis=1))
+    x = np.array([2, 0, 1, 2])
+    counted = space.alike(x)
+    assert counted.sum(axis=1).tolist() == space.copies.tolist()
+    for d in range(6):
+        assert counted[:, d].sum() == int((space.apart(x) == d).sum())
+    other = simplex(5, 4)
+    np.testing.assert_array_equal(
+        other.copies[other.place[tuple(space.rows[:, :-1].T)]], space.copies
+    )
