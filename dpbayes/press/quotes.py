@@ -11,14 +11,20 @@ from pathlib import Path
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 POWER = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)e([-+]?\d+)(?!\w|\.\d)")
+_SHOWN_IN_DIGITS = 9e-5  # six digits of 1 - delta still tell it from one
 SEVERAL = (
     "records|sizes|priors|runs|releases|settings|cases|categories|cells|answers|questions|draws|"
     "samples|steps|pairs|candidates|curves|points|panels|data sets|rates|rounds|mechanisms|ways|"
-    "ones|zeros|rows|others|people|noises"
+    "ones|zeros|rows|others|people|noises|histories|histograms|intervals|counts|boxes|nodes|members|"
+    "numbers|crossings|entries|distances|values|prices|programs|yardsticks|errors|weights|digits"
+)
+KIND = (
+    "balanced|evenly spread|possible|moved|made-up|noise-aware|even|broken|equal|range|raw|"
+    "standard|earlier|different|simulated|fresh"
 )
 ONE = re.compile(
-    rf"(?P<all>\b(?:these|all|the) )?(?<![\w.,=<>≤≥+/×–−-])(?<![.,=<>≤≥+/×–−-] )"
-    rf"(?<!\band )(?<!\bor )(?<!\bto )1 (?P<noun>{SEVERAL})\b"
+    rf"(?P<all>\b(?:these|[Aa]ll|the) )?(?<![\w.,=<>≤≥+/×–−-])(?<![.,=<>≤≥+/×–−-] )"
+    rf"(?<!\band )(?<!\bor )(?<!\bto )1 (?P<kind>(?:{KIND}) )?(?P<noun>{SEVERAL})\b"
 )
 
 
@@ -83,10 +89,24 @@ def one_of(text: str) -> str:
 
     def single(found: re.Match[str]) -> str:
         noun = "person" if found["noun"] == "people" else found["noun"].removesuffix("s")
-        noun = noun.removesuffix("ie") + "y" if noun.endswith("ie") else noun
-        return ("the one " if found["all"] else "1 ") + noun
+        noun = noun.removesuffix("ie") + "y" if noun.endswith("ie") else noun.replace("boxe", "box")
+        one = "The one " if found["all"] == "All " else "the one " if found["all"] else "1 "
+        return one + (found["kind"] or "") + noun
 
     return ONE.sub(single, text)
+
+
+def one_minus(delta: float) -> str:
+    """Return 1 - delta as a text that is not 1: in digits, or with the power of ten it lacks.
+
+    `delta` in (0, 1).
+
+    >>> one_minus(0.05), one_minus(1e-7), one_minus(1 - 0.9999999)
+    ('0.95', '1 − 1 × 10⁻⁷', '1 − 1 × 10⁻⁷')
+    """
+    if delta >= _SHOWN_IN_DIGITS:
+        return formatted(1.0 - delta, "g")
+    return f"1 − {formatted(delta, '.6g')}"
 
 
 def powers_of_ten(text: str) -> str:
