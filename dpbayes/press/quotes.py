@@ -11,6 +11,8 @@ from pathlib import Path
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 POWER = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)e([-+]?\d+)(?!\w|\.\d)")
+_FIXED = re.compile(r"(?P<sign>\+?),?\.(?P<places>\d+)(?P<kind>[f%])")
+_NOTHING = 1e-15
 _SHOWN_IN_DIGITS = 9e-5  # six digits of 1 - delta still tell it from one
 SEVERAL = (
     "records|sizes|priors|runs|releases|settings|cases|categories|cells|answers|questions|draws|"
@@ -143,6 +145,25 @@ def formatted(value: float, form: str) -> str:
         digits, exponent = text.split("e")
         text = f"{digits} × 10{_raised(exponent)}" if int(exponent) else digits
     return text.replace("-", "−")
+
+
+def telling(value: float, form: str) -> str:
+    """Return a number as `formatted` does, with two digits where the format would round them away.
+
+    That is a number of which a fixed format leaves nothing, or one digit of three or more places.
+    Below 1e-15 it counts as the rounding of zero.
+
+    >>> telling(0.25, ".4f"), telling(0.000123, ".4f"), telling(0.004, ".1%"), telling(0.002, ".0%")
+    ('0.2500', '0.00012', '0.4%', '0.2%')
+    """
+    found = _FIXED.fullmatch(form)
+    if found is None or abs(value) < _NOTHING:
+        return formatted(value, form)
+    share = found["kind"] == "%"
+    size, places = abs(value) * (100.0 if share else 1.0), int(found["places"])
+    if size >= (10.0 ** (1 - places) if places > 2 else 0.5 * 10.0**-places):
+        return formatted(value, form)
+    return formatted(100.0 * value if share else value, found["sign"] + ".2g") + "%" * share
 
 
 def read_table(
