@@ -174,7 +174,8 @@ def read_table(
 ) -> tuple[list[str], list[list[str]]]:
     """Return the header and the formatted rows of some columns of a recorded CSV file.
 
-    One format serves all columns; an empty format leaves a column's digits as they are.
+    One format serves all columns; an empty format leaves a column's digits as they are. Where no
+    header is given, the names of the columns stand in words.
     """
     with path.open(encoding="utf-8", newline="") as stream:
         first, *rows = csv.reader(stream)
@@ -182,7 +183,7 @@ def read_table(
     for column in columns:
         if column not in first:
             raise ValueError(f"{path.name} has no column {column!r}; it has {', '.join(first)}")
-    header = columns if header is None else header
+    header = [*map(in_words, columns)] if header is None else header
     formats = [*formats] * len(columns) if len(formats) == 1 else formats
     if not len(header) == len(formats) == len(columns):
         raise ValueError(
@@ -193,6 +194,15 @@ def read_table(
         [cell(row[place], form) for place, form in zip(places, formats, strict=True)]
         for row in rows
     ]
+
+
+def in_words(column: str) -> str:
+    """Return the name of a recorded column as the head of a table shows it.
+
+    >>> in_words("largest_confidence")
+    'largest confidence'
+    """
+    return column.replace("_", " ")
 
 
 def cell(text: str, form: str) -> str:

@@ -106,6 +106,13 @@ def test_a_table_is_shown_whole_without_options(table: Path) -> None:
     assert rows == [["10", "0.123456", "a"], ["20", "−1e−07", "b"]]
 
 
+def test_a_head_that_nobody_wrote_is_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "lost.csv"
+    path.write_text("largest_confidence,n\n0.5,1\n")
+    assert read_table(path)[0] == ["largest confidence", "n"]
+    assert read_table(path, ["largest_confidence"], ["a_b"])[0] == ["a_b"]
+
+
 def test_columns_headers_and_formats_are_chosen(table: Path) -> None:
     header, rows = read_table(table, ["who", "mean"], ["name", "distance"], ["", ".2f"])
     assert header == ["name", "distance"]
