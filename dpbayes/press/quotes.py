@@ -24,6 +24,7 @@ KIND = (
     "balanced|evenly spread|possible|moved|made-up|noise-aware|even|broken|equal|range|raw|"
     "standard|earlier|different|simulated|fresh"
 )
+_SINGLE = {"people": "person", "boxes": "box"}
 ONE = re.compile(
     rf"(?P<all>\b(?:these|[Aa]ll|the) )?(?<![\w.,=<>≤≥+/×–−-])(?<![.,=<>≤≥+/×–−-] )"
     rf"(?<!\band )(?<!\bor )(?<!\bto )1 (?P<kind>(?:{KIND}) )?(?P<noun>{SEVERAL})\b"
@@ -90,8 +91,8 @@ def one_of(text: str) -> str:
     """
 
     def single(found: re.Match[str]) -> str:
-        noun = "person" if found["noun"] == "people" else found["noun"].removesuffix("s")
-        noun = noun.removesuffix("ie") + "y" if noun.endswith("ie") else noun.replace("boxe", "box")
+        noun = _SINGLE.get(found["noun"]) or found["noun"].removesuffix("s")
+        noun = noun.removesuffix("ie") + "y" if noun.endswith("ie") else noun
         one = "The one " if found["all"] == "All " else "the one " if found["all"] else "1 "
         return one + (found["kind"] or "") + noun
 
