@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 from dpbayes.queries.grid import system_noise
 from dpbayes.queries.listening import at_tick
 
-ANSWERS, TICK, SCALE = 20_000, 0.001, 10 * 2**32
+ANSWERS, TICK, SCALE = 20_000, 0.001, 10 * 2**128
 
 
 def test_rank_correlation_of_time_and_noise(benchmark):

@@ -208,12 +208,14 @@ def _described(answer: Answer, confidence: float) -> str:
     left = f"spent {answer.spent:.6g}, left {answer.remaining:.6g}"
     if answer.interval is None or answer.estimate is None:
         return f"{answer.label}\n  rejected: the bound does not allow it; {left}{_shortest(answer)}"
+    from dpbayes.queries.edges import digits
+
     interval = answer.interval
     fitting = "" if answer.consistent is None else f"{_fitting(answer.consistent)}\n"
     return (
         f"{answer.label}\n"
         f"  estimate {answer.estimate:.2f}\n"
-        f"  interval {interval.low:.2f} to {interval.high:.2f} at confidence {confidence:g}\n"
+        f"  interval {interval.low:.2f} to {interval.high:.2f} at confidence {digits(confidence)}\n"
         f"{fitting}"
         f"  {answer.outcome}, cost {answer.cost:.6g}; {left}"
     )

@@ -13,6 +13,7 @@ from dpbayes.laws.metrics import Yardstick, metric_function, reported_exponent
 
 DRAWS = 200_000
 _ROWS_AT_ONCE = 4096
+_ENTRIES_AT_ONCE = 1 << 24
 CONFIDENCE = 1e-6
 """Probability with which a bound that rests on draws may fail."""
 
@@ -67,8 +68,16 @@ class Drawable(Protocol):
 
 
 def drawn_distances(law: Drawable, metric: Yardstick) -> NDArray[np.float64]:
-    """Return the distances of `DRAWS` outputs; the seed is fixed, so they are reproducible."""
-    draws = law.sample(np.random.default_rng(_SEED), DRAWS)
+    """Return the distances of `DRAWS` outputs; the seed is fixed, so they are reproducible.
+
+    Many categories are drawn in blocks of outputs, so that the draws never have to fit into memory.
+    """
+    rng, rows = np.random.default_rng(_SEED), max(_ENTRIES_AT_ONCE // law.counts.size, 1)
+    sizes = (min(rows, DRAWS - first) for first in range(0, DRAWS, rows))
+    return np.concatenate([_distances(law, law.sample(rng, size), metric) for size in sizes])
+
+
+def _distances(law: Drawable, draws: NDArray[Any], metric: Yardstick) -> NDArray[np.float64]:
     distance = metric_function(metric)
     whole = np.issubdtype(draws.dtype, np.integer)
     if whole and (distance is hellinger or distance is hellinger_published):

@@ -27,8 +27,11 @@ Solver = Literal["highs", "highs-ipm"]
 LARGEST_PROGRAM = 66
 """Most candidate posteriors of a linear program; the program has their square as unknowns."""
 
-# The program is solved for epsilon less this share, which pays for repairing its rounding.
+# The program is solved for epsilon less this share, which pays for repairing its rounding. An
+# epsilon much smaller than it has nothing left; above 2 ln 1e15 the solver takes e^(epsilon/2) for
+# an error.
 _RESERVE = 1e-7
+_LEAST_EPSILON, _LARGEST_EPSILON = 1e-6, 69.0
 _MARGIN = 0.01
 _IMPOSSIBLE = 1e-300
 
@@ -38,8 +41,8 @@ class OptimalMechanism:
     """The epsilon-DP matrix P[r | x] with the least expected Hellinger distance (M11).
 
     `objective` "mean" averages over all histograms of n records with equal weight, "worst" takes
-    the largest expected distance of any histogram. It needs n and the prior before the data, and at
-    most `LARGEST_PROGRAM` candidates. Book: `def-optimum`.
+    the largest expected distance of any histogram. It needs n and the prior before the data, at
+    most `LARGEST_PROGRAM` candidates and an epsilon from 1e-6 to 69. Book: `def-optimum`.
 
     Guarantee: for all count vectors x, x' of n records that differ by replacing one record, and
     every set S of posteriors, P[M(x) in S] <= e^epsilon P[M(x') in S].
@@ -61,6 +64,11 @@ class OptimalMechanism:
         size = _validate.integer("n", n, minimum=1)
         alpha = _validate.prior("prior", prior)
         check_program(size, alpha.size)
+        if not _LEAST_EPSILON <= self.epsilon <= _LARGEST_EPSILON:
+            raise ValueError(
+                f"epsilon must lie in [{_LEAST_EPSILON:g}, {_LARGEST_EPSILON:g}] for the linear "
+                f"program, got {float(self.epsilon)!r}"
+            )
         return _solved(self.epsilon, self.objective, size, tuple(alpha.tolist()))
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
@@ -191,7 +199,9 @@ def _solved(
         # A part of what was kept back must be left, so that no rounding of a logarithm matters.
         if np.all(ratios <= (epsilon - _MARGIN * reserve) * apart):
             return np.asarray(_validate.frozen(table))
-    raise ArithmeticError("the linear program's rounding exceeds the reserve kept for it")
+    raise ArithmeticError(
+        f"the linear program's rounding exceeds the reserve kept for it at epsilon = {epsilon!r}"
+    )
 
 
 def _repaired(

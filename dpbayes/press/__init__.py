@@ -2,13 +2,14 @@
 
 The command line and the build of the book share these modules, so a value is refused by both or by
 neither. They need the standard library alone until a notebook is really run. A notebook needs one
-name of it::
+name of it, and another one where it writes a probability that may be close to one::
 
-    from dpbayes.press import open_record
+    from dpbayes.press import one_minus, open_record
 
     record = open_record()
 """
 
 from dpbayes.press.opening import open_record
+from dpbayes.press.quotes import one_minus
 
-__all__ = ["open_record"]
+__all__ = ["one_minus", "open_record"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from dpbayes.press.quotes import formatted, one_of
+from dpbayes.press.quotes import formatted, one_of, telling
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,8 @@ def filled(sentence: str, values: Mapping[str, Any]) -> str:
     Numbers are shown as the pages show them; a list is shown element by element with an "and"
     before the last, but for a vector, whose bracket stands before the field; a mapping as names
     with their values, as values at their places where each name is an equation, and with the names
-    in brackets where they hold digits or commas. One thing is counted in the singular.
+    in brackets where they hold digits or commas. One thing is counted in the singular, and what a
+    format would round away keeps two digits.
 
     >>> filled("{worst:.1e} at n = {sizes:,d}", {"worst": 2.5e-7, "sizes": [10, 2000]})
     '2.5 × 10⁻⁷ at n = 10 and 2,000'
@@ -138,7 +139,7 @@ class _Sentence(string.Formatter):
             raise ValueError("a sentence cannot show a value that is not a number")
         if math.isinf(number):
             return "∞" if number > 0 else "−∞"
-        return formatted(number, format_spec or ".3g")
+        return telling(number, format_spec or ".3g")
 
 
 def _kept(value: Any) -> Any:

@@ -11,14 +11,23 @@ from pathlib import Path
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 POWER = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)e([-+]?\d+)(?!\w|\.\d)")
+_FIXED = re.compile(r"(?P<sign>\+?),?\.(?P<places>\d+)(?P<kind>[f%])")
+_NOTHING = 1e-15
+_SHOWN_IN_DIGITS = 9e-5  # six digits of 1 - delta still tell it from one
 SEVERAL = (
     "records|sizes|priors|runs|releases|settings|cases|categories|cells|answers|questions|draws|"
     "samples|steps|pairs|candidates|curves|points|panels|data sets|rates|rounds|mechanisms|ways|"
-    "ones|zeros|rows|others|people|noises"
+    "ones|zeros|rows|others|people|noises|histories|histograms|intervals|counts|boxes|nodes|members|"
+    "numbers|crossings|entries|distances|values|prices|programs|yardsticks|errors|weights|digits"
 )
+KIND = (
+    "balanced|evenly spread|possible|moved|made-up|noise-aware|even|broken|equal|range|raw|"
+    "standard|earlier|different|simulated|fresh"
+)
+_SINGLE = {"people": "person", "boxes": "box"}
 ONE = re.compile(
-    rf"(?P<all>\b(?:these|all|the) )?(?<![\w.,=<>≤≥+/×–−-])(?<![.,=<>≤≥+/×–−-] )"
-    rf"(?<!\band )(?<!\bor )(?<!\bto )1 (?P<noun>{SEVERAL})\b"
+    rf"(?P<all>\b(?:these|[Aa]ll|the) )?(?<![\w.,=<>≤≥+/×–−-])(?<![.,=<>≤≥+/×–−-] )"
+    rf"(?<!\band )(?<!\bor )(?<!\bto )1 (?P<kind>(?:{KIND}) )?(?P<noun>{SEVERAL})\b"
 )
 
 
@@ -82,11 +91,25 @@ def one_of(text: str) -> str:
     """
 
     def single(found: re.Match[str]) -> str:
-        noun = "person" if found["noun"] == "people" else found["noun"].removesuffix("s")
+        noun = _SINGLE.get(found["noun"]) or found["noun"].removesuffix("s")
         noun = noun.removesuffix("ie") + "y" if noun.endswith("ie") else noun
-        return ("the one " if found["all"] else "1 ") + noun
+        one = "The one " if found["all"] == "All " else "the one " if found["all"] else "1 "
+        return one + (found["kind"] or "") + noun
 
     return ONE.sub(single, text)
+
+
+def one_minus(delta: float) -> str:
+    """Return 1 - delta as a text that is not 1: in digits, or with the power of ten it lacks.
+
+    `delta` in (0, 1).
+
+    >>> one_minus(0.05), one_minus(1e-7), one_minus(1 - 0.9999999)
+    ('0.95', '1 − 1 × 10⁻⁷', '1 − 1 × 10⁻⁷')
+    """
+    if delta >= _SHOWN_IN_DIGITS:
+        return formatted(1.0 - delta, "g")
+    return f"1 − {formatted(delta, '.6g')}"
 
 
 def powers_of_ten(text: str) -> str:
@@ -125,6 +148,25 @@ def formatted(value: float, form: str) -> str:
     return text.replace("-", "−")
 
 
+def telling(value: float, form: str) -> str:
+    """Return a number as `formatted` does, with two digits where the format would round them away.
+
+    That is a number of which a fixed format leaves nothing, or one digit of three or more places.
+    Below 1e-15 it counts as the rounding of zero.
+
+    >>> telling(0.25, ".4f"), telling(0.000123, ".4f"), telling(0.004, ".1%"), telling(0.002, ".0%")
+    ('0.2500', '0.00012', '0.4%', '0.2%')
+    """
+    found = _FIXED.fullmatch(form)
+    if found is None or abs(value) < _NOTHING:
+        return formatted(value, form)
+    share = found["kind"] == "%"
+    size, places = abs(value) * (100.0 if share else 1.0), int(found["places"])
+    if size >= (10.0 ** (1 - places) if places > 2 else 0.5 * 10.0**-places):
+        return formatted(value, form)
+    return formatted(100.0 * value if share else value, found["sign"] + ".2g") + "%" * share
+
+
 def read_table(
     path: Path,
     columns: Sequence[str] | None = None,
@@ -133,7 +175,8 @@ def read_table(
 ) -> tuple[list[str], list[list[str]]]:
     """Return the header and the formatted rows of some columns of a recorded CSV file.
 
-    One format serves all columns; an empty format leaves a column's digits as they are.
+    One format serves all columns; an empty format leaves a column's digits as they are. Where no
+    header is given, the names of the columns stand in words.
     """
     with path.open(encoding="utf-8", newline="") as stream:
         first, *rows = csv.reader(stream)
@@ -141,7 +184,7 @@ def read_table(
     for column in columns:
         if column not in first:
             raise ValueError(f"{path.name} has no column {column!r}; it has {', '.join(first)}")
-    header = columns if header is None else header
+    header = [*map(in_words, columns)] if header is None else header
     formats = [*formats] * len(columns) if len(formats) == 1 else formats
     if not len(header) == len(formats) == len(columns):
         raise ValueError(
@@ -152,6 +195,15 @@ def read_table(
         [cell(row[place], form) for place, form in zip(places, formats, strict=True)]
         for row in rows
     ]
+
+
+def in_words(column: str) -> str:
+    """Return the name of a recorded column as the head of a table shows it.
+
+    >>> in_words("largest_confidence")
+    'largest confidence'
+    """
+    return column.replace("_", " ")
 
 
 def cell(text: str, form: str) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpbayes.press.quotes import cell
+from dpbayes.press.quotes import cell, in_words
 
 SHOWN_ROWS = 12
 MARKUP = ((r"`([^`]+)`", "code"), (r"\*\*([^*]+)\*\*", "strong"), (r"\*([^*]+)\*", "em"))
@@ -33,7 +33,7 @@ class ShownTable:
         return f"table of {len(self.rows)} rows: {', '.join(self.columns)}"
 
     def _repr_html_(self) -> str:
-        head = _html_row("th", self.columns)
+        head = _html_row("th", map(in_words, self.columns))
         body = "".join(_html_row("td", map(_rounded, row)) for row in self.rows[:SHOWN_ROWS])
         hidden = len(self.rows) - SHOWN_ROWS
         more = f"<p>… and {hidden} more rows in the CSV file</p>" if hidden > 0 else ""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,6 +55,7 @@ class Bins:
     name: str
     edges: tuple[float, ...]
     whole: bool = False
+    of_texts: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check_name(self.name)
@@ -135,28 +136,30 @@ class Categories:
         return len(self.values)
 
     @property
+    def of_texts(self) -> bool:
+        """Whether the values are texts, so that 01 and 1 are two of them."""
+        return isinstance(self.values[0], str)
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """One text a value."""
         return tuple(v if isinstance(v, str) else digits(v) for v in self.values)
 
     def select(self, sign: str, value: float | str) -> NDArray[np.bool_]:
         """Return which values satisfy `attribute sign value`."""
-        is_text = isinstance(self.values[0], str)
-        if is_text and not isinstance(value, str) and digits(value) in self.values:
-            value = digits(value)
-        if is_text != isinstance(value, str):
+        if self.of_texts != isinstance(value, str):
             raise ValueError(
                 f"{self.name} has values {self.labels}, but is compared with {value!r}"
             )
         if sign in ("=", "!=") and value not in self.values:
             raise ValueError(f"{self.name} must be one of {', '.join(self.labels)}, got {value!r}")
-        if is_text and sign not in ("=", "!="):
+        if self.of_texts and sign not in ("=", "!="):
             raise ValueError(f"{self.name} has no order: use =, != or in, got {sign!r}")
         return np.asarray(_COMPARE[sign](np.array(self.values), value), dtype=np.bool_)
 
     def sql(self, column: str) -> tuple[str, list[Any]]:
         """Return an SQL expression for the value's index, and its parameters."""
-        kind = "VARCHAR" if isinstance(self.values[0], str) else "DOUBLE"
+        kind = "VARCHAR" if self.of_texts else "DOUBLE"
         cases = [f"WHEN {column}::{kind} = ?::{kind} THEN {i}" for i in range(self.size)]
         return f"CASE {' '.join(cases)} ELSE -1 END", list(self.values)
 

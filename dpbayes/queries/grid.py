@@ -1,16 +1,20 @@
 """The fine grid on which real answers are computed and perturbed, in whole numbers only.
 
 Adding floating-point Laplace noise leaks: the low digits of the sum tell the true answer apart.
-Here coefficients are rounded once to multiples of 2^-32, the true answer and the noise are integers
-on that grid, and the noise is a discrete Laplace variable drawn exactly from the operating system's
-random bits. Nothing is rounded afterwards, so the privacy guarantee holds for the numbers returned.
-The law differs from the continuous one of the inference by less than 2^-32 / scale. The question is
-that with the rounded coefficients, whose answer differs by at most 2^-33 for each record counted.
+Here the true answer and the noise are integers on a grid of 2^-128, and the noise is a discrete
+Laplace variable drawn exactly from the operating system's random bits. Nothing is rounded
+afterwards, so the privacy guarantee holds for the numbers returned. The law differs from the
+continuous one of the inference by less than 2^-128 / scale.
+
+A coefficient of 53 binary digits lies on the grid as it is, unless it is below 2^-75. A smaller one
+is rounded, which moves the answer by at most 2^-129 for each record counted: by less than 2^-56 for
+the at most 2^53 records in each of 2^20 cells, while no scale of noise is below 2^-12.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import secrets
 from collections.abc import Callable
 from fractions import Fraction
@@ -21,7 +25,9 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes._validate import frozen, integer, positive
 from dpbayes.queries import _arrays
 
-GRID_BITS = 32
+GRID_BITS = 128
+_COARSE_BITS = 32
+_WRITTEN = re.compile(rf"(-?[0-9]+)(p-{GRID_BITS})?")
 _LARGEST_COEFFICIENT = 2.0**20
 _SMALLEST_SCALE = 2.0**-12
 _LARGEST_SCALE = 2.0**40
@@ -30,10 +36,10 @@ Uniform = Callable[[int], int]
 
 
 def on_grid(query: ArrayLike, cells: int) -> NDArray[np.float64]:
-    """Return the query with its coefficients rounded to multiples of 2^-32.
+    """Return the query with its coefficients as multiples of 2^-128: changed only below 2^-75.
 
-    >>> on_grid([1.0, 0.5, 0.0], 3)
-    array([1. , 0.5, 0. ])
+    >>> on_grid([1 / 3, 0.5, 0.0], 3) == [1 / 3, 0.5, 0.0]
+    array([ True,  True,  True])
     """
     coefficients = _arrays.query("query", query, cells)
     if np.any(np.abs(coefficients) > _LARGEST_COEFFICIENT):
@@ -53,12 +59,13 @@ def true_answer(query: NDArray[np.float64], counts: NDArray[np.int64]) -> int:
 
 
 def scale_in_units(sensitivity: float, alpha: float) -> int:
-    """Return the largest scale of at most S / alpha, in units of the grid, with 53 leading bits.
+    """Return the largest multiple of 2^-32 of at most S / alpha with 53 bits, in units of the grid.
 
-    Rounding down keeps the promised length of the interval; the budget that the rounded scale
-    really costs, S / scale, is what is recorded and charged.
+    Rounding down keeps the promised length of the interval, with some room for the same question
+    asked again; the budget that the rounded scale really costs, S / scale, is what is recorded and
+    charged.
 
-    >>> scale_in_units(1.0, 0.5) == 2 * 2**32
+    >>> scale_in_units(1.0, 0.5) == 2 * 2**128
     True
     """
     wanted = positive("sensitivity", sensitivity) / positive("alpha", alpha)
@@ -68,18 +75,43 @@ def scale_in_units(sensitivity: float, alpha: float) -> int:
             f"{wanted!r}; ask for a length that suits the query"
         )
     exact = Fraction(sensitivity) / Fraction(alpha)
-    units = int(exact * 2**GRID_BITS)
-    spare = max(0, units.bit_length() - 53)
-    return units >> spare << spare
+    coarse = int(exact * 2**_COARSE_BITS)
+    spare = max(0, coarse.bit_length() - 53)
+    return coarse >> spare << spare << (GRID_BITS - _COARSE_BITS)
 
 
 def as_float(units: int) -> float:
     """Return a number of grid units as a float, rounded to nearest.
 
-    >>> as_float(3 * 2**31)
+    >>> as_float(3 * 2**127)
     1.5
     """
     return math.ldexp(float(units), -GRID_BITS)
+
+
+def as_text(units: int) -> str:
+    """Return a number of grid units as a ledger or an account holds it, for `from_text`.
+
+    It is written in units of 2^-32 where that is exact: all that was written before the grid became
+    finer stays as it is, and so do its digests.
+
+    >>> as_text(5 * 2**96), as_text(5)
+    ('5', '5p-128')
+    """
+    coarse, rest = divmod(units, 1 << (GRID_BITS - _COARSE_BITS))
+    return f"{units}p-{GRID_BITS}" if rest else str(coarse)
+
+
+def from_text(text: str) -> int:
+    """Return the number of grid units that `as_text` wrote; ValueError for any other text.
+
+    >>> from_text("5") == 5 * 2**96, from_text("5p-128")
+    (True, 5)
+    """
+    found = _WRITTEN.fullmatch(text)
+    if found is None:
+        raise ValueError(f"text must be a grid number such as 5 or 5p-{GRID_BITS}, got {text!r}")
+    return int(found[1]) << (0 if found[2] else GRID_BITS - _COARSE_BITS)
 
 
 def system_noise(scale: int) -> int:
@@ -99,7 +131,7 @@ def discrete_laplace(scale: int, below: Uniform) -> int:
 
     Source: the sampler of Canonne, Kamath and Steinke (2020), section 5; own code.
     """
-    t = integer("scale", scale, 1)
+    t = integer("scale", scale, 1, int(_LARGEST_SCALE) << GRID_BITS)
     while True:
         remainder = below(t)
         if not _bernoulli_exp(remainder, t, below):

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes._validate import frozen, integer, shown
+from dpbayes.queries.grid import as_text, from_text
 
 _FORMAT = "1"
 _PATIENCE = 60.0
@@ -51,8 +52,8 @@ class LedgerError(ValueError):
 class Entry:
     """One answer: its number from 1, its label, the query, scale and noisy answer in grid units.
 
-    >>> entry = Entry(1, "all", np.ones(2), 2**34, 30 * 2**32)
-    >>> entry.answer / 2**32, len(entry.digest("start"))
+    >>> entry = Entry(1, "all", np.ones(2), 2**130, 30 * 2**128)
+    >>> entry.answer / 2**128, len(entry.digest("start"))
     (30.0, 64)
     """
 
@@ -64,7 +65,8 @@ class Entry:
 
     def digest(self, before: str) -> str:
         """Return the digest of this entry, chained to the one before."""
-        head = f"{before}|{self.number}|{self.label}|{self.scale}|{self.answer}|"
+        scale, answer = as_text(self.scale), as_text(self.answer)
+        head = f"{before}|{self.number}|{self.label}|{scale}|{answer}|"
         return hashlib.sha256(head.encode() + self.query.astype("<f8").tobytes()).hexdigest()
 
 
@@ -73,7 +75,7 @@ class Ledger:
 
     >>> ledger = open_ledger(None, b"cube", 2, {"bound": "1.0"})
     >>> with ledger.writing():
-    ...     entry = ledger.append("all", np.ones(2), 2**34, 30 * 2**32)
+    ...     entry = ledger.append("all", np.ones(2), 2**130, 30 * 2**128)
     ...
     >>> ledger.accept(entry)
     >>> ledger.last
@@ -152,7 +154,8 @@ class Ledger:
             raise RuntimeError("append must be called inside writing()")
         entry = Entry(self.last + 1, label, query, scale, answer)
         blob = query.astype("<f8").tobytes()
-        row = (entry.number, label, blob, str(scale), str(answer), entry.digest(self._digest))
+        written = as_text(scale), as_text(answer)
+        row = (entry.number, label, blob, *written, entry.digest(self._digest))
         with _clear_errors(self._place):
             self._connection.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
             self._connection.execute("UPDATE terms SET value = ? WHERE name = 'head'", row[-1:])
@@ -293,7 +296,7 @@ def _entry(row: tuple[object, ...], cells: int, place: str) -> Entry:
     if not (whole and isinstance(blob, bytes) and isinstance(number, int)):
         raise LedgerError(f"ledger {place} is damaged: entry {number} has a query of wrong length")
     try:
-        units, value = int(str(scale)), int(str(answer))
+        units, value = from_text(str(scale)), from_text(str(answer))
     except ValueError:
         raise LedgerError(f"ledger {place} is damaged: entry {number} has no number") from None
     query = frozen(np.frombuffer(blob, dtype="<f8").astype(np.float64))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from dpbayes._validate import frozen
 from dpbayes.queries.decision import Policy
+from dpbayes.queries.grid import as_text, from_text
 from dpbayes.releasing.account import Account
 from dpbayes.releasing.decimals import float_below
 
@@ -30,7 +31,7 @@ class Purchase:
 
     `query` (cells,) its coefficients; `asked` what stands under the request's id, "" without one.
 
-    >>> bought = Purchase("all", np.ones(2), 2**34)
+    >>> bought = Purchase("all", np.ones(2), 2**130)
     >>> Purchase.read(bought.statement("a mark"), "a mark").scale == bought.scale
     True
     >>> Purchase.read(bought.statement("a mark"), "another") is None
@@ -46,7 +47,7 @@ class Purchase:
         """Return it as text for the account, with the mark of the cube it is about."""
         packed = base64.b64encode(zlib.compress(self.query.astype("<f8").tobytes()))
         fields = {
-            "answer": mark, "label": self.label, "scale": str(self.scale),
+            "answer": mark, "label": self.label, "scale": as_text(self.scale),
             "query": packed.decode(), "asked": self.asked,
         }  # fmt: skip
         return json.dumps(fields)
@@ -59,7 +60,7 @@ class Purchase:
         fields = json.loads(statement)
         content = zlib.decompress(base64.b64decode(fields["query"]))
         query = frozen(np.frombuffer(content, dtype="<f8").astype(np.float64))
-        return cls(fields["label"], query, int(fields["scale"]), fields["asked"])
+        return cls(fields["label"], query, from_text(fields["scale"]), fields["asked"])
 
 
 class Payments:
@@ -99,7 +100,8 @@ class Payments:
     def drawn(self, request: str, draw: Callable[[], int]) -> int:
         """Return the noisy answer kept for a request; it is drawn where there is none yet."""
         kept = self._account.result(request)
-        return int(self._account.keep(request, str(draw())) if kept is None else kept)
+        text = self._account.keep(request, as_text(draw())) if kept is None else kept
+        return from_text(text)
 
     def asked(self, request: str) -> str | None:
         """Return what was asked under a request's name, None if nothing was paid under it."""

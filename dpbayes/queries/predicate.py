@@ -5,7 +5,9 @@
     age between 18 and 40                     # 18 <= age < 40, the ends of bins
 
 A condition must not cut through a bin: the cube holds one count a bin, and the answer for half of
-it is not there. Nothing is evaluated as code.
+it is not there. Digits are a number where the attribute has numbers; where its values are texts
+they are compared as they are written, with or without quotation marks: 01 is not 1. Nothing is
+evaluated as code.
 """
 
 from __future__ import annotations
@@ -35,6 +37,9 @@ class Selectable(Protocol):
 
     @property
     def size(self) -> int: ...
+
+    @property
+    def of_texts(self) -> bool: ...
 
     def select(self, sign: str, value: float | str) -> NDArray[np.bool_]: ...
 
@@ -146,14 +151,15 @@ class _Parser:
         sign = "=" if sign == "==" else sign
         if sign not in _COMPARISONS:
             raise self._error(f"a comparison must be one of {_COMPARISONS} or 'in', got {sign!r}")
-        return self._attributes[axis].select(sign, self._literal())
+        attribute = self._attributes[axis]
+        return attribute.select(sign, self._literal(attribute))
 
     def _between(self, axis: int) -> NDArray[np.bool_]:
         self._next()
-        low = self._literal()
-        self._expect("and")
-        high = self._literal()
         attribute = self._attributes[axis]
+        low = self._literal(attribute)
+        self._expect("and")
+        high = self._literal(attribute)
         if isinstance(low, str) or isinstance(high, str) or not low < high:
             raise self._error(f"between takes two numbers that increase, got {low!r} and {high!r}")
         return attribute.select(">=", low) & attribute.select("<", high)
@@ -161,19 +167,20 @@ class _Parser:
     def _values_in(self, axis: int) -> NDArray[np.bool_]:
         self._next()
         self._expect("(")
-        chosen = self._attributes[axis].select("=", self._literal())
+        attribute = self._attributes[axis]
+        chosen = attribute.select("=", self._literal(attribute))
         while self._peek() == ",":
             self._next()
-            chosen = chosen | self._attributes[axis].select("=", self._literal())
+            chosen = chosen | attribute.select("=", self._literal(attribute))
         self._expect(")")
         return chosen
 
-    def _literal(self) -> float | str:
-        sign = self._sign()
+    def _literal(self, attribute: Selectable) -> float | str:
+        sign = self._next() if self._peek() in ("+", "-") else ""
         kind, token = self._kind(), self._next()
         if kind == "number":
-            return sign * float(token)
-        if kind not in ("word", "quoted") or sign < 0 or token in _RESERVED:
+            return sign + token if attribute.of_texts else float(sign + token)
+        if kind not in ("word", "quoted") or sign == "-" or token in _RESERVED:
             raise self._error(f"a value must stand here, got {token!r}")
         return _unquoted(token)
 

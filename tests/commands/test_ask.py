@@ -55,6 +55,13 @@ def test_fresh_then_derived_then_refused(cube: Path, capsys: pytest.CaptureFixtu
     assert "rejected: the bound does not allow it" in capsys.readouterr().out
 
 
+def test_a_confidence_is_printed_with_all_its_digits(
+    cube: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ask(cube, "all", "--length", "200", "--confidence", "0.99999999") == 0
+    assert "at confidence 0.99999999\n" in capsys.readouterr().out
+
+
 def test_a_session_goes_on_after_a_mistake(
     cube: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

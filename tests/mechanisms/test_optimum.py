@@ -134,3 +134,25 @@ def test_one_record_is_best_released_by_randomised_response(k, epsilon, objectiv
         want = others / (1.0 + others) * apart
         found = np.asarray(means(OptimalMechanism(epsilon, objective), 1, (a,) * k)).max()
         assert found == pytest.approx(want, rel=1e-5)
+
+
+@pytest.mark.parametrize("objective", ["mean", "worst"])
+@pytest.mark.parametrize("epsilon", [1e-9, 2e-7, 70.0, 800.0, 1e5])
+def test_an_epsilon_that_no_solver_takes_is_refused_by_name(epsilon, objective):
+    optimal = dp.mechanism("optimal", epsilon, objective=objective)
+    allowed = rf"epsilon must lie in \[1e-06, 69\] .*, got {epsilon!r}"
+    with pytest.raises(ValueError, match=allowed):
+        optimal.law([2, 1], [1, 1])
+
+
+@pytest.mark.parametrize("objective", ["mean", "worst"])
+@pytest.mark.parametrize("epsilon", [1e-6, 69.0])
+@pytest.mark.parametrize("counts", [[1, 0], [3, 4], [2, 1, 1]])
+def test_the_ends_of_the_range_of_epsilon_are_solved(epsilon, objective, counts):
+    optimal = dp.mechanism("optimal", epsilon, objective=objective)
+    table = optimal.table(sum(counts), [1] * len(counts))
+    np.testing.assert_allclose(table.sum(axis=1), 1.0, atol=1e-12)
+    logs = np.log(table)
+    apart = record_distances(sum(counts), len(counts))
+    ratios = np.abs(logs[:, None, :] - logs[None, :, :]).max(axis=2)
+    assert np.all(ratios <= epsilon * apart)

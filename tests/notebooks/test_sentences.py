@@ -149,7 +149,7 @@ SAID = {
     ),
     ("queries/unsafe-budgets", "broken"): (
         {"ratios": [0.001, 1000.0], "points": 2},
-        "1.00000095 times",
+        "exceeds the allowed one by 9.5 × 10⁻⁷ of it",
         " 1 times",
     ),
     # Sizes at which nothing happens are said in words, and a small gap is not called none.

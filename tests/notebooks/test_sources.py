@@ -63,6 +63,38 @@ def test_code_is_short_and_defines_nothing(name: str) -> None:
             assert not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda), source
 
 
+SHOWN = ("record", "print", "report", "append")  # calls that show nothing, or words
+
+
+@EVERY
+def test_no_cell_shows_a_bare_value(name: str) -> None:
+    for cell in cells(name):
+        *_, last = ast.parse(source_of(cell)).body or [None]
+        if isinstance(last, ast.Expr):
+            called = last.value.func if isinstance(last.value, ast.Call) else None
+            words = set(ast.unparse(called).split(".")) if called is not None else set()
+            assert words & set(SHOWN), f"a reader sees Python's own form of {ast.unparse(last)}"
+
+
+@EVERY
+def test_every_section_has_something_to_read(name: str) -> None:
+    headings: list[str] = []  # since the last thing that a reader sees
+    for cell in load(NOTEBOOKS[name])["cells"]:
+        source, hidden = source_of(cell), "remove-output" in cell["metadata"].get("tags", [])
+        if cell["cell_type"] == "markdown":
+            first, _, rest = source.strip().partition("\n")
+            if first.startswith("#"):
+                assert not headings, f"nothing stands below {headings}"
+                headings = [] if rest.strip() else [first]
+            else:
+                headings = []
+        else:
+            often = r"record\.(figure|finding)\("
+            shown = often if hidden else rf"{often}|record\.table\(|print\(|\.report\("
+            headings = [] if re.search(shown, source) else headings
+    assert not headings, f"nothing stands below {headings}"
+
+
 @EVERY
 def test_a_notebook_begins_with_its_title_and_says_what_it_does_not_show(name: str) -> None:
     texts = [source_of(cell) for cell in cells(name, "markdown")]

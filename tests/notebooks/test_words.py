@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import yaml
 from dpbayes.press.overrides import Yaml12
 from dpbayes.press.parameters import load, source_of
 from tests.notebooks.test_sources import NOTEBOOKS, cells
-from tests.notebooks.words import repeated_values, suspicious
+from tests.notebooks.words import prose, repeated_values, suspicious
 
 LISTED: dict[str, list[str]] = yaml.load(
     Path(__file__).with_name("definitions.yml").read_text(encoding="utf-8"), Yaml12
@@ -88,3 +89,17 @@ def test_bookkeeping_is_a_tenth_of_the_lines() -> None:
     counted = [bookkeeping(load(path)) for name, path in NOTEBOOKS.items() if name not in WAITING]
     recorded, total = (sum(column) for column in zip(*counted, strict=True))
     assert recorded <= SHARE * total
+
+
+@pytest.mark.parametrize("fence", ["```", ":::"])
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_what_stands_in_and_between_directives_is_read(fence: str, number: int) -> None:
+    blocks = [
+        f"{fence}{{note}} Title\n:name: here-{i}\nInside {i}.\n{fence}" for i in range(number)
+    ]
+    read = prose("\n\nBetween 7 and `code 8`.\n\n".join([*blocks, "After 9."]))
+    assert [int(found) for found in re.findall(r"\d", read)] == [
+        digit for i in range(number) for digit in (i, 7)
+    ] + [9]
+    unclosed = prose(f"{fence}{{note}}\nOne 1.\n\nTwo 2 and `code 3`.")
+    assert re.findall(r"\d", unclosed) == ["1", "2"]

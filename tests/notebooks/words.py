@@ -31,7 +31,7 @@ SUSPICIOUS = re.compile(rf"\d|\b({COMPARATIVES})\b", re.IGNORECASE)
 NOT_PROSE = (
     re.compile(r"\A(# )[A-E], [^·\n]* · "),  # the key of the paper in a title
     re.compile(r"\$\$.*?\$\$|\$[^$]*\$", re.DOTALL),  # mathematics
-    re.compile(r"(?m)^\s*(:{3,}|`{3,}).*$|^:[a-z]+:.*$"),  # a directive and its options
+    re.compile(r"(?m)^\s*(?::{3,}|`{3,}).*$|^:[a-z]+:.*$"),  # a directive and its options
     re.compile(r"\{doc\}`([^`<]*)<[^`]*`"),
     re.compile(r"\{[a-z:]+\}`[^`]*`"),  # other roles
     re.compile(r"`[^`]*`"),  # code

@@ -27,6 +27,30 @@ def findings(kept: Record) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
+    ("sentence", "x", "said"),
+    [
+        ("{x:.4f}", 0.000123456, "0.00012"),
+        ("{x:.4f}", 0.00001256, "1.3 × 10⁻⁵"),
+        ("{x:.4f}", 0.0034, "0.0034"),
+        ("{x:.3f}", 0.0049, "0.0049"),
+        ("{x:+.3f}", -0.00023, "−0.00023"),
+        ("{x:+.3f}", 0.00023, "+0.00023"),
+        ("{x:.2f}", 0.03, "0.03"),
+        ("{x:.2f}", 0.0041, "0.0041"),
+        ("{x:.1f}", 0.2, "0.2"),
+        ("{x:.0%}", 0.0031, "0.31%"),
+        ("{x:.1%}", 0.00000031, "3.1 × 10⁻⁵%"),
+        ("{x:.0%}", 0.03, "3%"),
+        ("{x:.4f}", 0.0, "0.0000"),
+        ("{x:.4f}", 3e-17, "0.0000"),
+        ("{x:.4f}", [0.5, 0.00011], "0.5000 and 0.00011"),
+    ],
+)
+def test_what_a_format_would_round_away_keeps_two_digits(sentence: str, x: Any, said: str) -> None:
+    assert filled(sentence, {"x": x}) == said
+
+
+@pytest.mark.parametrize(
     ("holds", "sentence"),
     [
         (True, "Yes, −0.5."),

@@ -11,6 +11,8 @@ from dpbayes.press.quotes import (
     cell,
     formatted,
     is_number,
+    one_minus,
+    one_of,
     powers_of_ten,
     quoted,
     read_table,
@@ -37,6 +39,39 @@ def test_a_number_is_shown_as_print_shows_it(value: float, form: str, shown: str
 def test_a_power_of_ten_at_the_end_of_a_sentence_is_written_out() -> None:
     said = "promised δ = 1e-08. Below it goes to 6.14e-05."
     assert powers_of_ten(said) == "promised δ = 1 × 10⁻⁸. Below it goes to 6.14 × 10⁻⁵."
+
+
+@pytest.mark.parametrize(
+    ("delta", "shown"),
+    [
+        (0.05, "0.95"),
+        (1 / 3, "0.666667"),
+        (1e-4, "0.9999"),
+        (2.5e-6, "1 − 2.5 × 10⁻⁶"),
+        (1 - 0.9999999, "1 − 1 × 10⁻⁷"),
+        (1e-30, "1 − 1 × 10⁻³⁰"),
+        (0.9999999, "1 × 10⁻⁷"),
+    ],
+)
+def test_a_confidence_is_never_shown_as_one(delta: float, shown: str) -> None:
+    assert one_minus(delta) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("over 1 histories with 5 data sets", "over 1 history with 5 data sets"),
+        ("1 evenly spread records", "1 evenly spread record"),
+        ("All 1 noise-aware intervals", "The one noise-aware interval"),
+        ("1 boxes of 1 entries", "1 box of 1 entry"),
+        ("within 1 standard errors", "within 1 standard error"),
+        ("the 1 histograms; 1 possible histograms", "the one histogram; 1 possible histogram"),
+        ("k = 1 histories, 2 and 1 balanced records", "k = 1 histories, 2 and 1 balanced records"),
+        ("1 holds, 1 times as wide, 1 is less", "1 holds, 1 times as wide, 1 is less"),
+    ],
+)
+def test_one_thing_is_counted_in_the_singular(text: str, said: str) -> None:
+    assert one_of(text) == said
 
 
 def test_a_broken_format_is_refused() -> None:
@@ -69,6 +104,13 @@ def test_a_table_is_shown_whole_without_options(table: Path) -> None:
     header, rows = read_table(table)
     assert header == ["n", "mean", "who"]
     assert rows == [["10", "0.123456", "a"], ["20", "−1e−07", "b"]]
+
+
+def test_a_head_that_nobody_wrote_is_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "lost.csv"
+    path.write_text("largest_confidence,n\n0.5,1\n")
+    assert read_table(path)[0] == ["largest confidence", "n"]
+    assert read_table(path, ["largest_confidence"], ["a_b"])[0] == ["a_b"]
 
 
 def test_columns_headers_and_formats_are_chosen(table: Path) -> None:

@@ -25,6 +25,12 @@ def test_a_table_escapes_what_it_shows_and_rounds_for_the_eye_only() -> None:
     assert repr(table) == "table of 2 rows: name, value"
 
 
+def test_the_head_of_a_table_is_in_words() -> None:
+    table = ShownTable(("rms_z_as_stated", "mean at 0.5"), (("1_000", "x"),))
+    assert "<th>rms z as stated</th><th>mean at 0.5</th>" in table._repr_html_()
+    assert "<td>1_000</td>" in table._repr_html_()
+
+
 def test_a_long_table_says_how_much_is_hidden() -> None:
     table = ShownTable(("i",), tuple((str(i),) for i in range(SHOWN_ROWS + 7)))
     assert table._repr_html_().count("<td>") == SHOWN_ROWS

@@ -24,12 +24,12 @@ def test_the_sources_make_up_the_estimate(server):
     answer = server.ask("all", 150.0, 0.05)
     assert answer.outcome == "derived"
     entries = {entry.number: entry for entry in server.entries}
-    total = sum(s.weight * entries[s.number].answer / 2**32 for s in answer.sources)
+    total = sum(s.weight * entries[s.number].answer / 2**128 for s in answer.sources)
     assert total == pytest.approx(answer.estimate, rel=1e-12)
     assert [s.label for s in answer.sources] == [entries[s.number].label for s in answer.sources]
     assert sum(s.variance_share for s in answer.sources) == pytest.approx(1.0)
     # Each share is the answer's part of the variance 2 (A b)^2, summed here by hand.
-    parts = [2 * (s.weight * entries[s.number].scale / 2**32) ** 2 for s in answer.sources]
+    parts = [2 * (s.weight * entries[s.number].scale / 2**128) ** 2 for s in answer.sources]
     shares = [s.variance_share for s in answer.sources]
     assert shares == pytest.approx([part / sum(parts) for part in parts])
 

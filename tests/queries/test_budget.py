@@ -95,3 +95,33 @@ def test_bad_input(call: object, message: str) -> None:
     assert callable(call)
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def two_laplace(a: float, b: float, at: float) -> float:
+    """Return P[|X + Y| > at] for Laplace X, Y of unequal scales a, b, in closed form."""
+    return (a * a * math.exp(-at / a) - b * b * math.exp(-at / b)) / (a * a - b * b)
+
+
+@pytest.mark.parametrize("ratio", [0.6, 1.5, 3.0, 5.57, 40.0])
+def test_one_earlier_answer_saves_where_the_closed_form_says(ratio: float) -> None:
+    for delta in (0.01, 0.2, 0.36, 0.37, 0.5, 0.7, 0.95):
+        length, kappa = 2 * math.log(1 / delta), ratio**2 / (ratio**2 + 1)
+        joined = two_laplace((1 - kappa) * ratio, kappa, length / 2)
+        bought = queries.budget_with_history([ratio], 1.0, length, delta)
+        assert (bought < 1 - 1e-9) == (joined < delta)
+        assert bought <= queries.budget(1.0, length, delta)
+
+
+def test_a_history_saves_at_every_delta_up_to_36_in_100_and_never_costs_more() -> None:
+    rng = np.random.default_rng(3)
+    useless = 0
+    for _ in range(150):
+        weights, scale = rng.lognormal(0.0, 1.5, rng.integers(1, 7)), rng.lognormal(0.0, 1.0)
+        for delta in (rng.uniform(0.001, 0.36), rng.uniform(0.37, 0.95)):
+            length = 2 * scale * math.log(1 / delta)
+            direct = queries.budget(1.0, length, delta)
+            share = queries.budget_with_history(weights, 1.0, length, delta) / direct
+            assert share <= 1
+            assert share < 1 - 1e-9 or delta > 0.36
+            useless += share > 1 - 1e-9
+    assert useless > 20

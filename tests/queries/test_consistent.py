@@ -128,7 +128,7 @@ def test_the_server_gives_both_and_says_which(tmp_path):
         answer = server.ask(question, L=30.0, delta=0.05, consistent=True)
         entries = server.entries
         H = np.array([entry.query for entry in entries])
-        b, y = (np.array([getattr(e, n) / 2**32 for e in entries]) for n in ("scale", "answer"))
+        b, y = (np.array([getattr(e, n) / 2**128 for e in entries]) for n in ("scale", "answer"))
         expected = consistent(H, b, y, server.cube.query(question)).estimates
         assert answer.consistent == pytest.approx(float(expected), abs=1e-6)
         assert answer.consistent >= -1e-12

@@ -14,7 +14,7 @@ def history(path):
 
 def written(one, query, answer):
     with one.writing():
-        entry = one.ledger.append("x", np.array(query), 2**34, answer)
+        entry = one.ledger.append("x", np.array(query), 2**130, answer)
     one.accept(entry)
     return entry
 
@@ -38,7 +38,7 @@ def test_a_failure_under_the_lock_leaves_everything_as_it_was(tmp_path):
         with one.writing():
             # What the other process has written was taken in, and is let go again.
             assert len(one.entries) == 1
-            one.ledger.append("x", np.array([0.0, 1.0, 0.0]), 2**34, 6)
+            one.ledger.append("x", np.array([0.0, 1.0, 0.0]), 2**130, 6)
             raise OSError("full")
 
     with pytest.raises(OSError, match="full"):

@@ -13,6 +13,8 @@ import pytest
 
 from dpbayes import queries
 from dpbayes.queries.cube import as_cube
+from dpbayes.queries.grid import from_text
+from dpbayes.queries.ledger import open_ledger
 from tests.queries import asker
 
 KILLS = 10
@@ -43,7 +45,7 @@ def check(path: Path, told: list[tuple[int, float]]) -> queries.QueryServer:
     assert len({number for number, _ in told}) == len(told)
     H = np.array([entry.query for entry in server.entries]).reshape(-1, 16)
     if len(H):
-        scales = [entry.scale / 2**32 for entry in server.entries]
+        scales = [entry.scale / 2**128 for entry in server.entries]
         assert server.spent == pytest.approx(queries.cost_of_scales(H, scales), rel=1e-12)
     assert server.spent <= asker.BOUND
     return server
@@ -263,8 +265,8 @@ def test_ledger_keeps_no_exact_count(tmp_path: Path) -> None:
         rows = connection.execute("SELECT answer FROM answers").fetchall()
         terms = dict(connection.execute("SELECT name, value FROM terms").fetchall())
     connection.close()
-    truths = {int(asker.COUNTS[:4].sum()) << 32, int(asker.COUNTS[8:].sum()) << 32}
-    assert not truths & {int(row[0]) for row in rows}
+    truths = {int(asker.COUNTS[:4].sum()) << 128, int(asker.COUNTS[8:].sum()) << 128}
+    assert not truths & {from_text(row[0]) for row in rows}
     assert json.dumps(asker.COUNTS.tolist()) not in json.dumps(terms)
 
 
@@ -294,3 +296,16 @@ def test_a_cut_is_noticed_unless_the_last_digest_is_made_to_fit(tmp_path: Path) 
     file.close()
     # The ledger cannot know, and the page says so; an account can, which has a key.
     assert len(queries.QueryServer([10, 20], 1.0, ledger=path).entries) == 1
+
+
+def test_rows_in_the_older_units_keep_their_text_and_their_digest() -> None:
+    ledger = open_ledger(None, b"cube", 2, {"bound": "1.0"})
+    scale, answer, query = 4 * 2**32, 30 * 2**32 + 17, np.array([1.0, round(2**32 / 3) / 2**32])
+    start = ledger.position[1]
+    with ledger.writing():
+        entry = ledger.append("all", query, scale << 96, answer << 96)
+    written = ledger._connection.execute("SELECT scale, answer, digest FROM answers").fetchone()
+    head = f"{start}|1|all|{scale}|{answer}|".encode() + query.astype("<f8").tobytes()
+    assert written == (str(scale), str(answer), hashlib.sha256(head).hexdigest())
+    assert [one.answer for one in ledger.read_new()] == [entry.answer]
+    assert entry.answer / 2**128 == answer / 2**32

@@ -11,6 +11,7 @@ import pytest
 
 from dpbayes import queries
 from dpbayes.queries.decision import Policy
+from dpbayes.queries.grid import as_text
 from dpbayes.queries.paying import Payments, Purchase, price_factor
 from dpbayes.releasing.account import Account
 from dpbayes.releasing.opening import create_account, open_account
@@ -69,7 +70,7 @@ def test_killed_at_each_step_it_is_paid_once_and_answered(folder: Path, moment: 
     assert [entry.request for entry in spends] == ["answer--id-once"]
     assert float(account.spent) == pytest.approx(price_of(20.0), rel=1e-9)
     kept = account.result("answer--id-once")
-    assert [str(entry.answer) for entry in server.entries] == [kept]
+    assert [as_text(entry.answer) for entry in server.entries] == [kept]
     # What was drawn and kept before the end is what is told after it.
     if before.get("answer--id-once") is not None:
         assert before["answer--id-once"] == kept
@@ -92,7 +93,7 @@ def test_what_a_crash_left_is_finished_before_anything_else_is_decided(
     assert [entry.number for entry in server.entries] == [1, 2]
     assert other.number == 2
     assert server.ask(cell(1), 20.0, 0.05, request="one").number == 1
-    H, b = [e.query for e in server.entries], [e.scale / 2**32 for e in server.entries]
+    H, b = [e.query for e in server.entries], [e.scale / 2**128 for e in server.entries]
     assert float(account_of(folder).spent) >= queries.cost_of_scales(H, b) * (1 - 1e-12)
 
 
@@ -133,7 +134,7 @@ def test_two_ledgers_of_one_account_decide_one_after_the_other(
     assert answer.outcome == "fresh"
     assert len(tried) == 3
     for server in (one, two):
-        H, b = [e.query for e in server.entries], [e.scale / 2**32 for e in server.entries]
+        H, b = [e.query for e in server.entries], [e.scale / 2**128 for e in server.entries]
         assert len(H) == 3
         exact = queries.cost_of_scales(H, b)
         assert exact > price_of(20.0) * 1.5
@@ -174,7 +175,7 @@ def test_crashes_copies_and_ledgers_at_random_never_cost_less_than_they_tell(
                 pass
             else:
                 assert server.ask(query, 90.0, 0.05, request=f"r{turn}") == told[f"r{turn}"]
-        shown |= {entry.answer: (entry.query, entry.scale / 2**32) for entry in server.entries}
+        shown |= {entry.answer: (entry.query, entry.scale / 2**128) for entry in server.entries}
         server.close()
     H, b = [q for q, _ in shown.values()], [scale for _, scale in shown.values()]
     spends = [entry for entry in account_of(folder).entries if entry.kind == "spend"]
@@ -210,12 +211,12 @@ def test_only_its_own_answers_are_read(folder: Path) -> None:
     account.spend("release", Fraction(1, 10), "a plan")
     one.unread()
     one.seen = len(account.entries)
-    bought = Purchase("all", np.ones(CELLS), 2**34, "asked")
+    bought = Purchase("all", np.ones(CELLS), 2**130, "asked")
     assert one.reserve("answer--id-a", Fraction(1, 10), bought)
     assert not one.reserve("answer--id-b", Fraction(1, 10), bought)
     found, upto = one.unread()
     assert [(name, b.label, b.scale, b.asked) for name, b in found] == [
-        ("answer--id-a", "all", 2**34, "asked")
+        ("answer--id-a", "all", 2**130, "asked")
     ]
     assert found[0][1].query.tolist() == [1.0] * CELLS
     assert upto == len(account.entries)

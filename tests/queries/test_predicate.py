@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -123,3 +124,31 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         return
     # The parser names the query; an attribute that is compared wrongly names itself.
     assert said.startswith(("query", "age", "income", "health"))
+
+
+CODES = (Categories("code", ("1", "01", "1.0", "-1", "1e3", "1000")),)
+
+
+@pytest.mark.parametrize("value", CODES[0].values)
+def test_digits_without_quotation_marks_are_compared_with_texts_as_they_are_written(
+    value: str,
+) -> None:
+    expected = [float(other == value) for other in CODES[0].values]
+    np.testing.assert_array_equal(coefficients(f"code = {value}", CODES), expected)
+    np.testing.assert_array_equal(coefficients(f"code in ({value})", CODES), expected)
+    np.testing.assert_array_equal(
+        coefficients(f"2 * code != {value}", CODES), 2 - 2 * np.array(expected)
+    )
+
+
+@pytest.mark.parametrize("value", ["001", "1.", "+1", "1.00", "1000.0", "-01"])
+def test_digits_that_are_no_value_are_refused_and_never_answered_for_another(value: str) -> None:
+    with pytest.raises(ValueError, match=rf"code must be one of 1, 01, .*got '{re.escape(value)}'"):
+        coefficients(f"code = {value}", CODES)
+
+
+def test_a_number_is_read_as_a_number_where_the_values_are_numbers() -> None:
+    sizes = (Categories("size", (1.0, 2.5)), Bins("age", (0, 1000, 2000)))
+    np.testing.assert_array_equal(coefficients("size = 01 and age < 1e3", sizes), [1, 0, 0, 0])
+    with pytest.raises(ValueError, match="between takes two numbers"):
+        coefficients("code between 01 and 1000", CODES)

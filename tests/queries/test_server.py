@@ -57,7 +57,7 @@ class Asking(RuleBasedStateMachine):
         assert server.spent <= 1.0
         if server.entries and server.policy.accounting == "cells":
             H = [entry.query for entry in server.entries]
-            b = [entry.scale / 2**32 for entry in server.entries]
+            b = [entry.scale / 2**128 for entry in server.entries]
             exact = queries.cost_of_scales(H, b, self.neighbours)
             assert exact <= server.spent * (1 + 1e-15)
 
@@ -72,8 +72,8 @@ def test_a_derived_answer_is_blue_of_the_ledger() -> None:
     for q in EXAMPLE.H:
         server.ask(q, 30.0, 0.05)
     H = np.array([entry.query for entry in server.entries])
-    b = np.array([entry.scale for entry in server.entries]) / 2**32
-    y = np.array([entry.answer for entry in server.entries]) / 2**32
+    b = np.array([entry.scale / 2**128 for entry in server.entries])
+    y = np.array([entry.answer / 2**128 for entry in server.entries])
     best = queries.blue(H, b, EXAMPLE.q)
     answer = server.ask(EXAMPLE.q, 1e4, 0.05)
     assert answer.outcome == "derived"

@@ -156,3 +156,4 @@ def test_to_the_nearest_number_only_the_mechanism_with_a_delta_stays_ahead_of_la
     assert rounded["lapMech"] > chosen["expMech-delta"]
     assert rounded["lapMech"] < chosen["expMech-smooth"]
     assert rounded["ilapMech"] < min(chosen.values())
+    assert mean("geometric") < min(chosen.values())

@@ -21,6 +21,7 @@ from dpbook.drawings import Drawings
 from dpbook.figures import ResultFigure, Shown, depart_shown, visit_shown
 from dpbook.finding_again import Entries, Site
 from dpbook.folds import Fold, Scrolled
+from dpbook.proof_index import keep_titles, take_the_place
 from dpbook.quotes import FindingRole, Quote, ResultRole, depart_quote, visit_quote
 from dpbook.related import ClaimLink, find_claims
 from dpbook.result_first import ResultFirst
@@ -50,4 +51,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("result-figure", ResultFigure)
     app.add_directive("gallery", Gallery)
     app.connect("doctree-read", mark_page)
+    app.connect("doctree-read", keep_titles)
+    app.connect("builder-inited", take_the_place)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

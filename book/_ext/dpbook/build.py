@@ -18,6 +18,7 @@ from dpbayes.press.cache import Cache
 from dpbayes.press.keys import Surroundings, key, reason, sha256, surroundings
 from dpbayes.press.pages import publish
 from dpbayes.press.workers import Order, run_all
+from dpbook.gate import end_where_nothing_changed
 from dpbook.plan import Planned, plan
 from dpbook.progress import Progress
 from dpbook.side_by_side import processors
@@ -83,6 +84,7 @@ class Build:
 def run_notebooks(app: Sphinx, config: Any) -> None:
     """Run what must be run and publish every result, or stop the build."""
     book = Path(app.srcdir)
+    end_where_nothing_changed(book.parent)
     try:
         build_results(book.parent, book)
     except (ValueError, TypeError) as error:

@@ -25,6 +25,7 @@ LARGEST_LIST = 8_000_000
 """Most numbers (noise vectors times categories) that are listed."""
 
 _DEPTH = 40.0
+_ENTRIES_AT_ONCE = 1 << 22
 
 
 def listed_law(
@@ -146,9 +147,7 @@ class GaussianLatticeLaw(Unlisted):
         if metric_function(metric) is hellinger:
             value, clamped = self._series()
             if clamped <= 1e-4:
-                return Estimate(
-                    value + 0.5 * clamped, 0.5 * clamped + _rounding(self.counts.size), "series"
-                )
+                return self._estimate(value, clamped)
         return drawn_mean(self, metric)
 
     def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
@@ -157,9 +156,12 @@ class GaussianLatticeLaw(Unlisted):
         if distance is not hellinger or clamped > 1e-4:
             return drawn_mean(self, lambda a, b: distance(a, b) ** 2)
         inside, affinity = self._means(*self._columns(), np.array([0.0, 1.0]))
-        return Estimate(
-            inside - affinity + 0.5 * clamped, 0.5 * clamped + _rounding(self.counts.size), "series"
-        )
+        return self._estimate(inside - affinity, clamped)
+
+    def _estimate(self, inside: float, clamped: float) -> Estimate:
+        # What is clamped is between 0 and 1 away. A distance is not negative, whatever rounding is.
+        error = 0.5 * clamped + _rounding(self.counts.size)
+        return Estimate(max(inside + 0.5 * clamped, 0.0), error, "series")
 
     @property
     def clamped(self) -> float:
@@ -218,19 +220,53 @@ class GaussianLatticeLaw(Unlisted):
 
 
 def draw(rng: np.random.Generator, k: int, variance: float, size: int) -> NDArray[np.int64]:
-    """Return `size` draws of the noise, shape (size, k): k - 1 entries, kept by their sum."""
+    """Return `size` draws of the noise, shape (size, k), in blocks of rows that fit into memory."""
     top = gaussian.reach(variance, _DEPTH)
     steps = np.arange(-top, top + 1)
-    cumulative = np.cumsum(np.exp(gaussian.log_weights(variance, steps)))
-    kept: list[NDArray[np.int64]] = []
-    missing = size
-    while missing > 0:
-        number = int(1.2 * missing * np.sqrt(k)) + 16
-        uniform = rng.random((number, k - 1)) * cumulative[-1]
-        free = steps[np.searchsorted(cumulative, uniform, side="right")]
-        total = free.sum(axis=1)
-        accepted = rng.random(number) < np.exp(gaussian.log_weights(variance, total))
-        rows = np.column_stack((free, -total))[accepted][:missing]
-        kept.append(rows)
-        missing -= len(rows)
-    return np.concatenate(kept) if kept else np.zeros((0, k), dtype=np.int64)
+    weights = np.exp(gaussian.log_weights(variance, steps))
+    rows = max(_ENTRIES_AT_ONCE // k, 1)
+    drawn = np.empty((size, k), dtype=np.int64)
+    for first in range(0, size, rows):
+        block = drawn[first : first + rows]
+        _fill(rng, block, np.zeros(len(block), dtype=np.int64), weights / weights.sum())
+    return drawn
+
+
+def _fill(
+    rng: np.random.Generator,
+    rows: NDArray[np.int64],
+    totals: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> None:
+    """Fill rows with independent steps, given that they sum to `totals`.
+
+    Half of the entries are drawn as they come and kept in proportion to the probability that the
+    others make up the total; then these are drawn in the same way. About half of all draws are
+    kept, however many entries there are.
+    """
+    k, top = rows.shape[1], weights.size // 2
+    if k == 1:
+        rows[:, 0] = totals
+        return
+    half, cumulative = k // 2, np.cumsum(weights)
+    others = _sum_law(weights, k - half)
+    wanted, missing = np.empty_like(totals), np.arange(len(rows))
+    while missing.size:
+        uniform = rng.random((missing.size, half)) * cumulative[-1]
+        steps = np.searchsorted(cumulative, uniform, side="right") - top
+        left = totals[missing] - steps.sum(axis=1)
+        within = np.abs(left) <= others.size // 2
+        chances = np.where(within, others[np.where(within, left, 0) + others.size // 2], 0.0)
+        kept = rng.random(missing.size) * others.max() < chances
+        rows[missing[kept], :half], wanted[missing[kept]] = steps[kept], left[kept]
+        missing = missing[~kept]
+    _fill(rng, rows[:, half:], wanted, weights)
+
+
+def _sum_law(weights: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """Return the probabilities of the sum of k steps, from its least value to its largest."""
+    if k == 1:
+        return weights
+    size = k * (weights.size - 1) + 1
+    length = 1 << (size - 1).bit_length()
+    return np.maximum(np.fft.irfft(np.fft.rfft(weights, length) ** k, length)[:size], 0.0)

@@ -16,6 +16,7 @@ from dpbayes.study.reproduction.sampling import QUARTILES, Distances
 LARGEST_RMS, LARGEST_Z = 1.3, 4.0
 REPRODUCED, AS_DRAWN, NOT = "reproduced", "reproduced as drawn", "not reproduced"
 BADGES = (REPRODUCED, AS_DRAWN, NOT)
+_WHISKERS = {"whisker-low": "lower whisker", "whisker-high": "upper whisker"}
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,8 @@ def box_table(found: Sequence[Judged], groups: Sequence[str]) -> dict[str, list[
     """Return the columns of a table of expected statistics of boxes as drawn, a row a group."""
     columns: dict[str, list[str | float]] = {"group": list(groups)}
     for one in found:
-        for statistic in (*QUARTILES, "whisker-low", "whisker-high"):
+        for statistic in (*QUARTILES, *_WHISKERS):
             drawn = [one.series.drawn.expected(group, statistic).value for group in groups]
-            columns[f"{one.series.curve}, {statistic}"] = list(drawn)
+            name = _WHISKERS.get(statistic, statistic.replace("-", " "))
+            columns[f"{one.series.curve}, {name}"] = list(drawn)
     return columns

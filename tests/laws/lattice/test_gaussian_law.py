@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 from itertools import product
 
@@ -9,8 +10,10 @@ import numpy as np
 import pytest
 from mpmath import mp
 
+from dpbayes.laws.lattice import gaussian
 from dpbayes.laws.lattice.gaussian_law import GaussianLatticeLaw, draw, listed_law
 from dpbayes.laws.lattice.projection import project
+from dpbayes.mechanisms.discrete_gaussian import DiscreteGaussian
 from tests.mechanisms.conformance import ALPHA_LIMIT
 
 
@@ -120,3 +123,47 @@ def test_noise_sums_to_zero_and_has_the_variance_of_the_definition():
     # At this variance the lattice is fine: E z_i^2 = v (1 - 1/k) to e^-90.
     assert np.allclose((z**2).mean(axis=0), 3.75, atol=6 * np.sqrt(2) * 3.75 / 200)
     assert draw(np.random.default_rng(4), 4, 5.0, 0).shape == (0, 4)
+
+
+def test_a_thousand_nearly_empty_categories_are_drawn_in_little_memory():
+    law = GaussianLatticeLaw(np.ones(1000), np.array([5] + [0] * 999), 30.0, "l2")
+    shifts = draw(np.random.default_rng(4), 1000, 30.0, 500)
+    assert not shifts.sum(axis=1).any()
+    # E z_i^2 = v (1 - 1/k); its mean over half a million entries is known to .2 per cent.
+    assert (shifts.astype(float) ** 2).mean() == pytest.approx(30 * 0.999, rel=1.2e-2)
+    tracemalloc.start()
+    outputs = law.sample(np.random.default_rng(5), 500)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * outputs.nbytes
+
+
+@pytest.mark.parametrize("k", [3, 5])
+def test_draws_have_the_law_of_the_definition_and_not_one_a_tenth_wider(k):
+    size, variance = 60_000, 1.5
+    rows, seen = np.unique(
+        draw(np.random.default_rng(6), k, variance, size), axis=0, return_counts=True
+    )
+
+    def statistic(v):
+        logs = -0.5 * (rows.astype(float) ** 2).sum(axis=1) / v
+        expected = size * np.exp(logs - gaussian.log_normaliser(k, v))
+        kept = expected >= 5
+        rest = size - expected[kept].sum()
+        value = ((seen[kept] - expected[kept]) ** 2 / expected[kept]).sum()
+        value += (seen[~kept].sum() - rest) ** 2 / max(rest, 5.0)
+        return (value - kept.sum()) / np.sqrt(2 * kept.sum())
+
+    assert statistic(variance) < ALPHA_LIMIT < statistic(variance * 1.1)
+
+
+@pytest.mark.parametrize("epsilon", [30.0, 50.0, 200.0])
+@pytest.mark.parametrize("counts", [[150, 150, 150], [10**6, 7, 900, 40], [3000, 2000, 5000]])
+def test_no_mean_is_negative(epsilon, counts):
+    mechanism = DiscreteGaussian(epsilon, 1e-6)
+    law = GaussianLatticeLaw(
+        np.ones(len(counts)), np.array(counts), mechanism.variance(len(counts)), "l2"
+    )
+    for mean in (law.mean_distance(), law.mean_square()):
+        assert 0.0 <= mean <= 1.0
+        assert mean.error >= 0.0
