@@ -68,6 +68,17 @@ def test_moments_against_all_powers_at_once(counts, epsilon):
 
 @pytest.mark.parametrize(
     ("counts", "epsilon"),
+    [(HALVING, 0.3), (list(range(20)), 0.5), ([100_000, 0, 0, 3, 50, 1000], 0.5), ([9, 4], 0.01)],
+)
+def test_the_levels_hold_all_of_the_clamped_probability(counts, epsilon):
+    law = LatticeLaw(np.ones(len(counts)), np.array(counts), epsilon, "l2")
+    found, error = law._part.wide.moment(0.0)
+    assert error < 3e-10
+    assert abs(found - law.clamped) <= error + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon"),
     [([12, 8, 5, 3], 0.1), ([20, 20, 20], 0.05), ([1, 2, 0, 4], 0.05), ([0, 7, 93], 1.0)],
 )
 def test_means_power_by_power_against_the_list(counts, epsilon, monkeypatch):
