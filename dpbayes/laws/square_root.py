@@ -98,14 +98,14 @@ def _fitted(quarter_octaves: int) -> FittedRoot:
     depth = np.geomspace(gap, 40.0, 2000)
     columns = np.exp(-np.outer(depth, s))
     sizes = np.linalg.norm(columns, axis=0)
-    weights = np.linalg.lstsq(columns / sizes, _one_less_root(depth), rcond=1e-14)[0] / sizes
+    weights = np.linalg.lstsq(columns / sizes, one_less_root(depth), rcond=1e-14)[0] / sizes
     fine = np.geomspace(gap, 400.0, 10_001)
-    error = np.abs(np.exp(-np.outer(fine, s)) @ weights - _one_less_root(fine)).max()
+    error = np.abs(np.exp(-np.outer(fine, s)) @ weights - one_less_root(fine)).max()
     return FittedRoot(s, weights, float(error))
 
 
-def _one_less_root(depth: NDArray[np.float64]) -> NDArray[np.float64]:
-    # 1 - sqrt(1 - e^-depth)
+def one_less_root(depth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 - sqrt(1 - e^-depth)."""
     root = np.sqrt(-np.expm1(-depth))
     return np.asarray(np.exp(-depth) / (1.0 + root))
 

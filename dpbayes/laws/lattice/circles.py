@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_ALIAS = 3e-14
+ALIAS = 3e-14
+"""Largest part of a sum that lands on a wrong power."""
+
 _DIGITS_LOST = 3.0  # in units of e
 
 
@@ -41,10 +43,14 @@ class Nodes:
 
 @dataclass(frozen=True)
 class Circle:
-    """Nodes on a circle that read one coefficient of a power series."""
+    """Nodes on a circle that read one coefficient of a power series.
+
+    `last`, when given, is how many nodes of the upper half are taken: what is beyond adds nothing.
+    """
 
     log_radius: float
     nodes: int
+    last: int | None = None
 
     def places(self) -> NDArray[np.complex128]:
         """Return all places of this circle."""
@@ -58,6 +64,7 @@ class Circle:
         folds[0] = 1.0
         if self.nodes % 2 == 0:
             folds[-1] = 1.0
+        turns, folds = turns[: self.last], folds[: self.last]
         return Nodes(np.array([self.log_radius]), turns, self.nodes), folds
 
 
@@ -66,21 +73,34 @@ def log_bound(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.log(np.clip(np.nan_to_num(values, nan=np.inf, posinf=np.inf), 1e-300, None))
 
 
-def fewest_nodes(logs: NDArray[np.float64], places: NDArray[np.float64], most: int) -> Circle:
+def fewest_nodes(
+    logs: NDArray[np.float64], places: NDArray[np.float64], most: int, alias: float = ALIAS
+) -> Circle:
     """Return the circle with the fewest nodes for a power series read at power 0.
 
     `logs` bounds the series at e^`places`. Only circles on which it is nearly least lose no
     digits, and only inside the range of places are powers on both sides bounded.
     """
-    inside = logs[1:-1]
-    near = np.flatnonzero(inside <= inside.min() + _DIGITS_LOST) + 1
-    nodes = [_nodes(logs, places, place, most) for place in near.tolist()]
+    near = lossless(logs)
+    nodes = [nodes_at(logs, places, place, most, alias) for place in near.tolist()]
     best = int(np.argmin(nodes))
     return Circle(float(places[near[best]]), nodes[best])
 
 
-def _nodes(logs: NDArray[np.float64], places: NDArray[np.float64], best: int, most: int) -> int:
-    """Return how many nodes leave wrongly read powers at most 3e-14.
+def lossless(logs: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the places between others at which the series is nearly least."""
+    inside = logs[1:-1]
+    return np.asarray(np.flatnonzero(inside <= inside.min() + _DIGITS_LOST) + 1)
+
+
+def nodes_at(
+    logs: NDArray[np.float64],
+    places: NDArray[np.float64],
+    best: int,
+    most: int,
+    alias: float = ALIAS,
+) -> int:
+    """Return how many nodes leave wrongly read powers at most `alias` together.
 
     The part of a positive power series g at a power N off, read on the circle e^(place of best), is
     at most g(e^p) e^(-N |p - best|) for every other place p.
@@ -88,5 +108,5 @@ def _nodes(logs: NDArray[np.float64], places: NDArray[np.float64], best: int, mo
     distance = np.abs(places - places[best])
     needed = []
     for side in (places > places[best], places < places[best]):
-        needed.append(float(((logs[side] - np.log(_ALIAS)) / distance[side]).min()))
+        needed.append(float(((logs[side] - np.log(alias)) / distance[side]).min()))
     return int(np.clip(np.ceil(max(needed)) + 1, 2, most))

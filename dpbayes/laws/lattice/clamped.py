@@ -17,10 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.divergences import affinity_of_counts
+from dpbayes.laws import growing_root
 from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.circles import Circle
 from dpbayes.laws.lattice.pivots import LARGEST_ARRAY, Heights, Level, equal_runs
 from dpbayes.laws.lattice.smooth_sums import LONGEST_RULE, smooth_sum
+from dpbayes.laws.lattice.wide import NotFollowed, WideNoise, largest
 from dpbayes.laws.series.candidate_sums import nearest_gap
 from dpbayes.laws.square_root import fitted_root
 
@@ -33,12 +35,17 @@ ALIASES = 3e-14
 LARGEST_K = 64
 """Products over more categories leave the range of floats."""
 
-LARGEST_WORK = 10_000_000_000
-"""Numbers multiplied for all levels, nodes and powers: more takes a quarter of a minute and up."""
+LARGEST_WORK = 500_000_000
+"""Numbers multiplied for all levels, nodes and powers at once: more takes seconds."""
+
+LONGEST_LANDING = 60_000
+"""Categories times reach: the probability of an output takes up to ten seconds there."""
 
 LONGEST_REACH = 3_500
 """Beyond this so many levels count that their rounding does."""
 
+_MANY_POWERS, _SHARED = 16, 8  # so many share what one at a time would each pay for
+_MISSED = 2e-10  # by the powers
 _EVALUATED = 400  # longer stretches of levels or heights cost no more, being smooth
 _LEVELS_END = 1e-12
 _FIRST_LEVELS = 1  # then about twice as many, and so on
@@ -81,8 +88,14 @@ class ClampedPart:
         return float(-affinity_of_counts(self.prior, self.counts, np.zeros_like(self.counts)).max())
 
     @property
+    def lands(self) -> bool:
+        """Whether the probability of an output takes seconds and keeps its digits."""
+        k = self.counts.size
+        return k <= LARGEST_K and self.reach <= LONGEST_REACH and k * self.reach <= LONGEST_LANDING
+
+    @property
     def affordable(self) -> bool:
-        """Whether the levels take seconds and not minutes."""
+        """Whether all powers at once take seconds, with the sum of the levels as a check."""
         k, total = self.counts.size, int(self.counts.sum())
         if k > LARGEST_K or self.reach > LONGEST_REACH:
             return False
@@ -91,7 +104,8 @@ class ClampedPart:
         nodes = min(self.reach, k * total)
         powers = fitted_root(self.gap).powers.size if self.possible else 1
         each = heights * self._products_at_a_height() + window * len(self._runs)
-        return levels * nodes * powers * each <= LARGEST_WORK
+        most = LARGEST_WORK if powers < _MANY_POWERS else _SHARED * LARGEST_WORK
+        return levels * nodes * powers * each <= most
 
     def _products_at_a_height(self) -> float:
         """Return how many products a height takes, in the mean over those that two windows share.
@@ -111,6 +125,45 @@ class ClampedPart:
     @property
     def _runs(self) -> list[tuple[int, int]]:
         return equal_runs(self.prior, self.counts)
+
+    @cached_property
+    def wide(self) -> WideNoise:
+        """The same noise, power by power."""
+        return WideNoise(self.prior, self.counts, self.epsilon, self.reach)
+
+    def mean_root(self, exponent: float, mass: float) -> tuple[float, float]:
+        """Return E[sqrt(1 - BC^exponent); clamped] and its error; `mass` is that of clamping.
+
+        The error is infinite where the sums would take minutes.
+        """
+        if self.affordable:
+            root = fitted_root(exponent * self.gap)
+            moments, each = self.moments(exponent * root.powers, mass)
+            return root.mean_root(mass, self.probability(self.counts), moments, each)
+        if not self.wide.possible:
+            return mass, np.inf
+        try:
+            return growing_root.mean_root(
+                lambda s: self.wide.moment(exponent * s),
+                exponent * self.gap,
+                mass,
+                lambda: self.probability(self.counts),
+                _MISSED,
+            )
+        except NotFollowed:
+            return mass, np.inf
+
+    def mean_power(self, exponent: float, mass: float) -> tuple[float, float]:
+        """Return E[BC^exponent; clamped] and its error, as `mean_root` does."""
+        if self.affordable:
+            moments, error = self.moments([exponent], mass)
+            return float(moments[0]), error
+        if not self.wide.possible:
+            return 0.0, np.inf
+        try:
+            return self.wide.moment(exponent)
+        except NotFollowed:
+            return 0.0, np.inf
 
     def moments(self, powers: ArrayLike, mass: float) -> tuple[NDArray[np.float64], float]:
         """Return E[BC^s; clamped] for each power s > 0, and a bound on the error of each.
@@ -153,7 +206,7 @@ class ClampedPart:
         order = wanted[np.argsort(exponents[wanted], kind="stable")]
         kinks = np.concatenate((self.counts, self.counts + t, self.counts + t + 1))
         while order.size:
-            kept, dropped = _largest(bounds[order[0]], ALIASES)
+            kept, dropped = largest(bounds[order[0]], ALIASES)
             records = level.record_circle(float(exponents[order[0]]), shortfall, kept)
             panels = heights.panels(kept, kinks)
             asked = sum(min(b - a, LONGEST_RULE) for a, b in panels)
@@ -204,12 +257,3 @@ class ClampedPart:
     @cached_property
     def _scale(self) -> float:
         return float(np.exp(-noise.log_normaliser(self.counts.size, self.epsilon)))
-
-
-def _largest(parts: NDArray[np.float64], neglect: float) -> tuple[NDArray[np.int64], float]:
-    """Return the indices of all parts but the smallest, whose sum is at most `neglect`."""
-    order = np.argsort(parts, kind="stable")
-    before = np.cumsum(parts[order])
-    dropped = int(np.searchsorted(before, neglect, side="right"))
-    dropped = min(dropped, parts.size - 1)
-    return np.sort(order[dropped:]), float(before[dropped - 1]) if dropped else 0.0

@@ -24,7 +24,7 @@ from dpbayes.laws.lattice.projection import project
 from dpbayes.laws.lattice.transforms import zero_sum_means
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, metric_function
-from dpbayes.laws.square_root import fitted_root, square_root_series
+from dpbayes.laws.square_root import square_root_series
 from dpbayes.posteriors import compositions, number_of_candidates
 
 TAIL = 1e-16
@@ -176,8 +176,8 @@ class LatticeLaw(Unlisted):
             value, clamped = self._series(exponent)
             if clamped <= _NEGLIGIBLE:
                 return Estimate(value + 0.5 * clamped, 0.5 * clamped + self._rounding, "series")
-            if self._followed:
-                rest, error = self._clamped_mean(exponent)
+            if self.projection == "l2":
+                rest, error = self._part.mean_root(exponent, self.clamped)
                 if error <= _UNSURE:
                     return Estimate(value + rest, error + self._rounding, "series")
             if clamped <= _SMALL:
@@ -190,11 +190,10 @@ class LatticeLaw(Unlisted):
         if distance is hellinger or distance is hellinger_published:
             inside, affinity = self._unclamped(np.array([0.0, self._exponent_of(distance)]))
             value, clamped = float(inside - affinity), max(1.0 - float(inside), 0.0)
-            if clamped > _NEGLIGIBLE and self._followed:
-                powers = np.array([self._exponent_of(distance)])
-                moments, error = self._part.moments(powers, clamped)
+            if clamped > _NEGLIGIBLE and self.projection == "l2":
+                power, error = self._part.mean_power(self._exponent_of(distance), clamped)
                 if error <= _UNSURE:
-                    value += clamped - float(moments[0])
+                    value += clamped - power
                     return Estimate(value, error + self._rounding, "series")
             if clamped <= _SMALL:
                 return Estimate(value + 0.5 * clamped, 0.5 * clamped + self._rounding, "series")
@@ -221,14 +220,7 @@ class LatticeLaw(Unlisted):
 
     @property
     def _followed(self) -> bool:
-        return self.projection == "l2" and self._part.affordable
-
-    def _clamped_mean(self, exponent: float) -> tuple[float, float]:
-        root = fitted_root(exponent * self._part.gap)
-        mass = self.clamped
-        moments, each = self._part.moments(exponent * root.powers, mass)
-        at_truth = self._part.probability(self.counts)
-        return root.mean_root(mass, at_truth, moments, each)
+        return self.projection == "l2" and self._part.lands
 
     def _exponent_of(self, metric: Yardstick) -> float:
         return affinity_exponent(metric, float(self.prior.sum() + self.counts.sum()))

@@ -12,11 +12,13 @@ from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.chains import Link, Row
 from dpbayes.laws.lattice.circles import Circle, Nodes, fewest_nodes, log_bound
+from dpbayes.laws.lattice.shortfalls import payments, readings, short, shortfall_circle
 
 LARGEST_ARRAY = 1 << 18
 """So many numbers are summed together."""
 
-_PIECE = 1 << 13  # numbers of one array, so that a product stays near the processor
+PIECE = 1 << 13
+"""Numbers of one array, so that a product stays near the processor."""
 
 
 class Heights:
@@ -73,10 +75,9 @@ class Heights:
         return edges, np.searchsorted(edges, self.edges[kept])
 
     def groups(
-        self, edges: NDArray[np.int64], chosen: slice | NDArray[np.int64]
+        self, starts: NDArray[np.int64], ends: NDArray[np.int64]
     ) -> list[tuple[slice, NDArray[np.bool_]]]:
-        """Return chosen blocks that lie alike to all windows, and which windows (k,) they meet."""
-        starts, ends = edges[:-1][chosen], edges[1:][chosen]
+        """Return which blocks lie alike to all windows, and which windows (k,) they meet."""
         below = self.high[:, None] < starts
         above = self.low[:, None] >= ends
         turns = np.diff(below, axis=1) | np.diff(above, axis=1)
@@ -150,7 +151,7 @@ class Level:
         nodes, folds = records.half()
         zeta = shortfall.places()
         total = np.zeros((exponents.size, kept.size))
-        some = max(1, _PIECE // (exponents.size * kept.size))
+        some = max(1, PIECE // (exponents.size * kept.size))
         for first in range(0, folds.size, some):
             batch = slice(first, first + some)
             part = Nodes(nodes.log_radius, nodes.turns[batch], nodes.whole)
@@ -166,32 +167,21 @@ class Level:
         return np.asarray(self._read(exponents, nodes, zeta, None).real.min(axis=2))
 
     def shortfall_circle(self) -> Circle:
-        """Return the circle for the shortfall, by Chernoff bounds.
-
-        The generating function is positive on the half-line; a circle near its least value loses
-        no digits. The nodes are never more than the degree needs.
-        """
-        furthest = np.log(50.0 / (1.0 - self.rho))  # 1 / (1 - rho) is where sigma = 1
-        places = np.arange(np.log(0.02), furthest, 0.1)
-        logs, gap = self._shortfall_bounds(places), float(places[1] - places[0])
-        while gap * self.level > 1.0:
-            best, gap = places[np.argmin(logs)], gap / 16.0
-            finer = best + gap * np.delete(np.arange(-15, 16), 15)
-            order = np.argsort(both := np.concatenate((places, finer)))
-            logs = np.concatenate((logs, self._shortfall_bounds(finer)))[order]
-            places = both[order]
-        return fewest_nodes(logs, places, self.degree)
+        """Return the circle for the shortfall."""
+        return shortfall_circle(self._shortfall_bounds, self.rho, self.level, self.degree)
 
     def _shortfall_bounds(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
         zeta = np.exp(places)
         with np.errstate(over="ignore", invalid="ignore"):
             rows = self._rows(np.zeros(1), Nodes.positive(np.zeros(1)), zeta, None)
-            level, owed = self._payments(zeta)
+            level, owed = payments(self.rho, self.level, zeta)
             paid = sum(
                 (row.constant(level, owed) * row.paid(level, owed, slice(None))).sum(axis=(1, 2, 3))
                 for row in rows
             )
-            return np.asarray(log_bound((paid * self._readings(zeta)).real) + np.log(self.scale))
+            return np.asarray(
+                log_bound((paid * readings(self.rho, zeta)).real) + np.log(self.scale)
+            )
 
     def record_circle(
         self, exponent: float, shortfall: Circle, kept: NDArray[np.int64] | None
@@ -213,22 +203,13 @@ class Level:
         kept: NDArray[np.int64] | None,
     ) -> NDArray[Any]:
         """Return what the shortfall reads (exponents, blocks, nodes of the records)."""
-        level, owed = self._payments(zeta)
-        readings = self._readings(zeta)[:, None, None, None]
+        level, owed = payments(self.rho, self.level, zeta)
+        weights = readings(self.rho, zeta)[:, None, None, None]
         blocks = self.heights.edges.size - 1 if kept is None else kept.size
         total = np.zeros((exponents.size, blocks, nodes.size), dtype=np.complex128)
         for row in self._rows(exponents, nodes, zeta, kept):
-            total[:, row.blocks] = row.sums(readings, level, owed, _PIECE)
+            total[:, row.blocks] = row.sums(weights, level, owed, PIECE)
         return total
-
-    def _payments(self, zeta: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the factors of heights and of records paid, with axes as in `Link.chain`."""
-        owed = (1.0 / zeta + self.rho)[:, None, None, None]
-        return (self.rho * owed) ** self.level, owed
-
-    def _readings(self, zeta: NDArray[Any]) -> NDArray[Any]:
-        # sigma = zeta / (1 + rho zeta) makes the integrand a Laurent polynomial in zeta.
-        return np.asarray(1.0 / (1.0 + self.rho * np.asarray(zeta)))
 
     def _rows(
         self,
@@ -241,7 +222,7 @@ class Level:
         powers = nodes.powers(self.steps)
         links = [self._link(i, exponents, powers, zeta, edges, chosen) for i, _ in self.runs]
         rows = []
-        for blocks, met in self.heights.groups(edges, chosen):
+        for blocks, met in self.heights.groups(edges[:-1][chosen], edges[1:][chosen]):
             payers, others = [], []
             for link, (i, copies) in zip(links, self.runs, strict=True):
                 if met[i]:
@@ -276,26 +257,14 @@ class Level:
         nearer = np.log(self.rho) * (max(x - self.level, 0) - min(x, self.level))
         bottom = np.exp(exponents * affinity_of_counts(self.prior[i], x, 0) + nearer)
         zero = bottom[:, None, None] * powers[np.searchsorted(self.steps, -x)]
-        short = self._short(x, zeta)
+        owed = short(self.rho, self.level, x, zeta)
         if self.output is not None and self.output[i] > 0:
-            short = np.zeros_like(short)
-        return Link(zero, short, below, above, keeps[:, chosen], pays[:, chosen])
+            owed = np.zeros_like(owed)
+        return Link(zero, owed, below, above, keeps[:, chosen], pays[:, chosen])
 
     def _released(self, i: int) -> NDArray[np.int64]:
         """Return what category i releases: one less than its least, and up to its most."""
         return np.arange(self.heights.low[i] - 1, self.heights.high[i] + 1) - self.level
-
-    def _short(self, x: int, zeta: NDArray[Any]) -> NDArray[Any]:
-        # sigma^(-t) times the sum over d >= 0 of rho^|t - d - x| sigma^d is with q = rho / sigma
-        # (q / rho)^x (q + ... + q^(t - x) + 1 / (1 - rho sigma)), where the last is 1 + rho zeta.
-        # Powers of rho are left to the caller, and from x = t on so is its distance to t.
-        q = self.rho * (1.0 / zeta + self.rho)
-        total, power = np.zeros_like(q), np.ones_like(q)
-        for bit in f"{max(self.level - x, 0):b}":  # twice as many terms, and one more
-            total, power = total * (1.0 + power), power**2
-            if bit == "1":
-                total, power = q * (1.0 + total), q * power
-        return np.asarray((total + 1.0 + self.rho * zeta) * q ** min(x, self.level))
 
 
 def equal_runs(prior: NDArray[np.float64], counts: NDArray[np.int64]) -> list[tuple[int, int]]:

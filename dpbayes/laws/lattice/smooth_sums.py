@@ -19,18 +19,21 @@ _NODES = 17
 LONGEST_RULE = 24
 """So many values are added up one by one; longer panels need fewer."""
 
+_SHARE = 0.05
 _SPARE = 3  # the degrees that are left out for the error
 
 Values = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
 
 def smooth_sum(
-    values: Values, panels: Sequence[tuple[int, int]], tolerance: float
+    values: Values, panels: Sequence[tuple[int, int]], tolerance: float, fewest: int = _NODES
 ) -> tuple[NDArray[np.float64], float]:
     """Return the sum of `values` over a <= j < b of all panels (a, b), and its estimated error.
 
     `values` takes whole numbers (m,) and returns (q, m), one row for each of q sums; it is asked
-    once for each number, for many together. Kinks belong to the ends of panels.
+    once for each number, for many together. Kinks belong to the ends of panels. With `fewest` below
+    17, which has to be 9 or 5, so many values are tried first, and the size of the highest degrees
+    counts for the error as well: with one sum what they add may vanish by chance.
 
     >>> total, error = smooth_sum(lambda j: np.exp(-0.01 * j)[None, :], [(0, 1000)], 1e-9)
     >>> bool(abs(total[0] - np.exp(-0.01 * np.arange(1000)).sum()) <= error + 1e-12)
@@ -42,37 +45,52 @@ def smooth_sum(
     whole = float(sum(b - a for a, b in panels))
     parts: list[NDArray[np.float64]] = []
     error = 0.0
-    while panels:
-        asked = {a + j for a, b in panels for j in _rule(b - a)[0].tolist()}
+    left = [(a, b, fewest) for a, b in panels]
+    while left:
+        asked = {
+            a + j for a, b, size in left for j in _rule(b - a, size, fewest < _NODES)[0].tolist()
+        }
         fresh = np.array(sorted(asked - known.keys()), dtype=np.int64)
         if fresh.size:
             known.update(zip(fresh.tolist(), values(fresh).T, strict=True))
         rest = []
-        for a, b in panels:
-            nodes, weights, doubts = _rule(b - a)
+        for a, b, size in left:
+            nodes, weights, doubts = _rule(b - a, size, fewest < _NODES)
             table = np.array([known[a + j] for j in nodes.tolist()])
             doubt = float(np.abs(doubts @ table).max())
             if doubt > tolerance * (b - a) / whole:
-                middle = (a + b) // 2
-                rest += [(a, middle), (middle, b)]
+                rest += _refined(a, b, size, fewest)
             else:
                 parts.append(weights @ table)
                 error += doubt
-        panels = rest
+        left = rest
     return np.sum(parts, axis=0), error
 
 
+def _refined(a: int, b: int, size: int, fewest: int) -> list[tuple[int, int, int]]:
+    if size < _NODES:
+        return [(a, b, _NODES)]
+    middle = (a + b) // 2
+    return [(a, middle, fewest), (middle, b, fewest)]
+
+
 @lru_cache(maxsize=4096)
-def _rule(length: int) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+def _rule(
+    length: int, size: int = _NODES, sized: bool = False
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return nodes in 0 … length - 1, weights of the sum, and weights of its doubt."""
-    if length <= LONGEST_RULE:
+    if length <= (LONGEST_RULE if size == _NODES else size + 2):
         nodes = np.arange(length)
-        return _validate.frozen(nodes), np.ones(length), np.zeros(length)
+        return _validate.frozen(nodes), np.ones(length), np.zeros((1, length))
     top = length - 1
-    cosines = np.cos(np.pi * np.arange(_NODES) / (_NODES - 1))
+    cosines = np.cos(np.pi * np.arange(_NODES) / (_NODES - 1))[:: (_NODES - 1) // (size - 1)]
     nodes = np.unique(np.rint(0.5 * top * (1.0 - cosines)).astype(np.int64))
     places = np.polynomial.chebyshev.chebvander(2.0 * np.arange(length) / top - 1.0, nodes.size - 1)
     sums, at_nodes = places.sum(axis=0), places[nodes].T
     weights = np.linalg.solve(at_nodes, sums)
     fewer = np.linalg.lstsq(at_nodes[:-_SPARE], sums[:-_SPARE], rcond=None)[0]
-    return _validate.frozen(nodes), weights, weights - fewer
+    doubts = (weights - fewer)[None, :]
+    if size < _NODES or sized:
+        highest = np.linalg.inv(at_nodes.T)[-_SPARE:]
+        doubts = np.vstack((doubts, _SHARE * length * highest))
+    return _validate.frozen(nodes), weights, doubts

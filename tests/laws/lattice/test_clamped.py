@@ -99,24 +99,34 @@ def test_means_where_users_are_lie_within_the_error_of_draws(counts, epsilon):
 
 
 @pytest.mark.parametrize(
-    ("counts", "followed", "drawn"),
+    ("counts", "at_once", "one_by_one"),
     [
-        ([5000, 2500, 20, 20, 20, 20, 20, 20, 20, 20], 0.2, 0.02),
-        ([5000, 2500, 1250, 625, 312, 156, 78, 39, 15, 5], 0.18, 0.05),
-        # The root needs 50 powers where a count is zero.
-        ([100_000, 0, 0, 3, 50, 1000], 0.29, 0.15),
-        (list(range(50)), 0.26, 0.15),
-        ([11_019, 7309, 1560, 302], 0.05, 0.02),  # every noisy count within reach is gone through
-        ([10] * 10, 0.02, 0.01),
-        ([12, 8, 5, 3, 2, 0], 0.02, 0.01),
-        ([1, 0, 0, 0, 0], 0.02, 0.01),
+        ([5000, 2500, 1250, 625, 312, 156, 78, 39, 15, 5], 0.5, 0.3),
+        # The root needs 44 powers where a count is zero.
+        ([100_000, 0, 0, 3, 50, 1000], 0.5, 0.29),
+        (list(range(50)), 0.5, 0.15),
+        ([11_019, 7309, 1560, 302], 0.3, 0.02),
+        ([10] * 10, 0.5, 0.1),
+        ([12, 8, 5, 3, 2, 0], 0.05, 0.01),
     ],
 )
-def test_noise_too_wide_for_its_levels_is_drawn(counts, followed, drawn):
+def test_noise_is_followed_all_powers_at_once_or_one_by_one(counts, at_once, one_by_one):
     x = np.array(counts)
-    assert ClampedPart(np.ones(x.size), x, followed).affordable
-    assert not ClampedPart(np.ones(x.size), x, drawn).affordable
-    assert LatticeLaw(np.ones(x.size), x, drawn, "l2").mean_distance().how == "draws"
+    assert ClampedPart(np.ones(x.size), x, at_once).affordable
+    part = ClampedPart(np.ones(x.size), x, one_by_one)
+    assert not part.affordable
+    assert part.wide.possible
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon"), [([10] * 10, 0.002), ([3] * 65, 0.5), ([1, 0, 0, 0, 0], 0.002)]
+)
+def test_noise_out_of_range_is_not_followed(counts, epsilon):
+    part = ClampedPart(np.ones(len(counts)), np.array(counts), epsilon)
+    assert not part.affordable
+    assert not part.wide.possible
+    assert part.mean_root(1.0, 0.5)[1] == np.inf
+    assert part.mean_power(1.0, 0.5)[1] == np.inf
 
 
 @pytest.mark.parametrize("counts", [(3, 0, 5), (12, 8, 5, 3, 2, 0)])

@@ -1,0 +1,106 @@
+"""The mean of sqrt(1 - z) from as few moments of z as its law needs.
+
+A fitted sum of powers that is right for every z takes powers up to 14 / gap, where z <= e^-gap. But
+where z is near 1 with small probability only, the sum may be wrong there: moments that are known
+already bound that probability, and the powers end when it no longer matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes.laws.square_root import one_less_root
+
+_WHOLE = 8
+_RATIO, _GROWTH, _LARGEST_RATIO = 1.4, 1.03, 4.0
+_MOST_POWERS = 48
+_DEPTHS, _FITTED_TO, _MEASURED_TO = 2500, 60.0, 400.0
+_FINER = 5
+_ROUNDING = 1e-15
+
+
+def growing_powers() -> Iterator[float]:
+    """Yield 1 to 8 and then powers whose ratios grow from 1.4 to 4."""
+    power, ratio = 1.0, _RATIO
+    for count in range(1, _MOST_POWERS + 1):
+        yield power
+        if count < _WHOLE:
+            power += 1.0
+        else:
+            power, ratio = power * ratio, min(ratio * _GROWTH, _LARGEST_RATIO)
+
+
+def mean_root(
+    moment: Callable[[float], tuple[float, float]],
+    gap: float,
+    mass: float,
+    at_one: Callable[[], float],
+    tolerance: float,
+) -> tuple[float, float]:
+    """Return E[sqrt(1 - z); A] and a bound on its error, mostly below twice `tolerance` > 0.
+
+    `mass` = P(A), `at_one` returns P(A, z = 1), and z <= e^-gap otherwise; `moment` takes a power
+    s > 0 and returns E[z^s; A] and its error. With weights c of powers s the error is at most the
+    mean of |sum c_s z^s - (1 - sqrt(1 - z))|, and P(-ln z <= d) <= e^(s d) E[z^s] for each known s.
+
+    >>> value, error = mean_root(lambda s: (1 / (s + 1), 0.0), 1e-6, 1.0, lambda: 0.0, 1e-9)
+    >>> bool(abs(value - 2.0 / 3.0) < error < 1e-8)  # z is uniform
+    True
+    """
+    first, doubt = moment(1.0) if mass * np.exp(-gap) > tolerance else (0.0, mass * np.exp(-gap))
+    if first + doubt <= tolerance:  # 1 - sqrt(1 - z) <= z
+        return mass - 0.5 * first, float(0.5 * first + doubt)
+    one = at_one()
+    rest, powers, means, errors = mass - one, [1.0], [max(first - one, 0.0)], [doubt + _ROUNDING]
+    value, error = rest, means[0] + errors[0]
+    for power in growing_powers():
+        if power > 1.0:
+            found, doubt = moment(power)
+            powers.append(power)
+            means.append(max(found - one, 0.0))
+            errors.append(doubt + _ROUNDING)
+        s, m, each = np.array(powers), np.array(means), np.array(errors)
+        weights, missed = _fitted(s, m + each, each, gap, rest)
+        carried = float(np.abs(weights) @ each)
+        if missed + carried < error:
+            value, error = rest - float(weights @ m), missed + carried
+        if missed <= tolerance or means[-1] <= errors[-1]:
+            break
+    return value, error
+
+
+def _fitted(
+    s: NDArray[np.float64],
+    most: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    gap: float,
+    mass: float,
+) -> tuple[NDArray[np.float64], float]:
+    """Return weights of the powers s, and a bound on the mean of what their sum misses.
+
+    They make a sum of squares small: of what is missed, each depth -ln z weighted by a bound on
+    the probability of smaller ones, and of the errors that the weights carry.
+    """
+    depth = np.geomspace(gap, max(_FITTED_TO, 2.0 * gap), _DEPTHS)
+    sizes = _chances(depth, s, most, mass)
+    columns = np.vstack((np.exp(-np.outer(depth, s)) * sizes[:, None], np.diag(errors)))
+    wanted = np.append(one_less_root(depth) * sizes, np.zeros(s.size))
+    norms = np.linalg.norm(columns, axis=0)
+    weights = np.linalg.lstsq(columns / norms, wanted, rcond=1e-16)[0] / norms
+    fine = np.geomspace(gap, max(_MEASURED_TO, 2.0 * gap), _FINER * _DEPTHS + 1)
+    missed = np.abs(np.exp(-np.outer(fine, s)) @ weights - one_less_root(fine))
+    beyond = np.maximum.accumulate(missed[::-1])[::-1]  # the most at this depth or deeper
+    drops = -np.diff(beyond, append=0.0)
+    chances = np.append(_chances(fine[1:], s, most, mass), mass)
+    return np.asarray(weights), float(drops @ chances)
+
+
+def _chances(
+    depth: NDArray[np.float64], s: NDArray[np.float64], most: NDArray[np.float64], mass: float
+) -> NDArray[np.float64]:
+    """Return bounds on the probability that -ln z is at most each depth."""
+    logs = (np.log(most) + np.outer(depth, s)).min(axis=1)
+    return np.asarray(np.exp(np.minimum(logs, np.log(mass))))

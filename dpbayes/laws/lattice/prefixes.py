@@ -1,0 +1,119 @@
+"""Sums over the released counts of one category from either end, shared by many levels.
+
+At level t the weight of a released count r is rho^(x - t - r) below the true count x and
+rho^(r + t - x) above it. So the same two running sums, one with rho^(-r) and one with rho^r, serve
+all levels: a window of ten thousand counts costs a look-up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes.divergences import affinity_of_counts
+from dpbayes.laws.lattice.circles import Nodes
+
+_NOTHING = 77.0  # e^-31 lies beyond the reach of the noise, and e^-46 is nothing beside it
+
+
+@dataclass(frozen=True)
+class Category:
+    """One category: its true count, and ln BC of what it may release within twice the reach."""
+
+    prior: float
+    count: int
+    reach: int
+
+    @property
+    def first(self) -> int:
+        """The least released count of the table."""
+        return max(0, self.count - 2 * self.reach - 2)
+
+    @cached_property
+    def logs(self) -> NDArray[np.float64]:
+        """The ln BC of the released counts from `first` to the true count + reach + 1."""
+        released = np.arange(self.first, self.count + self.reach + 2)
+        return affinity_of_counts(self.prior, self.count, released)
+
+    @cached_property
+    def empty(self) -> float:
+        """The ln BC of a released count of zero."""
+        return float(affinity_of_counts(self.prior, self.count, 0))
+
+
+class Prefixes:
+    """Sums of P BC^s w^(r - x) over released counts r of one category, at the nodes w.
+
+    They hold for levels from the first of `levels` to its second; a category releases at most
+    `total` + 1.
+
+    >>> nodes = Nodes.positive(np.zeros(1))
+    >>> sums = Prefixes(Category(1.0, 3, 50), 0.0, 0.5, nodes, (0, 2), 100)
+    >>> low, high = (sums.at(1, np.array([r]), 0, slice(None)) for r in (2, 4))
+    >>> sums = (high[0] - low[0] + low[1] - high[1])[0, 0]  # counts 2 and 3, heights 3 and 4
+    >>> float(sums.round(9))
+    3.0
+    """
+
+    def __init__(
+        self,
+        category: Category,
+        exponent: float,
+        rho: float,
+        nodes: Nodes,
+        levels: tuple[int, int],
+        total: int,
+    ) -> None:
+        self.category, self.rho, self.nodes = category, rho, nodes
+        x = category.count
+        low = max(category.first, x - category.reach - levels[1] - 1)
+        released = np.arange(low, max(low, min(x + category.reach - levels[0], total + 1)) + 1)
+        logs = exponent * category.logs[released - category.first]
+        some = self._not_nothing(released, logs)
+        released, logs = released[some], logs[some]
+        # Beyond the true count at the first level the one is not asked for, below it at the last
+        # level the other is not.
+        self._turn, self._back = x - levels[0], x - levels[1] - 1
+        left, right = released <= self._turn, released >= self._back
+        self._low = int(released[0])
+        self._middle = int(released[right][0]) if right.any() else int(released[-1]) + 1
+        self._left = self._sums(released[left], logs[left], self._turn)
+        self._right = self._sums(released[right][::-1], logs[right][::-1], self._back)[::-1]
+
+    def _not_nothing(self, released: NDArray[np.int64], logs: NDArray[np.float64]) -> slice:
+        radii = self.nodes.log_radius[[0, -1]]
+        sizes = logs + np.outer(radii, released - self.category.count)
+        kept = (sizes >= sizes.max(axis=1, keepdims=True) - _NOTHING).any(axis=0)
+        places = np.flatnonzero(kept)
+        return slice(int(places[0]), int(places[-1]) + 1)
+
+    def _sums(
+        self, released: NDArray[np.int64], logs: NDArray[np.float64], anchor: int
+    ) -> NDArray[Any]:
+        terms = self.nodes.powers(released - self.category.count)
+        terms *= np.exp(logs + np.log(self.rho) * np.abs(released - anchor))[:, None]
+        sums = np.zeros((released.size + 1, self.nodes.size), dtype=terms.dtype)
+        np.cumsum(terms, axis=0, out=sums[1:])
+        return sums
+
+    def at(
+        self, level: int, released: NDArray[np.int64], paid: int, some: slice | list[int]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the sums below the true count and below `released`, and those above both.
+
+        Shape (released, some of the nodes). A record is `paid` or not. The power of rho that
+        belongs to the level is left out, as in `shortfalls.short`.
+        """
+        x = self.category.count
+        turn = x - level - paid
+        below = np.clip(np.minimum(released, turn) - self._low, 0, len(self._left) - 1)
+        above = np.clip(np.maximum(released, turn) - self._middle, 0, len(self._right) - 1)
+        near = self.rho ** (x - 2 * level - paid - self._turn)
+        far = self.rho ** (self._back + paid - x)
+        if isinstance(some, slice):
+            return near * self._left[:, some][below], far * self._right[:, some][above]
+        return near * self._left[below][:, some], far * self._right[above][:, some]

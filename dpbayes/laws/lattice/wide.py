@@ -1,0 +1,220 @@
+"""Moments of BC where noise is clamped and wide: many levels and heights, all of them smooth.
+
+One power at a time, and only powers that the mean needs. The affinity keeps noisy counts near the
+true ones, so that few levels, heights and nodes matter even where noise reaches far.
+Book: `thm-clamped`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes.laws.lattice import noise
+from dpbayes.laws.lattice.circles import Circle, Nodes, fewest_nodes, log_bound, lossless, nodes_at
+from dpbayes.laws.lattice.pivots import equal_runs
+from dpbayes.laws.lattice.prefixes import Category, Prefixes
+from dpbayes.laws.lattice.shortening import shortened, smooth_cut
+from dpbayes.laws.lattice.smooth_sums import smooth_sum
+from dpbayes.laws.lattice.wide_levels import Edges, WideLevel
+
+_TILTS = np.concatenate((-np.geomspace(0.98, 0.02, 12), [0.0], np.geomspace(0.02, 0.98, 12)))
+_UPRIGHT = 12  # the place of 0 among them
+_FEWEST = 9  # values of a sum that is smooth
+_SURE = 1e-12  # of a level, times k epsilon where noise is wide and levels are many
+_PART = 0.3  # of that for each of what is left out
+_ROUNDING = 2e-15
+_NO_LEVELS = 10.0  # times that of one level: levels whose bounds are smaller come last
+
+
+LARGEST_K = 64
+"""Products over more categories leave the range of floats."""
+
+LONGEST_REACH = 20_000
+"""Beyond this windows are longer than tables should be."""
+
+LARGEST_WORK = 200_000_000
+"""Numbers multiplied for one power: more takes half a minute for all of them."""
+
+
+class NotFollowed(Exception):
+    """One power takes more than `LARGEST_WORK`, or leaves the range of floats."""
+
+
+@dataclass(frozen=True)
+class WideNoise:
+    """Clamped lattice noise at these true counts, followed no farther than `reach`."""
+
+    prior: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    epsilon: float
+    reach: int
+
+    @property
+    def possible(self) -> bool:
+        """Whether categories and reach are in range."""
+        return self.counts.size <= LARGEST_K and self.reach <= LONGEST_REACH
+
+    @cached_property
+    def runs(self) -> list[tuple[Category, int]]:
+        """The categories, and how often each follows itself."""
+        return [
+            (Category(float(self.prior[i]), int(self.counts[i]), self.reach), copies)
+            for i, copies in equal_runs(self.prior, self.counts)
+        ]
+
+    def moment(self, exponent: float) -> tuple[float, float]:
+        """Return E[BC^exponent; clamped] for an exponent > 0, and its estimated error.
+
+        Raises `NotFollowed`.
+        """
+        sums = _LevelSums(self, exponent)
+        first, last = 0, self.reach + int(self.counts.max())
+        while first < last and not sums.ended:
+            end = min(2 * first + max(1, int(0.5 / self.epsilon)), last)
+            sums.add(first, end, last)
+            first = end
+        return sums.value, sums.error
+
+
+class _LevelSums:
+    """The sum over levels for one exponent, and what successive levels share."""
+
+    def __init__(self, part: WideNoise, exponent: float) -> None:
+        self.part, self.exponent = part, exponent
+        self.total = int(part.counts.sum())
+        self.rho = float(np.exp(-0.5 * part.epsilon))
+        self.scale = float(np.exp(-noise.log_normaliser(part.counts.size, part.epsilon)))
+        self.sure = _SURE * min(1.0, part.counts.size * part.epsilon)
+        self.tilts = Nodes.positive(-np.log(self.rho) * _TILTS)
+        self.value, self.error, self.ended, self.work = 0.0, 0.0, False, 0
+
+    def add(self, first: int, end: int, last: int) -> None:
+        """Add the levels from `first` to `end`, and see whether those up to `last` matter."""
+        self._range = first, end
+        self._tilted = self._prefixes(self.tilts)
+        self._shared: tuple[Circle, list[Prefixes]] | None = None
+        self._errors, self._bounds = [0.0], [0.0]
+        inner = [int(x) for x in np.unique(self.part.counts) if first < x < end]
+        panels = list(pairwise([first, *inner, end]))
+        found, doubt = smooth_sum(self._levels, panels, self.sure * (end - first), _FEWEST)
+        self.value += float(found[0])
+        self.error += doubt + max(self._errors) * (end - first)
+        beyond = self._bounds[-1] * (last - end)
+        self.ended = max(self._bounds) < _NO_LEVELS * self.sure and beyond < self.sure
+        if self.ended:
+            self.error += beyond
+
+    def _levels(self, levels: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.array([[self._level(t) for t in levels.tolist()]])
+
+    def _prefixes(self, nodes: Nodes) -> list[Prefixes]:
+        return [
+            Prefixes(category, self.exponent, self.rho, nodes, self._range, self.total)
+            for category, _ in self.part.runs
+        ]
+
+    def _level(self, t: int) -> float:
+        # Who ends at 0 is short of t for each of the others, so the positive part is at least t.
+        unlikely = noise.tail_mass(self.part.counts.size, self.part.epsilon, max(t - 1, 0))
+        if t and unlikely < self.sure:
+            self._bounds.append(unlikely)
+            self._errors.append(unlikely)
+            return 0.0
+        level = WideLevel(self.part.runs, self.exponent, self.part.epsilon, t)
+        alias = _PART * self.sure
+        shortfall = level.shortfall_circle(self._tilted, _UPRIGHT, alias, self.scale)
+        every = list(range(_TILTS.size))
+        found = level.bounds(level.coarse, self._tilted, self.tilts, every, shortfall) * self.scale
+        least = np.minimum(found[:, int(np.argmin(found.sum(axis=0)))], found[:, _UPRIGHT])
+        bound = float(least.sum())
+        self._bounds.append(bound)
+        if bound < self.sure:
+            self._errors.append(bound)
+            return 0.0
+        kept, dropped = largest(least, alias)
+        value, error = self._read(level, shortfall, kept, log_bound(found[kept].sum(axis=0)))
+        self._errors.append(dropped + error + _ROUNDING * bound)
+        return value
+
+    def _read(
+        self,
+        level: WideLevel,
+        shortfall: Circle,
+        kept: NDArray[np.int64],
+        logs: NDArray[np.float64],
+    ) -> tuple[float, float]:
+        alias = _PART * self.sure
+        records = self._records(level, logs)
+        edges: Edges = (level.coarse[0][kept], level.coarse[1][kept])
+        node = int(np.argmin(np.abs(self.tilts.log_radius - records.log_radius)))
+        records, tail = shortened(
+            level, edges, self._tilted, node, records, shortfall, alias / self.scale
+        )
+        records, sums = self._share(records)
+        panels = level.panels(kept)
+        cut, change = smooth_cut(level, panels, sums, records, shortfall, alias / self.scale)
+        shorter = Circle(records.log_radius, records.nodes, cut.size)
+        each = cut.size * shortfall.nodes * len(self.part.runs)
+
+        def values(blocks: NDArray[np.int64]) -> NDArray[np.float64]:
+            self.work += each * blocks.size
+            if self.work > LARGEST_WORK:
+                raise NotFollowed
+            return np.asarray(level.parts(blocks, sums, shorter, shortfall) @ cut)[None]
+
+        found, doubt = smooth_sum(values, panels, self.sure / self.scale, _FEWEST)
+        if not np.isfinite(found[0]):
+            raise NotFollowed
+        return float(found[0]) * self.scale, self.sure + (tail + change + doubt) * self.scale
+
+    def _records(self, level: WideLevel, logs: NDArray[np.float64]) -> Circle:
+        """Return the circle for the records, with the radius of the one before if that will do."""
+        places, alias = self.tilts.log_radius, _PART * self.sure
+        best = fewest_nodes(logs, places, level.span, alias)
+        if self._shared is None:
+            return best
+        before = self._shared[0]
+        node = int(np.argmin(np.abs(places - before.log_radius)))
+        if node not in lossless(logs):
+            return best
+        nodes = nodes_at(logs, places, node, level.span, alias)
+        if nodes > min(before.nodes, 1.5 * best.nodes):
+            return best
+        return Circle(before.log_radius, nodes)
+
+    def _share(self, records: Circle) -> tuple[Circle, list[Prefixes]]:
+        """Return a circle with as many nodes or more whose sums are known, and these."""
+
+        def wanted(nodes: int) -> int:
+            half = nodes // 2 + 1
+            if records.last is None:
+                return half
+            return min(half, math.ceil(records.last * nodes / records.nodes))
+
+        if self._shared is not None:
+            known, sums = self._shared
+            alike = known.log_radius == records.log_radius
+            enough = records.nodes <= known.nodes <= 2 * records.nodes + 50
+            if alike and enough and wanted(known.nodes) <= (known.last or 0):
+                return Circle(known.log_radius, known.nodes, wanted(known.nodes)), sums
+        whole = int(1.05 * records.nodes) + 4
+        turns = np.arange(min(whole // 2 + 1, int(1.2 * wanted(whole)) + 8))
+        nodes = Nodes(np.array([records.log_radius]), turns, whole)
+        sums = self._prefixes(nodes)
+        self._shared = Circle(records.log_radius, whole, turns.size), sums
+        return Circle(records.log_radius, whole, wanted(whole)), sums
+
+
+def largest(parts: NDArray[np.float64], neglect: float) -> tuple[NDArray[np.int64], float]:
+    """Return the indices of all parts but the smallest, whose sum is at most `neglect`."""
+    order = np.argsort(parts, kind="stable")
+    before = np.cumsum(parts[order])
+    dropped = int(np.searchsorted(before, neglect, side="right"))
+    dropped = min(dropped, parts.size - 1)
+    return np.sort(order[dropped:]), float(before[dropped - 1]) if dropped else 0.0

@@ -1,0 +1,234 @@
+"""One level of the projection where noise is wide, for one power of the affinity.
+
+The sums of each category are looked up (`Prefixes`). Bounds need no single heights: between two
+places of a coarse list what lies below is at most what lies below the upper one, and what lies
+above at most what lies above the lower one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes.laws.lattice.chains import Link, Row
+from dpbayes.laws.lattice.circles import Circle, Nodes, log_bound
+from dpbayes.laws.lattice.pivots import PIECE, Heights
+from dpbayes.laws.lattice.prefixes import Category, Prefixes
+from dpbayes.laws.lattice.shortfalls import payments, readings, short, shortfall_circle
+
+Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
+Caps = list[tuple[NDArray[np.float64], NDArray[np.float64]]]
+
+_LOOSE = 0.5  # of 1 / epsilon: how coarse the list of places is
+
+
+@dataclass(frozen=True)
+class WideLevel:
+    """All noisy vectors that the projection lowers to this level, weighted by BC^exponent.
+
+    `runs` are the different categories and how often each follows itself.
+    """
+
+    runs: Sequence[tuple[Category, int]]
+    exponent: float
+    epsilon: float
+    level: int
+
+    @property
+    def rho(self) -> float:
+        """e^(-epsilon/2)."""
+        return float(np.exp(-0.5 * self.epsilon))
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """The true counts of all different categories."""
+        return np.array([category.count for category, _ in self.runs])
+
+    @cached_property
+    def total(self) -> int:
+        """The number of records."""
+        return sum(category.count * copies for category, copies in self.runs)
+
+    @cached_property
+    def heights(self) -> Heights:
+        """Windows of noisy counts and blocks of heights, as for `pivots.Level`."""
+        # A category that follows itself is two windows alike, so that its heights stay single.
+        counts = np.concatenate((self.counts, self.counts[[c > 1 for _, c in self.runs]]))
+        reach = self.runs[0][0].reach
+        return Heights(counts - reach, counts + reach, self.level, self.total)
+
+    @property
+    def span(self) -> int:
+        """So many nodes read the released records exactly."""
+        copies = np.array([copies for _, copies in self.runs])
+        high = self.heights.high[: copies.size]
+        most = np.maximum(high - self.level, 0) - self.counts
+        return int(max(self.total, (copies * most).sum())) + 1
+
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """A coarse list of blocks: some of the single heights, all joined ones and all kinks."""
+        heights = self.heights
+        edges, single = heights.edges, np.diff(heights.edges) == 1
+        inner = np.zeros(edges.size, dtype=bool)
+        inner[1:-1] = single[1:] & single[:-1]
+        step = max(1, int(_LOOSE / self.epsilon))
+        kinks = np.concatenate((self.counts, heights.low, heights.high + 1))
+        fresh = ~inner | ((edges - edges[0]) % step == 0) | np.isin(edges, kinks)
+        return np.flatnonzero(fresh)
+
+    @property
+    def coarse(self) -> Edges:
+        """Where the coarse blocks start and end."""
+        edges = self.heights.edges[self.places]
+        return edges[:-1], edges[1:]
+
+    def panels(self, kept: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Return the blocks of heights in the kept coarse blocks, as ranges cut at kinks."""
+        fine = np.concatenate([np.arange(*self.places[[j, j + 1]]) for j in kept.tolist()])
+        kinks = (self.counts, self.counts + self.level, self.counts + self.level + 1)
+        return self.heights.panels(fine, np.concatenate(kinks))
+
+    def shortfall_circle(
+        self, sums: list[Prefixes], node: int, alias: float, scale: float
+    ) -> Circle:
+        """Return the circle for the shortfall that wrongly reads at most `alias`.
+
+        `node` is the place of w = 1 among those of sums; sums are to be multiplied by `scale`.
+        """
+        nodes, edges = Nodes.positive(np.zeros(1)), self.coarse
+        links = self._links(edges, sums, nodes, [node], True, None)
+
+        def log_bounds(places: NDArray[np.float64]) -> NDArray[np.float64]:
+            zeta = np.exp(places)
+            with np.errstate(over="ignore", invalid="ignore"):
+                level, owed = payments(self.rho, self.level, zeta)
+                paid = sum(
+                    (row.constant(level, owed) * row.paid(level, owed, slice(None))).sum(
+                        axis=(1, 2, 3)
+                    )
+                    for row in self._rows(links, edges, zeta)
+                )
+                return np.asarray(log_bound(scale * (paid * readings(self.rho, zeta)).real))
+
+        degree = (self.level + 1) * sum(copies for _, copies in self.runs) + 1
+        return shortfall_circle(log_bounds, self.rho, self.level, degree, alias)
+
+    def bounds(
+        self,
+        edges: Edges,
+        sums: list[Prefixes],
+        nodes: Nodes,
+        some: list[int],
+        shortfall: Circle,
+        caps: Caps | None = None,
+    ) -> NDArray[np.float64]:
+        """Return bounds (blocks, nodes) on each coarse block's part, not normalised.
+
+        `some` are the places of these positive nodes among those of the sums; `caps` bound what
+        lies below and above a block.
+        """
+        links = self._links(edges, sums, nodes, some, True, caps)
+        zeta = np.exp([shortfall.log_radius])
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self._read(links, edges, nodes.size, zeta).real
+        return np.asarray(np.nan_to_num(found, nan=np.inf, posinf=np.inf), dtype=np.float64)
+
+    def parts(
+        self, blocks: NDArray[np.int64], sums: list[Prefixes], records: Circle, shortfall: Circle
+    ) -> NDArray[np.float64]:
+        """Return what each node of the records adds to each block of heights, not normalised."""
+        nodes, folds = records.half()
+        edges = self.heights.edges[blocks], self.heights.edges[blocks + 1]
+        zeta = shortfall.places()
+        found = np.empty((blocks.size, folds.size))
+        some = max(1, PIECE // blocks.size)
+        for first in range(0, folds.size, some):
+            batch = slice(first, min(first + some, folds.size))
+            part = Nodes(nodes.log_radius, nodes.turns[batch], nodes.whole)
+            links = self._links(edges, sums, part, batch, False, None)
+            found[:, batch] = self._read(links, edges, part.size, zeta).real
+        return found * (folds / (records.nodes * shortfall.nodes))
+
+    def _read(
+        self, links: list[Link], edges: Edges, nodes: int, zeta: NDArray[Any]
+    ) -> NDArray[Any]:
+        level, owed = payments(self.rho, self.level, zeta)
+        weights = readings(self.rho, zeta)[:, None, None, None]
+        total = np.zeros((edges[0].size, nodes), dtype=np.complex128)
+        for row in self._rows(links, edges, zeta):
+            total[row.blocks] = row.sums(weights, level, owed, PIECE)[0]
+        return total
+
+    def _rows(self, links: list[Link], edges: Edges, zeta: NDArray[Any]) -> list[Row]:
+        full = [
+            Link(link.zero, short(self.rho, self.level, category.count, zeta), *_heights_of(link))
+            for link, (category, _) in zip(links, self.runs, strict=True)
+        ]
+        rows = []
+        for blocks, met in self.heights.groups(*edges):
+            payers, others = [], []
+            for link, (_, copies), here in zip(full, self.runs, met, strict=False):
+                if here:
+                    payers.append((link.at(blocks), copies))
+                else:
+                    others.append((link.at(slice(blocks.start, blocks.start + 1)), copies))
+            if payers:
+                rows.append(Row(blocks, payers, others))
+        return rows
+
+    def _links(
+        self,
+        edges: Edges,
+        sums: list[Prefixes],
+        nodes: Nodes,
+        some: slice | list[int],
+        coarse: bool,
+        caps: Caps | None,
+    ) -> list[Link]:
+        links = []
+        for i, (category, _) in enumerate(self.runs):
+            low, high = int(self.heights.low[i]), int(self.heights.high[i]) + 1
+            keep, below, _ = self._kept(sums[i], edges, (low, high), some, 0)
+            pay, _, above = self._kept(sums[i], edges, (low, high), some, 1)
+            if coarse:
+                below, above, keep = below + keep, above + pay, np.zeros_like(keep)
+            if caps is not None:
+                below, above = np.minimum(below, caps[i][0]), np.minimum(above, caps[i][1])
+            heights = [part[None] for part in (below, above, keep, pay)]
+            links.append(Link(self._zero(category, nodes), np.zeros(0), *heights))
+        return links
+
+    def _kept(
+        self,
+        sums: Prefixes,
+        edges: Edges,
+        window: tuple[int, int],
+        some: slice | list[int],
+        paid: int,
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return the sums in each block, below and above it, over the window of the category."""
+        low, high = window[0], max(window)
+        places = np.concatenate([np.clip(edge, low, high) for edge in edges] + [[low, high]])
+        left, right = sums.at(self.level, places - self.level - paid, paid, some)
+        size = edges[0].size
+        within = (left[size:-2] - left[:size]) + (right[:size] - right[size:-2])
+        below = (left[:size] - left[-2]) + (right[-2] - right[:size])
+        above = (left[-1] - left[size:-2]) + (right[size:-2] - right[-1])
+        return within, below, above
+
+    def _zero(self, category: Category, nodes: Nodes) -> NDArray[Any]:
+        x, t = category.count, self.level
+        nearer = np.log(self.rho) * (max(x - t, 0) - min(x, t))
+        logs = self.exponent * category.empty + nearer - x * nodes.log_radius
+        turned = Nodes(np.zeros(1), nodes.turns, nodes.whole).powers(np.array([-x]))
+        return np.asarray((np.exp(logs) * turned)[None])
+
+
+def _heights_of(link: Link) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    return link.below, link.above, link.keep, link.pay

@@ -1,0 +1,160 @@
+"""Clamped noise that is wide, power by power, against lists, all levels at once, and draws."""
+
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.laws.affinities import log_affinity_of_outputs
+from dpbayes.laws.lattice import noise, wide
+from dpbayes.laws.lattice.circles import Circle, Nodes
+from dpbayes.laws.lattice.clamped import ClampedPart
+from dpbayes.laws.lattice.law import LatticeLaw, listed_law
+from dpbayes.laws.lattice.prefixes import Category, Prefixes
+from dpbayes.laws.lattice.shortening import shortened, smooth_cut
+from dpbayes.laws.lattice.wide_levels import WideLevel
+
+HALVING = [5000, 2500, 1250, 625, 312, 156, 78, 39, 20, 20]
+
+
+def wide_noise(counts, epsilon, prior=None):
+    x = np.array(counts)
+    alpha = np.ones(x.size) if prior is None else np.array(prior)
+    return wide.WideNoise(alpha, x, epsilon, ClampedPart(alpha, x, epsilon).reach)
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon", "prior"),
+    [
+        ([2, 3], 1.0, [1.0, 1.0]),
+        ([3, 0, 5], 2.0, [0.3, 2.0, 1.0]),
+        ([20, 20, 20], 0.1, [1.0, 1.0, 1.0]),
+        ([5, 0, 12, 3], 0.5, [0.5, 1.0, 1.5, 2.0]),
+        ([0, 0, 0, 9], 0.5, [1e-3, 1.0, 1.0, 50.0]),
+    ],
+)
+def test_moments_against_the_list(counts, epsilon, prior):
+    x, alpha = np.array(counts), np.array(prior)
+    listed = listed_law(alpha, x, epsilon, "l2")
+    direct = -0.5 * epsilon * np.abs(listed.outputs - x).sum(axis=1)
+    clamped = listed.probabilities - np.exp(direct - noise.log_normaliser(x.size, epsilon))
+    logs = log_affinity_of_outputs(alpha, x, listed.outputs)
+    for power in (0.5, 1.0, 3.0, 20.0, 2000.0):
+        found, error = wide_noise(counts, epsilon, prior).moment(power)
+        expected = float((clamped * np.exp(power * logs)).sum())
+        assert error < 3e-10
+        assert abs(found - expected) <= error + listed.mass_outside
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon"),
+    [
+        ([10] * 10, 0.3),
+        ([0, 0, 7, 93], 1.0),
+        (HALVING, 1.0),
+        ([100_000, 0, 0, 3, 50, 1000], 1.5),
+        (list(range(8)), 1.0),
+    ],
+)
+def test_moments_against_all_powers_at_once(counts, epsilon):
+    x, powers = np.array(counts), np.array([1.0, 4.0, 50.0])
+    part = ClampedPart(np.ones(x.size), x, epsilon)
+    mass = LatticeLaw(part.prior, x, epsilon, "l2").clamped
+    expected, uncertain = part.moments(powers, mass)
+    for power, value in zip(powers.tolist(), expected.tolist(), strict=True):
+        found, error = part.wide.moment(power)
+        assert error < 3e-10
+        assert abs(found - value) <= error + uncertain
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon"),
+    [(HALVING, 0.3), (list(range(20)), 0.5), ([100_000, 0, 0, 3, 50, 1000], 0.5), ([9, 4], 0.01)],
+)
+def test_the_levels_hold_all_of_the_clamped_probability(counts, epsilon):
+    law = LatticeLaw(np.ones(len(counts)), np.array(counts), epsilon, "l2")
+    found, error = law._part.wide.moment(0.0)
+    assert error < 3e-10
+    assert abs(found - law.clamped) <= error + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon"),
+    [([12, 8, 5, 3], 0.1), ([20, 20, 20], 0.05), ([1, 2, 0, 4], 0.05), ([0, 7, 93], 1.0)],
+)
+def test_means_power_by_power_against_the_list(counts, epsilon, monkeypatch):
+    monkeypatch.setattr(ClampedPart, "affordable", False)
+    x, alpha = np.array(counts), np.linspace(0.5, 1.5, len(counts))
+    listed, law = listed_law(alpha, x, epsilon, "l2"), LatticeLaw(alpha, x, epsilon, "l2")
+    estimate = law.mean_distance()
+    assert estimate.how == "series"
+    assert estimate.error < 1e-9
+    assert abs(estimate.value - listed.mean_distance()) <= estimate.error
+    square = law.mean_square()
+    assert abs(square.value - listed.expectation(listed.distances**2)) <= square.error < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon"), [(HALVING, 0.1), (HALVING, 0.02), ([10] * 10, 0.005)]
+)
+def test_means_where_noise_is_wide_lie_within_the_error_of_draws(counts, epsilon):
+    law = LatticeLaw(np.ones(len(counts)), np.array(counts), epsilon, "l2")
+    estimate = law.mean_distance()
+    assert estimate.how == "series"
+    assert estimate.error < 1e-9
+    draws = law.sample(np.random.default_rng(5), 20_000)
+    distances = dp.hellinger(law.prior + law.counts, law.prior + draws)
+    assert abs(distances.mean() - estimate.value) < 6 * distances.std() / np.sqrt(20_000) + 1e-9
+
+
+def test_prefixes_are_sums_over_released_counts():
+    category, epsilon, t = Category(0.7, 9, 60), 0.3, 4
+    rho = np.exp(-0.5 * epsilon)
+    nodes = Nodes(np.array([0.03]), np.array([0, 1, 5]), 17)
+    sums = Prefixes(category, 1.5, rho, nodes, (2, 7), 200)
+    for paid in (0, 1):
+        r = np.arange(2, 30)
+        affinities = np.exp(1.5 * category.logs[r - category.first])
+        weights = rho ** (np.abs(r + t + paid - 9) - t) * affinities
+        expected = (weights[:, None] * nodes.powers(r - 9)).sum(axis=0)
+        places = [sums.at(t, np.array([place]), paid, slice(None)) for place in (2, 30)]
+        found = (places[1][0] - places[0][0]) + (places[0][1] - places[1][1])
+        np.testing.assert_allclose(found[0], expected, rtol=1e-12)
+
+
+def test_nodes_that_are_left_out_add_no_more_than_is_said():
+    part = wide_noise([400, 90, 30, 4], 0.1)
+    level = WideLevel(part.runs, 1.0, 0.1, 12)
+    sums = wide._LevelSums(part, 1.0)
+    sums._range = 10, 20
+    tilted = sums._prefixes(sums.tilts)
+    shortfall = level.shortfall_circle(tilted, 12, 1e-13, sums.scale)
+    whole = Circle(float(sums.tilts.log_radius[13]), 901)
+    fewer, most = shortened(level, level.coarse, tilted, 13, whole, shortfall, 1e-6 / sums.scale)
+    assert 10 < fewer.last < 451
+    every = sums._prefixes(whole.half()[0])
+    blocks = np.arange(level.heights.edges.size - 1)
+    parts = level.parts(blocks, every, whole, shortfall).sum(axis=0)
+    left_out = abs(parts[fewer.last :].sum())
+    assert 0.0 < left_out <= most <= 1e-6 / sums.scale
+    panels = level.heights.panels(blocks, level.counts)
+    cut, change = smooth_cut(level, panels, every, whole, shortfall, 1e-6 / sums.scale)
+    assert cut.size < parts.size
+    assert abs(parts[: cut.size] @ cut - parts.sum()) <= change <= 1e-6 / sums.scale
+
+
+def test_far_true_counts_need_no_level(monkeypatch):
+    monkeypatch.setattr(wide, "LARGEST_WORK", 0)
+    law = LatticeLaw(np.ones(4), np.array([11_019, 7309, 1560, 302]), 0.02, "l2")
+    estimate = law.mean_distance()
+    assert estimate.how == "series"
+    assert estimate.error < 1e-9
+
+
+def test_what_takes_too_long_is_drawn(monkeypatch):
+    monkeypatch.setattr(wide, "LARGEST_WORK", 1000)
+    law = LatticeLaw(np.ones(4), np.array([900, 30, 20, 0]), 0.02, "l2")
+    assert not law._part.affordable
+    assert law.mean_distance().how == "draws"
+    assert law.mean_square().how == "draws"
+    with pytest.raises(wide.NotFollowed):
+        law._part.wide.moment(1.0)
