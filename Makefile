@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TESTING := $(VENV)/.ready-for-tests
 CI ?=
-TESTS ?= $(if $(CI),,-m "not (slow or thorough or browser)")
+TESTS ?= $(if $(CI),,-m "not (slow or thorough or browser)" --ignore=tests/browser)
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 # Compiled modules are kept, or each of the processes of a build or a test run compiles the package.
