@@ -9,6 +9,7 @@ multiplies: each m is read from the transform tilted by e^(theta step) whose mea
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,32 @@ from numpy.typing import NDArray
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.product.convolution import UNSEEN, Factor, wrap_length
 
-LARGEST_WORK = 300_000_000
-"""Numbers transformed at all tilts together: more takes a quarter of a minute and up."""
+LARGEST_WORK = 1_000_000_000
+"""Numbers looked at and transformed for all tilts: more takes a quarter of a minute and up."""
 
 _DEPTH = 92.0
 _LOG_ROUNDING = -50.0 * float(np.log(2.0))
+_LOOKS = 6  # at each step, while a tilt is sought
+_SLACK = 1e-9  # for the rounding of limits
+_HIDDEN = 1e-20  # of the largest weight of a factor
 _LOG_PART = float(np.log(1e-11))  # a moment is known well enough within this part of it
 
-Shown = tuple[NDArray[np.float64], NDArray[np.float64], int]
+
+@dataclass(frozen=True)
+class Rows:
+    """Steps of each factor, shape (f, w), ln of their weights, -inf beyond the last, and copies."""
+
+    steps: NDArray[np.float64]
+    logs: NDArray[np.float64]
+    copies: NDArray[np.int64]
+
+    def tilted(self, theta: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return weights times e^(theta step), each row with the sum 1, and ln of the sums."""
+        logs = self.logs + theta * self.steps
+        peaks = logs.max(axis=1)
+        masses = np.exp(logs - peaks[:, None])
+        sizes = masses.sum(axis=1)
+        return masses / sizes[:, None], peaks + np.log(sizes)
 
 
 def excess_moments(
@@ -50,16 +69,16 @@ def excess_moments(
     length = 1 << int(min(width, 4 * (down + up)) + highest).bit_length()
     moments, errors = np.empty(powers.size), np.empty(powers.size)
     closest = merged_affinity(prior, counts, sums)
-    tilts = LARGEST_WORK // (length * (len(factors) + 1))
-    none = np.zeros(sums.size)
-    likely, loose, near = _log_sums(factors, 0.0, sums, none, none, length, tilts, {0: 0.0})
+    none, start = np.zeros(sums.size), {0: 0.0}
+    likely, loose, near, work = _log_sums(
+        factors, 0.0, sums, none, none, length, LARGEST_WORK, start
+    )
     most = np.logaddexp(likely, loose + _LOG_ROUNDING)
     for i, power in enumerate(powers):
-        gains, limits = float(power) * (emptied - totals), most + float(power) * closest
-        logs, bounds, near = _log_sums(
-            factors, float(power), sums, gains, limits, length, tilts, near
+        gains, limits = float(power) * (emptied - totals), most + float(power) * closest + _SLACK
+        logs, bounds, near, work = _log_sums(
+            factors, float(power), sums, gains, limits, length, work, near
         )
-        tilts -= len(near)
         moments[i] = float(np.exp(np.minimum(logs + gains, limits)).sum())
         errors[i] = float(np.exp(np.minimum(bounds + gains + _LOG_ROUNDING, limits)).sum())
     return moments, errors + beyond
@@ -105,65 +124,74 @@ def _log_sums(
     gains: NDArray[np.float64],
     limits: NDArray[np.float64],
     length: int,
-    tilts: int,
+    work: int,
     near: Mapping[int, float],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[int, float]]:
-    """Return ln of the convolution at each sum, of Chernoff's bound on it, and the tilts used.
+) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[int, float], int]:
+    """Return ln of the convolution at each sum, of Chernoff's bound on it, tilts, and work left.
 
     Each tilt is the one of the sum of whose part of the moment, ln of it at most `limits`, rounding
-    hides most, until that is a small part of what is told or no `tilts` are left. `near` holds
+    hides most, until that is a small part of what is told or no `work` is left. `near` holds
     tilts by their sums that served another power: the search begins there.
     """
-    shown = [_shown(f, power) for f in factors]
-    places = [f.steps % length for f in factors]
+    rows = rows_of(factors, power)
     logs, best = np.full(sums.size, -np.inf), np.full(sums.size, np.inf)
     waiting = np.ones(sums.size, dtype=bool)
     used: dict[int, float] = {}
-    target, theta = 0, 0.0
+    places, target, theta = sorted(near), 0, 0.0
     while True:
         used[target] = theta
-        bound, found = _tilted(shown, places, theta, sums, length)
+        bound, found, nodes = _read(rows, theta, sums, length)
+        work -= _LOOKS * rows.steps.size + nodes
         logs, best = np.where(bound < best, found, logs), np.minimum(bound, best)
         hidden = np.minimum(best + gains + _LOG_ROUNDING, limits)
         told = np.logaddexp.reduce(np.minimum(logs + gains, limits))
         enough = np.logaddexp.reduce(hidden) < max(told + _LOG_PART, -_DEPTH)
-        if enough or len(used) >= tilts or not waiting.any():
-            return logs, best, used
-        place = int(np.argmax(np.where(waiting, hidden, -np.inf)))
-        waiting[place] = False
-        target = int(sums[place])
-        theta = _tilt(shown, target, float(np.interp(target, [*near], [*near.values()])))
+        if enough or work <= 0 or not waiting.any():
+            return logs, best, used, work
+        target = int(sums[np.argmax(np.where(waiting, hidden, -np.inf))])
+        theta = _tilt(rows, target, float(np.interp(target, places, [near[m] for m in places])))
+        _, variance = _moments(rows, theta)
+        waiting &= np.abs(sums - target) > 0.5 * np.sqrt(variance)  # it serves these as well
 
 
-def _tilted(
-    shown: Sequence[Shown],
-    places: Sequence[NDArray[np.int64]],
-    theta: float,
-    sums: NDArray[np.int64],
-    length: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return ln of Chernoff's bound on the convolution, and of the convolution, read at a tilt."""
-    scale, product = 0.0, np.ones(length // 2 + 1, dtype=np.complex128)
-    for (steps, log_masses, copies), at in zip(shown, places, strict=True):
-        tilted = log_masses + theta * steps
-        peak = float(tilted.max())
-        masses = np.exp(tilted - peak)
-        size = float(masses.sum())
-        scale += copies * (peak + np.log(size))
-        product *= np.fft.rfft(np.bincount(at, masses / size, length)) ** copies
-    bound = np.asarray(scale - theta * sums, dtype=np.float64)
-    found = np.maximum(np.fft.irfft(product, length)[sums % length], 0.0)
+def _read(
+    rows: Rows, theta: float, sums: NDArray[np.int64], length: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """Return ln of Chernoff's bound on the convolution and of the convolution, and nodes taken.
+
+    Steps whose weight the rounding hides are left out, so that the circle can be short; sums that
+    the others do not reach are read as nothing.
+    """
+    masses, scales = rows.tilted(theta)
+    kept = masses > masses.max(axis=1, keepdims=True) * _HIDDEN
+    first = np.where(kept, rows.steps, np.inf).min(axis=1).astype(np.int64)
+    last = np.where(kept, rows.steps, -np.inf).max(axis=1).astype(np.int64)
+    lowest, highest = int(rows.copies @ first), int(rows.copies @ last)
+    around = min(length, 1 << (highest - lowest).bit_length())
+    row, at = np.nonzero(kept)
+    places = row * around + rows.steps[row, at].astype(np.int64) % around
+    circles = np.bincount(places, masses[row, at], rows.copies.size * around)
+    spectra = np.fft.rfft(circles.reshape(-1, around), axis=1) ** rows.copies[:, None]
+    found = np.maximum(np.fft.irfft(spectra.prod(axis=0), around)[sums % around], 0.0)
+    bound = np.asarray(rows.copies @ scales - theta * sums, dtype=np.float64)
     with np.errstate(divide="ignore"):
-        return bound, np.asarray(np.log(found) + bound)
+        logs = np.log(np.where((lowest <= sums) & (sums <= highest), found, 0.0))
+    return bound, np.asarray(logs + bound), circles.size
 
 
-def _shown(factor: Factor, power: float) -> Shown:
-    with np.errstate(divide="ignore"):
-        logs = np.log(factor.probabilities) + power * factor.log_affinity
-    return factor.steps.astype(np.float64), logs, factor.copies
+def rows_of(factors: Sequence[Factor], power: float) -> Rows:
+    """Return the factors, each weighted by a power of its affinity, as rows of one length."""
+    width = max(factor.probabilities.size for factor in factors)
+    steps = np.array([f.steps[0] + np.arange(width) for f in factors], dtype=np.float64)
+    logs = np.full(steps.shape, -np.inf)
+    for row, factor in zip(logs, factors, strict=True):
+        with np.errstate(divide="ignore"):
+            known = np.log(factor.probabilities) + power * factor.log_affinity
+        row[: known.size] = known
+    return Rows(steps, logs, np.array([factor.copies for factor in factors]))
 
 
-def _tilt(shown: Sequence[Shown], target: int, start: float) -> float:
+def _tilt(rows: Rows, target: int, start: float) -> float:
     """Return the theta >= 0 whose tilted sum has the target as its mean, or 0 if that is larger.
 
     Either the mean is met within a hundredth of a standard deviation, which loosens Chernoff's
@@ -173,7 +201,7 @@ def _tilt(shown: Sequence[Shown], target: int, start: float) -> float:
     # small and too large, and halved or doubled where they leave that.
     low, high, theta = 0.0, np.inf, start
     for _ in range(100):
-        mean, variance = _moments(shown, theta)
+        mean, variance = _moments(rows, theta)
         gap = target - mean
         if gap * gap <= 1e-4 * variance or (gap <= 0.0 and theta == 0.0) or theta > 1e18:
             break
@@ -187,14 +215,9 @@ def _tilt(shown: Sequence[Shown], target: int, start: float) -> float:
     return theta
 
 
-def _moments(shown: Sequence[Shown], theta: float) -> tuple[float, float]:
+def _moments(rows: Rows, theta: float) -> tuple[float, float]:
     """Return mean and variance of the sum of all steps under the tilt."""
-    mean, variance = 0.0, 0.0
-    for steps, logs, copies in shown:
-        tilted = logs + theta * steps
-        masses = np.exp(tilted - tilted.max())
-        masses /= masses.sum()
-        centre = float(masses @ steps)
-        mean += copies * centre
-        variance += copies * float(masses @ (steps - centre) ** 2)
-    return mean, variance
+    masses, _ = rows.tilted(theta)
+    centres = np.sum(masses * rows.steps, axis=1)
+    spreads = np.sum(masses * (rows.steps - centres[:, None]) ** 2, axis=1)
+    return float(rows.copies @ centres), float(rows.copies @ spreads)
