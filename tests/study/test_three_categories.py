@@ -80,7 +80,7 @@ def test_the_corner_has_the_smaller_local_sensitivity() -> None:
 
 def corner_losses(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
     """Log probabilities of every output at x_1 = n and at x_1 = n - 1, without the whole table."""
-    b, n = float(chain.prior), chain.n  # type: ignore[arg-type]
+    b, n = float(chain.prior), chain.n
     at, laws = np.arange(n + 1.0), []
     smooth = chain.smooth()
     for x in (n, n - 1):

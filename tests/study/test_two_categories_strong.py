@@ -84,7 +84,7 @@ def test_moments_of_a_falling_density() -> None:
     """m0 m2 >= 4/3 m1^2, with equality for the uniform density, and less without falling."""
 
     def ratio(density: object, top: float) -> float:
-        m = [quad(lambda s, i=i: s**i * density(s), 0, top)[0] for i in range(3)]  # type: ignore[operator]
+        m = [quad(lambda s, i=i: s**i * density(s), 0, top)[0] for i in range(3)]
         return float(m[0] * m[2] / m[1] ** 2)
 
     assert abs(ratio(lambda s: 1.0, 2.0) - 4.0 / 3.0) < 1e-9

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,3 +134,21 @@ class Row:
             some = slice(start, start + size)
             total += (constant[some] * self.paid(level[some], owed[some], some)).sum(axis=0)
         return total
+
+
+def rows(
+    groups: Iterable[tuple[slice, Iterable[bool]]], links: Sequence[Link], copies: Sequence[int]
+) -> list[Row]:
+    """Return a row for each group of blocks in which a link has heights, as `met` says of each."""
+    found = []
+    for blocks, met in groups:
+        payers, others = [], []
+        alike = slice(blocks.start, blocks.start + 1)
+        for link, times, here in zip(links, copies, met, strict=True):
+            if here:
+                payers.append((link.at(blocks), times))
+            else:
+                others.append((link.at(alike), times))
+        if payers:
+            found.append(Row(blocks, payers, others))
+    return found

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.lattice import noise
-from dpbayes.laws.lattice.chains import Link, Row
+from dpbayes.laws.lattice.chains import Link, Row, rows
 from dpbayes.laws.lattice.circles import Circle, Nodes, fewest_nodes, log_bound
 from dpbayes.laws.lattice.shortfalls import payments, readings, short, shortfall_circle
 
@@ -221,17 +221,10 @@ class Level:
         edges, chosen = self.heights.merged(kept)
         powers = nodes.powers(self.steps)
         links = [self._link(i, exponents, powers, zeta, edges, chosen) for i, _ in self.runs]
-        rows = []
-        for blocks, met in self.heights.groups(edges[:-1][chosen], edges[1:][chosen]):
-            payers, others = [], []
-            for link, (i, copies) in zip(links, self.runs, strict=True):
-                if met[i]:
-                    payers.append((link.at(blocks), copies))
-                else:
-                    others.append((link.at(slice(blocks.start, blocks.start + 1)), copies))
-            if payers:
-                rows.append(Row(blocks, payers, others))
-        return rows
+        first = [i for i, _ in self.runs]
+        groups = self.heights.groups(edges[:-1][chosen], edges[1:][chosen])
+        met = ((blocks, met[first]) for blocks, met in groups)
+        return rows(met, links, [copies for _, copies in self.runs])
 
     def _link(
         self,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes.laws.lattice.chains import Link, Row
+from dpbayes.laws.lattice.chains import Link, Row, rows
 from dpbayes.laws.lattice.circles import Circle, Nodes, log_bound
 from dpbayes.laws.lattice.pivots import PIECE, Heights
 from dpbayes.laws.lattice.prefixes import Category, Prefixes
@@ -170,17 +170,8 @@ class WideLevel:
             Link(link.zero, short(self.rho, self.level, category.count, zeta), *_heights_of(link))
             for link, (category, _) in zip(links, self.runs, strict=True)
         ]
-        rows = []
-        for blocks, met in self.heights.groups(*edges):
-            payers, others = [], []
-            for link, (_, copies), here in zip(full, self.runs, met, strict=False):
-                if here:
-                    payers.append((link.at(blocks), copies))
-                else:
-                    others.append((link.at(slice(blocks.start, blocks.start + 1)), copies))
-            if payers:
-                rows.append(Row(blocks, payers, others))
-        return rows
+        groups = ((at, met[: len(full)]) for at, met in self.heights.groups(*edges))
+        return rows(groups, full, [copies for _, copies in self.runs])
 
     def _links(
         self,
