@@ -16,6 +16,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 MADE = ("book/_build/html", "book/_build/.jupyter_cache", "book/results")
@@ -93,6 +94,21 @@ def change(command: list[str]) -> str | None:
     return f"{differing[0]} changed" if differing else None
 
 
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Have a second process import what notebooks import, while the command imports Sphinx.
+
+    What is imported for the first time is compiled, which takes longer than all other starting;
+    the processes that run the notebooks then find it compiled.
+    """
+    imports = "from dpbayes.press.forked import warm_up; warm_up(); import dpbayes.press.execution"
+    with subprocess.Popen([sys.executable, "-c", imports], stderr=subprocess.DEVNULL) as other:
+        try:
+            yield
+        finally:
+            other.kill()
+
+
 def main(command: list[str]) -> int:
     """Build the book in the working folder where something changed; return the command's code."""
     why = change(command)
@@ -102,7 +118,8 @@ def main(command: list[str]) -> int:
     print(f"building the book: {why}", flush=True)
     NOTE.unlink(missing_ok=True)
     before = read(command)  # what changes during the build is built again next time
-    code = subprocess.run(command, check=False).returncode
+    with nullcontext() if os.path.isdir(MADE[1]) else compiling():
+        code = subprocess.run(command, check=False).returncode
     if code == 0:
         NOTE.parent.mkdir(parents=True, exist_ok=True)
         part = NOTE.with_suffix(".part")

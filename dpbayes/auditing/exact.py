@@ -202,8 +202,9 @@ def audit_corners(mechanism: Mechanism, n: int, prior: ArrayLike, reach: int = 4
     if alpha.size != 2:
         raise ValueError(f"prior must have 2 parameters for a search of corners, got {alpha.size}")
     near = np.arange(min(_validate.integer("reach", reach, minimum=1), size))
-    rows = mechanism_rows(mechanism, size, alpha)
-    audits = [_between(rows, int(i), int(i) + 1) for i in np.union1d(near, size - 1 - near)]
+    first = np.union1d(near, size - 1 - near)
+    rows = mechanism_rows(mechanism, size, alpha, used=np.union1d(first, first + 1))
+    audits = [_between(rows, int(i), int(i) + 1) for i in first]
     return max((pair.witness for pair in audits), key=lambda witness: witness.loss)
 
 

@@ -130,17 +130,24 @@ def check_size(n: int, k: int) -> None:
     )
 
 
-def mechanism_rows(mechanism: Mechanism, n: int, prior: NDArray[np.float64]) -> Rows:
+def mechanism_rows(
+    mechanism: Mechanism,
+    n: int,
+    prior: NDArray[np.float64],
+    used: NDArray[np.int64] | None = None,
+) -> Rows:
     """Return the laws of a mechanism for all data sets of n records; nothing large is held yet.
 
     A mechanism whose exact type states its `rates` is computed from tables that all data sets
-    share; a sample of these rows is compared with what `.law` returns (`certify`).
+    share; a sample of these rows, or all that are `used`, is compared with what `.law` returns
+    (`certify`).
     """
     rates = own(mechanism, "rates")
     if rates is not None:
         scored: Any = mechanism
         rows = exponential_rows(score_rows(scored.metric, n, prior), rates(n, prior))
-        return replace(rows, certificate=certify(mechanism, prior, rows, sampled(len(rows.counts))))
+        chosen = sampled(len(rows.counts)) if used is None else used
+        return replace(rows, certificate=certify(mechanism, prior, rows, chosen))
     counts = compositions(n, prior.size)
     first = law_of(mechanism, counts[0], prior)
     _check_entries(mechanism, len(first.outputs), counts)

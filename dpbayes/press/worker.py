@@ -48,6 +48,7 @@ def main() -> None:
 
     gc.collect()
     gc.freeze()  # no fork goes through the objects of these modules, or copies their pages
+    gc.set_threshold(50_000, 20, 100)  # a figure makes a million objects that live as long as it
     serve(sys.stdin, sys.stdout, lambda job, on_cell: execute(job, on_cell, warm))
 
 
