@@ -9,6 +9,7 @@ draw a published figure again carry its badge, and the directive ``gallery`` sho
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 from docutils import nodes
@@ -33,6 +34,7 @@ BEFORE_CONTENTS = 100  # the table of contents is read at priority 900
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the extension."""
+    gc.set_threshold(100_000, 50, 100)  # documents are trees of many nodes that all stay
     app.connect("config-inited", run_notebooks, priority=BEFORE_CONTENTS)
     app.connect("env-updated", write_side_by_side)
     app.add_node(Quote, html=(visit_quote, depart_quote))
@@ -53,4 +55,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", mark_page)
     app.connect("doctree-read", keep_titles)
     app.connect("builder-inited", take_the_place)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    return {
+        "version": "1",
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache, cached_property
 
 from docutils import nodes
@@ -15,6 +17,7 @@ KEY = re.compile(
     r"\b([A-E]), ((?:Table|Figure|Theorem|Lemma|Corollary|Algorithm) \d[\d.]*(?:\([a-z]\))?)"
     r"(?= · | and )"
 )
+MAIN = "main entries"  # of a page, among what Sphinx knows of it
 OF_ALL = ("Theorem", "Lemma", "Corollary", "Algorithm")  # bare, too, whichever document has them
 
 
@@ -40,6 +43,7 @@ class Entries(SphinxTransform):
         ]
         if found:
             page.insert(1, addnodes.index(entries=found))
+            self.env.metadata[self.env.docname][MAIN] = {value for _, value, *_ in found}
 
 
 def keys(title: str) -> list[str]:
@@ -85,27 +89,16 @@ class Site(StandaloneHTMLBuilder):
 
     def index_page(self, pagename: str, doctree: nodes.document, title: str) -> None:
         """Feed the index with a page without its code."""
-        text = doctree.deepcopy()
-        for code in list(text.findall(nodes.literal_block)):
-            code.parent.remove(code)
-        self.put_definitions_first(text)
-        super().index_page(pagename, text, title)
+        with without_code(doctree):
+            self.put_definitions_first(doctree)
+            super().index_page(pagename, doctree, title)
 
     @cached_property
     def defined_words(self) -> set[str]:
         """The words that some page is entered under, other than by a glossary."""
-        pages = (self.env.get_doctree(page) for page in sorted(self.env.found_docs))
-        entries = (
-            entry
-            for page in pages
-            for node in page.findall(addnodes.index)
-            for entry in node["entries"]
-        )
-        return {
-            value
-            for _, value, target, main, _ in entries
-            if main and not target.startswith("term-")
-        }
+        given = itertools.chain(*self.env.domaindata["index"]["entries"].values())
+        words = {value for _, value, at, main, _ in given if main and not at.startswith("term-")}
+        return words.union(*(page.get(MAIN, ()) for page in self.env.metadata.values()))
 
     def put_definitions_first(self, text: nodes.document) -> None:
         """Let a glossary come after the page that defines a word, where there is one."""
@@ -115,6 +108,20 @@ class Site(StandaloneHTMLBuilder):
                 (kind, value, target, "" if after(target, value, elsewhere) else main, key)
                 for kind, value, target, main, key in entry["entries"]
             ]
+
+
+@contextmanager
+def without_code(page: nodes.document) -> Iterator[None]:
+    """Take the code out of a page for a while."""
+    places = [(code.parent, code) for code in page.findall(nodes.literal_block)]
+    swaps = [(parent, code, nodes.comment()) for parent, code in places]
+    for parent, code, gap in swaps:
+        parent.replace(code, gap)
+    try:
+        yield
+    finally:
+        for parent, code, gap in swaps:
+            parent.replace(gap, code)
 
 
 def after(target: str, value: str, elsewhere: set[str]) -> bool:

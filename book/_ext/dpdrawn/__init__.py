@@ -28,7 +28,7 @@ BUTTON = (
 
 
 class Drawn(nodes.General, nodes.Element):
-    """A figure that stands in the page itself."""
+    """A figure that stands in the page itself: its files, which are read when it is written."""
 
 
 class InlineFigures(SphinxPostTransform):
@@ -42,13 +42,10 @@ class InlineFigures(SphinxPostTransform):
         for number, image in enumerate(list(self.document.findall(nodes.image))):
             file = Path(self.env.srcdir) / image["uri"]
             if is_figure(image, file):
-                svg = file.read_text(encoding="utf-8")
-                alt = image.get("alt", "")
-                drawn = [inlined(svg, f"d{number}-", alt)]
                 slim = narrow_of(file, Path(self.env.doc2path(self.env.docname)))
-                if slim is not None:
-                    drawn.append(inlined(slim.read_text("utf-8"), f"n{number}-", alt))
-                image.replace_self(Drawn(svgs=drawn, ids=image["ids"]))
+                files = [file] if slim is None else [file, slim]
+                alt = image.get("alt", "")
+                image.replace_self(Drawn(files=files, number=number, alt=alt, ids=image["ids"]))
 
 
 def is_figure(image: nodes.image, file: Path) -> bool:
@@ -81,7 +78,10 @@ def _drawing(file: Path) -> str:
 
 def visit_drawn(translator: HTML5Translator, node: Drawn) -> None:
     """Write the figure, its narrow drawing and its button."""
-    wide, *slim = node["svgs"]
+    wide, *slim = (
+        inlined(file.read_text(encoding="utf-8"), f"{kind}{node['number']}-", node["alt"])
+        for kind, file in zip("dn", node["files"], strict=False)
+    )
     scrolled = f'<div class="drawn-scroll">{wide}</div>'
     scrolled += "".join(f'<div class="drawn-scroll drawn-narrow">{one}</div>' for one in slim)
     kind = "drawn-box drawn-twice" if slim else "drawn-box"
