@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from dpbayes.press import keys, workers
-from tests import thorough
+from tests import quick_worker, thorough
 from tests.tiny_notebooks import write_tiny
 
 # No test is about time: a busy machine must not fail one.
@@ -21,10 +19,10 @@ settings.load_profile("untimed")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Hand the tests out in shares, so that the pages are visited by one process."""
+    """Hand the tests out in shares, so that what they prepare is prepared by one process."""
     from tests.scheduling import scheduler  # pytest-xdist is there, as this is called
 
-    return scheduler(config, log)
+    return scheduler(config, log, thorough.listed() | thorough.slow_files())
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -36,7 +34,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.thorough)
 
 
-QUICK_WORKER = Path(__file__).with_name("quick_worker.py")
 CONF = """
 extensions = ["myst_nb", "dpbook"]
 exclude_patterns = ["_build"]
@@ -45,6 +42,13 @@ nb_output_stderr = "warn"
 myst_enable_extensions = ["colon_fence"]
 numfig = True
 """
+QUICKLY = f"""
+import sys
+sys.path.append({str(Path(__file__).parents[1])!r})
+from dpbayes.press import workers
+from tests import quick_worker
+workers.start_notebooks = quick_worker.start
+"""  # in the configuration of a book whose notebooks need no kernel
 INDEX = """# A book
 
 Twice n is {result}`part/tiny::double:d`.
@@ -101,16 +105,7 @@ def hashes(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 def quick(monkeypatch: pytest.MonkeyPatch, hashes: dict[str, str]) -> None:
     """Run the notebooks in processes that start at once."""
 
-    def start(complaints: IO[str]) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, str(QUICK_WORKER)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=complaints,
-            text=True,
-        )
-
-    monkeypatch.setattr(workers, "start_notebooks", start)
+    monkeypatch.setattr(workers, "start_notebooks", quick_worker.start)
 
 
 @pytest.fixture

@@ -8,10 +8,23 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 from dpbayes.press import traces
+
+
+def start(complaints: IO[str]) -> subprocess.Popen[str]:
+    """Return a fresh worker; it stands in for `dpbayes.press.workers.start_notebooks`."""
+    return subprocess.Popen(
+        [sys.executable, __file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=complaints,
+        text=True,
+    )
 
 
 def run(order: dict[str, object]) -> None:

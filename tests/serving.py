@@ -13,7 +13,7 @@ from typing import Any
 def serving(handler: Callable[..., Any]) -> Iterator[str]:
     """Yield the address of a server whose requests a handler of `http.server` answers."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"

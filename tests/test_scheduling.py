@@ -1,4 +1,4 @@
-"""Shares of the tests: one process visits all pages, everything else is spread."""
+"""Shares of the tests: one process visits all pages, one runs a file, what is long is spread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ scheduling = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(scheduling)
 
 def pytest_xdist_make_scheduler(config, log):
-    return scheduling.scheduler(config, log)
+    return scheduling.scheduler(config, log, frozenset({{"tests/laws/test_one_of_laws.py"}}))
 """
 NOTING = """
 import os, pathlib, pytest
@@ -52,7 +52,7 @@ def test_finished_shares_are_forgotten_and_those_of_a_lost_process_are_not() -> 
         option=option, getvalue=lambda name: getattr(option, name), get_verbosity=int
     )
     tests = [f"tests/laws/test_x.py::test_x[{number}]" for number in range(9)]
-    queue = InShares(config)
+    queue = InShares(config, spread=frozenset({"tests/laws/test_x.py::test_x"}))
     nodes = [Node(told=[], gateway=SimpleNamespace(id=f"gw{number}")) for number in range(2)]
     for node in nodes:
         queue.add_node(node)
@@ -69,15 +69,44 @@ def test_finished_shares_are_forgotten_and_those_of_a_lost_process_are_not() -> 
     assert list(queue.workqueue) == [first, *rest]
 
 
-def test_one_process_visits_all_pages_and_the_rest_is_spread(tmp_path: Path) -> None:
+def test_what_may_take_long_is_given_away_first() -> None:
+    pytest.importorskip("xdist")
+    from tests.scheduling import InShares
+
+    option = SimpleNamespace(loadscopereorder=True, tx=["1*popen"], px=[])
+    config = SimpleNamespace(
+        option=option, getvalue=lambda name: getattr(option, name), get_verbosity=int
+    )
+    spread = frozenset({"a.py", "b.py::test_b", "c.py::test_c[1]"})
+    tests = ["d.py::test_d", "b.py::test_b[0]", "b.py::test_rest", "c.py::test_c[0]"]
+    tests += ["c.py::test_c[1]", "a.py::test_a", "tests/browser/test_e.py::test_e"]
+    tests += [f"many.py::test_many[{number}]" for number in range(50)]
+    queue = InShares(config, spread=spread)
+    node = Node(told=[], gateway=SimpleNamespace(id="gw0"))
+    queue.add_node(node)
+    queue.add_node_collection(node, tests)
+    queue.schedule()
+    assert [tests[index] for index in node.told] == [tests[6], "a.py::test_a"]
+    order = ["many.py", "b.py", "c.py", "b.py::test_b[0]", "c.py::test_c[1]", "d.py"]
+    assert list(queue.workqueue) == order
+
+
+def test_one_process_visits_all_pages_and_one_runs_a_file(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     for folder in ("browser", "laws"):
         place = tmp_path / "tests" / folder
         place.mkdir(parents=True)
         for name in ("one", "two"):
-            (place / f"test_{name}_of_{folder}.py").write_text(NOTING)
+            noting = NOTING.replace("ran.txt", f"{name}.txt")
+            (place / f"test_{name}_of_{folder}.py").write_text(noting)
     command = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadscope", "tests"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    ran = {place.parent.name: place.read_text().split() for place in tmp_path.rglob("ran.txt")}
-    assert {folder: len(workers) for folder, workers in ran.items()} == {"browser": 8, "laws": 8}
-    assert len(set(ran["browser"])) == 1
+    ran = {
+        (place.parent.name, place.stem): place.read_text().split()
+        for place in tmp_path.rglob("tests/*/*.txt")
+    }
+    assert {where: len(workers) for where, workers in ran.items()} == dict.fromkeys(
+        [("browser", "one"), ("browser", "two"), ("laws", "one"), ("laws", "two")], 4
+    )
+    assert len({*ran["browser", "one"], *ran["browser", "two"]}) == 1
+    assert len({*ran["laws", "two"]}) == 1

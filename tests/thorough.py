@@ -32,6 +32,14 @@ def listed() -> frozenset[str]:
     return frozenset(LIST.read_text(encoding="utf-8").splitlines())
 
 
+def slow_files() -> frozenset[str]:
+    """Return the files of which a test is marked as slow."""
+    root = LIST.parents[1]
+    files = LIST.parent.rglob("test_*.py")
+    slow = (file for file in files if "mark.slow" in file.read_text(encoding="utf-8"))
+    return frozenset(file.relative_to(root).as_posix() for file in slow)
+
+
 def is_listed(case: str, names: frozenset[str]) -> bool:
     return case in names or function(case) in names
 

@@ -212,8 +212,8 @@ def listening(service: Service, port: int = 0, unix_socket: str | Path | None = 
 
 
 def in_background(bound: _Listening) -> threading.Thread:
-    """Serve in a thread of its own; end with `bound.shutdown()`."""
-    thread = threading.Thread(target=bound.serve_forever, daemon=True)
+    """Serve in a thread of its own; end with `bound.shutdown()`, seen within a fiftieth second."""
+    thread = threading.Thread(target=bound.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     return thread
 

@@ -58,5 +58,9 @@ def test_theorems_are_indexed_by_kind_under_their_titles(project: Path) -> None:
 
 
 def test_a_book_without_theorems_has_no_such_index(project: Path) -> None:
-    assert sphinx(project).returncode == 0
+    (project / "notebooks/part/tiny.ipynb").unlink()
+    (project / "book/index.md").write_text("# A book\n\nIt has no theorem.\n")
+    done = sphinx(project)
+    assert done.returncode == 0, done.stderr
+    assert (project / "site/genindex.html").exists()
     assert not (project / "site/prf-prf.html").exists()

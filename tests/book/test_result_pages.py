@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.book.test_sphinx import page, sphinx
-from tests.conftest import write_project
+from tests.conftest import QUICKLY, write_project
 from tests.tiny_notebooks import PARAMETERS, RECORD, code, notebook
 
 NAME = "part/tiny"
@@ -58,14 +58,18 @@ def write(project: Path, *cells: dict[str, Any], title: str) -> str:
     return content(project)
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    project = write_project(tmp_path_factory.mktemp("project"))
+def with_claims(project: Path) -> Path:
     (project / "book/claims").mkdir()
     (project / "book/claims/claims.yml").write_text(CLAIM)
     (project / "book/claims/claims.md").write_text(WORDS)
     with (project / "book/index.md").open("a") as file:
         file.write("\n```{index} ! twice\n```\n")
+    return project
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    project = with_claims(write_project(tmp_path_factory.mktemp("project")))
     write(
         project,
         text("## The formula\n\nTwo times n."),
@@ -157,8 +161,14 @@ def test_a_page_without_a_figure_begins_with_its_table(project: Path) -> None:
     assert "Claims that rest" not in shown
 
 
-def test_the_search_knows_the_papers_keys_and_no_code(built: Path) -> None:
-    script = (built / "site/searchindex.js").read_text(encoding="utf-8")
+def test_the_search_knows_the_papers_keys_and_no_code(project: Path) -> None:
+    with (project / "book/conf.py").open("a") as file:
+        file.write(QUICKLY)
+    badge = code(STATE.format("badge", "A badge."))
+    write(
+        with_claims(project), badge, code("figsize = (6, 3)"), title="D, Figure 5 · Who is largest?"
+    )
+    script = (project / "site/searchindex.js").read_text(encoding="utf-8")
     found = json.loads(script.removeprefix("Search.setIndex(").removesuffix(")"))
     assert {"figure 5", "d, figure 5"} <= set(found["indexentries"])
     (entry,) = found["indexentries"]["figure 5"]
