@@ -163,6 +163,19 @@ SAID = {
         "6.1 × 10⁻⁷ at ε = 5",
         "0.00%",
     ),
+    # An order that turns back has no last win up to which all are wins.
+    ("limits/wins-on-few", "few"): (
+        {"epsilons": [2.0], "largest": 20, "prior": 0.001},
+        "behind at a smaller size",
+        "up to 4 records",
+    ),
+    # What is nearly certain is not said to be certain.
+    ("foundations/sum-zero-noise", "ring"): ({"epsilon": 9.5}, "0.9996", "probability 1;"),
+    ("foundations/learning", "narrower"): (
+        {"sizes": [0, 5], "share": 0.0, "prior": [0.001, 50.0]},
+        "× 10⁻",
+        " 0.000",
+    ),
     ("data/own-table", "share-errors"): (
         {"rows": 1, "epsilon": "0.02", "seed": 3},
         "1 person",
