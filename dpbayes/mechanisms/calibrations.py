@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.mechanisms.guarantees import Guarantee, rounded_up
+from dpbayes.mechanisms.guarantees import Guarantee, rounded_up, upper_float
 from dpbayes.samplers import sensitivities
 from dpbayes.samplers.sensitivities import Enclosed
 from dpbayes.sensitivity import (
@@ -29,7 +29,7 @@ from dpbayes.sensitivity import (
 FAILURE_TERMS = ("2(n+1)", "2n")
 
 _SCORES = ("liu-tailoring", "mcsherry-talwar")
-_ROUNDING = Fraction(1, 2**50)  # of a factor in floats; the draw keeps a wider margin
+_ROUNDING = Fraction(1, 2**50)  # by so much a factor in floats may be too large
 
 
 class Calibration(Protocol):
@@ -59,7 +59,8 @@ class Calibration(Protocol):
 def _scored(epsilon: Fraction, factor: float, proved: Fraction, which: str, by: str) -> Guarantee:
     # A larger factor in the exponent means less privacy loss, in proportion.
     used = Fraction(factor)
-    bound = epsilon if abs(used - proved) <= _ROUNDING * proved else epsilon * proved / used
+    close = proved <= used <= (1 + _ROUNDING) * proved
+    bound = epsilon if close else epsilon * proved / used
     return Guarantee(
         bound,
         f"candidates are weighted by exp(-{rounded_up(epsilon)} H / (f S)) with S the {which} "
@@ -167,9 +168,15 @@ class SmoothCalibration:
 
     @property
     def factor(self) -> float:
-        """2 (1 + the most that 1/S changes when one record is replaced)."""
-        change = self.gamma * (2.0 if self.distance == "l1" else 1.0)
-        return 2.0 * (1.0 + change)
+        """2 (1 + the most that 1/S changes when one record is replaced), rounded up.
+
+        A draw divides by it, so that rounded down it would spend more than is promised.
+        """
+        return upper_float(self._proved)
+
+    @property
+    def _proved(self) -> Fraction:
+        return 2 * (1 + Fraction(self.gamma) * (2 if self.distance == "l1" else 1))
 
     def sensitivity(
         self, counts: ArrayLike, prior: ArrayLike, epsilon: float, metric: str
@@ -189,8 +196,7 @@ class SmoothCalibration:
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
         """Return what is proved: `thm-smooth-private`."""
-        change = Fraction(self.gamma) * (2 if self.distance == "l1" else 1)
-        return _scored(epsilon, factor, 2 * (1 + change), "smooth", "thm-smooth-private")
+        return _scored(epsilon, factor, self._proved, "smooth", "thm-smooth-private")
 
 
 @dataclass(frozen=True)

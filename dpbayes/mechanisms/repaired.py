@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.mechanisms.exponential import ExponentialMechanism
-from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up
+from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up, upper_float
 from dpbayes.posteriors import number_of_candidates
 from dpbayes.samplers import sensitivities
 from dpbayes.samplers.sensitivities import Enclosed
@@ -56,8 +56,8 @@ class RepairedCalibration:
 
     @property
     def factor(self) -> float:
-        """2 / (1 - share)."""
-        return 2.0 / (1.0 - self.share)
+        """2 / (1 - share), rounded up: a draw divides by it."""
+        return upper_float(2 / (1 - Fraction(self.share)))
 
     def gamma(self, n: int, epsilon: float, k: int = 2) -> float:
         """Return the smoothing rate for n >= 1 records over k categories.

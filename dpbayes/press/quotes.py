@@ -13,6 +13,7 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 POWER = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)e([-+]?\d+)(?!\w|\.\d)")
 _FIXED = re.compile(r"(?P<sign>\+?),?\.(?P<places>\d+)(?P<kind>[f%])")
 _NOTHING = 1e-15
+_ONE = 1e-12
 _SHOWN_IN_DIGITS = 9e-5  # six digits of 1 - delta still tell it from one
 SEVERAL = (
     "records|sizes|priors|runs|releases|settings|cases|categories|cells|answers|questions|draws|"
@@ -152,11 +153,17 @@ def telling(value: float, form: str) -> str:
     """Return a number as `formatted` does, with two digits where the format would round them away.
 
     That is a number of which a fixed format leaves nothing, or one digit of three or more places.
-    Below 1e-15 it counts as the rounding of zero.
+    Below 1e-15 it counts as the rounding of zero. What lies below one, by 1e-12 or more, is not
+    shown as one or as 100%: it gets the digits that it takes.
 
     >>> telling(0.25, ".4f"), telling(0.000123, ".4f"), telling(0.004, ".1%"), telling(0.002, ".0%")
     ('0.2500', '0.00012', '0.4%', '0.2%')
+    >>> telling(0.999997, ".3g"), telling(0.99996, ".1%"), telling(0.9996, ".1%"), telling(1, ".1%")
+    ('0.999997', '99.996%', '99.96%', '100.0%')
     """
+    if _below_one(value, form):
+        places = math.ceil(-math.log10(1.0 - value))
+        return f"{value:.{max(places - 2, 0)}%}" if form[-1] == "%" else f"{value:.{places}f}"
     found = _FIXED.fullmatch(form)
     if found is None or abs(value) < _NOTHING:
         return formatted(value, form)
@@ -165,6 +172,14 @@ def telling(value: float, form: str) -> str:
     if size >= (10.0 ** (1 - places) if places > 2 else 0.5 * 10.0**-places):
         return formatted(value, form)
     return formatted(100.0 * value if share else value, found["sign"] + ".2g") + "%" * share
+
+
+def _below_one(value: float, form: str) -> bool:
+    """Return whether a number a little below one would be shown as one, or as 100%."""
+    if not 0.5 < value < 1.0 - _ONE or form[-1:] == "d":
+        return False
+    shown = format(value, form)
+    return float(shown.removesuffix("%")) == (100.0 if shown.endswith("%") else 1.0)
 
 
 def read_table(

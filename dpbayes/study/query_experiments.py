@@ -72,18 +72,18 @@ def reported_noise(
 ) -> tuple[Array, Array]:
     """Return what Algorithm 2 reports for `answers` equal weights of each size.
 
-    First the standard deviation it reports over the true one, then the true coverage of the
-    interval that Algorithm 3 draws from it at level 1 - delta.
+    First the standard deviation it reports over the true one, then the probability that the
+    interval which Algorithm 3 draws from it at level 1 - delta misses the truth.
     """
     count = integer("answers", answers, 1)
-    ratios, covered = [], []
+    ratios, missed = [], []
     for size in _arrays.positive_entries("sizes", sizes):
         weights = np.full(count, size)
         law, vector = NoiseLaw(weights), pmf_probability_calculation(weights, gamma)
         ratios.append(vector.standard_deviation / law.standard_deviation)
         interval = credible_interval(vector.masses / vector.total, delta)
-        covered.append(1.0 - 2.0 * law.tail(interval.half_width))
-    return np.array(ratios), np.array(covered)
+        missed.append(2.0 * law.tail(interval.half_width))
+    return np.array(ratios), np.array(missed)
 
 
 def running_times(

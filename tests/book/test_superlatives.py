@@ -12,6 +12,7 @@ from scipy.stats import beta
 import dpbayes as dp
 from dpbayes.mechanisms.guarantees import guarantee
 from dpbayes.releasing.noise_aware import noise_aware
+from dpbayes.sensitivity import profile
 from dpbayes.study.asymptotics import step_law
 from dpbayes.study.theorem_chain import corner_pair, enumerated_pair
 
@@ -333,3 +334,60 @@ def test_a_published_curve_falls_faster_than_the_true_one(name):
         for m in ("hellinger", "published")
     )
     assert np.all(np.diff(published / true) < 0.0)
+
+
+@pytest.mark.parametrize("equal", [True, False])
+def test_one_record_moves_a_posterior_most_at_the_smallest_parameter_and_least_in_the_middle(equal):
+    # posterior-and-distance, what to remember: two categories, hostile priors.
+    rng = np.random.default_rng(8)
+    for _ in range(25):
+        n, prior = int(10 ** rng.uniform(0, 2.0)), 10 ** rng.uniform(-6, 6, 2)
+        prior = np.full(2, prior[0]) if equal else prior
+        moved, ones = profile(n, prior), np.arange(n + 1)
+        parameters = np.stack([prior[0] + ones, prior[1] + n - ones])
+        middle = np.argmin(np.abs(parameters[0] - parameters[1]))
+        assert not equal or moved[middle] <= moved.min() * (1.0 + 1e-9)
+        assert moved[np.argmin(parameters.min(axis=0))] >= moved.max() * (1.0 - 1e-9)
+
+
+def test_with_unlike_prior_parameters_the_end_can_move_less_than_the_middle():
+    # There is one step only at the end: (1, 2.001) moves less than (2, 1.001), which are nearer.
+    moved = profile(2, np.array([1.0, 0.001]))
+    assert moved[0] < 0.6 * moved[1]
+
+
+@pytest.mark.parametrize("n", [1000, 10_000])
+def test_at_a_large_budget_the_smooth_mechanism_is_exact_more_often_and_not_nearer(n):
+    # verdicts: "At epsilon = 5 we do better than the Laplace mechanisms", balanced data.
+    x = [n // 2, n // 2]
+    smooth, *noise = (dp.mechanism(m, 5.0).law(x, FLAT) for m in ("expMech-smooth", *LAPLACE))
+    assert all(smooth.probability(x) > law.probability(x) for law in noise)
+    assert smooth.mean_distance() > noise[1].mean_distance()
+
+
+@pytest.mark.parametrize(("k", "last"), [(2, 5), (3, 4), (4, 3)])
+def test_against_noise_of_one_scale_the_draft_wins_up_to_few_records_in_each_category(k, last):
+    # b-draft: epsilon = 0.8, delta = 5e-4, flat prior, equal counts from one to seven.
+    draft = dp.mechanism("expMech-delta", 0.8, delta=5e-4)
+    rival = dp.mechanism("lapMech" if k == 2 else "ilapMech", 0.8)
+    won = [
+        each
+        for each in range(1, 8)
+        if draft.law([each] * k, [1.0] * k).mean_distance()
+        < rival.law([each] * k, [1.0] * k).mean_distance()
+    ]
+    assert won == list(range(1, last + 1))
+
+
+@pytest.mark.parametrize(("epsilon", "first"), [(0.02, 232), (0.1, 55), (0.2, 30), (0.5, 14)])
+def test_the_lead_on_few_records_ends_before_seven_over_epsilon_where_epsilon_is_small(
+    epsilon, first
+):
+    # what-to-use: the product n epsilon at the end of the lead is no constant.
+    sizes = np.arange(first - 5, first + 30)
+    smooth, lap = (
+        dp.mean_distances(dp.mechanism(name, epsilon), [0.5, 0.5], FLAT, sizes)
+        for name in ("expMech-smooth", "lapMech")
+    )
+    assert sizes[smooth >= lap].min() == first
+    assert first * epsilon <= 7.0

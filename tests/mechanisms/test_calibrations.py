@@ -106,6 +106,29 @@ def test_another_divisor_promises_in_proportion_and_keeps_it(name, proved):
     assert dp.mechanism(name, "0.1").guarantee(2).bound == Fraction(1, 10)
 
 
+@pytest.mark.parametrize("gamma", [0.001, 0.2, 0.3, 1.0 / 3.0, 1e-9, 7.7])
+@pytest.mark.parametrize("distance", ["hamming", "l1"])
+def test_the_factor_is_no_less_than_the_proof_asks_for(gamma, distance):
+    # The rate of a release is epsilon / (factor S): a factor rounded down would spend more.
+    mechanism = dp.mechanism("expMech-smooth", "1", gamma=gamma, distance=distance)
+    proved = 2 * (1 + Fraction(gamma) * (2 if distance == "l1" else 1))
+    assert proved <= Fraction(mechanism.factor) <= proved * (1 + Fraction(1, 2**51))
+    assert mechanism.guarantee(2).bound == 1
+
+
+@pytest.mark.parametrize("share", [0.2, 0.1, 0.3, 1e-3, 0.7, 0.9999])
+def test_the_repaired_factor_is_no_less_than_the_proof_asks_for(share):
+    factor = Fraction(dp.mechanism("expMech-repaired", 1.0, share=share).factor)
+    proved = 2 / (1 - Fraction(share))
+    assert proved <= factor <= proved * (1 + Fraction(1, 2**51))
+
+
+def test_a_divisor_a_hair_below_the_factor_promises_a_hair_more():
+    below = np.nextafter(4.0, 0.0)
+    mechanism = dp.mechanism("expMech-smooth", "1", divisor=below)
+    assert mechanism.guarantee(2).bound == Fraction(4) / Fraction(below) > 1
+
+
 @pytest.mark.parametrize("name", ["expMech-local", "expMech-delta"])
 def test_nothing_is_promised_where_nothing_is_proved(name):
     stated = dp.mechanism(name, 1.0).guarantee(3)

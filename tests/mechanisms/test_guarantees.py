@@ -27,6 +27,7 @@ from dpbayes.mechanisms.guarantees import (
     guarantee,
     own,
     rounded_up,
+    upper_float,
 )
 from dpbayes.mechanisms.lattice import SumZeroLattice
 from dpbayes.mechanisms.permute_and_flip import PermuteAndFlip
@@ -169,3 +170,14 @@ def test_the_optimum_keeps_its_promise_with_room_for_rounding(objective):
     assert dp.audit(mechanism, 8, [1, 1]).epsilon < 0.7
     noisy, counts = draw(mechanism, np.array([3, 5]), np.ones(2), SeededBits(3))
     assert noisy.tolist() == counts.tolist()
+
+
+@given(
+    st.fractions(min_value=Fraction(1, 10**30), max_value=Fraction(10**30)),
+    st.integers(min_value=-200, max_value=200),
+)
+def test_a_printed_number_is_no_smaller_and_the_float_the_smallest_that_is_not(value, power):
+    exact = value * Fraction(10) ** power
+    nearest = upper_float(exact)
+    assert Fraction(np.nextafter(nearest, 0.0)) < exact <= Fraction(nearest)
+    assert exact <= Fraction(rounded_up(exact)) <= exact * (1 + Fraction(1, 10**11))

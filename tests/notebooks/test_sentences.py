@@ -163,6 +163,14 @@ SAID = {
         "6.1 × 10⁻⁷ at ε = 5",
         "0.00%",
     ),
+    # An order that turns back has no last win up to which all are wins.
+    ("limits/wins-on-few", "few"): (
+        {"epsilons": [2.0], "largest": 20, "prior": 0.001},
+        "behind at a smaller size",
+        "up to 4 records",
+    ),
+    # What is nearly certain is not said to be certain.
+    ("foundations/sum-zero-noise", "ring"): ({"epsilon": 9.5}, "0.9996", "probability 1;"),
     ("data/own-table", "share-errors"): (
         {"rows": 1, "epsilon": "0.02", "seed": 3},
         "1 person",
@@ -243,3 +251,13 @@ def test_where_the_smooth_sensitivity_is_the_local_one_nothing_is_given_back(
     assert said["values"]["kept"] == pytest.approx(said["values"]["gap"])
     assert "keeps" in said["sentence"]
     assert "gives" not in said["sentence"]
+
+
+def test_widths_that_differ_are_not_both_shown_as_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(theme, "png_bytes", lambda figure: b"")
+    name, values = "foundations/learning", {"sizes": [0, 5], "share": 0.0, "prior": [0.001, 50.0]}
+    sentence = findings(run_cells(NOTEBOOKS[name], name, values, tmp_path))["narrower"]["sentence"]
+    assert "× 10⁻" in sentence
+    assert "0.000" not in sentence

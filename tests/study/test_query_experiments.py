@@ -29,10 +29,17 @@ def test_probability_calculation_stops_at_a_floor() -> None:
 
 
 def test_reported_noise_of_the_specification() -> None:
-    ratio, covered = experiments.reported_noise([0.1, 5.0], 1000, 0.01, 0.05)
+    ratio, missed = experiments.reported_noise([0.1, 5.0], 1000, 0.01, 0.05)
     assert ratio[0] * math.sqrt(20) == pytest.approx(2.596, abs=5e-4)
-    assert 0.77 < covered[0] < 0.79
+    assert 0.21 < missed[0] < 0.23
     assert ratio[1] > 0.9
+
+
+def test_what_is_missed_is_not_one_minus_what_is_covered() -> None:
+    # One minus a float near one is a multiple of 2^-53, and 0 where nearly all is covered.
+    _, missed = experiments.reported_noise([3.0], 10, 1e-14, 1e-10)
+    assert 0.0 < missed[0] < 2e-10
+    assert not (missed[0] * 2.0**53).is_integer()
 
 
 def test_coverages_by_hand() -> None:
