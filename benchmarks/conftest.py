@@ -21,8 +21,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         if SHARE not in done.extra_info and not beside:
             continue
         share = done.extra_info.get(SHARE)
+        core = done.extra_info.get(COLUMNS[1], done.stats.median)
         rows[sentence(done.name)] = (
-            f"{done.stats.median:.3g}",
+            f"{core:.3g}",
             "" if share is None else f"{share:.3g}",
             f"{beside[0]:.3g}" if beside else "",
         )

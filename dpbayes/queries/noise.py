@@ -102,9 +102,10 @@ class NoiseLaw:
         return self.tail(-real("x", x))
 
     def density(self, x: float) -> float:
-        """Return the density of Z at x."""
+        """Return the density of Z at x; infinite where no float is large enough."""
+        largest, _ = self._unit
         log_tail, hazard = self._tail_and_hazard(abs(real("x", x)))
-        return hazard * math.exp(log_tail)
+        return hazard * math.exp(log_tail) / largest
 
     def probability(self, low: float, high: float) -> float:
         """Return P(low < Z <= high), subtracting the two smaller tails."""
@@ -148,11 +149,11 @@ class NoiseLaw:
         return result
 
     def _tail_and_hazard(self, x: float) -> tuple[float, float]:
+        """Return ln P(Z > x) and the hazard there, as a multiple of 1 / largest weight."""
         largest, ratios = self._unit
         if x > 1e300 * largest:
-            return -math.inf, math.inf if largest < 1e-300 else 1.0 / largest
-        log_tail, hazard = log_tail_and_hazard(ratios, x / largest)
-        return log_tail, hazard / largest
+            return -math.inf, 1.0
+        return log_tail_and_hazard(ratios, x / largest)
 
 
 def equal_scale_density(terms: int, x: ArrayLike, scale: float = 1.0) -> NDArray[np.float64]:

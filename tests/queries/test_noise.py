@@ -154,6 +154,14 @@ def test_weights_that_vanish_beside_others_are_harmless() -> None:
     assert NoiseLaw([1.0, 1e-300, 0.0]).tail(2.0) == pytest.approx(NoiseLaw([1.0]).tail(2.0))
 
 
+@pytest.mark.parametrize("weight", [5e-324, 1e-310, 2e-301, 1.0])
+@pytest.mark.parametrize("many", [1.0, 30.0, 1e3, 1e7, 1e299])
+def test_densities_of_the_smallest_weights_are_numbers(weight: float, many: float) -> None:
+    x = weight * many
+    expected = math.exp(-x / weight) / weight / 2.0
+    assert NoiseLaw([weight]).density(x) == pytest.approx(expected, rel=1e-13)
+
+
 @pytest.mark.parametrize("dust", [1e-15, 1e-13, 1e-11, 1e-9])
 @pytest.mark.parametrize("count", [100, 1440])
 def test_one_weight_beside_dust_gives_the_half_width_of_one_weight(dust: float, count: int) -> None:

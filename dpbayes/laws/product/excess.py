@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.product.convolution import UNSEEN, Factor, wrap_length
+from dpbayes.laws.product.narrow import Weights, narrow_sums
 
 LARGEST_WORK = 1_000_000_000
 """Numbers looked at and transformed for all tilts: more takes a quarter of a minute and up."""
 
 _DEPTH = 92.0
 _LOG_ROUNDING = -50.0 * float(np.log(2.0))
+_TERMS = 2  # a term of a sum takes as long as so many parts of a node
 _LOOKS = 6  # at each step, while a tilt is sought
 _SLACK = 1e-9  # for the rounding of limits
 _HIDDEN = 1e-20  # of the largest weight of a factor
@@ -71,14 +73,21 @@ def excess_moments(
     closest = merged_affinity(prior, counts, sums)
     none, start = np.zeros(sums.size), {0: 0.0}
     likely, loose, near, work = _log_sums(
-        factors, 0.0, sums, none, none, length, LARGEST_WORK, start
+        rows_of(factors, 0.0), sums, none, none, length, LARGEST_WORK, start
     )
+    spent = 0
     most = np.logaddexp(likely, loose + _LOG_ROUNDING)
     for i, power in enumerate(powers):
         gains, limits = float(power) * (emptied - totals), most + float(power) * closest + _SLACK
-        logs, bounds, near, work = _log_sums(
-            factors, float(power), sums, gains, limits, length, work, near
-        )
+        rows = rows_of(factors, float(power))
+        direct = _few_terms(rows, sums, min(work, _TERMS * spent))
+        if direct is None:
+            left = work
+            logs, bounds, near, work = _log_sums(rows, sums, gains, limits, length, left, near)
+            spent = left - work
+        else:
+            logs, bounds, terms = direct
+            work -= terms
         moments[i] = float(np.exp(np.minimum(logs + gains, limits)).sum())
         errors[i] = float(np.exp(np.minimum(bounds + gains + _LOG_ROUNDING, limits)).sum())
     return moments, errors + beyond
@@ -117,9 +126,30 @@ def _beyond(
     return np.asarray(2.0 * np.exp(powers * closest - UNSEEN))
 
 
+def _few_terms(
+    rows: Rows, sums: NDArray[np.int64], most: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int] | None:
+    """Return ln of the convolution at each sum, of 2^50 times its error, and the number of terms.
+
+    None if these are more than `most`, or may not be left out where they are small.
+    """
+    parts = [
+        Weights(int(steps[0]), logs[np.isfinite(logs)])
+        for steps, logs, copies in zip(rows.steps, rows.logs, rows.copies.tolist(), strict=True)
+        for _ in range(copies)
+    ]
+    found = narrow_sums(parts, int(sums[0]), most) if len(parts) > 1 else None
+    if found is None or found.weights.first != sums[0]:
+        return None
+    logs, bounds = np.full((2, sums.size), -np.inf)
+    size = min(sums.size, found.doubt.size)
+    logs[:size] = found.weights.logs[:size]
+    bounds[:size] = logs[:size] + np.log(found.doubt[:size])
+    return logs, bounds, found.terms
+
+
 def _log_sums(
-    factors: Sequence[Factor],
-    power: float,
+    rows: Rows,
     sums: NDArray[np.int64],
     gains: NDArray[np.float64],
     limits: NDArray[np.float64],
@@ -133,7 +163,6 @@ def _log_sums(
     hides most, until that is a small part of what is told or no `work` is left. `near` holds
     tilts by their sums that served another power: the search begins there.
     """
-    rows = rows_of(factors, power)
     logs, best = np.full(sums.size, -np.inf), np.full(sums.size, np.inf)
     waiting = np.ones(sums.size, dtype=bool)
     used: dict[int, float] = {}
