@@ -49,7 +49,8 @@ def test_the_table_written_out_is_private_complete_and_has_the_mean(n, epsilon, 
     mean = float((table * losses).sum() / len(rows))
     assert mean <= found.mean * (1 + 1e-12)
     assert mean == pytest.approx(found.mean, rel=1e-6)
-    assert mean < noise.mean
+    assert mean <= noise.mean * (1 + 1e-12)
+    assert epsilon >= 1.0 or mean < 0.999 * noise.mean  # narrow noise: nothing to gain
 
 
 def test_beside_the_noise_no_answer_is_worse_than_what_was_said():
