@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from dpbayes.study.records import write_rows
-from dpbayes.study.simplex_record import ROUNDS, bounded, missing, read_record
+from dpbayes.study.simplex_record import bounded, missing, read_record, rounds_of
 
 SHIPPED = Path(__file__).parents[1] / "dpbayes" / "data" / "simplex-bounds.csv"
 
@@ -20,7 +20,7 @@ def main() -> int:
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else SHIPPED
     found = read_record(path) if path.is_file() else []
     for k, n, epsilon in missing(found):
-        found.append(bounded(n, epsilon, ROUNDS[k, n], k))
+        found.append(bounded(n, epsilon, rounds_of(k, n, epsilon), k))
         write_rows(found, path)
         last = found[-1]
         print(

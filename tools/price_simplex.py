@@ -10,9 +10,8 @@ import sys
 from pathlib import Path
 
 from dpbayes.study.simplex import simplex
-from dpbayes.study.simplex_bound import simplex_bound
 from dpbayes.study.simplex_prices import CASES, read_prices, rounded, write_prices
-from dpbayes.study.simplex_record import ROUNDS
+from dpbayes.study.simplex_record import best_bound, rounds_of
 
 SHIPPED = Path(__file__).parents[1] / "dpbayes" / "data" / "simplex-prices.npz"
 
@@ -25,7 +24,7 @@ def main() -> int:
         if case in found:
             continue
         k, n, epsilon = case
-        prices = simplex_bound(n, epsilon, rounds=ROUNDS[k, n], k=k).prices
+        prices = best_bound(n, epsilon, rounds_of(k, n, epsilon), k).prices
         found[case] = rounded(simplex(n, k), prices)
         write_prices(found, path)
         lower = found[case].check(case).lower

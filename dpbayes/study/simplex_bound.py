@@ -77,7 +77,7 @@ def simplex_bound(
         # While prices stay each answer keeps the shares that were best for it.
         values = np.maximum(values, found) if turn <= 0 else found
         if turn >= -1 or number == rounds - 1:
-            lowered = prices - _fall(grid, values, kernel) - MARGIN
+            lowered = prices - fall(grid, values, kernel) - MARGIN
             lower = space.mean(lowered)
             if lower > best[0]:
                 best = lower, lowered
@@ -90,7 +90,7 @@ def simplex_bound(
             prices = prices * np.exp(np.clip(_COVER * missing, -0.1, 0.1) / (1 + turn / _SETTLE))
         # Wide noise is unsteady under long steps.
         prices = prices + (1.0 if raising else 1.5 if budget >= 1.0 else 0.7) * above
-    if not _nothing_outside(space, windows, best[1]):
+    if not nothing_outside(space, [ended(one) for one in windows], best[1]):
         raise ArithmeticError("the windows of the certificate are too small for these records")
     return SimplexBound(space.n, space.k, budget, best[0], _validate.frozen(best[1]))
 
@@ -167,44 +167,60 @@ def _round(
     return values, (above / covered)[:-1], covered[:-1]
 
 
-def _fall(grid: Grid, values: Array, kernel: Array) -> Array:
-    # By how much prices must fall: b >= 0 with the sum of e^(-epsilon d(x, s)) b_x at least -V(s)
-    # for every s; at first where V is negative, in the end the same everywhere.
-    short, fall = np.maximum(-values, 0.0), np.zeros(len(values))
+def fall(grid: Grid, values: Array, kernel: Array) -> Array:
+    """Return by how much prices must fall (M,) where V is `values`; `kernel` is K times ones.
+
+    Some b >= 0 with the sum of e^(-epsilon d(x, s)) b_x at least -V(s) for every s; at first where
+    V is negative, in the end the same everywhere.
+    """
+    short, lowered = np.maximum(-values, 0.0), np.zeros(len(values))
     for _ in range(_LOWERINGS):
-        fall += np.maximum(short - grid.times(fall), 0.0) / 2.0
-    return np.asarray(fall + max(0.0, float(((short - grid.times(fall)) / kernel).max())))
+        lowered += np.maximum(short - grid.times(lowered), 0.0) / 2.0
+    return np.asarray(lowered + max(0.0, float(((short - grid.times(lowered)) / kernel).max())))
 
 
-def _nothing_outside(space: Simplex, windows: list[Windows], prices: Array) -> bool:
-    # Every price beyond the window of s has to be at most the distance to s.
+@dataclass(frozen=True)
+class End:
+    """Answers of the classes `at`, how far their windows reach, and what is nearest beyond (B,)."""
+
+    at: Numbers
+    radius: int
+    nearest: Array
+
+
+def ended(one: Windows) -> End:
+    """Return where windows end."""
+    return End(one.at, len(one.rings) - 1, one.nearest_outside())
+
+
+def nothing_outside(space: Simplex, ends: list[End], prices: Array) -> bool:
+    """Return whether every price beyond the window of an answer is at most the distance to it."""
     table, every = space.affinities(space.n), all_rows(space.n, space.k)
     highest: dict[int, Array] = {}
     held = prices[space.place[tuple(every[:, :-1].T)]]
-    for one in windows:
-        radius = len(one.rings) - 1
-        if radius >= space.n:
+    for one in ends:
+        if one.radius >= space.n:
             continue
         for s in _doubtful(space, one, prices, table, highest):
             logs = sum(
                 table[x, space.n - x :][column]
                 for x, column in zip(space.rows[s], every.T, strict=True)
             )
-            away = np.abs(every - space.rows[s]).sum(axis=1) > 2 * radius
+            away = np.abs(every - space.rows[s]).sum(axis=1) > 2 * one.radius
             if np.any(away & (distance_from_log_affinity(-logs) < held)):
                 return False
     return True
 
 
 def _doubtful(
-    space: Simplex, one: Windows, prices: Array, table: Array, highest: dict[int, Array]
+    space: Simplex, one: End, prices: Array, table: Array, highest: dict[int, Array]
 ) -> Numbers:
     # The classes for which a bound by rings does not exclude a higher price outside. Beyond ring
     # D of s the distance is at least that on ring D; there some count rises by D / (k - 1) or
     # more and some other falls by that much.
     field = np.append(prices, -np.inf)[space.place]
-    radius, rows, doubtful = len(one.rings) - 1, space.rows[one.at], np.zeros(len(one.at), bool)
-    least = one.nearest_outside()
+    radius, rows, doubtful = one.radius, space.rows[one.at], np.zeros(len(one.at), bool)
+    least = one.nearest
     while radius < space.n:
         if radius not in highest:
             highest[radius] = maximum_filter(field, 4 * radius + 1, mode="nearest")

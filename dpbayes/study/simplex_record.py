@@ -13,9 +13,11 @@ import numpy as np
 
 from dpbayes.study.records import read_rows
 from dpbayes.study.simplex import LARGEST_REMAP, Simplex, lattice_means, remapped_mean, simplex
-from dpbayes.study.simplex_bound import simplex_bound
+from dpbayes.study.simplex_answers import answered
+from dpbayes.study.simplex_bound import SimplexBound, simplex_bound
 from dpbayes.study.simplex_folded import folded
 from dpbayes.study.simplex_plateaus import plateaus
+from dpbayes.study.simplex_wide import wide_bound
 
 ROUNDS = {
     (3, 30): 240, (3, 100): 120, (3, 300): 60, (3, 1000): 16,
@@ -26,7 +28,16 @@ ROUNDS = {
 
 EPSILONS = (5.0, 2.0, 1.0, 0.5)
 
-LONGEST = {(3, 0.5): 300, (4, 0.5): 0, (4, 1.0): 30, (5, 0.5): 0, (5, 1.0): 12, (5, 2.0): 20}
+WIDE, MANY = 1.0, 100
+"""Below this epsilon answers to plateaus are sought; from so many records on with a mesh."""
+
+TURNS = {100: 20, 300: 25, 1000: 14}
+"""Turns of the search on a mesh for each number of records; for others as many as for the most."""
+
+WIDE_ROUNDS = {100: 24, 300: 24, 1000: 14}
+"""Rounds in which shares are learned for prices from a mesh, for each number of records."""
+
+LONGEST = {(4, 0.5): 0, (4, 1.0): 30, (5, 0.5): 0, (5, 1.0): 12, (5, 2.0): 20}
 """Largest number of records that is tried at an epsilon, where windows are wide."""
 
 
@@ -37,7 +48,8 @@ class Bounded:
     `remapped` is the mean of lattice noise with the best answer to each noisy row, nan where there
     are too many data sets; `folded` that of folded noise, nan where there is none or that is not
     decided, and `plateaus` that of folded noise with plateaus, nan there too and for other than
-    three categories.
+    three categories. `answered` is the mean of that noise with the best answers to it, for three
+    categories and an epsilon below `WIDE`.
     """
 
     k: int
@@ -49,6 +61,7 @@ class Bounded:
     remapped: float
     folded: float
     plateaus: float
+    answered: float
 
     @property
     def ratio(self) -> float:
@@ -57,8 +70,8 @@ class Bounded:
 
     @property
     def best(self) -> float:
-        """The smallest of `lattice`, `remapped`, `folded` and `plateaus`, over `lower`."""
-        means = [self.lattice, self.remapped, self.folded, self.plateaus]
+        """The smallest of the means of mechanisms over `lower`."""
+        means = [self.lattice, self.remapped, self.folded, self.plateaus, self.answered]
         return float(np.nanmin(means)) / self.lower
 
 
@@ -71,13 +84,37 @@ def bounded(n: int, epsilon: float, rounds: int, k: int = 3) -> Bounded:
     True
     """
     space = simplex(n, k)
-    lower = simplex_bound(n, epsilon, rounds=rounds, k=k).lower
+    lower = best_bound(n, epsilon, rounds, k).lower
     few = space.copies.sum() <= LARGEST_REMAP
     remapped = remapped_mean(space, epsilon) if few else float("nan")
     lattice = space.mean(lattice_means(space, epsilon))
     alike = _folded(space, epsilon)
-    flat = plateaus(space, epsilon).mean if k == 3 and alike > 0.0 else float("nan")
-    return Bounded(k, n, epsilon, rounds, lower, lattice, remapped, alike, flat)
+    flat, meant = _flat(space, epsilon) if alike > 0.0 else (float("nan"), float("nan"))
+    return Bounded(k, n, epsilon, rounds, lower, lattice, remapped, alike, flat, meant)
+
+
+def best_bound(n: int, epsilon: float, rounds: int, k: int) -> SimplexBound:
+    """Return the bound after so many rounds, by prices on a mesh where noise is wide."""
+    if k == 3 and epsilon < WIDE and n >= MANY:
+        return wide_bound(n, epsilon, TURNS.get(n, max(TURNS.values())), rounds)
+    return simplex_bound(n, epsilon, rounds=rounds, k=k)
+
+
+def rounds_of(k: int, n: int, epsilon: float) -> int:
+    """Return the rounds of a line of the record.
+
+    >>> rounds_of(3, 1000, 1.0), rounds_of(3, 1000, 0.5)
+    (16, 14)
+    """
+    wide = k == 3 and epsilon < WIDE and n >= MANY
+    return WIDE_ROUNDS[n] if wide else ROUNDS[k, n]
+
+
+def _flat(space: Simplex, epsilon: float) -> tuple[float, float]:
+    if space.k != 3:
+        return float("nan"), float("nan")
+    found = plateaus(space, epsilon)
+    return found.mean, answered(space, epsilon, found).mean if epsilon < WIDE else float("nan")
 
 
 def _folded(space: Simplex, epsilon: float) -> float:

@@ -65,7 +65,7 @@ def test_prices_fall_by_as_much_as_each_answer_asks_for():
     rows, space = compositions(20, 3), simplex(20)
     values = np.random.default_rng(3).normal(0.05, 0.1, len(space.rows))
     grid = Grid(space, 1.0)
-    fall = tested._fall(grid, values, grid.times(np.ones(len(values))))
+    fall = tested.fall(grid, values, grid.times(np.ones(len(values))))
     near = np.exp(-np.abs(space.rows[:, None] - rows).sum(axis=2) / 2)
     given = near @ fall[space.place[tuple(rows[:, :-1].T)]]
     assert fall.min() >= 0.0
@@ -78,9 +78,9 @@ def test_prices_above_the_distance_outside_a_window_are_refused():
     sixes, alone = np.full(len(space.rows), 6), np.zeros(len(space.rows), dtype=np.int64)
     windows = tested._all_windows(space, sixes, 0, alone)
     fair = np.full(len(space.rows), 0.01)
-    assert tested._nothing_outside(space, windows, fair)
+    assert tested.nothing_outside(space, [tested.ended(one) for one in windows], fair)
     fair[space.place[20, 20]] = 0.999
-    assert not tested._nothing_outside(space, windows, fair)
+    assert not tested.nothing_outside(space, [tested.ended(one) for one in windows], fair)
 
 
 @pytest.mark.parametrize(("n", "k"), [(14, 3), (9, 4)])
@@ -94,12 +94,12 @@ def test_what_rings_do_not_exclude_is_looked_up(n, k):
         prices, number = np.zeros(len(space.rows)), space.place[tuple(rows[x, :-1])]
         least = losses[x, away[x]].min()
         prices[number] = least * (1 - 1e-9)
-        assert tested._nothing_outside(space, windows, prices)
+        assert tested.nothing_outside(space, [tested.ended(one) for one in windows], prices)
         prices[number] = least * (1 + 1e-9)
-        assert not tested._nothing_outside(space, windows, prices)
+        assert not tested.nothing_outside(space, [tested.ended(one) for one in windows], prices)
 
 
 def test_windows_too_small_give_no_bound(monkeypatch):
-    monkeypatch.setattr(tested, "_nothing_outside", lambda *given: False)
+    monkeypatch.setattr(tested, "nothing_outside", lambda *given: False)
     with pytest.raises(ArithmeticError, match="windows of the certificate are too small"):
         simplex_bound(6, 1.0, rounds=1)
