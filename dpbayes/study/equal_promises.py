@@ -91,7 +91,8 @@ def lattice_delta(k: int, each: float, releases: int, epsilon: float) -> float:
 def lattice_share(k: int, epsilon: float, delta: float, releases: int) -> float:
     """Return the largest parameter of each of `releases` lattice releases, (epsilon, delta) in all.
 
-    At least epsilon / releases, which needs no delta.
+    At least epsilon / releases, which needs no delta. None above epsilon is looked for: a delta of
+    a failure probability allows a single release hardly more, one of a tenth does.
     """
     low, high = epsilon / releases, epsilon
     if lattice_delta(k, high, releases, epsilon) <= delta:

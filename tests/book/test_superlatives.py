@@ -222,6 +222,20 @@ def test_the_two_choices_by_distance_have_the_two_largest_errors_of_five(n: int,
     assert (largest == {"expMech", "expMech-smooth"}) == ahead
 
 
+@pytest.mark.parametrize(("k", "ahead"), [(4, False), (10, True)])
+def test_where_records_and_categories_are_many_the_smooth_mechanism_passes_the_larger_laplace_noise(
+    k: int, ahead: bool
+):
+    # paper, five-ways: epsilon = 1, flat prior, balanced data; lapMech has noise of scale k.
+    counts, prior = [10**6] * k, [1.0] * k
+    smooth, lap, ilap = (
+        dp.mechanism(name, 1.0).law(counts, prior).mean_distance()
+        for name in ("expMech-smooth", "lapMech", "ilapMech")
+    )
+    assert (smooth < lap) == ahead
+    assert ilap < 0.5 * smooth
+
+
 @pytest.mark.parametrize(("epsilon", "ahead"), [(0.005, False), (0.02, True), (1.0, True)])
 def test_lattice_noise_against_a_choice_among_too_many_candidates_to_visit(epsilon, ahead):
     # release: permute-and-flip is never worse than expMech, and more than 200,000 candidates here.

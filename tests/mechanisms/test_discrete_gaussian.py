@@ -59,6 +59,18 @@ def test_a_single_gaussian_release_is_several_times_wider_than_lattice_noise() -
         assert gauss.mean_distance() / lattice.mean_distance() == pytest.approx(ratio, abs=0.06)
 
 
+@pytest.mark.parametrize(("n", "k"), [(6, 2), (3, 3)])
+def test_at_a_large_epsilon_it_is_as_narrow_as_lattice_noise_and_keeps_its_promise(
+    n: int, k: int
+) -> None:
+    mechanism, prior = dp.mechanism("discrete-gaussian", 20.0, delta=1e-6), [1.0] * k
+    assert dp.audit(mechanism, n, prior).delta(20.0) <= 1e-6
+    counts = [100] * k
+    gauss = mechanism.law(counts, prior).mean_distance()
+    lattice = dp.mechanism("lattice", 20.0).law(counts, prior).mean_distance()
+    assert gauss == pytest.approx(lattice, rel=1e-5)
+
+
 def test_several_releases_share_the_promise() -> None:
     four = dp.mechanism("discrete-gaussian", 1.0, delta=1e-2)
     assert dp.audit(four, 2, [1.0] * 4).delta(1.0) <= 1e-2

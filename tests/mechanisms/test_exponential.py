@@ -108,6 +108,15 @@ def test_a_larger_rate_has_a_smaller_mean_error(seed):
     assert slope == pytest.approx(-variance, rel=1e-4, abs=1e-9)
 
 
+def test_a_smaller_sensitivity_with_a_larger_factor_can_have_the_larger_error():
+    whole, smooth = (dp.mechanism(name, 1.0) for name in ("expMech", "expMech-smooth"))
+    x, prior = [5, 5], [1.0, 1.0]
+    assert smooth.sensitivity(x, prior).value < 0.6 * whole.sensitivity(x, prior).value
+    assert smooth.rate(x, prior) < whole.rate(x, prior)
+    errors = [one.law(x, prior).mean_distance() for one in (whole, smooth)]
+    assert errors == pytest.approx([0.405869, 0.425393], abs=1e-6)
+
+
 def test_the_local_one_is_never_behind_the_others_with_its_factor():
     local, rivals = dp.mechanism("expMech-local", 0.7), ("expMech", "expMech-delta")
     for prior in ([1.0, 1.0], [0.01, 30.0], [0.5, 1.0, 2.0]):

@@ -108,3 +108,10 @@ def test_the_geometric_mechanism_is_the_lattice_at_two_categories() -> None:
     pair = dp.audit_pair(dp.mechanism("geometric", 0.4), [40, 40], [41, 39], [1, 1])
     for epsilon in (0.0, 0.2):
         assert lattice_delta(2, 0.4, 1, epsilon) == pytest.approx(pair.delta(epsilon), abs=1e-12)
+
+
+def test_no_share_above_epsilon_is_looked_for() -> None:
+    # A single release may use up delta beyond epsilon: little of it, or much.
+    for delta, above in ((1e-6, 1.0 + 3e-6), (0.1, 1.2)):
+        assert lattice_share(2, 1.0, delta, 1) == 1.0
+        assert 0.9 * delta < lattice_delta(2, above, 1, 1.0) < 3.0 * delta

@@ -136,16 +136,29 @@ export function gaussianDelta(v, epsilon) {
 /**
  * The least v whose delta at epsilon is the one allowed, less a part in 1e9, as the package has it.
  *
- * Doubling and halving from 1, then bisection, so that of several such v the same is found; the
- * last digits by secant steps within the bracket.
+ * Delta is not monotone in v where noise is narrow: the first j / epsilon that is enough is looked
+ * for, then bisection goes down from it; the last digits by secant steps within the bracket.
  */
 export function gaussianVariance(epsilon, allowed) {
   const target = allowed * (1 - 1e-9);
-  const excess = (v) => Math.log(gaussianDelta(v, epsilon) / target);
+  const excess = (v) => Math.log(gaussianDelta(v, epsilon * (1 - 1e-15)) / target);
   let high = 1;
   while (excess(high) > 0) high *= 2;
   let low = high / 2;
   while (low > 1e-6 && excess(low) <= 0) [low, high] = [low / 2, low];
+  const end = Math.min(high, 32);
+  for (let j = 1, before = 0, v = 0; ; j += 1, before = v) {
+    v = (j / epsilon) * (1 + 4e-15);
+    if (v >= end) {
+      low = Math.max(low, before);
+      break;
+    }
+    if (excess(v) <= 0) {
+      [low, high] = [before || v / 2, v];
+      while (low > 1e-6 && excess(low) <= 0) [low, high] = [low / 2, low];
+      break;
+    }
+  }
   let [atLow, atHigh] = [excess(low), excess(high)];
   for (let count = 0; count < 100 && high / low - 1 > 2e-16; count += 1) {
     const share = atLow / (atLow - atHigh);

@@ -6,7 +6,9 @@ counts by e_i - e_j, and the privacy loss at z is (1 - (z_i - z_j)) / v: one dif
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from dpbayes import _validate
 _DEPTH = 90.0  # e^-90 of the largest weight is where sums end
 _LARGEST_REACH = 2_000_000
 _ALL = 745.0  # e^-745 is the smallest positive float
+_LOSS_ROUNDING = 1e-15  # of epsilon: more than a loss and epsilon are rounded by
 _WIDE = 32.0  # from this variance parameter on lattice sums are integrals up to 1e-40 of themselves
 SMALLEST_DELTA = 1e-300
 """Below it the masses that decide would leave the range of floats."""
@@ -129,11 +132,16 @@ def _cut(masses: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=256)
 def variance_for(k: int, epsilon: float, delta_allowed: float, releases: int = 1) -> float:
-    """Return a v with delta(epsilon) <= delta_allowed (1 - 1e-9), the least up to 1e-12.
+    """Return the least v, up to 1e-12, with delta(epsilon) <= delta_allowed (1 - 1e-9).
 
-    The v of T releases of Gaussian noise grows with T, not with T^2. Found by bisection; where
-    delta(epsilon) is not monotone in v, a v at which it crosses the value asked for. Raises
-    ValueError for a delta below `SMALLEST_DELTA`.
+    The v of T releases of Gaussian noise grows with T, not with T^2. Where noise is narrow
+    delta(epsilon) is not monotone in v: as v rises it falls up to each j / epsilon, where the
+    outcome of loss j / v ceases to count, and may rise from there. The first of these v that is
+    enough is looked for, then bisection goes down from it. Raises ValueError for a delta below
+    `SMALLEST_DELTA`.
+
+    >>> round(variance_for(2, 20.0, 1e-6), 6)
+    0.05
     """
     budget = _validate.positive("epsilon", epsilon)
     target = _validate.open_unit("delta", delta_allowed) * (1.0 - 1e-9)
@@ -141,20 +149,35 @@ def variance_for(k: int, epsilon: float, delta_allowed: float, releases: int = 1
         raise ValueError(f"delta must be at least {SMALLEST_DELTA:g} here, got {delta_allowed!r}")
 
     def enough(v: float) -> bool:
-        return delta(k, v, budget, releases) <= target
+        # A loss that rounding takes for epsilon may be larger: it is compared with a little less.
+        return delta(k, v, budget * (1.0 - _LOSS_ROUNDING), releases) <= target
 
-    high = 1.0
-    while not enough(high):
-        high *= 2.0
-    low = high / 2.0
-    while low > 1e-6 and enough(low):
-        low, high = low / 2.0, low
+    low, high = _around_the_least(enough, budget)
     while high - low > 1e-12 * high:
         middle = 0.5 * (low + high)
         if middle in (low, high):
             break
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
+
+
+def _around_the_least(enough: Callable[[float], bool], epsilon: float) -> tuple[float, float]:
+    # Two v, the second of which is enough and the first, if it is not 0, is not.
+    high = 1.0
+    while not enough(high):
+        high *= 2.0
+    low = high / 2.0
+    while low > 1e-6 and enough(low):
+        low, high = low / 2.0, low
+    before = 0.0
+    for j in count(1):
+        narrow = j / epsilon * (1.0 + 4.0 * _LOSS_ROUNDING)
+        if narrow >= min(high, _WIDE):
+            return max(low, before), high
+        if enough(narrow):
+            return before, narrow
+        before = narrow
+    raise AssertionError("a count has no end")
 
 
 def log_normaliser(k: int, variance: float) -> float:

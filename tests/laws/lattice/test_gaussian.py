@@ -124,6 +124,25 @@ def test_the_calibrated_variance_is_the_least(k: int, releases: int) -> None:
         assert gaussian.delta(k, 0.999 * v, epsilon, releases) > delta
 
 
+@pytest.mark.parametrize(
+    ("k", "epsilon", "delta", "releases"),
+    [
+        (2, 20.0, 1e-6, 1),
+        (3, 14.0, 1e-6, 1),
+        (4, 9.0, 1e-3, 1),
+        (2, 30.0, 1e-4, 2),
+        (2, 1.0, 0.2, 1),
+    ],
+)
+def test_no_smaller_variance_is_enough_where_the_curve_is_not_monotone(
+    k: int, epsilon: float, delta: float, releases: int
+) -> None:
+    v = gaussian.variance_for(k, epsilon, delta, releases)
+    assert gaussian.delta(k, v, epsilon, releases) <= delta
+    for smaller in np.geomspace(v / 20.0, v * (1.0 - 1e-6), 200).tolist():
+        assert gaussian.delta(k, smaller, epsilon, releases) > delta * (1.0 - 1e-9)
+
+
 def test_the_renyi_divergence_is_at_most_alpha_over_the_variance() -> None:
     for k, variance in ((2, 0.5), (3, 0.6), (5, 4.0)):
         masses = gaussian.difference(k, variance)
