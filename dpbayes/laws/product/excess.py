@@ -46,6 +46,20 @@ class Rows:
         sizes = masses.sum(axis=1)
         return masses / sizes[:, None], peaks + np.log(sizes)
 
+    def weights(self) -> list[Weights | None]:
+        """Return each factor, copies too, from its first weight above 0 to its last one.
+
+        None for a factor that has a weight of 0 in between.
+        """
+        found = []
+        for steps, logs, copies in zip(self.steps, self.logs, self.copies.tolist(), strict=True):
+            known = np.flatnonzero(np.isfinite(logs))
+            first, last = int(known[0]), int(known[-1])
+            gapless = last - first + 1 == known.size
+            one = Weights(int(steps[first]), logs[first : last + 1]) if gapless else None
+            found += [one] * copies
+        return found
+
 
 def excess_moments(
     factors: Sequence[Factor],
@@ -133,12 +147,9 @@ def _few_terms(
 
     None if these are more than `most`, or may not be left out where they are small.
     """
-    parts = [
-        Weights(int(steps[0]), logs[np.isfinite(logs)])
-        for steps, logs, copies in zip(rows.steps, rows.logs, rows.copies.tolist(), strict=True)
-        for _ in range(copies)
-    ]
-    found = narrow_sums(parts, int(sums[0]), most) if len(parts) > 1 else None
+    parts = [part for part in rows.weights() if part is not None]
+    whole = len(parts) == int(rows.copies.sum()) > 1
+    found = narrow_sums(parts, int(sums[0]), most) if whole else None
     if found is None or found.weights.first != sums[0]:
         return None
     logs, bounds = np.full((2, sums.size), -np.inf)

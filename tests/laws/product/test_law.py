@@ -223,3 +223,18 @@ def test_what_takes_too_many_tilts_is_drawn(monkeypatch: pytest.MonkeyPatch) -> 
     mean = dp.mechanism("lapMech", 0.1).law([5000, 2500, 0], np.ones(3)).mean_distance()
     assert mean.how == "draws"
     assert abs(mean - 0.5815770928) < mean.error < 0.01
+
+
+@pytest.mark.parametrize("zeros", [(0, 1), (0, 1, 3)])
+def test_counts_that_cannot_be_released_do_not_shift_the_others(zeros):
+    # Noise that only adds, on counts whose last category is empty, and noise with a hole in it.
+    counts, prior, masses = np.array([2, 2, 0]), np.array([1.0, 2.0, 0.5]), np.ones(5)
+    masses[list(zeros)] = 0.0
+    with np.errstate(divide="ignore"):
+        marginal = Marginal(0, np.log(masses / masses.sum()))
+    law = ProductLaw(prior, counts, (marginal, marginal))
+    list_of_all = product_grid(prior, counts, (marginal, marginal))
+    for name in ("mean_distance", "mean_square", "variance"):
+        found, expected = getattr(law, name)(), getattr(list_of_all, name)()
+        assert found.how == "series"
+        assert abs(found - expected) <= found.error + expected.error
