@@ -49,7 +49,10 @@ def split(n: int, proportions: ArrayLike) -> NDArray[np.int64]:
     exact = np.round(size * shares, 9)
     whole = np.floor(exact).astype(np.int64)
     order = np.argsort(-(exact - whole), kind="stable")
-    whole[order[: size - int(whole.sum())]] += 1
+    rounded, left = divmod(size - int(whole.sum()), shares.size)
+    # More than a record each is left by shares whose sum is rounded, or beyond 2^53 records.
+    whole[np.argmax(whole)] += rounded * shares.size
+    whole[order[:left]] += 1
     return whole
 
 

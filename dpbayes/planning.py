@@ -69,7 +69,7 @@ class RecordsNeeded:
 
     @property
     def exact(self) -> int:
-        """A number n whose exact mean distance is at most `error`, while that of n - 1 is not.
+        """A number n whose exact mean distance is at most `error` while that of n - 1 is not, or 1.
 
         Found by bisection between 1 and `records`, records split by `dpbayes.accuracy.split`.
         """

@@ -150,3 +150,19 @@ MECHANISM = dp.mechanism("geometric", epsilon=1.0)
 def test_bad_input_is_named(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize(
+    ("n", "shares"),
+    [
+        (10**16, [1 / 3] * 3),
+        (10**12, [0.3333333333] * 3),
+        (10**12, [0.3333333334] * 3),
+        (10**12, [0.5, 0.5 + 5e-10, 0.0]),
+    ],
+)
+def test_a_split_sums_to_n_where_shares_are_rounded(n, shares):
+    parts = dp.split(n, shares)
+    assert int(parts.sum()) == n
+    assert parts.min() >= 0
+    np.testing.assert_allclose(parts / n, shares, atol=2e-9)

@@ -148,3 +148,10 @@ def test_refusals_name_the_argument(arguments: dict[str, Any], message: str) -> 
     complete = {"error": 0.1, "epsilon": 1.0, "shares": [0.5, 0.5]} | arguments
     with pytest.raises(ValueError, match=message):
         dp.records_needed(**complete)
+
+
+def test_one_record_may_be_enough_and_then_none_is_as_well():
+    # No record means a release of the prior, which is the posterior: the distance is 0.
+    plan = dp.records_needed(0.9, 2.0, [0.5, 0.5])
+    assert plan.exact == 1
+    assert plan._mean(0) == 0.0

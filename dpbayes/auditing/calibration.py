@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from dpbayes.mechanisms.protocol import Mechanism
 _DOUBLINGS = 60
 _STEPS = 80
 _TOLERANCE = 1e-10
+_ROUNDINGS = 20  # a factor falls by up to 2^-32 for them
 
 
 def calibrate(
@@ -35,10 +37,11 @@ def calibrate(
 
     The result is the same mechanism with another nominal `epsilon`, found by bisection with secant
     steps between a nominal value whose audit stays within the target and one whose audit exceeds
-    it; its audited value is at most the target and within a relative 1e-9 of it wherever the
-    audited value is continuous. gamma is an option of the mechanism and never adapts to the data.
-    For expMech-delta and expMech-repaired, where gamma follows from the nominal epsilon, that one
-    (hence gamma) is kept and `divisor` is searched instead. Book: `def-calibrated`.
+    it, within a relative 1e-9 of each other. Its audited value is at most the target; for delta = 0
+    it is within a relative 1e-9 of it wherever the audited value is continuous. gamma is an
+    option of the mechanism and never adapts to the data. For expMech-delta and
+    expMech-repaired, where gamma follows from the nominal epsilon, that one (hence gamma) is kept
+    and `divisor` is searched instead. Book: `def-calibrated`.
 
     For all count vectors x, x' of n records that differ by replacing one record, and every set S of
     outputs, the result satisfies P[M(x) in S] <= e^epsilon P[M(x') in S] + delta for this n and
@@ -68,22 +71,22 @@ def calibrate(
         return audit_rows("", size, alpha, rows).delta(target) - failure
 
     scored: Any = mechanism
+    made: Callable[[float], Any] = partial(_renamed, mechanism)
     if classes:
+        made = scored.scaled
         factor = _largest(
             lambda c: float(np.log(by_classes(scored.scaled(c), size, alpha).loss / target)),
             target / scored.epsilon,
         )
-        found = scored.scaled(factor)
     elif own(mechanism, "rates") and own(mechanism, "scaled"):
-        found = _calibrate_scored(scored, size, alpha, target, excess)
+        made, factor = scored.scaled, _scored_factor(scored, size, alpha, target, excess)
     else:
 
         def at(nominal: float) -> float:
             return excess(mechanism_rows(_renamed(mechanism, nominal), size, alpha))
 
-        found = _renamed(mechanism, _largest(at, target))
-    _confirm(found, size, alpha, target, failure)
-    return found
+        factor = _largest(at, target)
+    return _confirmed(made, factor, size, alpha, target, failure)
 
 
 def _classes_fit(mechanism: Mechanism, n: int, prior: NDArray[np.float64], delta: float) -> bool:
@@ -94,34 +97,49 @@ def _classes_fit(mechanism: Mechanism, n: int, prior: NDArray[np.float64], delta
     return stated and fits(n, prior.size, LARGEST_CLASSES // 10)
 
 
-def _confirm(found: Any, n: int, prior: NDArray[np.float64], target: float, failure: float) -> None:
-    # Once more from the mechanism that is handed out, its laws certified.
-    result = audit(found, n, prior)
-    value, allowed = (result.epsilon, target) if failure == 0.0 else (result.delta(target), failure)
-    if not value <= allowed * (1.0 + 1e-9):
-        raise ArithmeticError(
-            f"the calibrated {found.name} audits at {value!r}, more than the {allowed!r} asked for"
-        )
+def _confirmed(
+    made: Callable[[float], Any],
+    factor: float,
+    n: int,
+    prior: NDArray[np.float64],
+    target: float,
+    failure: float,
+) -> Any:
+    # Once more from the mechanism that is handed out, its laws certified. Where rounding puts it
+    # above the target, the factor falls until it is not.
+    for step in range(_ROUNDINGS):
+        found = made(factor)
+        result = audit(found, n, prior)
+        value, allowed = result.epsilon, target
+        if failure > 0.0:
+            value, allowed = result.delta(target), failure
+        if value <= allowed:
+            return found
+        if not value <= allowed * (1.0 + 1e-9):
+            break
+        factor *= 1.0 - 2.0 ** (step - 52)
+    raise ArithmeticError(
+        f"the calibrated {found.name} audits at {value!r}, more than the {allowed!r} asked for"
+    )
 
 
 def _renamed(mechanism: Any, nominal: float) -> Any:
     return replace(mechanism, epsilon=nominal)
 
 
-def _calibrate_scored(
+def _scored_factor(
     mechanism: Any,
     n: int,
     prior: NDArray[np.float64],
     target: float,
     excess: Callable[[Rows], float],
-) -> Any:
+) -> float:
     # All exponents scale together, so the distances are computed once.
     mechanism_rows(mechanism, n, prior)  # its certificate
     scores = score_rows(mechanism.metric, n, prior).kept()
     rates = mechanism.rates(n, prior)
     start = target / mechanism.epsilon
-    factor = _largest(lambda c: excess(exponential_rows(scores, c * rates)), start)
-    return mechanism.scaled(factor)
+    return _largest(lambda c: excess(exponential_rows(scores, c * rates)), start)
 
 
 def _largest(excess: Callable[[float], float], start: float) -> float:

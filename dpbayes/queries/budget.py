@@ -89,9 +89,11 @@ def allocation(w0: ArrayLike | None, S: float, L: float, delta: float) -> Alloca
     """Return the smallest budget whose answer, joined with the history, has length L.
 
     `w0` are the noise weights of the query's estimate from the history, None when it was not
-    estimable: then the fresh answer stands alone. The joined interval is checked, not assumed: best
-    linear weights make the variance smallest, not the quantile, and for delta > 1/e joining can
-    make the interval longer. If it does, the fresh answer is used alone at the direct budget.
+    estimable: then the fresh answer stands alone. Where the history alone does not suffice, no
+    budget below a millionth of the direct one is looked for. The joined interval is checked, not
+    assumed: best linear weights make the variance smallest, not the quantile, and for
+    delta > 1/e joining can make the interval longer. If it does, the fresh answer is used alone at
+    the direct budget.
 
     Parameters: `w0` (m,) or None; `S`, `L` > 0; `delta` in (0, 1).
 

@@ -125,3 +125,10 @@ def test_a_history_saves_at_every_delta_up_to_36_in_100_and_never_costs_more() -
             assert share < 1 - 1e-9 or delta > 0.36
             useless += share > 1 - 1e-9
     assert useless > 20
+
+
+def test_no_budget_below_a_millionth_of_the_direct_one_is_looked_for():
+    length = 2.0 * math.log(20.0) * (1.0 - 1e-14)  # a hair shorter than what the history allows
+    assert queries.allocation([1.0], 1.0, length, 0.05).alpha == 1e-6 * queries.budget(
+        1.0, length, 0.05
+    )

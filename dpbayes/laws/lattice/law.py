@@ -215,6 +215,11 @@ class LatticeLaw(Unlisted):
         return max(_ROUNDING, 2e-15 * self.counts.size)
 
     @property
+    def _part_lost(self) -> float:
+        # Of a probability: ln Z is a sum of values of ln Gamma that grow with k.
+        return max(_ROUNDING, 1e-14 * self.counts.size)
+
+    @property
     def _part(self) -> ClampedPart:
         return ClampedPart(self.prior, self.counts, self.epsilon)
 
@@ -265,7 +270,7 @@ class LatticeLaw(Unlisted):
             return Estimate(0.0, 0.0, "sum")
         direct = float(np.exp(_log_mass((counts_out - self.counts)[None, :], self.epsilon)[0]))
         if counts_out.min() > 0:
-            return Estimate(direct, 1e-12 * direct, "sum")
+            return Estimate(direct, self._part_lost * direct, "sum")
         if not self._followed:
             raise ValueError(
                 f"counts_out must be positive at this size, got {counts_out.tolist()}: with "

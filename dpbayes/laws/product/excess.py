@@ -23,6 +23,7 @@ LARGEST_WORK = 1_000_000_000
 
 _DEPTH = 92.0
 _LOG_ROUNDING = -50.0 * float(np.log(2.0))
+_GAP_ROUNDING = 2.0**-48
 _TERMS = 2  # a term of a sum takes as long as so many parts of a node
 _LOOKS = 6  # at each step, while a tilt is sought
 _SLACK = 1e-9  # for the rounding of limits
@@ -45,6 +46,20 @@ class Rows:
         masses = np.exp(logs - peaks[:, None])
         sizes = masses.sum(axis=1)
         return masses / sizes[:, None], peaks + np.log(sizes)
+
+    def weights(self) -> list[Weights | None]:
+        """Return each factor, copies too, from its first weight above 0 to its last one.
+
+        None for a factor that has a weight of 0 in between.
+        """
+        found = []
+        for steps, logs, copies in zip(self.steps, self.logs, self.copies.tolist(), strict=True):
+            known = np.flatnonzero(np.isfinite(logs))
+            first, last = int(known[0]), int(known[-1])
+            gapless = last - first + 1 == known.size
+            one = Weights(int(steps[first]), logs[first : last + 1]) if gapless else None
+            found += [one] * copies
+        return found
 
 
 def excess_moments(
@@ -103,19 +118,22 @@ def merged_affinity(
     merged, last = int(counts[:-1].sum()), int(counts[-1])
     free = affinity_of_counts(float(prior[:-1].sum()), merged, merged + sums)
     total = affinity_of_counts(float(prior.sum()), merged + last, merged + sums)
-    return np.asarray(free + affinity_of_counts(prior[-1], last, 0) - total)
+    return np.asarray(np.minimum(free + affinity_of_counts(prior[-1], last, 0) - total, 0.0))
 
 
 def excess_gap(
     factors: Sequence[Factor], prior: NDArray[np.float64], counts: NDArray[np.int64]
 ) -> float:
-    """Return a number > 0 that -ln BC reaches wherever `excess_moments` sums.
+    """Return a number of at least 0 that -ln BC reaches wherever `excess_moments` sums.
 
-    Where the last category has records it is found empty, which alone moves the posterior.
+    Where the last category has records it is found empty, which alone moves the posterior. Where
+    it has none and a tiny prior, all that is known may be less than the rounding, and 0 is said.
     """
-    last = int(counts[-1])
+    last, n = int(counts[-1]), int(counts.sum())
     sums = np.arange(last + 1, max(wrap_length(factors)[1], last + 1) + 1)
-    return float(-merged_affinity(prior, counts, sums).max())
+    totals = affinity_of_counts(float(prior.sum()), n, n + sums - last)
+    lost = _GAP_ROUNDING * np.abs(totals)
+    return max(float((-merged_affinity(prior, counts, sums) - lost).min()), 0.0)
 
 
 def _beyond(
@@ -133,12 +151,9 @@ def _few_terms(
 
     None if these are more than `most`, or may not be left out where they are small.
     """
-    parts = [
-        Weights(int(steps[0]), logs[np.isfinite(logs)])
-        for steps, logs, copies in zip(rows.steps, rows.logs, rows.copies.tolist(), strict=True)
-        for _ in range(copies)
-    ]
-    found = narrow_sums(parts, int(sums[0]), most) if len(parts) > 1 else None
+    parts = [part for part in rows.weights() if part is not None]
+    whole = len(parts) == int(rows.copies.sum()) > 1
+    found = narrow_sums(parts, int(sums[0]), most) if whole else None
     if found is None or found.weights.first != sums[0]:
         return None
     logs, bounds = np.full((2, sums.size), -np.inf)

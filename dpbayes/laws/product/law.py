@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.divergences import affinity_of_counts, hellinger
 from dpbayes.laws.estimate import Estimate, rank_error
+from dpbayes.laws.finite import ROUNDING as FINITE
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.inversion import steps_at
 from dpbayes.laws.law import Unlisted
@@ -27,6 +28,8 @@ ROUNDING = 1e-12
 """Stated for rounding in the transforms; tests find less than a hundredth of it."""
 
 _BATCH = 16
+_CLOSEST = 1e-18  # no gap is followed further: powers beyond lose their digits
+_SMALLEST = 1e-300
 _UNSURE = 1e-6  # a sum this wrong has lost its digits
 
 
@@ -177,10 +180,12 @@ class ProductLaw(Unlisted):
         return excess_moments(self._factors, self.prior, self.counts, powers)
 
     def _excess_mean(self, share: float) -> tuple[float, float]:
-        root = fitted_root(excess_gap(self._factors, self.prior, self.counts))
+        known = excess_gap(self._factors, self.prior, self.counts)
+        root = fitted_root(max(known, _CLOSEST))
+        closer = 0.0 if known >= _CLOSEST else root.error_below(_CLOSEST)
         moments, rounding = self._excess(root.powers)
         value, error = root.mean_root(share, 0.0, moments, float(rounding.max()))
-        return value, error
+        return value, error + closer * share
 
     def _excess_distances(self, metric: Yardstick) -> NDArray[np.float64]:
         draws = self.sample(np.random.default_rng(20_190), 200_000)
@@ -220,7 +225,12 @@ class ProductLaw(Unlisted):
         for value, marginal in zip(wanted[:-1], self.marginals, strict=True):
             inside = marginal.start <= value < marginal.stop
             result *= float(marginal.probabilities[value - marginal.start]) if inside else 0.0
-        return Estimate(result, self.mass_outside, "sum")
+        return Estimate(result, self.mass_outside + self._rounded(result), "sum")
+
+    def _rounded(self, probability: float) -> float:
+        # Each ln p is right to a part of FINITE, and each product loses one rounding more.
+        size = abs(float(np.log(max(probability, _SMALLEST))))
+        return probability * FINITE * (size + 2.0 * len(self.marginals)) + _SMALLEST
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         """Return `size` independent released histograms, shape (size, k), for experiments."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from mpmath import mp
 
 import dpbayes as dp
 from dpbayes.laws.lattice import noise
@@ -73,3 +74,18 @@ def test_the_mean_over_hundreds_of_categories_is_a_number_and_that_of_draws(name
     assert abs(mean - distances.mean()) < 5 * distances.std() / np.sqrt(300)
     squares = distances**2
     assert abs(law.mean_square() - squares.mean()) < 5 * squares.std() / np.sqrt(300)
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(800, 10.0), (1500, 11.0)])
+def test_a_probability_over_many_categories_is_right_within_its_error(k, epsilon):
+    # Z is the mean over a circle of the k-th power of the noise's characteristic function.
+    counts = np.full(k, 60)
+    released = counts.copy()
+    released[:2] += [1, -1]
+    found = dp.mechanism("lattice", epsilon).law(counts, np.ones(k)).probability(released)
+    with mp.workdps(40):
+        q = mp.exp(-mp.mpf(epsilon) / 2)
+        angles = [2 * mp.pi * i / 256 for i in range(256)]
+        powers = [((1 - q * q) / (1 - 2 * q * mp.cos(t) + q * q)) ** k for t in angles]
+        exact = q * q / (mp.fsum(powers) / 256)
+        assert abs(mp.mpf(float(found)) - exact) <= found.error <= 2e-11 * found

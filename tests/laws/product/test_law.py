@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mp
 
 import dpbayes as dp
 from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity
@@ -223,3 +224,51 @@ def test_what_takes_too_many_tilts_is_drawn(monkeypatch: pytest.MonkeyPatch) -> 
     mean = dp.mechanism("lapMech", 0.1).law([5000, 2500, 0], np.ones(3)).mean_distance()
     assert mean.how == "draws"
     assert abs(mean - 0.5815770928) < mean.error < 0.01
+
+
+@pytest.mark.parametrize("zeros", [(0, 1), (0, 1, 3)])
+def test_counts_that_cannot_be_released_do_not_shift_the_others(zeros):
+    # Noise that only adds, on counts whose last category is empty, and noise with a hole in it.
+    counts, prior, masses = np.array([2, 2, 0]), np.array([1.0, 2.0, 0.5]), np.ones(5)
+    masses[list(zeros)] = 0.0
+    with np.errstate(divide="ignore"):
+        marginal = Marginal(0, np.log(masses / masses.sum()))
+    law = ProductLaw(prior, counts, (marginal, marginal))
+    list_of_all = product_grid(prior, counts, (marginal, marginal))
+    for name in ("mean_distance", "mean_square", "variance"):
+        found, expected = getattr(law, name)(), getattr(list_of_all, name)()
+        assert found.how == "series"
+        assert abs(found - expected) <= found.error + expected.error
+
+
+@pytest.mark.parametrize("tiny", [1e-13, 1e-14, 1e-17, 1e-250])
+def test_a_tiny_prior_of_an_empty_last_category_has_its_mean(tiny):
+    # All that merged categories tell is below the rounding of psi: the gap is 0, or below 0.
+    counts, prior = np.array([20, 20, 0]), np.array([1.0, 1.0, tiny])
+    mechanism = dp.mechanism("lapMech", 1.0)
+    marginals = tuple(Marginal(0, mechanism.marginal(20, 40, 3)) for _ in range(2))
+    found = ProductLaw(prior, counts, marginals).mean_distance()
+    expected = product_grid(prior, counts, marginals).mean_distance()
+    assert found.how == "series"
+    assert abs(found - expected) <= found.error + expected.error < 1e-8
+
+
+def test_no_law_of_the_laplace_family_stops_at_a_tiny_prior_of_an_empty_last_category():
+    law = dp.mechanism("lapMech", 0.5).law([500, 500, 500, 0], [1.0, 1.0, 1.0, 1e-250])
+    assert isinstance(law, ProductLaw)
+    distances = dp.hellinger(
+        law.prior + law.counts, law.prior + law.sample(np.random.default_rng(3), 20_000)
+    )
+    mean = law.mean_distance()
+    assert abs(mean - distances.mean()) < 6.0 * distances.std() / np.sqrt(distances.size)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.7, 3.0])
+def test_a_probability_states_the_rounding_it_has(epsilon):
+    law = dp.mechanism("lapMech", epsilon).law([50] * 4, [1.0] * 4)
+    assert isinstance(law, ProductLaw)
+    with mp.workdps(40):
+        share = mp.exp(-mp.mpf(epsilon) / 4)
+        each = [(share**t - share ** (t + 1)) / 2 for t in (3, 0, 0)]
+        found = law.probability([53, 50, 50, 47])
+        assert 0.0 < abs(mp.mpf(float(found)) - mp.fprod(each)) <= found.error < 1e-13 * found
