@@ -163,7 +163,9 @@ export function gaussianVariance(epsilon, allowed) {
   for (let count = 0; count < 100 && high / low - 1 > 2e-16; count += 1) {
     const share = atLow / (atLow - atHigh);
     const close = high / low - 1 < 1e-4 && count % 3 < 2 && Number.isFinite(share);
-    const middle = low + (high - low) * (close ? Math.min(Math.max(share, 1e-9), 1 - 1e-9) : 0.5);
+    let middle = low + (high - low) * (close ? Math.min(Math.max(share, 1e-9), 1 - 1e-9) : 0.5);
+    // A secant step may be too short for a number between the two.
+    if (!(low < middle && middle < high)) middle = low + (high - low) / 2;
     if (!(low < middle && middle < high)) break;
     const value = excess(middle);
     if (Math.abs(value) < 1e-15) return middle;
