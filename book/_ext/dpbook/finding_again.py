@@ -113,8 +113,8 @@ class Site(StandaloneHTMLBuilder):
 @contextmanager
 def without_code(page: nodes.document) -> Iterator[None]:
     """Take the code out of a page for a while."""
-    places = [(code.parent, code) for code in page.findall(nodes.literal_block)]
-    swaps = [(parent, code, nodes.comment()) for parent, code in places]
+    found = page.findall(nodes.literal_block)
+    swaps = [(code.parent, code, nodes.comment()) for code in found]
     for parent, code, gap in swaps:
         parent.replace(code, gap)
     try:
