@@ -81,6 +81,15 @@ def test_calibration_at_a_thousand_records(benchmark):
     timed(benchmark, 10.0, lambda: dp.calibrate(SMOOTH, 1000, [1.0, 1.0], 1.0))
 
 
+def test_calibration_of_three_categories_against_one_audit(benchmark):
+    prior = np.ones(3)
+    timed(benchmark, 60.0, lambda: dp.calibrate(SMOOTH, 300, prior, 1.0))
+    start = time.process_time()
+    dp.audit(SMOOTH, 300, prior)
+    elapsed = time.process_time() - start
+    benchmark.extra_info["times one audit"] = benchmark.stats.stats.max / elapsed
+
+
 @pytest.mark.parametrize(("n", "k"), [(40, 2), (8, 3)])
 def test_linear_program(benchmark, n, k):
     _solved.cache_clear()

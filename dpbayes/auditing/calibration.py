@@ -20,13 +20,14 @@ from dpbayes.auditing.rows import (
     mechanism_rows,
     score_rows,
 )
-from dpbayes.auditing.structure import LARGEST_CLASSES, by_classes, fits
+from dpbayes.auditing.structure import by_classes, fits, loss_between
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 
 _DOUBLINGS = 60
 _STEPS = 80
 _TOLERANCE = 1e-10
+_PAIRS = 20  # complete audits before plain bisection
 _ROUNDINGS = 20  # a factor falls by up to 2^-32 for them
 
 
@@ -46,7 +47,7 @@ def calibrate(
     For all count vectors x, x' of n records that differ by replacing one record, and every set S of
     outputs, the result satisfies P[M(x) in S] <= e^epsilon P[M(x') in S] + delta for this n and
     prior, and for no other. Three categories take n about a hundred; an exponential mechanism with
-    one prior parameter for all and delta = 0 goes on to 170 by permutation classes. Raises
+    one prior parameter for all and delta = 0 goes on to 300 by permutation classes. Raises
     ValueError beyond that, and when no nominal value between 2^-60 and 2^60 times the target does.
 
     >>> from dpbayes.mechanisms import mechanism
@@ -74,10 +75,7 @@ def calibrate(
     made: Callable[[float], Any] = partial(_renamed, mechanism)
     if classes:
         made = scored.scaled
-        factor = _largest(
-            lambda c: float(np.log(by_classes(scored.scaled(c), size, alpha).loss / target)),
-            target / scored.epsilon,
-        )
+        factor = _factor_by_classes(scored, size, alpha, target)
     elif own(mechanism, "rates") and own(mechanism, "scaled"):
         made, factor = scored.scaled, _scored_factor(scored, size, alpha, target, excess)
     else:
@@ -90,11 +88,33 @@ def calibrate(
 
 
 def _classes_fit(mechanism: Mechanism, n: int, prior: NDArray[np.float64], delta: float) -> bool:
-    # One audit a step, of one pair of each permutation class; about thirty steps.
     if delta != 0.0 or prior.size < 3 or np.any(prior != prior[0]):
         return False
     stated = own(mechanism, "rates") is not None and own(mechanism, "scaled") is not None
-    return stated and fits(n, prior.size, LARGEST_CLASSES // 10)
+    return stated and fits(n, prior.size)
+
+
+def _factor_by_classes(mechanism: Any, n: int, prior: NDArray[np.float64], target: float) -> float:
+    # A pair of data sets bounds the factor: the largest one with which its own loss, which takes
+    # two rows, is within the target. A complete audit at that bound finds the next pair, or none.
+    factor: float = target / mechanism.epsilon
+    bound = np.inf
+    for _ in range(_PAIRS):
+        witness = by_classes(mechanism.scaled(factor), n, prior)
+        if witness.loss <= target and factor == bound:
+            return factor
+        loss = loss_between(mechanism, prior, witness.counts, witness.neighbour)
+        bound = min(_largest(partial(_log_ratio, loss, target), factor), bound)
+        if factor == bound:
+            bound *= 1.0 - _TOLERANCE
+        factor = bound
+    return _largest(
+        lambda c: float(np.log(by_classes(mechanism.scaled(c), n, prior).loss / target)), factor
+    )
+
+
+def _log_ratio(loss: Callable[[float], float], target: float, c: float) -> float:
+    return float(np.log(loss(c) / target))
 
 
 def _confirmed(

@@ -7,7 +7,7 @@ one record moved from the first of equal counts to the last of equal counts. Boo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +31,27 @@ def by_classes(mechanism: Any, n: int, prior: NDArray[np.float64]) -> Witness:
     if not np.all(prior == prior[0]):
         raise ValueError(f"prior must be the same for all categories, got {prior.tolist()}")
     return _largest(_SharedTable(mechanism, n, prior))
+
+
+def loss_between(
+    mechanism: Any, prior: NDArray[np.float64], x: NDArray[np.int64], y: NDArray[np.int64]
+) -> Callable[[float], float]:
+    """Return the loss between two data sets as a function of the factor c of the exponents.
+
+    The rows are those of `by_classes`; the score tables are made once.
+    """
+    table = _SharedTable(mechanism, int(np.sum(x)), prior)
+    ends = [tuple(int(count) for count in one) for one in (x, y)]
+    scores = [table.scores(one) for one in ends]
+
+    def loss(c: float) -> float:
+        rates = [float(mechanism.scaled(c).rate(one, prior)) for one in ends]
+        here, there = (
+            _normalised(-rate * score) for rate, score in zip(rates, scores, strict=True)
+        )
+        return float(np.max(np.abs(here - there)))
+
+    return loss
 
 
 def audited_by_classes(mechanism: Any, n: int, prior: NDArray[np.float64]) -> tuple[Witness, Rows]:
@@ -89,12 +110,14 @@ class _SharedTable:
 
     def row(self, x: tuple[int, ...]) -> NDArray[np.float64]:
         """Return ln P(r | x) for every output r."""
+        return _normalised(-float(self.mechanism.rate(x, self.prior)) * self.scores(x))
+
+    def scores(self, x: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return the distance of every output from the posterior of x."""
         logs = np.zeros(len(self.outputs))
         for count, column in zip(x, self.columns, strict=True):
             logs += self.psi[count].take(column)
-        scores = distance_from_log_affinity(np.minimum(logs, 0.0), self.exponent)
-        weights = -float(self.mechanism.rate(x, self.prior)) * scores
-        return np.asarray(weights - np.log(np.exp(weights).sum()))
+        return distance_from_log_affinity(np.minimum(logs, 0.0), self.exponent)
 
     def swapped(self, row: NDArray[np.float64], p: int, q: int) -> NDArray[np.float64]:
         """Return the row of the data set with counts p and q exchanged."""
@@ -103,6 +126,10 @@ class _SharedTable:
             keys = self._keys + step * (self.columns[p] - self.columns[q])
             self._swaps[p, q] = np.searchsorted(self._keys, keys)
         return row[self._swaps[p, q]]
+
+
+def _normalised(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(weights - np.log(np.exp(weights).sum()))
 
 
 Pair = tuple[tuple[int, ...], tuple[int, ...], NDArray[np.float64], NDArray[np.float64]]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
+from dpbayes.auditing.structure import by_classes
 
 
 @pytest.mark.parametrize("name", ["expMech", "expMech-smooth", "expMech-delta", "ilapMech"])
@@ -71,7 +72,7 @@ def test_pure_target_is_the_largest_nominal_value():
 def test_calibration_by_classes_finds_what_all_pairs_find(name, monkeypatch):
     mechanism, prior = dp.mechanism(name, 0.7), [1.5] * 3
     classes = dp.calibrate(mechanism, 9, prior, 1.0)
-    monkeypatch.setattr("dpbayes.auditing.calibration.fits", lambda n, k, most: False)
+    monkeypatch.setattr("dpbayes.auditing.calibration.fits", lambda n, k: False)
     everything = dp.calibrate(mechanism, 9, prior, 1.0)
     for counts in ([3, 3, 3], [9, 0, 0]):
         rates = [m.rate(counts, prior) for m in (everything, classes)]
@@ -85,7 +86,33 @@ def test_calibration_beyond_all_pairs_is_by_classes():
     with pytest.raises(ValueError, match="an audit takes n up to"):
         dp.calibrate(mechanism, 110, [1.0] * 3, 1.0, delta=1e-6)
     with pytest.raises(ValueError, match="an audit takes n up to"):
-        dp.calibrate(mechanism, 300, [1.0] * 3, 1.0)
+        dp.calibrate(mechanism, 400, [1.0] * 3, 1.0)
+
+
+def test_a_calibration_by_classes_takes_few_audits(monkeypatch):
+    audits = []
+
+    def counted(mechanism, n, prior):
+        audits.append(mechanism.epsilon)
+        return by_classes(mechanism, n, prior)
+
+    monkeypatch.setattr("dpbayes.auditing.calibration.by_classes", counted)
+    found = dp.calibrate(dp.mechanism("expMech-smooth", 1.0), 24, [1.0] * 3, 0.8)
+    assert len(audits) <= 4
+    assert 0.8 * (1.0 - 1e-9) <= dp.audit(found, 24, [1.0] * 3).epsilon <= 0.8
+
+
+def test_a_calibration_by_classes_bisects_where_pairs_lead_nowhere(monkeypatch):
+    plain = dp.calibrate(dp.mechanism("expMech-smooth", 1.0), 9, [1.0] * 3, 0.8)
+    monkeypatch.setattr("dpbayes.auditing.calibration._PAIRS", 0)
+    slow = dp.calibrate(dp.mechanism("expMech-smooth", 1.0), 9, [1.0] * 3, 0.8)
+    assert slow.epsilon == pytest.approx(plain.epsilon, rel=1e-9)
+
+
+@pytest.mark.slow
+def test_a_calibration_at_three_hundred_records():
+    found = dp.calibrate(dp.mechanism("expMech-smooth", 1.0), 300, [1.0] * 3, 1.0)
+    assert 1.0 - 1e-9 <= dp.audit(found, 300, [1.0] * 3).epsilon <= 1.0
 
 
 @pytest.mark.parametrize(
