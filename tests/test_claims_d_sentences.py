@@ -187,7 +187,7 @@ def test_d_c29_below_300_records() -> None:
 
 def test_d_c30_small_priors() -> None:
     better = [max(error(m, 100, prior=b) for m in ("lapMech", "ilapMech"))
-              < error("expMech-smooth", 100, prior=b) for b in (1.0, 20.0)]  # fmt: skip
+              < error("expMech-smooth", 100, prior=b) for b in (1e-3, 1.0, 20.0)]  # fmt: skip
     check("D-C30", all(better))
 
 
