@@ -185,6 +185,10 @@ def _parameters(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArra
     for name, array in (("a", first), ("b", second)):
         if array.ndim < 1 or array.shape[-1] < 2:
             raise ValueError(f"{name} must have at least 2 parameters, got shape {array.shape}")
+        with np.errstate(over="ignore"):
+            finite = np.isfinite(array.sum(axis=-1)).all()
+        if not finite:
+            raise ValueError(f"{name} must have a finite sum, got {_validate.shown(array)}")
     if first.shape[-1] != second.shape[-1]:
         raise ValueError(
             f"a and b must have the same number of parameters, got {first.shape[-1]} and "
@@ -215,7 +219,7 @@ def _affinities(
     by_category = _affinity(first, step, np.minimum(first, second)).sum(axis=-1)
     totals, change, others = first.sum(axis=-1), step.sum(axis=-1), second.sum(axis=-1)
     # Sums that agree but for rounding are compared through their difference alone.
-    low = np.where(2.0 * others < totals, others, np.minimum(totals, totals + change))
+    low = np.where(others < 0.5 * totals, others, np.minimum(totals, totals + change))
     return by_category, _affinity(totals, change, low)
 
 
@@ -223,12 +227,12 @@ def distance_from_log_affinity(log_bc: ArrayLike, exponent: float = 1.0) -> NDAr
     """Return sqrt(1 - BC^exponent) from ln BC, without cancellation for close distributions."""
     logs = np.asarray(log_bc, dtype=np.float64)
     if logs.ndim != 1 or logs.size <= _AT_ONCE:
-        return np.asarray(np.sqrt(-np.expm1(exponent * logs)))
+        return np.asarray(np.sqrt(0.0 - np.expm1(exponent * logs)))  # 0 - 0 has no sign
     result = np.empty(logs.size)
     for first in range(0, logs.size, _AT_ONCE):
         part, some = result[first : first + _AT_ONCE], logs[first : first + _AT_ONCE]
         np.expm1(some if exponent == 1.0 else exponent * some, out=part)
-        np.sqrt(np.negative(part, out=part), out=part)
+        np.sqrt(np.subtract(0.0, part, out=part), out=part)
     return result
 
 
@@ -237,7 +241,7 @@ def hellinger(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
 
     H(a, b) = sqrt(1 - BC(a, b)); D, section 3; book: `def-hellinger`. Relative error below 1e-13
     for neighbouring posteriors of up to 10^12 records. Raises ValueError or TypeError for
-    parameters that are not positive and finite, or whose last axes differ.
+    parameters that are not positive and finite, whose sum is not, or whose last axes differ.
 
     >>> round(float(hellinger([51, 51], [52, 50])), 12)
     0.070275628559
@@ -275,7 +279,8 @@ def hellinger_published(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     Their log generalised Beta function divides by ln(sum) where lnGamma(sum) belongs as a
     subtraction; with equal totals N this gives sqrt(1 - BC^(1/ln N)). Book:
     `def-published-metric`. For unequal totals the slip is followed literally and the square is
-    cut to [0, 1]. Use it only to rebuild published figures. Shapes and errors as `hellinger`.
+    cut to [0, 1]. Use it only to rebuild published figures. Shapes and errors as `hellinger`;
+    ValueError also for parameters whose total is at most 1.
 
     >>> round(float(hellinger_published([51, 51], [52, 50])), 12)
     0.032709299799
@@ -283,15 +288,16 @@ def hellinger_published(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     first, second = _parameters(a, b)
     step = second - first
     totals = np.broadcast_to(first.sum(axis=-1), step.shape[:-1])
-    if np.any(totals <= 1.0) or np.any(totals + step.sum(axis=-1) <= 1.0):
-        raise ValueError("the published metric needs a parameter total above 1")
+    smallest = float(np.minimum(totals, totals + step.sum(axis=-1)).min(initial=np.inf))
+    if smallest <= 1.0:
+        raise ValueError(f"the published metric needs a parameter total above 1, got {smallest:g}")
     log_bc = _affinities(first, second)[0] / np.log(totals)
     unequal = np.abs(step.sum(axis=-1)) > 1e-9 * totals
     if np.any(unequal):
         a_rows, b_rows = np.broadcast_arrays(first, second)
         log_bc = np.array(log_bc)
         log_bc[unequal] = _slipped_log_affinity(a_rows[unequal], b_rows[unequal])
-    return np.asarray(np.sqrt(np.clip(-np.expm1(log_bc), 0.0, 1.0)))
+    return np.asarray(np.sqrt(np.clip(0.0 - np.expm1(log_bc), 0.0, 1.0)))
 
 
 def _slipped_log_affinity(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from dpbayes.laws.lattice import noise as lattice_noise
 from dpbayes.mechanisms import mechanism
 
 LARGEST_PLAN = 2**52
+_LARGEST_REACH = 4_000_000
 """More records than this are not looked for."""
 
 HUGE = 10**10
@@ -105,7 +106,8 @@ def records_needed(
     `dpbayes.accuracy.split` among others) the release has E[H] <= `error`. The bound is
     `distance_bound`, book: `thm-records-needed`. `error` in (0, 1), `epsilon` > 0, `shares`
     positive with sum 1, shape (k,); `prior` is flat if None; `name` is lattice, geometric (k = 2)
-    or ilapMech. Raises ValueError for a share of 0, where no bound of this kind exists.
+    or ilapMech. Raises ValueError for a share of 0, where no bound of this kind exists, for an
+    `epsilon` whose noise is too wide to be summed, and where 2^52 records are not enough.
 
     >>> plan = records_needed(0.05, 1.0, [0.25] * 4)
     >>> plan.records, plan.exact
@@ -173,7 +175,9 @@ def _smallest(enough: Callable[[int], bool]) -> int:
     high = 1
     while not enough(high):
         if high >= LARGEST_PLAN:
-            raise ValueError(f"more than {LARGEST_PLAN} records would be needed for this error")
+            raise ValueError(
+                f"error must be larger: more than {LARGEST_PLAN} records would be needed"
+            )
         high *= 2
     low = high // 2
     while high - low > 1:
@@ -243,8 +247,11 @@ def _improved_laplace(epsilon: float, k: int) -> CountNoise:
 def _reach(scale: float, k: int) -> tuple[int, int]:
     # Beyond `reach` everything is below e^-80 of the rest; the length keeps sums from wrapping.
     reach = int(np.ceil((_NEGLIGIBLE + 2.0 * k) * scale)) + 2
-    if reach > 4_000_000:
-        raise ValueError(f"epsilon spreads the noise over {reach} counts either side; too many")
+    if reach > _LARGEST_REACH:
+        raise ValueError(
+            f"epsilon must spread the noise over at most {_LARGEST_REACH} counts either side, "
+            f"got one that spreads it over {reach}"
+        )
     return reach, 1 << int(4 * reach).bit_length()
 
 

@@ -156,6 +156,7 @@ def test_d_c26_ranges_of_the_equations() -> None:
     sizes = np.arange(2, 400, 2)
     ours = closed_forms.balanced_step_probabilities(sizes, [1.0, 1.0], 1.0, [0]).ravel()
     last = [sizes[ours > p].max(initial=0) for p in (0.19673467014, 0.31606027941)]
+    assert last == [6, 2]
     large = dp.mechanism("expMech-smooth", 5.0).law([300, 300], [1.0, 1.0]).probability([300, 300])
     turned = large > dp.laplace_step_probability([0], 5.0, 1.0)[0] and last[0] < 10
     check("D-C26", as_written=max(last) > 300, corrected=bool(turned))
@@ -186,7 +187,7 @@ def test_d_c29_below_300_records() -> None:
 
 def test_d_c30_small_priors() -> None:
     better = [max(error(m, 100, prior=b) for m in ("lapMech", "ilapMech"))
-              < error("expMech-smooth", 100, prior=b) for b in (1.0, 20.0)]  # fmt: skip
+              < error("expMech-smooth", 100, prior=b) for b in (1e-3, 1.0, 20.0)]  # fmt: skip
     check("D-C30", all(better))
 
 

@@ -83,7 +83,7 @@ def test_a_c13_number_of_candidates() -> None:
 
 def test_a_c14_small_data_and_growing_priors() -> None:
     ours = dp.mechanism("expMech-delta", 0.8, delta=1e-8, distance="l1")
-    priors = (1.0, 4.0, 8.0, 30.0, 300.0)
+    priors = (1.0, 4.0, 8.0, 30.0, 300.0, 1e6)
 
     def wins(name: str) -> list[bool]:
         rival = dp.mechanism(name, 0.8)

@@ -188,3 +188,26 @@ def test_numbers_of_a_long_array_are_those_of_each_alone():
     some = rng.integers(0, a.size, 300)
     alone = np.array([float(affinity_by_step(a[i], step[i])) for i in some])
     np.testing.assert_allclose(whole[some], alone, rtol=2e-15)
+
+
+@pytest.mark.parametrize("many", [1, 40_000])
+def test_equal_distributions_are_at_a_distance_of_zero_without_a_sign(many: int) -> None:
+    for a in ([3.0, 4.0], [1e300, 1e300]):
+        same = np.tile(a, (many, 1))
+        for distance in (dp.hellinger, dp.hellinger_published):
+            assert not np.any(np.signbit(distance(same, same)))
+            assert np.all(distance(same, same) == 0.0)
+    law = dp.mechanism("geometric", 1.0).law([1, 2], [1.0, 1.0])
+    assert not np.any(np.signbit(law.quantile(0.0)))
+
+
+@pytest.mark.parametrize("function", [dp.hellinger, dp.hellinger_published, log_affinity])
+def test_a_total_that_is_not_finite_is_refused(function) -> None:
+    with pytest.raises(ValueError, match="b must have a finite sum, got"):
+        function([1.0, 1.0], [1e308, 1e308])
+    assert np.isfinite(function([1e308, 5e307], [5e307, 1e308]))
+
+
+def test_the_published_distance_names_the_total_that_is_too_small() -> None:
+    with pytest.raises(ValueError, match=r"above 1, got 0\.6"):
+        dp.hellinger_published([0.3, 0.3], [0.4, 0.6])

@@ -142,6 +142,8 @@ def test_a_prior_counts_as_records_do() -> None:
         ({"name": "expMech"}, "name must be one of"),
         ({"shares": [0.2, 0.3, 0.5], "name": "geometric"}, "2 entries for geometric"),
         ({"prior": [1.0]}, "prior must"),
+        ({"epsilon": 1e-6}, "epsilon must spread the noise over at most 4000000 counts"),
+        ({"error": 1e-9}, "error must be larger: more than 4503599627370496 records"),
     ],
 )
 def test_refusals_name_the_argument(arguments: dict[str, Any], message: str) -> None:

@@ -106,7 +106,7 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
 
     epsilon = max |ln P[M(x) = r] - ln P[M(x') = r]| over all count vectors x, x' of n records that
     differ by replacing one record and all outputs r. Complete, not sampled: book,
-    `thm-audit-complete`; source: D, section 7.4 and Figure 7, where eight pairs are tried.
+    `thm-audit-complete`; source: D, section 7.3 and Figure 7, where eight pairs are tried.
 
     What is computed is what the mechanism's `.law` returns: the result carries a certificate of it,
     and ArithmeticError is raised where the two differ. The law must list its outputs; k = 2 takes n

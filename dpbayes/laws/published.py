@@ -29,7 +29,7 @@ def published_of_outputs(
     other = np.abs(totals - n) > 1e-9 * (alpha + n)
     if np.any(other):
         log_bc[other] = _slipped(prior, counts, outputs[other])
-    return np.asarray(np.sqrt(np.clip(-np.expm1(log_bc), 0.0, 1.0)))
+    return np.asarray(np.sqrt(np.clip(0.0 - np.expm1(log_bc), 0.0, 1.0)))
 
 
 def _slipped(

@@ -111,7 +111,8 @@ def release(
     of the categories, which is declared and never read off the data. Book: `release`.
 
     For all count vectors x, x' of n records that differ by replacing one record, and every set S
-    of outputs, P[M(x) in S] <= e^epsilon P[M(x') in S], with the epsilon of `.guarantee`.
+    of outputs, P[M(x) in S] <= e^epsilon P[M(x') in S] + delta, with the epsilon and the delta of
+    `.guarantee`, where its `bound` is not None.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> private = release(mechanism("lattice", epsilon=1.0), [11019, 7309, 1560, 302], [1, 1, 1, 1])

@@ -126,3 +126,10 @@ def test_more_bad_input():
         release(
             dp.mechanism("expMech", 1.0, metric="published"), [3, 4], [1, 1], without_guarantee=True
         )
+
+
+@pytest.mark.parametrize("name", ["expMech-repaired", "discrete-gaussian"])
+def test_what_release_promises_in_general_has_the_delta_of_those_it_takes(name: str) -> None:
+    private = dp.release(dp.mechanism(name, 1.0, delta=1e-6), [5, 7], [1, 1])
+    assert private.guarantee.delta > 0.0
+    assert "+ delta" in str(dp.release.__doc__)
