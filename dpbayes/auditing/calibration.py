@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.auditing.exact import audit, audit_rows, largest_loss
+from dpbayes.auditing.exact import audit, pairs
+from dpbayes.auditing.losses import hockey_stick, loss
 from dpbayes.auditing.rows import (
     Rows,
     check_size,
@@ -23,6 +24,9 @@ from dpbayes.auditing.rows import (
 from dpbayes.auditing.structure import by_classes, fits, loss_between
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
+
+Excess = Callable[[float], float]
+RowsAt = Callable[[float], Rows]
 
 _DOUBLINGS = 60
 _STEPS = 80
@@ -66,24 +70,15 @@ def calibrate(
     if not hasattr(mechanism, "__dataclass_fields__"):
         raise TypeError(f"mechanism must be a dataclass with an epsilon, got {mechanism!r}")
 
-    def excess(rows: Rows) -> float:
-        if failure == 0.0:
-            return float(np.log(largest_loss(rows) / target))
-        return audit_rows("", size, alpha, rows).delta(target) - failure
-
+    scaled = own(mechanism, "rates") is not None and own(mechanism, "scaled") is not None
     scored: Any = mechanism
-    made: Callable[[float], Any] = partial(_renamed, mechanism)
+    made: Callable[[float], Any] = scored.scaled if scaled else partial(_renamed, mechanism)
     if classes:
-        made = scored.scaled
-        factor = _factor_by_classes(scored, size, alpha, target)
-    elif own(mechanism, "rates") and own(mechanism, "scaled"):
-        made, factor = scored.scaled, _scored_factor(scored, size, alpha, target, excess)
+        worst = partial(_worst_of_classes, scored, alpha, size, target)
     else:
-
-        def at(nominal: float) -> float:
-            return excess(mechanism_rows(_renamed(mechanism, nominal), size, alpha))
-
-        factor = _largest(at, target)
+        rows = _rows_of_scores(scored, size, alpha) if scaled else _rows_of(made, size, alpha)
+        worst = partial(_worst_of_rows, rows, partial(_excess, target, failure))
+    factor = _by_pairs(worst, target / scored.epsilon if scaled else target)
     return _confirmed(made, factor, size, alpha, target, failure)
 
 
@@ -94,27 +89,52 @@ def _classes_fit(mechanism: Mechanism, n: int, prior: NDArray[np.float64], delta
     return stated and fits(n, prior.size)
 
 
-def _factor_by_classes(mechanism: Any, n: int, prior: NDArray[np.float64], target: float) -> float:
-    # A pair of data sets bounds the factor: the largest one with which its own loss, which takes
-    # two rows, is within the target. A complete audit at that bound finds the next pair, or none.
-    factor: float = target / mechanism.epsilon
-    bound = np.inf
+def _by_pairs(worst: Callable[[float], tuple[float, Excess]], start: float) -> float:
+    """Return the largest c found with which no pair exceeds the target.
+
+    `worst(c)` goes through all pairs and returns the largest excess and how that pair's own excess
+    depends on c, which takes two rows. So the pair bounds c, and the next complete search, at that
+    bound, finds the next pair or none.
+    """
+    c, bound = start, np.inf
     for _ in range(_PAIRS):
-        witness = by_classes(mechanism.scaled(factor), n, prior)
-        if witness.loss <= target and factor == bound:
-            return factor
-        loss = loss_between(mechanism, prior, witness.counts, witness.neighbour)
-        bound = min(_largest(partial(_log_ratio, loss, target), factor), bound)
-        if factor == bound:
-            bound *= 1.0 - _TOLERANCE
-        factor = bound
-    return _largest(
-        lambda c: float(np.log(by_classes(mechanism.scaled(c), n, prior).loss / target)), factor
-    )
+        excess, of_pair = worst(c)
+        if excess <= 0.0 and c == bound:
+            return c
+        try:
+            found = _largest(of_pair, c)
+        except ValueError:  # this pair stays on one side of the target
+            break
+        bound = c = found if found < bound else bound * (1.0 - _TOLERANCE)
+    return _largest(lambda one: worst(one)[0], c)
 
 
-def _log_ratio(loss: Callable[[float], float], target: float, c: float) -> float:
-    return float(np.log(loss(c) / target))
+def _worst_of_classes(
+    mechanism: Any, prior: NDArray[np.float64], n: int, target: float, c: float
+) -> tuple[float, Excess]:
+    witness = by_classes(mechanism.scaled(c), n, prior)
+    loss_at = loss_between(mechanism, prior, witness.counts, witness.neighbour)
+    return float(np.log(witness.loss / target)), lambda c: float(np.log(loss_at(c) / target))
+
+
+def _worst_of_rows(rows_at: RowsAt, excess: Callable[..., float], c: float) -> tuple[float, Excess]:
+    value, i, j = max((excess(p, q), i, j) for i, j, p, q in pairs(rows_at(c)))
+
+    def of_pair(c: float) -> float:
+        rows = rows_at(c)
+        return excess(rows.row(i), rows.row(j))
+
+    return value, of_pair
+
+
+def _excess(
+    target: float, failure: float, log_p: NDArray[np.float64], log_q: NDArray[np.float64]
+) -> float:
+    if failure == 0.0:
+        losses = loss(log_p, log_q)
+        return float(np.log(max(losses.max(), -losses.min()) / target))
+    both = (hockey_stick(log_p, log_q, target), hockey_stick(log_q, log_p, target))
+    return max(both) - failure
 
 
 def _confirmed(
@@ -147,19 +167,15 @@ def _renamed(mechanism: Any, nominal: float) -> Any:
     return replace(mechanism, epsilon=nominal)
 
 
-def _scored_factor(
-    mechanism: Any,
-    n: int,
-    prior: NDArray[np.float64],
-    target: float,
-    excess: Callable[[Rows], float],
-) -> float:
-    # All exponents scale together, so the distances are computed once.
-    mechanism_rows(mechanism, n, prior)  # its certificate
+def _rows_of(made: Callable[[float], Any], n: int, prior: NDArray[np.float64]) -> RowsAt:
+    return lambda c: mechanism_rows(made(c), n, prior)
+
+
+def _rows_of_scores(mechanism: Any, n: int, prior: NDArray[np.float64]) -> RowsAt:
+    # All exponents scale together, so the distances are computed once. What is found is certified.
     scores = score_rows(mechanism.metric, n, prior).kept()
     rates = mechanism.rates(n, prior)
-    start = target / mechanism.epsilon
-    return _largest(lambda c: excess(exponential_rows(scores, c * rates)), start)
+    return lambda c: exponential_rows(scores, c * rates)
 
 
 def _largest(excess: Callable[[float], float], start: float) -> float:

@@ -212,12 +212,6 @@ def _between(rows: Rows, i: int, j: int) -> PairAudit:
     return PairAudit(rows.counts[i], rows.counts[j], rows.outputs, rows.row(i), rows.row(j))
 
 
-def largest_loss(rows: Rows) -> float:
-    """Return the actual epsilon of laws given as rows, without a witness."""
-    losses = (loss(p, q) for _, _, p, q in pairs(rows))
-    return max(float(max(one.max(), -one.min())) for one in losses)
-
-
 def pairs(rows: Rows) -> Iterator[Pair]:
     """Yield each unordered pair of neighbours once: row numbers and log-probabilities.
 

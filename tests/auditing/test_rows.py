@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.auditing.exact import largest_loss
+from dpbayes.auditing.exact import audit_rows
 from dpbayes.auditing.rows import mechanism_rows, moves
 
 
 def test_no_matrix_of_all_laws_is_held_when_it_would_not_fit():
-    rows = mechanism_rows(dp.mechanism("expMech-smooth", 1.0), 1200, np.array([1.0, 1.5]))
+    prior = np.array([1.0, 1.5])
+    rows = mechanism_rows(dp.mechanism("expMech-smooth", 1.0), 1200, prior)
     assert rows.kept(limit=1000) is rows
     tracemalloc.start()
-    largest_loss(rows)
+    audit_rows("", 1200, prior, rows)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 8 * rows.entries / 20
