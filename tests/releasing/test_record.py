@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
+from dpbayes.mechanisms.independent import IndependentNoise
 from dpbayes.releasing import Release, guarantee, release
 from tests.releasing.proved import mechanisms
 from tests.strategies import small_cases
@@ -111,6 +112,15 @@ def test_package_and_function_share_their_name():
 def test_bad_input(counts, prior, error, message):
     with pytest.raises(error, match=message):
         release(dp.mechanism("lattice", 1.0), counts, prior)
+
+
+def test_no_record_at_all_is_noisy_where_the_number_is_secret():
+    # Were it refused, one record more or less would be told apart for certain.
+    noisy = [
+        release(IndependentNoise("0.5"), [0, 0, 0], [1, 1, 1]).noisy.tolist() for _ in range(400)
+    ]
+    zeros = sum(value == 0 for one in noisy for value in one)
+    assert abs(zeros - 1200 * math.tanh(0.25)) < 6 * math.sqrt(300)
 
 
 def test_more_bad_input():
