@@ -23,6 +23,7 @@ from dpbayes.releasing.account_file import (
     append_line,
     connected,
     read_entry,
+    rows_from,
 )
 from dpbayes.releasing.decimals import decimal_text, significant_text
 from dpbayes.releasing.witness import (
@@ -269,6 +270,7 @@ class Account:
             known = len(self._entries)
             try:
                 yield connection
+                self._require_kept(connection, known)
                 connection.execute("COMMIT")
             except BaseException:
                 del self._entries[known:]
@@ -276,6 +278,12 @@ class Account:
                     connection.execute("ROLLBACK")
                 raise
             self._move_witness(connection)
+
+    def _require_kept(self, connection: sqlite3.Connection, known: int) -> None:
+        """Refuse a file that forgets or changes what is written to it, as by a trigger."""
+        written = [read_entry(self.path, row) for row in rows_from(connection, known)]
+        if written != self._entries[known:]:
+            raise AccountError(f"account {self.path} does not keep what is written to it")
 
     def _move_witness(self, connection: sqlite3.Connection) -> None:
         # Under the write lock again, so that two processes cannot move it backwards between them.
@@ -292,14 +300,9 @@ class Account:
         """Take in new entries, checking each digest and that nothing seen before has gone."""
         known = len(self._entries)
         witness = read_witness(self.dataset)
-        rows = connection.execute(
-            "SELECT sequence, kind, request, epsilon, body, time, digest FROM entries "
-            "WHERE sequence >= ? ORDER BY sequence",
-            (known,),
-        ).fetchall()
         fresh: list[Entry] = []
         before = self._entries[-1].digest if self._entries else ""
-        for place, row in enumerate(rows, known):
+        for place, row in enumerate(rows_from(connection, known), known):
             entry = read_entry(self.path, row)
             if entry.sequence != place or entry.digest != witness.sign(before, entry.content()):
                 raise AccountError(
