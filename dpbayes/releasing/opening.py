@@ -112,10 +112,8 @@ def given_delta(value: Epsilon) -> Fraction:
     (Fraction(1, 1000000), Fraction(0, 1))
     """
     try:
-        if isinstance(value, str):
-            zero = "/" not in value and Decimal(value) == 0
-        else:
-            zero = value == 0
+        plain = isinstance(value, str) and "/" not in value
+        zero = (Decimal(str(value)) if plain else value) == 0
         delta = Fraction(0) if zero else exact_epsilon(given_epsilon(value))
     except (ValueError, TypeError, ArithmeticError):
         delta = Fraction(-1)
@@ -143,7 +141,7 @@ def open_account(path: str | Path) -> Account:
     try:
         terms = json.loads(row[0])
         bounds = exact(terms["bound"]), exact(terms.get("delta", "0"))
-        named = terms["dataset"], terms["neighbours"], terms["receipts"]
+        named = dataset_name(terms["dataset"]), terms["neighbours"], terms["receipts"]
     except (TypeError, KeyError, ValueError) as error:
         raise AccountError(f"account {place} is damaged: its terms cannot be read") from error
     witness = read_witness(named[0])
