@@ -22,6 +22,7 @@ from dpbayes.releasing.account_file import (
     Receipt,
     append_line,
     connected,
+    has_line,
     read_entry,
     rows_from,
 )
@@ -142,8 +143,7 @@ class Account:
             raise ValueError(f"delta must be at least 0 and below 1, got {delta}")
         with self._writing() as connection:
             fresh = self._reserved(connection, request, statement, epsilon, delta)
-        if fresh:
-            self._settled()
+        self._settled(fresh)
         return fresh
 
     def buy(self, request: str, epsilon: Fraction, statement: str, seen: int) -> bool:
@@ -187,11 +187,10 @@ class Account:
             if self._of(request, "spend") is None:
                 raise AccountError(f"request {request!r} has not been paid for")
             before = self._of(request, "result")
-            if before is not None:
-                return before.body
-            self._append(connection, "result", request, result)
-        self._settled()
-        return result
+            if before is None:
+                self._append(connection, "result", request, result)
+        self._settled(before is None)
+        return result if before is None else before.body
 
     def result(self, request: str) -> str | None:
         """Return the result kept for a request, if there is one."""
@@ -249,9 +248,10 @@ class Account:
         connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         self._entries.append(replace(entry, digest=digest))
 
-    def _settled(self) -> Receipt:
+    def _settled(self, fresh: bool = True) -> Receipt:
+        """Return the last receipt once it is in the second place, too, if there is one."""
         receipt = self.receipt
-        if self.receipts is not None:
+        if self.receipts is not None and (fresh or not has_line(self.receipts, str(receipt))):
             append_line(Path(self.receipts), str(receipt))
         return receipt
 

@@ -129,3 +129,15 @@ def append_line(path: Path, line: str) -> None:
         stream.write(line + "\n")
         stream.flush()
         os.fsync(stream.fileno())
+
+
+def has_line(path: str, line: str) -> bool:
+    """Return whether a file is there and has this line.
+
+    >>> has_line("/nowhere/receipts.txt", "clinic 1")
+    False
+    """
+    try:
+        return line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return False
