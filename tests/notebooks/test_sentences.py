@@ -194,6 +194,22 @@ SAID = {
         "more than 1.0 × 10⁻⁶",
         "6.5 ×",
     ),
+    ("data/small-three", "integer"): (
+        {"sets": ["cryotherapy-types"], "epsilons": [1.0], "scored": ["expMech"]},
+        "is 1.77 times that",
+        " to ",
+    ),
+    ("data/rand-hie-releases", "finest"): (
+        {"data": "badges", "epsilons": [30.0], "scored": ["expMech"], "seed": 1},
+        "no released count is off, which",
+        "more than 0",
+    ),
+    ("data/rand-hie-reading", "widest"): (
+        {"data": "badges", "epsilon": 30.0},
+        "moved no count: the",
+        "0 records",
+    ),
+    ("queries/coverage", "exact"): ({"levels": 2}, "to 1 × 10⁻¹⁵", "10⁻¹⁶"),
     ("data/own-table", "share-errors"): (
         {"rows": 1, "epsilon": "0.02", "seed": 3},
         "1 person",
