@@ -19,6 +19,7 @@ from dpbayes.releasing.noise_aware import NoiseAwarePosterior, noise_aware
 from dpbayes.samplers.bits import SystemBits
 
 SMALLEST_EPSILON = 1e-6
+LARGEST_RECORDS = 2**61  # noisy counts are cut at 2^62, which no noise reaches from here
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,8 @@ def release(
         raise TypeError(f"mechanism must be a mechanism, got {_validate.shown(mechanism)}")
     vector, labels = presentation.ordered(counts, order)
     x, alpha = _validate.counts_and_prior(vector, prior)
+    if x.sum() > LARGEST_RECORDS:
+        raise ValueError(f"counts must hold at most 2^61 records for a release, got {x.tolist()}")
     _validate.flag("without_guarantee", without_guarantee)
     if mechanism.epsilon < SMALLEST_EPSILON:
         raise ValueError(
