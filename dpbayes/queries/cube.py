@@ -21,10 +21,8 @@ from dpbayes._validate import choice, flag, frozen, items, real, shown
 from dpbayes.queries import _arrays
 from dpbayes.queries.edges import bin_expression, digits
 from dpbayes.queries.predicate import coefficients
+from dpbayes.queries.reading import reader
 
-# Nothing is a remark and no line is skipped: DuckDB would guess both from the rows.
-_CSV = "read_csv(?, header = true, comment = '', skip = 0)"
-_READERS = {".csv": _CSV, ".tsv": _CSV, ".parquet": "read_parquet(?)"}
 _MOST_CELLS = 1 << 20
 _MOST_RECORDS = 1 << 53
 _COMPARE = {
@@ -265,12 +263,14 @@ def _grouped(
     connection: Any, source: str | Path, attributes: tuple[Attribute, ...], count: str | None
 ) -> list[tuple[Any, ...]]:
     parts, values = [], []
+    measured = [] if count is None else [count]
+    wanted = dict.fromkeys([*(attribute.name for attribute in attributes), *measured])
+    relation, place, columns = reader(source, list(wanted))
     for attribute in attributes:
-        expression, parameters = attribute.sql(_quoted(attribute.name))
+        expression, parameters = attribute.sql(columns[attribute.name])
         parts.append(expression)
         values += parameters
-    measure = "count(*), 0" if count is None else _added(_quoted(count))
-    relation, place = _relation(source)
+    measure = "count(*), 0" if count is None else _added(columns[count])
     statement = f"SELECT {', '.join(parts)}, {measure} FROM {relation} GROUP BY ALL"
     return list(connection.execute(statement, values + place).fetchall())
 
@@ -280,16 +280,6 @@ def _added(count: str) -> str:
     whole = f"{count} >= 0 AND {count} <= {_MOST_RECORDS} AND {count} = floor({count})"
     each = f"CASE WHEN {whole} THEN {count}::HUGEINT END"
     return f"coalesce(sum({each}), 0), count(*) - count({each})"
-
-
-def _relation(source: str | Path) -> tuple[str, list[str]]:
-    text = str(source)
-    kind = Path(text.lower()).suffix
-    if kind not in _READERS:
-        return _quoted(text), []
-    if set(text) & set("*?["):  # DuckDB would take it for a pattern and count several files
-        raise ValueError(f"source must be the name of one file, without *, ? and [, got {text!r}")
-    return _READERS[kind], [text]
 
 
 def _placed(rows: list[tuple[Any, ...]], shape: tuple[int, ...], outside: str) -> NDArray[np.int64]:
@@ -327,10 +317,6 @@ def _check_attributes(attributes: Sequence[Attribute]) -> None:
 def _check_name(name: str) -> None:
     if not isinstance(name, str) or not name or '"' in name or "'" in name:
         raise ValueError(f"name must be text without quotation marks, got {shown(name)}")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _quiet_connection(duckdb: Any) -> Any:

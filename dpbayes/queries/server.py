@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,6 +58,9 @@ class QueryServer:
     `inference` as in `Policy`. Spends are rounded upward in the last digit, so
     that ten answers of a tenth can need a bound slightly above one.
 
+    At most `most_coefficients` are kept, one for each answer and cell, at 32 bytes: questions that
+    cost next to nothing cannot fill the memory. What would take more is refused with ValueError.
+
     Source: E, section 5 and Figure 4; durability and the grid are ours. In the book:
     `alg-query-server`.
 
@@ -69,6 +73,8 @@ class QueryServer:
     >>> server.ask([1.0, 0.0, 0.0], L=1.0, delta=0.05).outcome
     'rejected'
     """
+
+    most_coefficients: ClassVar[int] = 1 << 27
 
     def __init__(
         self,
@@ -232,9 +238,17 @@ class QueryServer:
 
     def _decided(self, question: Question) -> Decision:
         limit = self._limit(question.most)
-        return decide(
+        decision = decide(
             self._history.state, question.query, question.L, question.delta, limit, self.policy
         )
+        answers, cells = len(self._history.entries) + 1, self.cube.counts.size
+        if decision.outcome == "fresh" and answers * cells > self.most_coefficients:
+            raise ValueError(
+                f"the history must hold at most {self.most_coefficients} coefficients, got "
+                f"{answers * cells} for {answers} answers over {cells} cells; only what follows "
+                "from earlier answers is answered"
+            )
+        return decision
 
     def _affordable(self, question: Question) -> float | None:
         limit = self._limit(question.most)

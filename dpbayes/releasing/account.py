@@ -22,7 +22,9 @@ from dpbayes.releasing.account_file import (
     Receipt,
     append_line,
     connected,
+    has_line,
     read_entry,
+    rows_from,
 )
 from dpbayes.releasing.decimals import decimal_text, significant_text
 from dpbayes.releasing.witness import (
@@ -141,8 +143,7 @@ class Account:
             raise ValueError(f"delta must be at least 0 and below 1, got {delta}")
         with self._writing() as connection:
             fresh = self._reserved(connection, request, statement, epsilon, delta)
-        if fresh:
-            self._settled()
+        self._settled(fresh)
         return fresh
 
     def buy(self, request: str, epsilon: Fraction, statement: str, seen: int) -> bool:
@@ -186,11 +187,10 @@ class Account:
             if self._of(request, "spend") is None:
                 raise AccountError(f"request {request!r} has not been paid for")
             before = self._of(request, "result")
-            if before is not None:
-                return before.body
-            self._append(connection, "result", request, result)
-        self._settled()
-        return result
+            if before is None:
+                self._append(connection, "result", request, result)
+        self._settled(before is None)
+        return result if before is None else before.body
 
     def result(self, request: str) -> str | None:
         """Return the result kept for a request, if there is one."""
@@ -248,9 +248,10 @@ class Account:
         connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         self._entries.append(replace(entry, digest=digest))
 
-    def _settled(self) -> Receipt:
+    def _settled(self, fresh: bool = True) -> Receipt:
+        """Return the last receipt once it is in the second place, too, if there is one."""
         receipt = self.receipt
-        if self.receipts is not None:
+        if self.receipts is not None and (fresh or not has_line(self.receipts, str(receipt))):
             append_line(Path(self.receipts), str(receipt))
         return receipt
 
@@ -269,6 +270,7 @@ class Account:
             known = len(self._entries)
             try:
                 yield connection
+                self._require_kept(connection, known)
                 connection.execute("COMMIT")
             except BaseException:
                 del self._entries[known:]
@@ -276,6 +278,12 @@ class Account:
                     connection.execute("ROLLBACK")
                 raise
             self._move_witness(connection)
+
+    def _require_kept(self, connection: sqlite3.Connection, known: int) -> None:
+        """Refuse a file that forgets or changes what is written to it, as by a trigger."""
+        written = [read_entry(self.path, row) for row in rows_from(connection, known)]
+        if written != self._entries[known:]:
+            raise AccountError(f"account {self.path} does not keep what is written to it")
 
     def _move_witness(self, connection: sqlite3.Connection) -> None:
         # Under the write lock again, so that two processes cannot move it backwards between them.
@@ -292,14 +300,9 @@ class Account:
         """Take in new entries, checking each digest and that nothing seen before has gone."""
         known = len(self._entries)
         witness = read_witness(self.dataset)
-        rows = connection.execute(
-            "SELECT sequence, kind, request, epsilon, body, time, digest FROM entries "
-            "WHERE sequence >= ? ORDER BY sequence",
-            (known,),
-        ).fetchall()
         fresh: list[Entry] = []
         before = self._entries[-1].digest if self._entries else ""
-        for place, row in enumerate(rows, known):
+        for place, row in enumerate(rows_from(connection, known), known):
             entry = read_entry(self.path, row)
             if entry.sequence != place or entry.digest != witness.sign(before, entry.content()):
                 raise AccountError(

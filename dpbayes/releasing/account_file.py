@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from urllib.parse import quote
 from dpbayes.releasing.witness import AccountError
 
 _PATIENCE = 60.0
+_EXACT = re.compile("[0-9]+(/[0-9]+)?")
 SCHEMA = (
     "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, request TEXT NOT NULL,"
     " epsilon TEXT NOT NULL, body TEXT NOT NULL, time TEXT NOT NULL, digest TEXT NOT NULL) STRICT"
@@ -66,11 +68,22 @@ class Entry:
         return json.dumps(fields)
 
 
+def exact(text: str) -> Fraction:
+    """Return the fraction that an account's text stands for; ValueError for any other text.
+
+    >>> exact("1/3"), exact("12")
+    (Fraction(1, 3), Fraction(12, 1))
+    """
+    if not _EXACT.fullmatch(text):  # a power of ten could stand for more digits than there is room
+        raise ValueError(f"text must be whole numbers with at most one slash, got {text[:40]!r}")
+    return Fraction(text)
+
+
 def read_entry(path: Path, row: tuple[Any, ...]) -> Entry:
     """Return the entry in a row of the file."""
     try:
-        epsilon, _, delta = row[3].partition(";")
-        cost = Fraction(epsilon), Fraction(delta or 0)
+        epsilon, mark, delta = row[3].partition(";")
+        cost = exact(epsilon), exact(delta if mark else "0")
         return Entry(int(row[0]), row[1], row[2], cost[0], row[4], row[5], row[6], cost[1])
     except (ValueError, TypeError, AttributeError, ZeroDivisionError) as error:
         raise AccountError(f"account {path} is damaged: entry {row[0]} cannot be read") from error
@@ -95,8 +108,19 @@ def connected(path: Path, new: bool = False) -> Iterator[sqlite3.Connection]:
             connection.close()
     except sqlite3.OperationalError as error:
         raise AccountError(f"account {path} cannot be used: {error}") from error
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise AccountError(f"account {path} is damaged: {error}") from error
+
+
+_ROWS = (
+    "SELECT sequence, kind, request, epsilon, body, time, digest FROM entries "
+    "WHERE sequence >= ? ORDER BY sequence"
+)
+
+
+def rows_from(connection: sqlite3.Connection, first: int) -> list[tuple[Any, ...]]:
+    """Return the rows of the entries from one number on, in their order."""
+    return connection.execute(_ROWS, (first,)).fetchall()
 
 
 def append_line(path: Path, line: str) -> None:
@@ -105,3 +129,15 @@ def append_line(path: Path, line: str) -> None:
         stream.write(line + "\n")
         stream.flush()
         os.fsync(stream.fileno())
+
+
+def has_line(path: str, line: str) -> bool:
+    """Return whether a file is there and has this line.
+
+    >>> has_line("/nowhere/receipts.txt", "clinic 1")
+    False
+    """
+    try:
+        return line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return False

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
 from dpbayes.mechanisms.guarantees import NEIGHBOURS, Epsilon, exact_epsilon, given_epsilon
 from dpbayes.releasing.account import Account
-from dpbayes.releasing.account_file import SCHEMA, connected
+from dpbayes.releasing.account_file import SCHEMA, connected, exact
 from dpbayes.releasing.witness import (
     AccountError,
     all_witnesses,
@@ -111,13 +112,14 @@ def given_delta(value: Epsilon) -> Fraction:
     (Fraction(1, 1000000), Fraction(0, 1))
     """
     try:
-        zero = Fraction(value) == 0
-        exact = Fraction(0) if zero else exact_epsilon(given_epsilon(value))
-    except (ValueError, TypeError, OverflowError, ZeroDivisionError):
-        exact = Fraction(-1)
-    if isinstance(value, bool) or not 0 <= exact < 1:
+        plain = isinstance(value, str) and "/" not in value
+        zero = (Decimal(str(value)) if plain else value) == 0
+        delta = Fraction(0) if zero else exact_epsilon(given_epsilon(value))
+    except (ValueError, TypeError, ArithmeticError):
+        delta = Fraction(-1)
+    if isinstance(value, bool) or not 0 <= delta < 1:
         raise ValueError(f"delta must be at least 0 and below 1, got {value!r}")
-    return exact
+    return delta
 
 
 def open_account(path: str | Path) -> Account:
@@ -138,8 +140,8 @@ def open_account(path: str | Path) -> Account:
         row = connection.execute("SELECT body FROM entries WHERE sequence = 0").fetchone()
     try:
         terms = json.loads(row[0])
-        bounds = Fraction(terms["bound"]), Fraction(terms.get("delta", "0"))
-        named = terms["dataset"], terms["neighbours"], terms["receipts"]
+        bounds = exact(terms["bound"]), exact(terms.get("delta", "0"))
+        named = dataset_name(terms["dataset"]), terms["neighbours"], terms["receipts"]
     except (TypeError, KeyError, ValueError) as error:
         raise AccountError(f"account {place} is damaged: its terms cannot be read") from error
     witness = read_witness(named[0])

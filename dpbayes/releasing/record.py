@@ -19,6 +19,7 @@ from dpbayes.releasing.noise_aware import NoiseAwarePosterior, noise_aware
 from dpbayes.samplers.bits import SystemBits
 
 SMALLEST_EPSILON = 1e-6
+LARGEST_RECORDS = 2**61  # noisy counts are cut at 2^62, which no noise reaches from here
 
 
 @dataclass(frozen=True)
@@ -123,14 +124,17 @@ def release(
         raise TypeError(f"mechanism must be a mechanism, got {_validate.shown(mechanism)}")
     vector, labels = presentation.ordered(counts, order)
     x, alpha = _validate.counts_and_prior(vector, prior)
-    if x.sum() < 1:
-        raise ValueError(f"counts must hold at least one record, got {x.tolist()}")
+    if x.sum() > LARGEST_RECORDS:
+        raise ValueError(f"counts must hold at most 2^61 records for a release, got {x.tolist()}")
     _validate.flag("without_guarantee", without_guarantee)
     if mechanism.epsilon < SMALLEST_EPSILON:
         raise ValueError(
             f"epsilon must be at least {SMALLEST_EPSILON} for a release, got {mechanism.epsilon!r}"
         )
     promised = guarantee(mechanism, x.size)
+    # Where the number of records is secret, a refusal would tell that it is 0.
+    if x.sum() < 1 and promised.neighbours != "add-or-remove":
+        raise ValueError(f"counts must hold at least one record, got {x.tolist()}")
     if promised.epsilon is None and not without_guarantee:
         raise ValueError(
             f"mechanism must have a proved guarantee, got {mechanism.name}: {promised.basis} "

@@ -43,7 +43,7 @@ class Source:
     @property
     def kind(self) -> str:
         """The ending of the name, in lower case."""
-        return self.place.suffix
+        return self.place.suffix.lower()
 
 
 def source(table: Path, folder: Path) -> Source:

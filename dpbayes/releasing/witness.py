@@ -20,10 +20,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 FOLDER = "DPBAYES_KEYS"
 PATIENCE = 60.0
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_KEY = re.compile(r"[0-9a-f]{64}")
 
 
 class AccountError(ValueError):
@@ -89,14 +91,34 @@ def read_witness(dataset: str) -> Witness:
     """Return the witness of a data set; AccountError names the file where there is none."""
     path = witness_file(dataset)
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-        return Witness(**{**fields, "tables": tuple(fields["tables"])})
+        return _checked(json.loads(path.read_text(encoding="utf-8")), dataset)
     except FileNotFoundError:
         raise AccountError(
             f"the key of data set {dataset!r} is not at {path}; set {FOLDER} to the folder it is in"
         ) from None
-    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise AccountError(f"the key file {path} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise AccountError(f"the key file {path} is damaged: {error}") from error
+
+
+def _checked(fields: dict[str, Any], dataset: str) -> Witness:
+    """Return the witness that is written in these fields, each of its kind."""
+    witness = Witness(**{**fields, "tables": tuple(fields["tables"])})
+    good = {
+        "dataset": witness.dataset == dataset,
+        "account": isinstance(witness.account, str) and bool(witness.account),
+        "key": isinstance(witness.key, str) and bool(_KEY.fullmatch(witness.key)),
+        "sequence": type(witness.sequence) is int and witness.sequence >= 0,
+        "digest": isinstance(witness.digest, str),
+        "tables": isinstance(fields["tables"], list)
+        and all(isinstance(table, str) for table in witness.tables),
+        "pending": isinstance(witness.pending, bool),
+    }
+    wrong = [name for name, kept in good.items() if not kept]
+    if wrong:
+        raise ValueError(f"it is of another kind or value: {', '.join(wrong)}")
+    return witness
 
 
 def write_witness(witness: Witness) -> None:

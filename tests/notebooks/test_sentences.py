@@ -171,6 +171,45 @@ SAID = {
     ),
     # What is nearly certain is not said to be certain.
     ("foundations/sum-zero-noise", "ring"): ({"epsilon": 9.5}, "0.9996", "probability 1;"),
+    # Numbers that look the same are not said to be one above the other.
+    ("foundations/one-release", "reading"): (
+        {"counts": [2000, 0], "noisy": 2000, "prior": [1e6, 1.0], "mechanism": "expMech"}
+        | {"epsilon": 20.0},
+        "as wide as the one at face value to four digits",
+        "wider",
+    ),
+    ("foundations/one-release", "loss"): (
+        {"counts": [5, 5], "noisy": 3, "mechanism": "geometric", "epsilon": 1.2345678},
+        "is 1.23457, at most the 1.23457",
+        "1.235,",
+    ),
+    ("comparison/records-needed", "enough"): (
+        {"errors": [0.9], "epsilon": 30.0, "categories": [2]},
+        "as many records as the exact law asks for",
+        "1.00",
+    ),
+    # What a solver's rounding leaves is not a gain.
+    ("comparison/currencies", "delta"): (
+        {"n": 20, "deltas": [1e-200], "audited": 2},
+        "more than 1.0 × 10⁻⁶",
+        "6.5 ×",
+    ),
+    ("data/small-three", "integer"): (
+        {"sets": ["cryotherapy-types"], "epsilons": [1.0], "scored": ["expMech"]},
+        "is 1.77 times that",
+        " to ",
+    ),
+    ("data/rand-hie-releases", "finest"): (
+        {"data": "badges", "epsilons": [30.0], "scored": ["expMech"], "seed": 1},
+        "no released count is off, which",
+        "more than 0",
+    ),
+    ("data/rand-hie-reading", "widest"): (
+        {"data": "badges", "epsilon": 30.0},
+        "moved no count: the",
+        "0 records",
+    ),
+    ("queries/coverage", "exact"): ({"levels": 2}, "to 1 × 10⁻¹⁵", "10⁻¹⁶"),
     ("data/own-table", "share-errors"): (
         {"rows": 1, "epsilon": "0.02", "seed": 3},
         "1 person",

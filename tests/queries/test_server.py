@@ -1,5 +1,7 @@
 """The online system as a state machine, and its decisions."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -231,3 +233,21 @@ def test_questions_asked_again_are_derived(shape: tuple[int, int], count: int) -
         assert again.outcome == "derived"
         assert again.interval is not None
         assert 0.0 < again.interval.length <= 1.001 * length
+
+
+def test_a_full_history_takes_no_more_answers_and_still_derives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries.QueryServer, "most_coefficients", 7)
+    server = queries.QueryServer([10, 20, 30], bound=1.0, ledger=tmp_path / "spend.sqlite")
+    assert server.ask("all", L=100.0, delta=0.05).outcome == "fresh"
+    assert server.ask("cell = 1", L=100.0, delta=0.05).outcome == "fresh"
+    spent = server.spent
+    for ask in (server.ask, server.price):
+        with pytest.raises(ValueError, match="at most 7 coefficients, got 9 for 3 answers over 3"):
+            ask("cell = 0", L=100.0, delta=0.05)
+    assert server.spent == spent
+    assert server.ask("cell != 1", L=300.0, delta=0.05).outcome == "derived"
+    server.close()
+    again = queries.QueryServer([10, 20, 30], bound=1.0, ledger=tmp_path / "spend.sqlite")
+    assert len(again.entries) == 2

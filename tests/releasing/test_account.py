@@ -172,6 +172,40 @@ def test_attack_a_spend_is_rewritten(account):
         open_account(account.path)
 
 
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        "BEFORE INSERT ON entries BEGIN SELECT RAISE(IGNORE); END",
+        "AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE sequence = NEW.sequence; END",
+        "AFTER INSERT ON entries BEGIN UPDATE entries SET epsilon = '1/9' WHERE sequence > 1; END",
+    ],
+)
+def test_attack_a_file_that_does_not_keep_what_is_written(account, trigger):
+    edited(account.path, f"CREATE TRIGGER forgetful {trigger}")
+    opened = open_account(account.path)
+    with pytest.raises(AccountError, match="does not keep what is written to it"):
+        opened.spend("one", ONE, "")
+    edited(account.path, "DROP TRIGGER forgetful")
+    assert open_account(account.path).spent == 0
+    assert opened.spend("one", ONE, "")
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "UPDATE entries SET epsilon = '1e999999999' WHERE sequence = 2",
+        "UPDATE entries SET epsilon = '1;1e-999999999' WHERE sequence = 2",
+        """UPDATE entries SET body = replace(body, '"3"', '"3e999999999"') WHERE sequence = 0""",
+        """UPDATE entries SET body = replace(body, '"clinic"', '"../clinic"') WHERE sequence = 0""",
+    ],
+)
+def test_attack_a_number_that_would_take_for_ever_or_a_name_elsewhere(account, edit):
+    account.spend("one", ONE, "")
+    edited(account.path, edit)
+    with pytest.raises(AccountError, match="cannot be read"):
+        open_account(account.path)
+
+
 def test_attack_both_places_are_rolled_back_and_a_receipt_tells(account, tmp_path):
     key, copy, old_key = witness_file("clinic"), tmp_path / "copy", tmp_path / "old-key"
     shutil.copy(account.path, copy)

@@ -30,6 +30,16 @@ def test_a_file_that_is_no_account_is_named(tmp_path, two_people):
             open_account(path)
 
 
+def test_a_file_whose_text_is_no_text_is_damaged(tmp_path, two_people):
+    path = tmp_path / "a"
+    create_account(path, "clinic", 1, two_people)
+    path.write_bytes(
+        path.read_bytes().replace(b"CREATE TABLE entries", b"CREATE TABLE \xff\xfetr (")
+    )
+    with pytest.raises(AccountError, match="a is damaged"):
+        open_account(path)
+
+
 @pytest.mark.parametrize("line", ["", "clinic 1", "clinic one " + "0" * 64, "clinic 1 abc"])
 def test_receipts_that_cannot_be_read(line):
     with pytest.raises(ValueError, match="receipt must be"):
@@ -48,7 +58,7 @@ def test_an_entry_is_read_as_it_was_written(tmp_path):
             Entry(3, "spend", "a", epsilon, "other", "now", "", delta),
         ):
             assert other.content() != entry.content()
-    for broken in ("x", "1/0", None, "1;x"):
+    for broken in ("x", "1/0", None, "1;x", "-1", "1e9", "1_0", "٣", "1;", ";1"):
         with pytest.raises(AccountError, match="entry 3 cannot be read"):
             read_entry(tmp_path, (3, "spend", "a", broken, "what", "now", "digest"))
 

@@ -102,6 +102,37 @@ def test_a_secret_number_of_records_stays_secret(clinic):
     assert paid.private.noise_aware().n is None
 
 
+def test_that_a_table_of_secret_size_is_empty_stays_secret(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+    table, plan = tmp_path / "people.csv", tmp_path / "plan.toml"
+    table.write_text("health\nNA\n")
+    plan.write_text(PLAN + 'records = "secret"\nmissing = "drop"\n')
+    create_account(tmp_path / "clinic.account", "clinic", 2, table)
+    paid = release_table(table, read_plan(plan))
+    assert paid.cost == 1
+    assert paid.private.noisy.size == 3
+    assert "missing" not in bounded_analysis(paid.record())["noise_aware"]
+
+
+def test_no_draw_is_seen_before_its_receipt_is_in_the_second_place(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+    table, plan, second = tmp_path / "people.csv", tmp_path / "plan.toml", tmp_path / "place"
+    table.write_text("health\ngood\npoor\n")
+    plan.write_text(PLAN)
+    second.mkdir()
+    create_account(
+        tmp_path / "clinic.account", "clinic", 2, table, receipts=second / "receipts.txt"
+    )
+    second.rename(tmp_path / "elsewhere")
+    for _ in range(4):
+        with pytest.raises(FileNotFoundError):
+            release_table(table, read_plan(plan))
+    (tmp_path / "elsewhere").rename(second)
+    receipts = [str(release_table(table, read_plan(plan)).receipt) for _ in range(3)]
+    assert (second / "receipts.txt").read_text().splitlines()[-1:] == receipts[:1]
+    assert (second / "receipts.txt").read_text().count(receipts[0]) == 1
+
+
 @pytest.mark.parametrize("step", range(1, 15))
 def test_killed_at_any_step_the_draw_is_never_lost_nor_paid_twice(clinic, step):
     killed = killed_at(

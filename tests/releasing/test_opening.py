@@ -97,7 +97,9 @@ def test_attack_an_account_set_aside_while_it_was_made(two_people, tmp_path):
         open_account(place)
 
 
-@pytest.mark.parametrize("delta", [-1, 1, 2, "nan", "x", None, True, "1/0", "1e-400"])
+@pytest.mark.parametrize(
+    "delta", [-1, 1, 2, "nan", "x", None, True, "1/0", "1e-400", "1e-999999999", "0/0"]
+)
 def test_bad_deltas(two_people, tmp_path, delta):
     with pytest.raises(ValueError, match="delta must be at least 0 and below 1, got"):
         create_account(tmp_path / "a", "slack", 1, two_people, delta=delta)

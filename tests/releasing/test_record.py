@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
+from dpbayes.mechanisms.independent import IndependentNoise
 from dpbayes.releasing import Release, guarantee, release
 from tests.releasing.proved import mechanisms
 from tests.strategies import small_cases
@@ -104,6 +105,7 @@ def test_package_and_function_share_their_name():
         ([1.5, 5], [1, 1], ValueError, "counts must be whole"),
         ([True, False], [1, 1], TypeError, r"counts must be .* whole"),
         ([0, 0], [1, 1], ValueError, "at least one record"),
+        ([2**62 - 10, 9], [1, 1], ValueError, r"at most 2\^61 records for a release"),
         ([3, 4], [1, 0], ValueError, "prior must be positive"),
         ([3, 4], [1, 1, 1], ValueError, "prior must have 2 entries"),
     ],
@@ -111,6 +113,24 @@ def test_package_and_function_share_their_name():
 def test_bad_input(counts, prior, error, message):
     with pytest.raises(error, match=message):
         release(dp.mechanism("lattice", 1.0), counts, prior)
+
+
+@pytest.mark.parametrize("name", ["lattice", "geometric", "folded"])
+def test_the_largest_counts_are_released_with_their_sum(name):
+    counts = [2**61 - 10, 10]
+    for _ in range(20):
+        private = release(dp.mechanism(name, 1e-6), counts, [1, 1])
+        assert private.counts.sum() == 2**61
+        assert private.counts.min() >= 0
+
+
+def test_no_record_at_all_is_noisy_where_the_number_is_secret():
+    # Were it refused, one record more or less would be told apart for certain.
+    noisy = [
+        release(IndependentNoise("0.5"), [0, 0, 0], [1, 1, 1]).noisy.tolist() for _ in range(400)
+    ]
+    zeros = sum(value == 0 for one in noisy for value in one)
+    assert abs(zeros - 1200 * math.tanh(0.25)) < 6 * math.sqrt(300)
 
 
 def test_more_bad_input():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import multiprocessing
 import stat
 import time
@@ -71,10 +72,33 @@ def test_a_missing_or_damaged_key_is_named(keys: Path) -> None:
     with pytest.raises(AccountError, match=r"the key of data set 'clinic' is not at .*clinic\.key"):
         read_witness("clinic")
     keys.mkdir()
-    for damage in (b"{", b"[]", b'{"key": "00"}', b"\xff"):
+    for damage in (b"{", b"[]", b'{"key": "00"}', b"\xff", b"[" * 100_000):
         witness_file("clinic").write_bytes(damage)
         with pytest.raises(AccountError, match="is damaged"):
             read_witness("clinic")
+    witness_file("clinic").unlink()
+    witness_file("clinic").mkdir()
+    with pytest.raises(AccountError, match=r"clinic\.key cannot be read: Is a directory"):
+        read_witness("clinic")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("dataset", "other"), ("dataset", None), ("account", 1), ("account", ""),
+        ("key", "zz" * 32), ("key", "00"), ("key", None), ("sequence", -1), ("sequence", "1"),
+        ("sequence", True), ("sequence", 1.5), ("digest", 5), ("tables", [1]), ("tables", "abc"),
+        ("pending", 1),
+    ],
+)  # fmt: skip
+def test_a_key_with_a_field_of_another_kind_is_damaged(
+    keys: Path, field: str, value: object
+) -> None:
+    write_witness(new_witness("clinic", Path("clinic.account")))
+    path = witness_file("clinic")
+    path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
+    with pytest.raises(AccountError, match=rf"clinic\.key is damaged: .*{field}"):
+        read_witness("clinic")
 
 
 def test_only_keys_of_accounts_that_were_never_made_are_forgotten(
