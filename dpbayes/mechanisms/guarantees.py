@@ -60,8 +60,10 @@ def _fraction(value: str | Fraction | Decimal) -> Fraction:
     if isinstance(value, Fraction):
         return value
     parts = value.split("/") if isinstance(value, str) else [value]
+    # Python reads 0_5 as 5 and other alphabets' digits, too: slips that would cost privacy.
+    plain = "_" not in str(value) and str(value).isascii()
     try:
-        numbers = [Decimal(part) for part in parts]
+        numbers = [Decimal(part) for part in parts] if plain else []
     except InvalidOperation:
         numbers = []
     if not numbers or len(numbers) > 2 or not all(map(_moderate, numbers)) or not numbers[-1]:

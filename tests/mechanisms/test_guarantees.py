@@ -91,7 +91,10 @@ def test_an_exact_epsilon_survives_copies():
         assert exact_epsilon(copy.epsilon) == Fraction(7, 10)
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "one", "1/0", "1/2/3", "1e999999999"])
+@pytest.mark.parametrize(
+    "value",
+    ["0", "-1", "nan", "inf", "one", "1/0", "1/2/3", "1e999999999", "0_5", "\uff11", "0,5"],
+)
 def test_bad_epsilons_in_words(value):
     with pytest.raises(ValueError, match="epsilon must be"):
         given_epsilon(value)
