@@ -8,6 +8,7 @@ already bound that probability, and the powers end when it no longer matters.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +40,11 @@ def mean_root(
     mass: float,
     at_one: Callable[[], float],
     tolerance: float,
+    most: int = _MOST_POWERS,
 ) -> tuple[float, float]:
     """Return E[sqrt(1 - z); A] and a bound on its error, mostly below twice `tolerance` > 0.
+
+    It is larger where more than `most` powers would be needed.
 
     `mass` = P(A), `at_one` returns P(A, z = 1), and z <= e^-gap otherwise; `moment` takes a power
     s > 0 and returns E[z^s; A] and its error. With weights c of powers s the error is at most the
@@ -56,7 +60,7 @@ def mean_root(
     one = at_one()
     rest, powers, means, errors = mass - one, [1.0], [max(first - one, 0.0)], [doubt + _ROUNDING]
     value, error = rest, means[0] + errors[0]
-    for power in growing_powers():
+    for power in islice(growing_powers(), most):
         if power > 1.0:
             found, doubt = moment(power)
             powers.append(power)
