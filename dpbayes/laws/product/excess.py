@@ -16,21 +16,25 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.product.convolution import UNSEEN, Factor, wrap_length
 from dpbayes.laws.product.narrow import Weights, narrow_sums
-from dpbayes.laws.product.tilts import Steps, steps_of, swept
+from dpbayes.laws.product.tilts import Steps, chernoff, steps_of, swept
 
 LARGEST_WORK = 1_000_000_000
 """Numbers looked at and transformed for all powers: more takes a quarter of a minute and up."""
 
 _LOG_ROUNDING = -50.0 * float(np.log(2.0))
-_ROUNDING, _OF_PSI = 2.0**-52, 2.0  # of a number, and how many times that of psi
+_ROUNDING, _OF_PSI = 2.0**-52, 8.0  # of a number, and how many times that of psi
 _GAP_ROUNDING = 2.0**-48
 _FEW = 160  # terms of each sum: more take longer than tilts
+_TILTS = np.geomspace(0.5, 600.0, 30)  # of all steps of a factor, without an affinity
 _SLACK = 1e-9  # for the rounding of limits
-_SMALL = float(np.log(1e-15))  # no part of a limit that is as small is looked at
+_SMALL = 1e-15  # no part of all limits that is as small is looked at
 
 
 class ExcessMoments:
-    """E[BC^j; released total above n] for one power j >= 0 after the other.
+    """E[BC^j; released total above n] for one power j >= 0 after the other, best in rising order.
+
+    Sums that add up to `neglect` at most are not looked at; they count for the error. `reach` is
+    what `wrap_length` says of the factors.
 
     >>> steps = np.arange(-3, 9)
     >>> masses = np.exp(-np.abs(steps)) / np.exp(-np.abs(steps)).sum()
@@ -41,11 +45,16 @@ class ExcessMoments:
     """
 
     def __init__(
-        self, factors: Sequence[Factor], prior: NDArray[np.float64], counts: NDArray[np.int64]
+        self,
+        factors: Sequence[Factor],
+        prior: NDArray[np.float64],
+        counts: NDArray[np.int64],
+        neglect: float = 0.0,
+        reach: tuple[int, int] | None = None,
     ) -> None:
-        self.factors, self.prior, self.counts = factors, prior, counts
+        self.factors, self.prior, self.counts, self.neglect = factors, prior, counts, neglect
         last, n = int(counts[-1]), int(counts.sum())
-        _, self.up = wrap_length(factors)
+        _, self.up = wrap_length(factors) if reach is None else reach
         farthest = sum(int(f.steps[-1]) * f.copies for f in factors)
         self.sums = np.arange(last + 1, min(self.up, farthest) + 1)
         self.cut = self.up < farthest
@@ -54,9 +63,10 @@ class ExcessMoments:
             emptied = float(affinity_of_counts(prior[-1], last, 0))
             self.gains = emptied - affinity_of_counts(float(prior.sum()), n, n + self.sums - last)
             self.closest = merged_affinity(prior, counts, self.sums)
-            logs, bounds, work = swept(steps_of(factors, 0.0), self.sums, self.work)
-            self.likely = np.logaddexp(logs, bounds + _LOG_ROUNDING)
-            self.work -= work
+            widest = max(factor.probabilities.size for factor in factors)
+            tilts = np.append(0.0, _TILTS / widest)
+            self.likely = chernoff(steps_of(factors, 0.0), self.sums, tilts)
+            self.known, self.power = self.likely, 0.0
 
     def moment(self, power: float) -> tuple[float, float]:
         """Return E[BC^power; released total above n] and a bound on its error.
@@ -66,17 +76,22 @@ class ExcessMoments:
         beyond = self._beyond(power)
         if not self.sums.size:
             return 0.0, beyond
-        limits = self.likely + power * self.closest + _SLACK
-        some, missed = _worth(limits)
+        # BC^j is at most BC^i times a bound on BC^(j - i).
+        known, less = (self.known, self.power) if power > self.power else (self.likely, 0.0)
+        limits = known + (power - less) * self.closest + _SLACK
+        some, missed = _worth(limits, self.neglect)
+        self.known, self.power = limits.copy(), power
+        if some.stop == some.start:
+            return 0.0, missed + beyond
         sums, limits, gains = self.sums[some], limits[some], power * self.gains[some]
         parts = steps_of(self.factors, power)
         direct = _few_terms(parts, sums, min(self.work, _FEW * sums.size * _pairs(parts)))
         logs, bounds, work = swept(parts, sums, self.work) if direct is None else direct
         self.work -= work
         found = np.minimum(logs + gains, limits)
-        sizes = np.where(np.isfinite(logs), np.abs(logs), 0.0) + _OF_PSI * np.abs(gains)
-        lost = np.log(_ROUNDING * (4.0 + 4.0 * sizes)) + found
+        lost = np.log(_ROUNDING * (4.0 + _OF_PSI * np.abs(gains))) + found
         hidden = np.logaddexp(np.minimum(bounds + gains, 700.0) + _LOG_ROUNDING, lost)
+        self.known[some] = np.minimum(np.logaddexp(found, hidden), limits)
         error = float(np.exp(np.minimum(hidden, limits)).sum())
         return float(np.exp(found).sum()), error + missed + beyond
 
@@ -115,30 +130,28 @@ def merged_affinity(
     return np.asarray(np.minimum(free + affinity_of_counts(prior[-1], last, 0) - total, 0.0))
 
 
-def excess_gap(
-    factors: Sequence[Factor], prior: NDArray[np.float64], counts: NDArray[np.int64]
-) -> float:
-    """Return a number of at least 0 that -ln BC reaches wherever `excess_moments` sums.
+def excess_gap(prior: NDArray[np.float64], counts: NDArray[np.int64], up: int) -> float:
+    """Return a number of at least 0 that -ln BC reaches where steps sum to `up` at most.
 
     Where the last category has records it is found empty, which alone moves the posterior. Where
     it has none and a tiny prior, all that is known may be less than the rounding, and 0 is said.
     """
     last, n = int(counts[-1]), int(counts.sum())
-    sums = np.arange(last + 1, max(wrap_length(factors)[1], last + 1) + 1)
+    sums = np.arange(last + 1, max(up, last + 1) + 1)
     totals = affinity_of_counts(float(prior.sum()), n, n + sums - last)
     lost = _GAP_ROUNDING * np.abs(totals)
     return max(float((-merged_affinity(prior, counts, sums) - lost).min()), 0.0)
 
 
-def _worth(limits: NDArray[np.float64]) -> tuple[slice, float]:
+def _worth(limits: NDArray[np.float64], neglect: float) -> tuple[slice, float]:
     """Return where the limits are, but for a small part, and this part."""
     sizes = np.exp(limits)
-    small = float(sizes.sum()) * float(np.exp(_SMALL))
+    small = max(_SMALL * float(sizes.sum()), 0.5 * neglect)
     before, after = np.cumsum(sizes), np.cumsum(sizes[::-1])
     first = int(np.searchsorted(before, small, side="right"))
     last = sizes.size - int(np.searchsorted(after, small, side="right"))
     if last <= first:
-        return slice(0, sizes.size), 0.0
+        return slice(0, 0), float(sizes.sum())
     missed = float(sizes[:first].sum() + sizes[last:].sum())
     return slice(first, last), missed
 

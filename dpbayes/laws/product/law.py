@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -30,7 +30,9 @@ ROUNDING = 1e-12
 
 _AT_ONCE = 1 << 20  # numbers of one array
 _MISSED = 1e-11  # by a few powers, where that is enough
-_FIRST_POWERS = 12  # of these
+_LONG = 30_000_000  # numbers transformed for all powers: more take a second
+_TRANSFORMED = 1e-15  # by transforms of one power
+_NEGLECTED = 1e-15  # of each of them
 _CLOSEST = 1e-18  # no gap is followed further: powers beyond lose their digits
 _SMALLEST = 1e-300
 _UNSURE = 1e-6  # a sum this wrong has lost its digits
@@ -149,12 +151,21 @@ class ProductLaw(Unlisted):
     def _at_truth(self) -> float:
         return float(self.one_probability(self.counts))
 
-    def _equal_part(self, exponent: float) -> float:
+    def _equal_part(self, exponent: float) -> tuple[float, float]:
+        """Return E[sqrt(1 - BC^exponent); sum at most n], and what is left out of it."""
         gap = exponent * nearest_gap(self.prior, self.counts)
         root = square_root_series(LAST / gap)
-        inside = float(self.affinity_moments(0.0)[0])
+        inside, at_truth = float(self.affinity_moments(0.0)[0]), self._at_truth()
+        work = root.powers.size * (sum(self._reach) + 1) * (len(self._factors) + 1)
+        if work > _LONG:
+            found = mean_root(self._equal_moment(exponent), gap, inside, self._at_truth, _MISSED)
+            if found[1] <= 2.0 * _MISSED:
+                return found
         moments = self.affinity_moments(exponent * root.powers)
-        return root.mean_root(inside - moments, inside - self._at_truth())
+        return root.mean_root(inside - moments, inside - at_truth), 0.0
+
+    def _equal_moment(self, exponent: float) -> Callable[[float], tuple[float, float]]:
+        return lambda power: (float(self.affinity_moments(exponent * power)[0]), _TRANSFORMED)
 
     def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
         """Return the mean distance; `metric` is hellinger or hellinger_published, or its name.
@@ -165,8 +176,8 @@ class ProductLaw(Unlisted):
         there, their share, exactly known, is averaged over draws.
         """
         exponent = reported_exponent(metric, float(self.prior.sum() + self.counts.sum()))
-        exact, share = self._equal_part(exponent), self.probability_of_excess
-        error = ROUNDING + self.mass_outside
+        (exact, missed), share = self._equal_part(exponent), self.probability_of_excess
+        error = ROUNDING + missed + self.mass_outside
         if share <= ROUNDING:
             return Estimate(exact + 0.5 * share, error + 0.5 * share, "series")
         if metric_function(metric) is hellinger:
@@ -182,17 +193,17 @@ class ProductLaw(Unlisted):
 
     @cached_property
     def _excess(self) -> ExcessMoments:
-        return ExcessMoments(self._factors, self.prior, self.counts)
+        return ExcessMoments(self._factors, self.prior, self.counts, _NEGLECTED, self._reach)
 
     def _excess_mean(self, share: float) -> tuple[float, float]:
-        known = excess_gap(self._factors, self.prior, self.counts)
-        moment = lru_cache(maxsize=None)(self._excess.moment)
+        known = excess_gap(self.prior, self.counts, self._reach[1])
+        root, moment = fitted_root(max(known, _CLOSEST)), lru_cache(self._excess.moment)
         if known >= _CLOSEST:
-            # A mean that is nowhere near 0 needs few powers.
-            found = mean_root(moment, known, share, lambda: 0.0, _MISSED, _FIRST_POWERS)
+            # Few powers are enough where the mean is nowhere near 0.
+            powers = root.powers.tolist()
+            found = mean_root(moment, known, share, lambda: 0.0, _MISSED, powers)
             if found[1] <= 2.0 * _MISSED:
                 return found
-        root = fitted_root(max(known, _CLOSEST))
         closer = 0.0 if known >= _CLOSEST else root.error_below(_CLOSEST)
         moments, rounding = np.array([moment(power) for power in root.powers.tolist()]).T
         carried = float(np.abs(root.weights) @ rounding)

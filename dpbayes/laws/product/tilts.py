@@ -18,8 +18,9 @@ from scipy.fft import irfft, next_fast_len, rfft
 from dpbayes.laws.product.convolution import Factor
 
 _HIDDEN = 46.0  # so far below the largest weight of a factor, in logarithms, rounding hides steps
-_SERVED = 4.0  # standard deviations either side of its mean that one tilt serves
-_STEP = 1.8  # times that, to the next tilt
+_STRONG = 1e-4  # of the largest weight of a sum: smaller ones are left to another tilt
+_STEP = 7.2  # standard deviations to the next tilt
+_RESOLVED = 0.5  # in logarithms, where no tilt serves some sums
 _LARGEST_THETA = 1e18
 
 
@@ -65,7 +66,7 @@ class Steps:
         start, stop = self.inner
         if stop == 0:
             tilted = self.logs + theta * np.arange(self.logs.size)
-            kept = np.flatnonzero(tilted > tilted.max() - _HIDDEN)
+            kept = np.flatnonzero(tilted >= tilted.max() - _HIDDEN)
             return int(kept[0]), int(kept[-1]) + 1
         logs = self.logs
         top = start + int(np.searchsorted(self._slopes, theta))
@@ -74,10 +75,10 @@ class Steps:
         least = peak - _HIDDEN
 
         def rising(place: int) -> bool:
-            return bool(logs[place] + theta * place > least)
+            return bool(logs[place] + theta * place >= least)
 
         def falling(place: int) -> bool:
-            return bool(logs[place] + theta * place <= least)
+            return bool(logs[place] + theta * place < least)
 
         low = bisect_left(range(start, top), True, key=rising) + start
         high = bisect_left(range(top, stop), True, key=falling) + top
@@ -176,53 +177,61 @@ def tilt(parts: Sequence[Steps], target: float) -> float:
     return theta
 
 
+def chernoff(
+    parts: Sequence[Steps], sums: NDArray[np.int64], tilts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the least of the bounds on ln of the weight of each sum that these tilts give."""
+    least = np.full(sums.size, np.inf)
+    for theta in tilts.tolist():
+        bound = read(parts, theta, with_weights=False).scale - theta * sums
+        np.minimum(least, bound, out=least)
+    return least
+
+
 def swept(
     parts: Sequence[Steps], sums: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-    """Return ln of the weight of each of successive sums, of Chernoff's bound on it, and work.
+    """Return ln of the weight of each of successive sums, of 2^50 times its error, and work.
 
-    Rounding hides at most 2^-50 of the bound, and of the weight 2^-50 times its logarithm. A tilt serves the sums within four standard
-    deviations of its mean, the next one those beyond, and the first one all smaller sums. What is
-    left when the work exceeds `most` is said to be bounded by nothing.
+    Rounding hides at most 2^-50 of Chernoff's bound, and of the weight as much for each unit of the
+    exponents. No sum is to be larger than the largest of all. A tilt serves the sums whose tilted
+    weights are within a factor 10^4 of the largest, the next one those beyond, and the first one
+    all smaller sums. What is left when the work exceeds `most` is said to be bounded by nothing.
 
     >>> walk = Steps(-400, -np.abs(np.arange(-400.0, 401.0)))
     >>> logs, _, _ = swept([walk], np.arange(1, 401), 10**6)
     >>> float(np.abs(logs + np.arange(1, 401)).max()) < 1e-10
     True
     """
-    logs, best = np.full(sums.size, -np.inf), np.full(sums.size, np.inf)
+    found_so_far = np.full((3, sums.size), np.inf)  # logarithms, their bounds, and exponents
+    found_so_far[0] = -np.inf
     start, work, served = int(sums[0]), 0, 0
     known, theta = 0.0, tilt(parts, float(start))
     while served < sums.size and work <= most and theta < _LARGEST_THETA:
         found = read(parts, theta)
         work += found.work
-        margin = _SERVED * found.spread
-        wide = found.mean - margin > start + served and served
-        if wide and theta - known > 1e-4 * theta:
+        strong = np.flatnonzero(found.weights > _STRONG * found.weights.max())
+        low, high = (int(place) + found.first - start for place in strong[[0, -1]])
+        if served and low > served and (theta - known) * (low - served) > _RESOLVED:
             theta = 0.5 * (known + theta)
             continue
-        low = 0 if served == 0 else max(min(int(found.mean - margin) - start, served), 0)
-        high = int(found.mean + margin) + 1 - start
-        _take(found, sums, slice(low, max(high, 0)), logs, best)
-        served, known = max(served, min(high, sums.size)), theta
-        theta += _STEP * _SERVED / max(found.spread, 1e-3 / (1.0 + theta))
-    return logs, best, work
+        some = slice(max(min(low, served), 0), max(high + 1, 0))
+        _take(found, sums[some], found_so_far[:, some])
+        served, known = max(served, min(high + 1, sums.size)), theta
+        theta = min(theta + _STEP / max(found.spread, 1e-3), 2.0 * theta + 10.0)
+    logs, bounds, exponents = found_so_far
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sizes = np.where(np.isfinite(logs), logs + np.log(exponents), -np.inf)
+    return logs, np.logaddexp(bounds, sizes), work
 
 
-def _take(
-    found: Reading,
-    sums: NDArray[np.int64],
-    some: slice,
-    logs: NDArray[np.float64],
-    best: NDArray[np.float64],
-) -> None:
-    """Keep what this reading says of some of the sums, where its bound is the best one."""
-    asked = sums[some]
-    bound = found.scale - found.theta * asked
-    place = asked - found.first
+def _take(found: Reading, sums: NDArray[np.int64], known: NDArray[np.float64]) -> None:
+    """Keep what this reading says of some sums where its bound is better than what is known."""
+    bound = found.scale - found.theta * sums
+    place = sums - found.first
     inside = (place >= 0) & (place < found.weights.size)
     with np.errstate(divide="ignore"):
-        seen = np.log(np.where(inside, found.weights.take(place, mode="clip"), 0.0)) + bound
-    better = bound < best[some]
-    logs[some] = np.where(better, seen, logs[some])
-    best[some] = np.minimum(bound, best[some])
+        logs = np.log(np.where(inside, found.weights.take(place, mode="clip"), 0.0)) + bound
+    exponents = 1.0 + np.abs(bound) + 2.0 * found.theta * np.abs(sums)
+    better = bound < known[1]
+    known[:, better] = np.stack((logs, bound, exponents))[:, better]
