@@ -158,7 +158,9 @@ class ProductLaw(Unlisted):
         inside, at_truth = float(self.affinity_moments(0.0)[0]), self._at_truth()
         work = root.powers.size * (sum(self._reach) + 1) * (len(self._factors) + 1)
         if work > _LONG:
-            found = mean_root(self._equal_moment(exponent), gap, inside, self._at_truth, _MISSED)
+            powers = fitted_root(gap).powers.tolist()
+            moment = self._equal_moment(exponent)
+            found = mean_root(moment, gap, inside, self._at_truth, _MISSED, powers)
             if found[1] <= 2.0 * _MISSED:
                 return found
         moments = self.affinity_moments(exponent * root.powers)
