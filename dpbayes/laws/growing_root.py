@@ -17,7 +17,7 @@ from dpbayes.laws.square_root import one_less_root
 _WHOLE = 8
 _RATIO, _GROWTH, _LARGEST_RATIO = 1.4, 1.03, 4.0
 _MOST_POWERS = 48
-_OFTEN, _SELDOM = 48, 4  # beyond so many powers only every fourth time weights are sought
+_SELDOM = 4  # beyond 8 cheap powers weights are sought every fourth time only
 _DEPTHS, _FITTED_TO, _MEASURED_TO = 2500, 60.0, 400.0
 _FINER = 5
 _ROUNDING = 1e-15
@@ -44,7 +44,8 @@ def mean_root(
 ) -> tuple[float, float]:
     """Return E[sqrt(1 - z); A] and a bound on its error, mostly below twice `tolerance` > 0.
 
-    Other `powers`, of which 1 is the first, may take the place of `growing_powers`.
+    Other `powers`, of which 1 is the first, may take the place of `growing_powers` where moments
+    are cheap.
 
     `mass` = P(A), `at_one` returns P(A, z = 1), and z <= e^-gap otherwise; `moment` takes a power
     s > 0 and returns E[z^s; A] and its error. With weights c of powers s the error is at most the
@@ -66,7 +67,7 @@ def mean_root(
             tried.append(power)
             means.append(max(found - one, 0.0))
             errors.append(doubt + _ROUNDING)
-        if len(tried) > _OFTEN and len(tried) % _SELDOM:
+        if powers is not None and len(tried) > _WHOLE and len(tried) % _SELDOM:
             continue
         s, m, each = np.array(tried), np.array(means), np.array(errors)
         weights, missed = _fitted(s, m + each, each, gap, rest)
