@@ -59,6 +59,9 @@ def mean_root(
     if first + doubt <= tolerance:  # 1 - sqrt(1 - z) <= z
         return mass - 0.5 * first, float(0.5 * first + doubt)
     one = at_one()
+    if mass - one <= tolerance:  # all but so much lies at z = 1
+        rest = max(mass - one, 0.0)
+        return 0.5 * rest, 0.5 * rest + doubt + _ROUNDING
     rest, tried, means, errors = mass - one, [1.0], [max(first - one, 0.0)], [doubt + _ROUNDING]
     value, error = rest, means[0] + errors[0]
     for power in growing_powers() if powers is None else powers:
