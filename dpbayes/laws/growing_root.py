@@ -7,7 +7,7 @@ already bound that probability, and the powers end when it no longer matters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from dpbayes.laws.square_root import one_less_root
 _WHOLE = 8
 _RATIO, _GROWTH, _LARGEST_RATIO = 1.4, 1.03, 4.0
 _MOST_POWERS = 48
+_SELDOM = 4  # beyond 8 cheap powers weights are sought every fourth time only
 _DEPTHS, _FITTED_TO, _MEASURED_TO = 2500, 60.0, 400.0
 _FINER = 5
 _ROUNDING = 1e-15
@@ -39,8 +40,12 @@ def mean_root(
     mass: float,
     at_one: Callable[[], float],
     tolerance: float,
+    powers: Iterable[float] | None = None,
 ) -> tuple[float, float]:
     """Return E[sqrt(1 - z); A] and a bound on its error, mostly below twice `tolerance` > 0.
+
+    Other `powers`, of which 1 is the first, may take the place of `growing_powers` where moments
+    are cheap.
 
     `mass` = P(A), `at_one` returns P(A, z = 1), and z <= e^-gap otherwise; `moment` takes a power
     s > 0 and returns E[z^s; A] and its error. With weights c of powers s the error is at most the
@@ -54,15 +59,20 @@ def mean_root(
     if first + doubt <= tolerance:  # 1 - sqrt(1 - z) <= z
         return mass - 0.5 * first, float(0.5 * first + doubt)
     one = at_one()
-    rest, powers, means, errors = mass - one, [1.0], [max(first - one, 0.0)], [doubt + _ROUNDING]
+    if mass - one <= tolerance:  # all but so much lies at z = 1
+        rest = max(mass - one, 0.0)
+        return 0.5 * rest, 0.5 * rest + doubt + _ROUNDING
+    rest, tried, means, errors = mass - one, [1.0], [max(first - one, 0.0)], [doubt + _ROUNDING]
     value, error = rest, means[0] + errors[0]
-    for power in growing_powers():
+    for power in growing_powers() if powers is None else powers:
         if power > 1.0:
             found, doubt = moment(power)
-            powers.append(power)
+            tried.append(power)
             means.append(max(found - one, 0.0))
             errors.append(doubt + _ROUNDING)
-        s, m, each = np.array(powers), np.array(means), np.array(errors)
+        if powers is not None and len(tried) > _WHOLE and len(tried) % _SELDOM:
+            continue
+        s, m, each = np.array(tried), np.array(means), np.array(errors)
         weights, missed = _fitted(s, m + each, each, gap, rest)
         carried = float(np.abs(weights) @ each)
         if missed + carried < error:

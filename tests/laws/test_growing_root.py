@@ -39,6 +39,12 @@ def test_moments_that_cannot_matter_are_not_asked_for():
     assert abs(value - 0.5) < error < 1e-11
 
 
+@pytest.mark.parametrize("one", [0.5, 0.5 + 1e-16, 0.5 - 1e-12])
+def test_where_all_lies_at_one_the_mean_is_nothing(one):
+    value, error = mean_root(lambda _: (0.5, 1e-15), 0.1, 0.5, lambda: one, 1e-10)
+    assert 0.0 <= value <= error < 1e-11
+
+
 def test_powers_grow():
     powers = list(itertools.islice(growing_powers(), 20))
     assert powers[:8] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]

@@ -110,10 +110,17 @@ class Prefixes:
         """
         x = self.category.count
         turn = x - level - paid
-        below = np.clip(np.minimum(released, turn) - self._low, 0, len(self._left) - 1)
-        above = np.clip(np.maximum(released, turn) - self._middle, 0, len(self._right) - 1)
+        below = _within(np.minimum(released, turn) - self._low, len(self._left))
+        above = _within(np.maximum(released, turn) - self._middle, len(self._right))
         near = self.rho ** (x - 2 * level - paid - self._turn)
         far = self.rho ** (self._back + paid - x)
         if isinstance(some, slice):
             return near * self._left[:, some][below], far * self._right[:, some][above]
         return near * self._left[below][:, some], far * self._right[above][:, some]
+
+
+def _within(places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    # As np.clip does, whose checks take longer than so few numbers.
+    np.maximum(places, 0, out=places)
+    np.minimum(places, size - 1, out=places)
+    return places

@@ -21,7 +21,7 @@ from dpbayes.laws.lattice.pivots import equal_runs
 from dpbayes.laws.lattice.prefixes import Category, Prefixes
 from dpbayes.laws.lattice.shortening import shortened, smooth_cut
 from dpbayes.laws.lattice.smooth_sums import smooth_sum
-from dpbayes.laws.lattice.wide_levels import Edges, WideLevel
+from dpbayes.laws.lattice.wide_levels import Edges, WideHeights, WideLevel
 
 _TILTS = np.concatenate((-np.geomspace(0.98, 0.02, 12), [0.0], np.geomspace(0.02, 0.98, 12)))
 _UPRIGHT = 12  # the place of 0 among them
@@ -67,6 +67,19 @@ class WideNoise:
             (Category(float(self.prior[i]), int(self.counts[i]), self.reach), copies)
             for i, copies in equal_runs(self.prior, self.counts)
         ]
+
+    @cached_property
+    def circles(self) -> dict[int, tuple[float, Circle]]:
+        """The circle for the shortfall at each level, and the least exponent it is known for.
+
+        What a higher power weighs less is read wrongly in no larger part.
+        """
+        return {}
+
+    @cached_property
+    def heights(self) -> dict[int, WideHeights]:
+        """Windows and blocks of heights at each level; they are the same for all powers."""
+        return {}
 
     def moment(self, exponent: float) -> tuple[float, float]:
         """Return E[BC^exponent; clamped] for an exponent > 0, and its estimated error.
@@ -126,9 +139,10 @@ class _LevelSums:
             self._bounds.append(unlikely)
             self._errors.append(unlikely)
             return 0.0
-        level = WideLevel(self.part.runs, self.exponent, self.part.epsilon, t)
+        heights = self.part.heights.setdefault(t, WideHeights(self.part.runs, t))
+        level = WideLevel(self.part.runs, self.exponent, self.part.epsilon, t, heights)
         alias = _PART * self.sure
-        shortfall = level.shortfall_circle(self._tilted, _UPRIGHT, alias, self.scale)
+        shortfall = self._shortfall(level, alias)
         every = list(range(_TILTS.size))
         found = level.bounds(level.coarse, self._tilted, self.tilts, every, shortfall) * self.scale
         least = np.minimum(found[:, int(np.argmin(found.sum(axis=0)))], found[:, _UPRIGHT])
@@ -141,6 +155,13 @@ class _LevelSums:
         value, error = self._read(level, shortfall, kept, log_bound(found[kept].sum(axis=0)))
         self._errors.append(dropped + error + _ROUNDING * bound)
         return value
+
+    def _shortfall(self, level: WideLevel, alias: float) -> Circle:
+        least, circle = self.part.circles.get(level.level, (np.inf, None))
+        if circle is None or least > self.exponent:
+            circle = level.shortfall_circle(self._tilted, _UPRIGHT, alias, self.scale)
+            self.part.circles[level.level] = self.exponent, circle
+        return circle
 
     def _read(
         self,

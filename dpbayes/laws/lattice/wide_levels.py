@@ -28,16 +28,35 @@ _LOOSE = 0.5  # of 1 / epsilon: how coarse the list of places is
 
 
 @dataclass(frozen=True)
+class WideHeights:
+    """Windows of noisy counts and blocks of heights at one level, as for `pivots.Level`."""
+
+    runs: Sequence[tuple[Category, int]]
+    level: int
+
+    @cached_property
+    def blocks(self) -> Heights:
+        """The windows and blocks."""
+        # A category that follows itself is two windows alike, so that its heights stay single.
+        counts = np.array([category.count for category, _ in self.runs])
+        copies = np.array([copies for _, copies in self.runs])
+        both = np.concatenate((counts, counts[copies > 1]))
+        reach = self.runs[0][0].reach
+        return Heights(both - reach, both + reach, self.level, int(counts @ copies))
+
+
+@dataclass(frozen=True)
 class WideLevel:
     """All noisy vectors that the projection lowers to this level, weighted by BC^exponent.
 
-    `runs` are the different categories and how often each follows itself.
+    `runs` are the different categories and how often each follows itself, `known` their heights.
     """
 
     runs: Sequence[tuple[Category, int]]
     exponent: float
     epsilon: float
     level: int
+    known: WideHeights
 
     @property
     def rho(self) -> float:
@@ -54,13 +73,10 @@ class WideLevel:
         """The number of records."""
         return sum(category.count * copies for category, copies in self.runs)
 
-    @cached_property
+    @property
     def heights(self) -> Heights:
-        """Windows of noisy counts and blocks of heights, as for `pivots.Level`."""
-        # A category that follows itself is two windows alike, so that its heights stay single.
-        counts = np.concatenate((self.counts, self.counts[[c > 1 for _, c in self.runs]]))
-        reach = self.runs[0][0].reach
-        return Heights(counts - reach, counts + reach, self.level, self.total)
+        """Windows of noisy counts and blocks of heights."""
+        return self.known.blocks
 
     @property
     def span(self) -> int:
@@ -205,7 +221,8 @@ class WideLevel:
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Return the sums in each block, below and above it, over the window of the category."""
         low, high = window[0], max(window)
-        places = np.concatenate([np.clip(edge, low, high) for edge in edges] + [[low, high]])
+        places = np.concatenate((*edges, [low, high]))
+        np.minimum(np.maximum(places, low, out=places), high, out=places)
         left, right = sums.at(self.level, places - self.level - paid, paid, some)
         size = edges[0].size
         within = (left[size:-2] - left[:size]) + (right[:size] - right[size:-2])

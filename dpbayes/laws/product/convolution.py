@@ -64,18 +64,33 @@ def convolve(
     Shape (m, down + up + 1) for m powers. The transform is cyclic: a sum that leaves the range
     wraps around, with the probability that the range was chosen for.
     """
+    least = float(powers.min())
+    ranges = [_kept(factor, least) for factor in factors]
+    # The circle holds the sums in range, or all sums of steps that are kept if these are fewer.
+    lowest = sum(f.copies * (f.first + low) for f, (low, _) in zip(factors, ranges, strict=True))
+    highest = sum(f.copies * (f.first + high) for f, (_, high) in zip(factors, ranges, strict=True))
+    highest -= sum(f.copies for f in factors)
+    below, above = max(-down, lowest), min(up, highest)
+    found = np.zeros((powers.size, down + up + 1))
+    if above < below:
+        return found
     # No factor is longer than the circle, so none of them overlaps itself.
-    widest = max(factor.probabilities.size for factor in factors)
-    length = 1 << int(max(down + up, widest)).bit_length()
+    widest = max(high - low for low, high in ranges)
+    length = 1 << int(max(min(down + up, highest - lowest), widest)).bit_length()
     product = np.ones((powers.size, length // 2 + 1), dtype=np.complex128)
-    for factor in factors:
-        kept = factor.log_affinity * float(powers.min()) > -2.0 * UNSEEN
-        low, high = int(np.argmax(kept)), kept.size - int(np.argmax(kept[::-1]))
+    for factor, (low, high) in zip(factors, ranges, strict=True):
         logs = powers[:, None] * factor.log_affinity[low:high]
         masses = factor.probabilities[low:high] * np.exp(logs)
         wrapped = np.zeros((powers.size, length))
         wrapped[:, factor.steps[low:high] % length] = masses
         product *= np.fft.rfft(wrapped, axis=1) ** factor.copies
     sums = np.fft.irfft(product, length, axis=1)
-    places = np.arange(-down, up + 1) % length
-    return np.asarray(np.maximum(sums[:, places], 0.0))
+    places = np.arange(below, above + 1)
+    found[:, places + down] = np.maximum(sums[:, places % length], 0.0)
+    return found
+
+
+def _kept(factor: Factor, power: float) -> tuple[int, int]:
+    """Return from where to where the steps lie that this or a higher power leaves."""
+    kept = factor.log_affinity * power > -2.0 * UNSEEN
+    return int(np.argmax(kept)), kept.size - int(np.argmax(kept[::-1]))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,11 +14,12 @@ from dpbayes.divergences import affinity_of_counts, hellinger
 from dpbayes.laws.estimate import Estimate, rank_error
 from dpbayes.laws.finite import ROUNDING as FINITE
 from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.growing_root import mean_root
 from dpbayes.laws.inversion import steps_at
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, metric_function, reported_exponent
 from dpbayes.laws.product.convolution import Factor, convolve, wrap_length
-from dpbayes.laws.product.excess import excess_gap, excess_moments
+from dpbayes.laws.product.excess import ExcessMoments, excess_gap
 from dpbayes.laws.series.candidate_sums import nearest_gap
 from dpbayes.laws.series.expansions import LAST
 from dpbayes.laws.simulated import SimulatedDistances, simulate_distances
@@ -27,7 +28,11 @@ from dpbayes.laws.square_root import fitted_root, square_root_series
 ROUNDING = 1e-12
 """Stated for rounding in the transforms; tests find less than a hundredth of it."""
 
-_BATCH = 16
+_AT_ONCE = 1 << 20  # numbers of one array
+_MISSED = 1e-11  # by a few powers, where that is enough
+_LONG = 30_000_000  # numbers transformed for all powers: more take a second
+_TRANSFORMED = 1e-15  # by transforms of one power
+_NEGLECTED = 1e-15  # of each of them
 _CLOSEST = 1e-18  # no gap is followed further: powers beyond lose their digits
 _SMALLEST = 1e-300
 _UNSURE = 1e-6  # a sum this wrong has lost its digits
@@ -126,10 +131,11 @@ class ProductLaw(Unlisted):
         down, up = self._reach
         steps, last = self._last
         moments = np.empty(exponents.size)
-        for first in range(0, exponents.size, _BATCH):
-            batch = exponents[first : first + _BATCH]
+        some = max(1, _AT_ONCE // (down + up + 1))
+        for first in range(0, exponents.size, some):
+            batch = exponents[first : first + some]
             sums = convolve(self._factors, batch, down, up)[:, : steps.size]
-            moments[first : first + _BATCH] = np.einsum(
+            moments[first : first + some] = np.einsum(
                 "ij,ij->i", sums, np.exp(batch[:, None] * last)
             )
         return moments
@@ -145,12 +151,23 @@ class ProductLaw(Unlisted):
     def _at_truth(self) -> float:
         return float(self.one_probability(self.counts))
 
-    def _equal_part(self, exponent: float) -> float:
+    def _equal_part(self, exponent: float) -> tuple[float, float]:
+        """Return E[sqrt(1 - BC^exponent); sum at most n], and what is left out of it."""
         gap = exponent * nearest_gap(self.prior, self.counts)
         root = square_root_series(LAST / gap)
-        inside = float(self.affinity_moments(0.0)[0])
+        inside, at_truth = float(self.affinity_moments(0.0)[0]), self._at_truth()
+        work = root.powers.size * (sum(self._reach) + 1) * (len(self._factors) + 1)
+        if work > _LONG:
+            powers = fitted_root(gap).powers.tolist()
+            moment = self._equal_moment(exponent)
+            found = mean_root(moment, gap, inside, self._at_truth, _MISSED, powers)
+            if found[1] <= 2.0 * _MISSED:
+                return found
         moments = self.affinity_moments(exponent * root.powers)
-        return root.mean_root(inside - moments, inside - self._at_truth())
+        return root.mean_root(inside - moments, inside - at_truth), 0.0
+
+    def _equal_moment(self, exponent: float) -> Callable[[float], tuple[float, float]]:
+        return lambda power: (float(self.affinity_moments(exponent * power)[0]), _TRANSFORMED)
 
     def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
         """Return the mean distance; `metric` is hellinger or hellinger_published, or its name.
@@ -161,8 +178,8 @@ class ProductLaw(Unlisted):
         there, their share, exactly known, is averaged over draws.
         """
         exponent = reported_exponent(metric, float(self.prior.sum() + self.counts.sum()))
-        exact, share = self._equal_part(exponent), self.probability_of_excess
-        error = ROUNDING + self.mass_outside
+        (exact, missed), share = self._equal_part(exponent), self.probability_of_excess
+        error = ROUNDING + missed + self.mass_outside
         if share <= ROUNDING:
             return Estimate(exact + 0.5 * share, error + 0.5 * share, "series")
         if metric_function(metric) is hellinger:
@@ -176,16 +193,24 @@ class ProductLaw(Unlisted):
         value = exact + share * float(distances.mean())
         return Estimate(value, error + share * min(bound, 1.0), "draws")
 
-    def _excess(self, powers: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-        return excess_moments(self._factors, self.prior, self.counts, powers)
+    @cached_property
+    def _excess(self) -> ExcessMoments:
+        return ExcessMoments(self._factors, self.prior, self.counts, _NEGLECTED, self._reach)
 
     def _excess_mean(self, share: float) -> tuple[float, float]:
-        known = excess_gap(self._factors, self.prior, self.counts)
-        root = fitted_root(max(known, _CLOSEST))
+        known = excess_gap(self.prior, self.counts, self._reach[1])
+        root, moment = fitted_root(max(known, _CLOSEST)), lru_cache(self._excess.moment)
+        if known >= _CLOSEST:
+            # Few powers are enough where the mean is nowhere near 0.
+            powers = root.powers.tolist()
+            found = mean_root(moment, known, share, lambda: 0.0, _MISSED, powers)
+            if found[1] <= 2.0 * _MISSED:
+                return found
         closer = 0.0 if known >= _CLOSEST else root.error_below(_CLOSEST)
-        moments, rounding = self._excess(root.powers)
-        value, error = root.mean_root(share, 0.0, moments, float(rounding.max()))
-        return value, error + closer * share
+        moments, rounding = np.array([moment(power) for power in root.powers.tolist()]).T
+        carried = float(np.abs(root.weights) @ rounding)
+        value, error = root.mean_root(share, 0.0, moments, 0.0)
+        return value, error + carried + closer * share
 
     def _excess_distances(self, metric: Yardstick) -> NDArray[np.float64]:
         draws = self.sample(np.random.default_rng(20_190), 200_000)
@@ -202,9 +227,8 @@ class ProductLaw(Unlisted):
         if share <= ROUNDING:
             return Estimate(exact + 0.5 * share, error + 0.5 * share, "series")
         if metric_function(metric) is hellinger:
-            moments, rounding = self._excess(np.ones(1))
-            error += float(rounding[0])
-            return Estimate(exact + share - float(moments[0]), error, "series")
+            moment, rounding = self._excess.moment(1.0)
+            return Estimate(exact + share - moment, error + rounding, "series")
         squares = self._excess_distances(metric) ** 2
         if squares.size == 0:
             return Estimate(exact + 0.5 * share, error + 0.5 * share, "series")

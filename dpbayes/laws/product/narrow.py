@@ -12,9 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import maximum_filter1d
 
 _DROPPED = 46.0  # so far below the largest term, in logarithms, a sum ends
 _FEWEST = 4  # terms on each side of it
+_WIDER = 1.5
+_TOGETHER = 1 << 13  # so many sums are formed at a time, near the processor
 
 
 class Weights(NamedTuple):
@@ -44,13 +47,15 @@ class Sums(NamedTuple):
     terms: int
 
 
-def narrow_sums(parts: Sequence[Weights], lowest: int, most: int) -> Sums | None:
+def narrow_sums(
+    parts: Sequence[Weights], lowest: int, most: int, highest: int | None = None
+) -> Sums | None:
     """Return the weights, at most 1 each, of all sums of one step of each part from `lowest` on.
 
-    None where a part is not concave, or more than `most` terms would be summed. Convolutions of
-    concave logarithms are concave, so that terms fall at least as fast beyond a place as on the
-    way to it from the largest: what is left out is at most a part e^-46 (1 + v/46) on either side,
-    for v terms within, and less than rounding. Book: `thm-excess`.
+    Up to `highest`, if it is given. None where a part is not concave, or more than `most` terms
+    would be summed. Convolutions of concave logarithms are concave, so that terms fall at least as
+    fast beyond a place as on the way to it from the largest: what is left out is at most a part
+    e^-46 (1 + v/46) on either side, for v terms within, and less than rounding. Book: `thm-excess`.
 
     >>> coin = Weights(0, np.log([0.25, 0.5, 0.25]))
     >>> np.exp(narrow_sums([coin, coin], 2, 100).weights.logs).round(4)
@@ -60,8 +65,13 @@ def narrow_sums(parts: Sequence[Weights], lowest: int, most: int) -> Sums | None
         return None
     done = Sums(parts[0], np.zeros(parts[0].logs.size), 0)
     for place, part in enumerate(parts[1:], 2):
-        start = lowest if place == len(parts) else done.weights.first + part.first
-        found = _Pair(done, part, start).summed(most - done.terms)
+        start = done.weights.first + part.first
+        stop = start + done.weights.logs.size + part.logs.size - 2
+        if place == len(parts):
+            start, stop = max(lowest, start), stop if highest is None else min(highest, stop)
+        if stop < start:
+            return None
+        found = _Pair(done, part, start, stop).summed(most - done.terms)
         if found is None:
             return None
         done = found._replace(terms=done.terms + found.terms)
@@ -69,14 +79,12 @@ def narrow_sums(parts: Sequence[Weights], lowest: int, most: int) -> Sums | None
 
 
 class _Pair:
-    """The ways in which each sum from `lowest` on comes about: a step of each of two."""
+    """The ways in which each sum from `first` to `last` comes about: a step of each of two."""
 
-    def __init__(self, done: Sums, part: Weights, lowest: int) -> None:
+    def __init__(self, done: Sums, part: Weights, first: int, last: int) -> None:
         self.logs, self.others, self.doubt = done.weights.logs, part.logs, done.doubt
-        start = done.weights.first + part.first
-        self.first = max(lowest, start)
-        last = start + self.logs.size + self.others.size - 2
-        self.sums = np.arange(self.first, last + 1) - start
+        self.first = first
+        self.sums = np.arange(first, last + 1) - (done.weights.first + part.first)
         self.low = np.maximum(0, self.sums - (self.others.size - 1))
         self.high = np.minimum(self.logs.size - 1, self.sums)
 
@@ -85,17 +93,34 @@ class _Pair:
         top = self._largest()
         peak, width = self._term(top), _FEWEST
         while self._goes_on(top, peak, width):
-            width *= 2
+            width = int(_WIDER * width)
             if self.sums.size * (2 * width + 1) > most:
                 return None
-        total, doubt = np.zeros(self.sums.size), np.zeros(self.sums.size)
-        for place in (top + shift for shift in range(-width, width + 1)):
-            within = (place >= self.low) & (place <= self.high)
-            total += np.where(within, np.exp(np.minimum(self._term(place) - peak, 0.0)), 0.0)
-            doubt = np.maximum(doubt, self.doubt[self._inside(place)])
+        total = np.empty(self.sums.size)
+        # Nothing is added beyond either end of a list.
+        beyond = np.full(width, -np.inf)
+        logs = np.concatenate((beyond, self.logs, beyond))
+        others = np.concatenate((beyond, self.others, beyond))
+        for start in range(0, top.size, _TOGETHER):
+            some = slice(start, start + _TOGETHER)
+            here, there = top[some], self.sums[some] - top[some] + 2 * width
+            added = np.zeros(here.size)
+            for shift in range(2 * width + 1):
+                terms = logs[shift:].take(here)
+                terms += others.take(there - shift)
+                terms -= peak[some]
+                np.minimum(terms, 0.0, out=terms)  # rounding may choose another largest term
+                added += np.exp(terms, out=terms)
+            total[some] = added
         found = Weights(self.first, peak + np.log(total))
         own = 2.0 * width + 2.0 + np.abs(peak)
-        return Sums(found, doubt + own, self.sums.size * (2 * width + 1))
+        return Sums(found, self._doubt(top, width) + own, self.sums.size * (2 * width + 1))
+
+    def _doubt(self, top: NDArray[np.int64], width: int) -> NDArray[np.float64]:
+        """Return the largest doubt among the terms of each sum."""
+        if not self.doubt.any():
+            return np.zeros(top.size)
+        return np.asarray(maximum_filter1d(self.doubt, 2 * width + 1, mode="nearest")[top])
 
     def _inside(self, place: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.minimum(np.maximum(place, self.low), self.high)
@@ -105,13 +130,15 @@ class _Pair:
         return np.asarray(self.logs[inside] + self.others[self.sums - inside])
 
     def _largest(self) -> NDArray[np.int64]:
-        """Return where the largest term of each sum is; terms rise before it and fall after it."""
-        low, high = self.low, self.high
-        while np.any(low < high):
-            middle = (low + high) // 2
-            rises = (low < high) & (self._term(middle + 1) > self._term(middle))
-            low, high = np.where(rises, middle + 1, low), np.where(rises, high, middle)
-        return low
+        """Return where the largest term of each sum is.
+
+        Of concave sequences the largest terms of all sums come about by taking the steps of both
+        in the order of what they lose.
+        """
+        falls = np.concatenate((-np.diff(self.logs), -np.diff(self.others)))
+        own = np.argsort(falls, kind="stable") < self.logs.size - 1
+        taken = np.append(0, np.cumsum(own))[self.sums]
+        return self._inside(taken)
 
     def _goes_on(self, top: NDArray[np.int64], peak: NDArray[np.float64], width: int) -> bool:
         """Whether some term at this distance is neither the last one nor small."""

@@ -11,7 +11,7 @@ from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.law import LatticeLaw, listed_law
 from dpbayes.laws.lattice.prefixes import Category, Prefixes
 from dpbayes.laws.lattice.shortening import shortened, smooth_cut
-from dpbayes.laws.lattice.wide_levels import WideLevel
+from dpbayes.laws.lattice.wide_levels import WideHeights, WideLevel
 
 HALVING = [5000, 2500, 1250, 625, 312, 156, 78, 39, 20, 20]
 
@@ -123,7 +123,7 @@ def test_prefixes_are_sums_over_released_counts():
 
 def test_nodes_that_are_left_out_add_no_more_than_is_said():
     part = wide_noise([400, 90, 30, 4], 0.1)
-    level = WideLevel(part.runs, 1.0, 0.1, 12)
+    level = WideLevel(part.runs, 1.0, 0.1, 12, WideHeights(part.runs, 12))
     sums = wide._LevelSums(part, 1.0)
     sums._range = 10, 20
     tilted = sums._prefixes(sums.tilts)

@@ -9,9 +9,8 @@ import pytest
 from mpmath import mp
 
 from dpbayes.divergences import affinity_of_counts
-from dpbayes.laws.product import excess
 from dpbayes.laws.product.convolution import Factor
-from dpbayes.laws.product.excess import excess_moments, rows_of
+from dpbayes.laws.product.excess import excess_moments
 
 POWERS = np.array([0.0, 0.5, 1.0, 7.0, 60.0])
 CASES = [
@@ -104,22 +103,3 @@ def test_moments_below_what_is_looked_at_stay_within_their_error(last, rate):
     assert np.all(np.abs(found - expected) <= errors)
     assert errors[0] < 1e-19
     assert expected[0] > 0.0
-
-
-def test_tilts_meet_their_means_as_a_search_by_halves_does():
-    few, wide = np.arange(-4, 30), np.arange(-50, 400)
-    weights = np.exp(-0.3 * np.abs(few)), np.exp(-0.5 * wide**2 / 900.0)
-    rows = rows_of(
-        [Factor(-4, weights[0], 0.0 * few, 2), Factor(-50, weights[1], 0.0 * wide)], power=0.0
-    )
-    assert excess._tilt(rows, -500, 0.0) == 0.0
-    for target in (8, 20, 60, 250, 440):
-        theta = excess._tilt(rows, target, 0.0)
-        mean, variance = excess._moments(rows, theta)
-        assert mean == pytest.approx(target, abs=0.011 * np.sqrt(variance))
-        low, high = 0.0, 50.0
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            lower = excess._moments(rows, middle)[0] < target
-            low, high = (middle, high) if lower else (low, middle)
-        assert abs(theta - high) <= max(2e-4 * high, 0.011 / np.sqrt(variance))

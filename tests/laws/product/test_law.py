@@ -1,5 +1,7 @@
 """The product law of the Laplace family against the grid of all outputs."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ import dpbayes as dp
 from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.product import excess
+from dpbayes.laws.product import law as product_law
 from dpbayes.laws.product.excess import merged_affinity
 from dpbayes.laws.product.law import Marginal, ProductLaw, product_grid
 from tests.strategies import histograms, priors
@@ -200,6 +203,72 @@ def test_released_totals_in_proportion_to_the_truth_are_summed_exactly(
     assert mean.how == "series"
     assert mean.error < 1e-9
     assert abs(mean - mean_by_all_steps(law)) <= mean.error
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon", "alpha"),
+    [([900, 40, 0], 0.03, 1.0), ([900, 40, 2], 0.05, 0.1), ([450, 450, 0], 0.01, 0.3)],
+)
+def test_wide_noise_that_ends_at_zero_is_summed_exactly(
+    counts: list[int], epsilon: float, alpha: float
+) -> None:
+    # Noise below zero is collected at zero, so that the weights are not log-concave there.
+    mechanism, x, prior = dp.mechanism("lapMech", epsilon), np.array(counts), np.full(3, alpha)
+    n = int(x.sum())
+    marginals = tuple(Marginal(0, mechanism.marginal(int(c), n, 3)) for c in x[:-1])
+    law = ProductLaw(prior, x, marginals)
+    mean = law.mean_distance()
+    assert mean.how == "series"
+    assert mean.error < 1e-10
+    assert abs(mean - mean_by_all_steps(law)) <= mean.error
+
+
+@pytest.mark.parametrize(
+    ("name", "counts", "epsilon"),
+    [
+        ("lapMech", [10**6 // 2**i for i in range(1, 35)] + [0], 1.41),
+        ("lapMech", [100] * 25 + [0] * 25, 1.0),
+        ("lapMech", [5000, 5000, 20, 0], 0.1),
+        ("lapMech", [2500, 1000, 0], 0.01),
+        ("ilapMech", [999_000, 500, 300, 12, 0], 0.1),
+    ],
+)
+def test_means_that_were_drawn_or_took_long_are_exact(
+    name: str, counts: list[int], epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    law = dp.mechanism(name, epsilon).law(counts, np.ones(len(counts)))
+    tracemalloc.start()
+    mean = law.mean_distance()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 150e6
+    assert mean.how == "series"
+    assert mean.error < 1e-10
+    monkeypatch.setattr(product_law, "_MISSED", 0.0)
+    all_powers = law.mean_distance()
+    assert all_powers.how == "series"
+    assert abs(mean - all_powers) <= mean.error + all_powers.error < 2e-10
+
+
+def test_equal_totals_over_long_ranges_take_few_powers(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = dp.mechanism("lapMech", 0.05).law([3000, 2000, 4000], np.ones(3))
+    all_powers = law.mean_distance()
+    monkeypatch.setattr(product_law, "_LONG", 0)
+    few = law.mean_distance()
+    assert few.how == all_powers.how == "series"
+    assert few.value != all_powers.value
+    assert abs(few - all_powers) <= few.error + all_powers.error < 1e-10
+
+
+@pytest.mark.slow
+def test_wide_noise_over_many_records_beside_an_empty_last_category() -> None:
+    law = dp.mechanism("lapMech", 0.001).law([10**5, 5 * 10**4, 0], np.ones(3))
+    mean = law.mean_distance()
+    assert mean.how == "series"
+    assert mean.error < 1e-9
+    draws = law.sample(np.random.default_rng(11), 40_000)
+    distances = dp.hellinger(law.prior + law.counts, law.prior + draws)
+    assert abs(distances.mean() - mean) < 6.0 * distances.std() / np.sqrt(40_000)
 
 
 def test_no_affinity_of_an_excess_passes_its_bound() -> None:

@@ -1,0 +1,237 @@
+"""Sums of weighted steps read from transforms that are tilted by e^(theta step), place by place.
+
+A tilted sum lies within a few standard deviations of its mean, and so do the steps that make it up:
+a tilt looks at these alone, however far the weights reach.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import irfft, next_fast_len, rfft
+
+from dpbayes.laws.product.convolution import Factor
+
+_HIDDEN = 46.0  # so far below the largest weight of a factor, in logarithms, rounding hides steps
+_STRONG = 1e-4  # of the largest weight of a sum: smaller ones are left to another tilt
+_STEP = 7.2  # standard deviations to the next tilt
+_RESOLVED = 0.5  # in logarithms, where no tilt serves some sums
+_LARGEST_THETA = 1e18
+
+
+@dataclass(frozen=True)
+class Steps:
+    """One factor: ln of a weight, -inf for none, for each step from `first` on, and copies.
+
+    >>> Steps(-1, np.array([0.0, 1.0, 1.5, 1.2, 4.0])).inner  # it bends downwards but for its end
+    (0, 4)
+    """
+
+    first: int
+    logs: NDArray[np.float64]
+    copies: int = 1
+
+    @cached_property
+    def _slopes(self) -> NDArray[np.float64]:
+        """How much ln of the weights falls from each inner step to the next one, rising."""
+        start, stop = self.inner
+        falls: NDArray[np.float64] = np.maximum.accumulate(-np.diff(self.logs[start:stop]))
+        return falls
+
+    @cached_property
+    def inner(self) -> tuple[int, int]:
+        """Where logarithms bend downwards, from and to: all places, or all but the ends.
+
+        Nowhere, (0, 0), if others do not. Rounding of large logarithms may bend them upwards.
+        """
+        if not np.isfinite(self.logs).all():
+            return 0, 0
+        bends = np.diff(self.logs, 2)
+        noise = 2.0**-50 * (1.0 + np.abs(self.logs))
+        upwards = np.flatnonzero(bends > 4.0 * noise[1:-1])
+        start, stop = 0, self.logs.size
+        if upwards.size and upwards[0] == 0:
+            start, upwards = 1, upwards[1:]
+        if upwards.size and upwards[-1] == bends.size - 1:
+            stop, upwards = stop - 1, upwards[:-1]
+        return (0, 0) if upwards.size or stop - start < 3 else (start, stop)
+
+    def near(self, theta: float) -> tuple[int, int]:
+        """Return places, from and to, outside of which the tilt hides every step."""
+        start, stop = self.inner
+        if stop == 0:
+            tilted = self.logs + theta * np.arange(self.logs.size)
+            kept = np.flatnonzero(tilted >= tilted.max() - _HIDDEN)
+            return int(kept[0]), int(kept[-1]) + 1
+        logs = self.logs
+        top = start + int(np.searchsorted(self._slopes, theta))
+        ends = [place for place in (0, logs.size - 1) if not start <= place < stop]
+        peak = max(float(logs[place]) + theta * place for place in (top, *ends))
+        least = peak - _HIDDEN
+
+        def rising(place: int) -> bool:
+            return bool(logs[place] + theta * place >= least)
+
+        def falling(place: int) -> bool:
+            return bool(logs[place] + theta * place < least)
+
+        low = bisect_left(range(start, top), True, key=rising) + start
+        high = bisect_left(range(top, stop), True, key=falling) + top
+        low, high = max(low - 1, start), min(high + 1, stop)
+        for end in ends:
+            if rising(end):
+                low, high = min(low, end), max(high, end + 1)
+        return low, high
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The weights of sums from `first` on, tilted and divided by e^`scale`, their mean and spread.
+
+    Their logarithms are those of `weights` plus scale - theta sum.
+    """
+
+    theta: float
+    scale: float
+    mean: float
+    spread: float
+    first: int
+    weights: NDArray[np.float64]
+    work: int
+
+
+def steps_of(factors: Sequence[Factor], power: float) -> list[Steps]:
+    """Return the factors, each weighted by a power of its affinity."""
+    found = []
+    for factor in factors:
+        with np.errstate(divide="ignore"):
+            logs = np.log(factor.probabilities) + power * factor.log_affinity
+        known = np.flatnonzero(np.isfinite(logs))
+        first, last = int(known[0]), int(known[-1])
+        found.append(Steps(factor.first + first, logs[first : last + 1], factor.copies))
+    return found
+
+
+def read(parts: Sequence[Steps], theta: float, with_weights: bool = True) -> Reading:
+    """Return what the tilt by e^(theta step) shows; mean and spread alone if no weights are asked.
+
+    >>> coin = Steps(0, np.log([0.25, 0.5, 0.25]), copies=2)
+    >>> found = read([coin], 0.0)
+    >>> found.mean, found.weights.round(4).tolist()
+    (2.0, [0.0625, 0.25, 0.375, 0.25, 0.0625])
+    """
+    scale, mean, variance, first, length, work = 0.0, 0.0, 0.0, 0, 1, 0
+    tilted = []
+    for part in parts:
+        low, high = part.near(theta)
+        steps = np.arange(part.first + low, part.first + high, dtype=np.float64)
+        logs = part.logs[low:high] + theta * steps
+        peak = float(logs.max())
+        masses = np.exp(logs - peak)
+        size = float(masses.sum())
+        masses /= size
+        centre = float(masses @ steps)
+        scale += part.copies * (peak + float(np.log(size)))
+        mean += part.copies * centre
+        variance += part.copies * float(masses @ (steps - centre) ** 2)
+        first += part.copies * (part.first + low)
+        length += part.copies * (high - low - 1)
+        work += high - low
+        tilted.append((masses, part.copies))
+    spread = float(np.sqrt(variance))
+    if not with_weights:
+        return Reading(theta, scale, mean, spread, first, np.zeros(0), work)
+    around = next_fast_len(length, real=True)
+    spectrum = np.ones(around // 2 + 1, dtype=np.complex128)
+    for masses, copies in tilted:
+        spectrum *= rfft(masses, around) ** copies
+    weights = np.maximum(irfft(spectrum, around)[:length], 0.0)
+    return Reading(theta, scale, mean, spread, first, weights, work + (len(parts) + 1) * around)
+
+
+def tilt(parts: Sequence[Steps], target: float) -> float:
+    """Return the theta >= 0 whose tilted sum has the target as its mean, or 0 if that is larger.
+
+    Either the mean is met within a tenth of a standard deviation, or theta is known within a part
+    in ten thousand.
+    """
+    # Newton's steps on the mean, whose slope is the variance; kept between what was seen to be too
+    # small and too large, and halved or doubled where they leave that.
+    low, high, theta = 0.0, np.inf, 0.0
+    for _ in range(100):
+        found = read(parts, theta, with_weights=False)
+        gap = target - found.mean
+        if abs(gap) <= 0.1 * found.spread or (gap <= 0.0 and theta == 0.0):
+            break
+        low, high = (theta, high) if gap > 0.0 else (low, theta)
+        if high - low < 1e-4 * high or low > _LARGEST_THETA:
+            break
+        theta += gap / found.spread**2 if found.spread > 0.0 else np.inf
+        if not low < theta < high or theta > 4.0 * low + 1.0:
+            theta = 0.5 * (low + high) if np.isfinite(high) else 2.0 * low + 1.0
+    return theta
+
+
+def chernoff(
+    parts: Sequence[Steps], sums: NDArray[np.int64], tilts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the least of the bounds on ln of the weight of each sum that these tilts give."""
+    least = np.full(sums.size, np.inf)
+    for theta in tilts.tolist():
+        bound = read(parts, theta, with_weights=False).scale - theta * sums
+        np.minimum(least, bound, out=least)
+    return least
+
+
+def swept(
+    parts: Sequence[Steps], sums: NDArray[np.int64], most: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """Return ln of the weight of each of successive sums, of 2^50 times its error, and work.
+
+    Rounding hides at most 2^-50 of Chernoff's bound, and of the weight as much for each unit of the
+    exponents. No sum is to be larger than the largest of all. A tilt serves the sums whose tilted
+    weights are within a factor 10^4 of the largest, the next one those beyond, and the first one
+    all smaller sums. What is left when the work exceeds `most` is said to be bounded by nothing.
+
+    >>> walk = Steps(-400, -np.abs(np.arange(-400.0, 401.0)))
+    >>> logs, _, _ = swept([walk], np.arange(1, 401), 10**6)
+    >>> float(np.abs(logs + np.arange(1, 401)).max()) < 1e-10
+    True
+    """
+    found_so_far = np.full((3, sums.size), np.inf)  # logarithms, their bounds, and exponents
+    found_so_far[0] = -np.inf
+    start, work, served = int(sums[0]), 0, 0
+    known, theta = 0.0, tilt(parts, float(start))
+    while served < sums.size and work <= most and theta < _LARGEST_THETA:
+        found = read(parts, theta)
+        work += found.work
+        strong = np.flatnonzero(found.weights > _STRONG * found.weights.max())
+        low, high = (int(place) + found.first - start for place in strong[[0, -1]])
+        if served and low > served and (theta - known) * (low - served) > _RESOLVED:
+            theta = 0.5 * (known + theta)
+            continue
+        some = slice(max(min(low, served), 0), max(high + 1, 0))
+        _take(found, sums[some], found_so_far[:, some])
+        served, known = max(served, min(high + 1, sums.size)), theta
+        theta = min(theta + _STEP / max(found.spread, 1e-3), 2.0 * theta + 10.0)
+    logs, bounds, exponents = found_so_far
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sizes = np.where(np.isfinite(logs), logs + np.log(exponents), -np.inf)
+    return logs, np.logaddexp(bounds, sizes), work
+
+
+def _take(found: Reading, sums: NDArray[np.int64], known: NDArray[np.float64]) -> None:
+    """Keep what this reading says of some sums where its bound is better than what is known."""
+    bound = found.scale - found.theta * sums
+    place = sums - found.first
+    inside = (place >= 0) & (place < found.weights.size)
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.where(inside, found.weights.take(place, mode="clip"), 0.0)) + bound
+    exponents = 1.0 + np.abs(bound) + 2.0 * found.theta * np.abs(sums)
+    better = bound < known[1]
+    known[:, better] = np.stack((logs, bound, exponents))[:, better]

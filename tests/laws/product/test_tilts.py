@@ -1,0 +1,101 @@
+"""Tilted sums against plain convolution in high precision and against a search by halves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mpmath import mp
+
+from dpbayes.laws.product.tilts import Steps, read, swept, tilt
+
+
+def laplace(first, last, slope, bend=0.0):
+    steps = np.arange(first, last + 1)
+    return -slope * np.abs(steps) - bend * steps * steps
+
+
+def with_ends(logs, *ends):
+    """The same weights with more at the first and the last step, as clamped noise has."""
+    found = logs.copy()
+    found[[0, -1]] += ends
+    return found
+
+
+PARTS = {
+    "concave": [Steps(-40, laplace(-40, 90, 0.3, 0.01)), Steps(-9, laplace(-9, 60, 0.5), 2)],
+    "more at the ends": [
+        Steps(-12, with_ends(laplace(-12, 90, 0.2, 0.003), 2.5, 3.0)),
+        Steps(-5, with_ends(laplace(-5, 40, 0.3), 4.0, 0.0)),
+    ],
+    "bent upwards": [
+        Steps(0, -3.0 * np.sqrt(np.arange(60.0))),
+        Steps(-4, laplace(-4, 30, 0.4)),
+    ],
+    "with holes": [
+        Steps(0, np.where(np.arange(31) % 3, -np.inf, -0.1 * np.arange(31.0))),
+        Steps(-4, laplace(-4, 30, 0.4)),
+    ],
+}
+
+
+def listed(parts):
+    total, first = [mp.mpf(1)], 0
+    for part in parts:
+        weights = [mp.exp(mp.mpf(float(v))) if np.isfinite(v) else mp.mpf(0) for v in part.logs]
+        for _ in range(part.copies):
+            longer = [mp.mpf(0)] * (len(total) + len(weights) - 1)
+            for i, a in enumerate(total):
+                for j, b in enumerate(weights):
+                    longer[i + j] += a * b
+            total, first = longer, first + part.first
+    return first, total
+
+
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("lowest", [1, 30])
+def test_every_sum_lies_within_its_bound_of_the_list(name, lowest):
+    parts = PARTS[name]
+    highest = sum(part.copies * (part.first + part.logs.size - 1) for part in parts)
+    sums = np.arange(lowest, highest + 1)
+    logs, bounds, work = swept(parts, sums, 10**8)
+    assert 0 < work < 10**7
+    with mp.workdps(40):
+        first, expected = listed(parts)
+        for s, log, bound in zip(sums.tolist(), logs, bounds, strict=True):
+            found = mp.exp(mp.mpf(float(log))) if np.isfinite(log) else mp.mpf(0)
+            exact = expected[s - first]
+            assert abs(found - exact) <= mp.exp(mp.mpf(float(bound))) * 2.0**-50
+            assert exact <= mp.exp(mp.mpf(float(bound))) * (1 + mp.mpf(1e-12))
+
+
+@pytest.mark.parametrize("name", ["concave", "bent upwards"])
+def test_bounds_are_close_where_weights_bend_downwards(name):
+    # Four standard deviations away a tilt has lost e^8.
+    parts = PARTS[name]
+    logs, bounds, _ = swept(parts, np.arange(1, 60), 10**8)
+    assert np.all(bounds - logs < (14.0 if name == "concave" else 60.0))
+
+
+def test_work_ends_where_it_is_to_end():
+    logs, bounds, work = swept([Steps(-400, laplace(-400, 4000, 0.1))], np.arange(1, 4000), 100)
+    assert work < 30_000
+    assert np.isinf(bounds[-1])
+    assert np.isinf(logs[-1])
+
+
+@pytest.mark.parametrize("target", [8, 20, 60, 250, 440])
+def test_tilts_meet_their_means_as_a_search_by_halves_does(target):
+    parts = [
+        Steps(-4, laplace(-4, 29, 0.3), copies=2),
+        Steps(-50, -0.5 * np.arange(-50.0, 400.0) ** 2 / 900.0),
+    ]
+    assert tilt(parts, -500.0) == 0.0
+    theta = tilt(parts, float(target))
+    found = read(parts, theta)
+    assert found.mean == pytest.approx(target, abs=0.11 * found.spread)
+    assert found.weights.sum() == pytest.approx(1.0)
+    low, high = 0.0, 50.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if read(parts, middle).mean < target else (low, middle)
+    assert abs(theta - high) <= max(2e-4 * high, 0.11 / found.spread)
