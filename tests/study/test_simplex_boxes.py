@@ -47,7 +47,7 @@ def test_the_highest_is_that_of_all_boxes_above(k, n, ratio, singles, exact, mos
 @pytest.mark.parametrize(("exact", "most"), [(0, 0), (0, 50), (2, 1), (3, 2), (99, 5)])
 def test_what_is_spread_is_the_largest_of_all_places_below(k, n, ratio, singles, exact, most):
     found = boxes(n, k, ratio, singles)
-    every = tested._sorted_rows(len(found.starts), k - 1)
+    every = tested.sorted_rows(len(found.starts), k - 1)
     values = np.random.default_rng(1).random(len(every))
     for at in np.random.default_rng(2).integers(len(every), size=200):
         down = every[at] - every
