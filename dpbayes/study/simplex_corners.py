@@ -69,7 +69,7 @@ class Corners:
 
     `of_box` (M, 2^(k-1)) says which corners a box has; where fewer, its lowest stands again.
     `counts` (V, k) are the histograms at the corners, `stars` the answers of all boxes around each.
-    Raises ValueError where a corner is no histogram with a largest count of twice the `radius`.
+    Raises ValueError where a largest count at a corner is below the `radius`.
     """
 
     def __init__(self, found: Boxes, radius: int, prior: float) -> None:
@@ -83,7 +83,7 @@ class Corners:
         self.levels = sorted_rows(len(starts), columns)[self.places].astype(np.int64)
         counts = starts[self.levels]
         self.counts = np.column_stack([counts, found.n - counts.sum(axis=1)])
-        if self.wide[found.levels].any() and int(self.counts[:, -1].min()) < 2 * radius:
+        if self.wide[found.levels].any() and int(self.counts[:, -1].min()) < radius:
             raise ValueError("levels are so wide that a corner has no largest count: shorten them")
         first, last = self._ends
         low, high = first[self.levels], last[self.levels]
