@@ -168,7 +168,8 @@ class _Search:
         # The recursion of `thm-simplex-corners`; a corner of boxes that do not share has its least.
         corners, size = self.corners, len(self.corners.places)
         held = np.concatenate([corners.highest(factors, most) for most in self.most])
-        result = _Checked(*(np.full(size, np.inf) for _ in range(3)), np.empty(len(factors)))
+        value, whole, apart = (np.full(size, np.inf) for _ in range(3))
+        result = _Checked(value, whole, apart, np.empty(len(factors)))
         for some in self.shares:
             at, number = np.unique(corners.of_box[some.at], return_inverse=True)
             value, whole, apart, least = self._around(CornerWindow(corners, at), held, some)
