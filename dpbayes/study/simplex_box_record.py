@@ -36,7 +36,7 @@ class BoxBounded:
 
     No epsilon-DP mechanism that answers with histograms has a mean below `lower`, and lattice noise
     with the nearest histogram has at most `lattice`. Found with `boxes` boxes; the counts of one
-    level differ by the factor `ratio`. Book: `thm-simplex-boxes`.
+    level differ by the factor `ratio`. Book: `thm-simplex-boxes`, `thm-simplex-corners`.
     """
 
     k: int
