@@ -7,8 +7,10 @@ from scipy.optimize import linprog
 
 from dpbayes.mechanisms.optimum import distance_table
 from dpbayes.posteriors import compositions
+from dpbayes.study import simplex_corner_bound as tested
 from dpbayes.study.orbit_programs import orbit_optimum
 from dpbayes.study.simplex_corner_bound import corner_bound
+from dpbayes.study.simplex_corners import Corners, CornerWindow
 from dpbayes.study.simplex_record import read_record
 
 
@@ -65,8 +67,6 @@ def test_no_column_whatever_makes_prices_in_wide_boxes_too_high():
 def test_the_corner_distances_and_shapes_hold_for_every_answer_of_a_box():
     # A row of a box as a mean of its corners: distances are above their mean, the shape below.
     found = corner_bound(120, 5.0, 3, ratio=1.5)
-    from dpbayes.study.simplex_corners import Corners, CornerWindow
-
     corners = Corners(found.boxes, found.radius, 1.0)
     window = CornerWindow(corners, np.arange(len(corners.places)))
     step = np.array([[1, 1, -2], [-2, 1, 1], [1, -1, 0]])
@@ -95,8 +95,6 @@ def test_the_corner_distances_and_shapes_hold_for_every_answer_of_a_box():
 
 
 def test_the_prices_pass_and_prices_a_little_higher_are_refused():
-    from dpbayes.study import simplex_corner_bound as tested
-
     found = corner_bound(100, 5.0)
     search = tested._Search(found.boxes, 5.0, 1.0, found.radius)
     rounds = [search.checked(found.factors, 1.0) for _ in range(8)]
