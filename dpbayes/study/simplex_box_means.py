@@ -23,7 +23,7 @@ def box_mean(n: int, epsilon: float, k: int = 4, prior: float = 1.0, ratio: floa
     random. Counts m … m `ratio` are gone through together. Book: `thm-simplex-boxes`.
 
     >>> round(box_mean(100, 5.0), 4)
-    0.0116
+    0.0114
     """
     size, parts = _validate.integer("n", n, minimum=2), _validate.integer("k", k, minimum=3)
     budget, a = _validate.positive("epsilon", epsilon), _validate.positive("prior", prior)

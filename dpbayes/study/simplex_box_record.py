@@ -57,7 +57,7 @@ def box_bounded(n: int, epsilon: float, ratio: float, k: int = 4) -> BoxBounded:
     """Return the bound and lattice noise beside it; flat prior. Book: `thm-simplex-boxes`.
 
     >>> round(box_bounded(40, 5.0, 1.1).above, 3)
-    0.078
+    0.054
     """
     found = found_bound(n, epsilon, ratio, k)
     lattice = box_mean(n, epsilon, k, ratio=min(ratio, LATTICE if k < 5 else ratio))

@@ -132,7 +132,7 @@ def boxes_from(n: int, k: int, starts: Numbers) -> Boxes:
     Raises ValueError where there are more than `LARGEST_TABLE` rows of levels.
 
     >>> boxes_from(9, 3, np.array([0, 1, 3])).high.tolist()
-    [[0, 2, 8], [0, 9, 6], [2, 2, 7], [2, 9, 5]]
+    [[0, 0, 9], [0, 2, 8], [0, 9, 6], [2, 2, 7], [2, 9, 5], [9, 9, 3]]
     """
     ends = np.append(starts[1:] - 1, n)
     size = comb(len(starts) + k - 2, k - 1)

@@ -72,7 +72,7 @@ def corner_bound(
 
     >>> found = corner_bound(60, 5.0)
     >>> len(found.boxes.rows), bool(0.0134 < found.lower < 0.01345)
-    (1906, True)
+    (1686, True)
     """
     size, parts = _validate.integer("n", n, minimum=2), _validate.integer("k", k, minimum=3)
     budget, a = _validate.positive("epsilon", epsilon), _validate.positive("prior", prior)
