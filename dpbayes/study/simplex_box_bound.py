@@ -199,7 +199,7 @@ def checked(
     q = float(np.exp(-epsilon))
     result = Checked(*(np.empty(len(prices)) for _ in range(4)))
     for some in shares:
-        at, window = some.at, _Window(found, some.at, radius, prior)
+        at, window = some.at, Window(found, some.at, radius, prior)
         least: list[Array] = [np.empty(0)] * len(rings)
         passed, whole = np.zeros((1, 1)), np.zeros((1, 1))
         result.apart[at] = 0.0
@@ -235,7 +235,7 @@ def repaired(
     bad, worst = np.flatnonzero(missing > 0.0), np.zeros(2 * found.size)
     for some in _blocks(len(bad), _FEWEST):
         at = bad[some]
-        window = _Window(found, at, radius, prior)
+        window = Window(found, at, radius, prior)
         for one in rings:
             inside = window.inside(one.steps)
             for levels in window.low_levels, window.high_levels:
@@ -265,11 +265,11 @@ def _spans(found: Boxes, rings: list[Ring]) -> tuple[int, int]:
     # move.
     radius, most = len(rings) - 1, 0
     for some in _blocks(len(found.rows), 4 * _FEWEST):
-        window = _Window(found, some, radius)
+        window = Window(found, some, radius)
         at = np.arange(some.start, min(some.stop, len(found.rows)))[window.table == 0]
         if not at.size:
             continue
-        window = _Window(found, at, radius)
+        window = Window(found, at, radius)
         for one in rings:
             low = window.sorted_levels(one.steps, window.low_levels)
             high = window.sorted_levels(one.steps, window.high_levels)
@@ -282,7 +282,7 @@ def first_shares(found: Boxes, rings: list[Ring], prices: Array, prior: float) -
     """Return shares that prefer what is nearer to the answer."""
     most, made = max(len(one.steps) for one in rings), []
     for at in alike(found.levels, max(_FEWEST, _AT_ONCE // most)):
-        window, parts = _Window(found, at, len(rings) - 1, prior), [np.empty(0)]
+        window, parts = Window(found, at, len(rings) - 1, prior), [np.empty(0)]
         for d in range(1, len(rings)):
             near = window.distances(rings[d - 1].steps).mean(axis=1)
             scale = max(float(prices[at].mean()), 1e-9) / _STEEP
@@ -297,8 +297,9 @@ def _blocks(size: int, step: int) -> Iterator[slice]:
         yield slice(start, min(start + step, size))
 
 
-class _Window:
-    # Boxes of answers s, with the data s + z around all of them at once.
+class Window:
+    """Boxes of answers s, with the data s + z around all of them at once."""
+
     def __init__(self, found: Boxes, at: slice | Numbers, radius: int, prior: float = 1.0) -> None:
         moves = np.arange(-radius, radius + 1)[:, None]
         self.low, self.radius, self.counters = found.low[at], radius, found.counters()
@@ -315,7 +316,7 @@ class _Window:
         self.table = np.where(clear, found.size, 0)
 
     def inside(self, steps: Numbers) -> NDArray[np.bool_]:
-        # Where s + z is a histogram, for all s of the box or for none.
+        """Return where s + z is a histogram, for all s of the box or for none, (P, B)."""
         inside = np.ones((len(steps), len(self.low)), dtype=bool)
         if self.low.min() < self.radius:
             for bottom, z in zip(self.low.T, steps.T, strict=True):
@@ -323,19 +324,19 @@ class _Window:
         return inside
 
     def distances(self, steps: Numbers) -> Array:
-        # At most H(s + z, s) for all s of the box, where s + z is a histogram.
+        """Return at most H(s + z, s) for all s of the box, where s + z is a histogram, (P, B)."""
         logs = sum(log[z + self.radius] for log, z in zip(self.logs, steps.T, strict=True))
         return distance_from_log_affinity(logs)
 
     def places(self, steps: Numbers, levels: list[NDArray[np.int16]]) -> NDArray[np.int64]:
-        # The place of the sorted levels of the corner moved by z.
+        """Return the place of the sorted levels of the corner moved by z, (P, B)."""
         parts = zip(self.counters, self.sorted_levels(steps, levels)[:-1], strict=True)
         return np.asarray(sum(column[row] for column, row in parts), dtype=np.int64)
 
     def sorted_levels(
         self, steps: Numbers, levels: list[NDArray[np.int16]]
     ) -> list[NDArray[np.int16]]:
-        # The sorted levels of the corner moved by z, one array a column.
+        """Return the sorted levels of the corner moved by z, one array a column."""
         rows = [level[z + self.radius] for level, z in zip(levels, steps.T, strict=True)]
         for last in range(len(rows) - 1, 0, -1):
             for i in range(last):

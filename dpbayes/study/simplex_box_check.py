@@ -14,6 +14,7 @@ from dpbayes.divergences import affinity_by_step, distance_from_log_affinity
 from dpbayes.study.simplex import ring
 from dpbayes.study.simplex_box_bound import BoxBound, reach
 from dpbayes.study.simplex_check import least_around
+from dpbayes.study.simplex_corner_bound import CornerBound
 from dpbayes.study.simplex_windows import Numbers
 
 _FINE = 1e-9  # prices are rounded down to units of at most this part of their mean
@@ -28,7 +29,9 @@ class BoxCheck:
         self.units = np.floor(bound.prices * 2.0**self.bits).astype(np.int64)
         self._number = np.full(self.boxes.size, -1)
         self._number[self.boxes.places] = np.arange(len(self.units))
-        radius = reach(self.boxes.n, self.epsilon)
+        self._reaching(reach(self.boxes.n, self.epsilon))
+
+    def _reaching(self, radius: int) -> None:
         self._ring = ring(self.boxes.k, radius)
         self._steps = np.concatenate([ring(self.boxes.k, d) for d in range(radius + 1)])
 
@@ -74,7 +77,7 @@ class BoxCheck:
 
     def _drawn(self, random: np.random.Generator) -> Numbers:
         # An answer between the ends of a box; draws that are no histogram are thrown away.
-        at = int(random.integers(len(self.units)))
+        at = int(random.integers(len(self.boxes.rows)))
         low, high = self.boxes.low[at], self.boxes.high[at]
         while True:
             row = np.sort(random.integers(low[:-1], high[:-1] + 1))
@@ -87,3 +90,44 @@ class BoxCheck:
         parts = zip(self.boxes.counters().astype(np.int64), levels.T, strict=True)
         places = np.asarray(sum(column[level] for column, level in parts))
         return np.asarray(self.units[self._number[places]])
+
+
+class CornerCheck(BoxCheck):
+    """The prices of a bound from corners, each rounded down to whole units; flat prior.
+
+    >>> from dpbayes.study.simplex_corner_bound import corner_bound
+    >>> check = CornerCheck(corner_bound(60, 5.0))
+    >>> bool(check.least_of_some(5, np.random.default_rng(1)) > 0.0)
+    True
+    """
+
+    def __init__(self, bound: CornerBound) -> None:
+        self.boxes, self.epsilon, self.bound = bound.boxes, bound.epsilon, bound
+        self.bits = int(np.ceil(-np.log2(_FINE * bound.lower)))
+        self._reaching(bound.radius)
+
+    @property
+    def lower(self) -> float:
+        """At most the mean of the rounded prices over all data, by `thm-simplex-corners`."""
+        return self.bound.lower - 2.0**-self.bits
+
+    def mean_of_some(self, count: int, random: np.random.Generator) -> tuple[float, float]:
+        """Return the mean of the prices of `count` histograms, each as likely, and its error.
+
+        >>> from dpbayes.study.simplex_corner_bound import corner_bound
+        >>> check = CornerCheck(corner_bound(60, 5.0))
+        >>> mean, error = check.mean_of_some(1000, np.random.default_rng(1))
+        >>> bool(mean + 5.0 * error > check.lower)
+        True
+        """
+        n, k = self.boxes.n, self.boxes.k
+        # k - 1 of n + k - 1 places are bars: what lies between them are the counts.
+        places = [random.choice(n + k - 1, k - 1, replace=False) for _ in range(count)]
+        bars = np.sort(np.array(places), axis=1)
+        ends = np.full((count, 1), n + k - 1)
+        rows = np.diff(np.column_stack([np.full((count, 1), -1), bars, ends]), axis=1) - 1
+        prices = self._units(rows) / 2.0**self.bits
+        return float(prices.mean()), float(prices.std(ddof=1) / np.sqrt(count))
+
+    def _units(self, rows: Numbers) -> Numbers:
+        return np.floor(self.bound.prices(rows) * 2.0**self.bits).astype(np.int64)

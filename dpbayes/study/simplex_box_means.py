@@ -19,11 +19,11 @@ _AT_ONCE = 100_000  # noisy rows gone through together
 def box_mean(n: int, epsilon: float, k: int = 4, prior: float = 1.0, ratio: float = 1.2) -> float:
     """Return an upper bound on the mean distance over all data of lattice noise, nearest answer.
 
-    Prior (a, …, a), each histogram with the same weight; no way to break ties between answers has
-    a larger mean. Counts m … m `ratio` are gone through together. Book: `thm-simplex-boxes`.
+    Prior (a, …, a), each histogram with the same weight; of the nearest answers one is taken at
+    random. Counts m … m `ratio` are gone through together. Book: `thm-simplex-boxes`.
 
     >>> round(box_mean(100, 5.0), 4)
-    0.0116
+    0.0114
     """
     size, parts = _validate.integer("n", n, minimum=2), _validate.integer("k", k, minimum=3)
     budget, a = _validate.positive("epsilon", epsilon), _validate.positive("prior", prior)
@@ -49,8 +49,8 @@ def _parts(size: int, step: int) -> Iterator[slice]:
 
 
 def _averages(found: Boxes, reach: int, prior: float) -> Array:
-    # The mean of -ln BC of counts m and m + z over the m of each level, shape (2 reach + 1, L).
-    counts, moves = np.arange(found.n + 1), np.arange(-reach, reach + 1)[:, None]
+    # The mean of -ln BC of counts m and m + z over the m of each level, shape (3 reach + 1, L).
+    counts, moves = np.arange(found.n + 1), np.arange(-2 * reach, reach + 1)[:, None]
     logs = -affinity_by_step(prior + counts, np.maximum(moves, -counts).astype(np.float64))
     return np.asarray(np.add.reduceat(logs, found.starts, axis=1) / (found.ends - found.starts + 1))
 
@@ -66,15 +66,14 @@ class _Block:
         # frequent. -ln BC is convex in the count: for the largest count the mean of both ends.
         whole = high[:, -2] < found.n - high[:, :-1].sum(axis=1)
         last = 0.5 * (self.corner[-1] + _logs(high[:, -1], moves, prior))
-        means = [average[:, level] for level in found.levels[at].T] + [last[reach:]]
+        means = [average[:, level] for level in found.levels[at].T] + [last]
         self.mean = [
-            np.where(whole, mean, corner[reach:])
-            for mean, corner in zip(means, self.corner, strict=True)
+            np.where(whole, mean, corner) for mean, corner in zip(means, self.corner, strict=True)
         ]
 
     def distances(self, steps: Numbers) -> Array:
         logs = np.asarray(
-            sum(mean[z + self.reach] for mean, z in zip(self.mean, steps.T, strict=True))
+            sum(mean[z + 2 * self.reach] for mean, z in zip(self.mean, steps.T, strict=True))
         )
         if self.low.min() < self.reach:
             short = sum(
@@ -86,15 +85,21 @@ class _Block:
 
     def _projected(self, steps: Numbers, box: Numbers, short: Numbers) -> Array:
         # Counts below 0 become 0. If all others can pay an equal part of what that adds, each does,
-        # up to one record; else none pays more than all of it.
+        # and some drawn at random pay one record more; else none pays more than all of it.
         noisy = [low[box] + z for low, z in zip(self.low.T, steps.T, strict=True)]
         payers = sum((one >= 0).astype(np.int64) for one in noisy)
         equal = np.all([(one < 0) | (one * payers >= short) for one in noisy], axis=0)
         least = np.where(equal, short // payers, 0)
         most = np.where(equal, -(-short // payers), short)
+        chance = (short % payers) / payers
         total, middle = np.zeros(len(box)), 2 * self.reach
-        for corner, z in zip(self.corner, steps.T, strict=True):
-            total += np.maximum(corner[z - least + middle, box], corner[z - most + middle, box])
+        for corner, mean, z in zip(self.corner, self.mean, steps.T, strict=True):
+            ends = [mean[z - paid + middle, box] for paid in (least, most)]
+            total += np.where(
+                equal,
+                (1.0 - chance) * ends[0] + chance * ends[1],
+                np.maximum(corner[z - least + middle, box], corner[z - most + middle, box]),
+            )
         return total
 
 

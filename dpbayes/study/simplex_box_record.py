@@ -10,17 +10,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpbayes.study.records import read_rows
-from dpbayes.study.simplex_box_bound import box_bound
+from dpbayes.study.simplex_box_bound import BoxBound, box_bound
 from dpbayes.study.simplex_box_means import box_mean
+from dpbayes.study.simplex_corner_bound import CornerBound, corner_bound
 
 RATIOS = {
     (4, 300, 5.0): 1.05, (4, 1000, 5.0): 1.05, (5, 300, 5.0): 1.1, (5, 1000, 5.0): 1.12,
-    (4, 300, 2.0): 1.06, (4, 1000, 2.0): 1.025,
+    (4, 300, 2.0): 1.06, (4, 1000, 2.0): 1.025, (4, 300, 1.0): 1.2,
 }  # fmt: skip
 """For each number of categories, of records, and epsilon how far the counts of a level differ."""
 
+CORNERS = {(4, 300, 1.0): (11, 13)}
+"""Lines whose conditions are asked at corners: `radius` and `rounds` of `corner_bound`."""
+
 ROUNDS, FALL = 15, 1.5
-"""Rounds and length of steps for every line of the record, see `box_bound`."""
+"""Rounds and length of steps for the other lines of the record, see `box_bound`."""
+
+LATTICE = 1.06
+"""How far they differ at most where lattice noise of four categories is bounded."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,7 @@ class BoxBounded:
 
     No epsilon-DP mechanism that answers with histograms has a mean below `lower`, and lattice noise
     with the nearest histogram has at most `lattice`. Found with `boxes` boxes; the counts of one
-    level differ by the factor `ratio`. Book: `thm-simplex-boxes`.
+    level differ by the factor `ratio`. Book: `thm-simplex-boxes`, `thm-simplex-corners`.
     """
 
     k: int
@@ -50,11 +57,19 @@ def box_bounded(n: int, epsilon: float, ratio: float, k: int = 4) -> BoxBounded:
     """Return the bound and lattice noise beside it; flat prior. Book: `thm-simplex-boxes`.
 
     >>> round(box_bounded(40, 5.0, 1.1).above, 3)
-    0.078
+    0.054
     """
-    found = box_bound(n, epsilon, k, ratio=ratio, rounds=ROUNDS, fall=FALL)
-    lattice = box_mean(n, epsilon, k, ratio=ratio)
+    found = found_bound(n, epsilon, ratio, k)
+    lattice = box_mean(n, epsilon, k, ratio=min(ratio, LATTICE if k < 5 else ratio))
     return BoxBounded(k, n, epsilon, ratio, len(found.boxes.rows), found.lower, lattice)
+
+
+def found_bound(n: int, epsilon: float, ratio: float, k: int) -> BoxBound | CornerBound:
+    """Return the bound behind a line: by corners for the cases of `CORNERS`, else by boxes."""
+    if (k, n, epsilon) in CORNERS:
+        radius, rounds = CORNERS[k, n, epsilon]
+        return corner_bound(n, epsilon, k, ratio=ratio, radius=radius, rounds=rounds)
+    return box_bound(n, epsilon, k, ratio=ratio, rounds=ROUNDS, fall=FALL)
 
 
 def read_record(path: Path | None = None) -> list[BoxBounded]:

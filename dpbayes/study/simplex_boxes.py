@@ -67,7 +67,7 @@ class Boxes:
         size, columns = len(self.starts), self.k - 1
         found = np.full(self.size, -np.inf)
         found[self.places] = values
-        every, counters = _sorted_rows(size, columns), self.counters().astype(np.int64)
+        every, counters = sorted_rows(size, columns), self.counters().astype(np.int64)
         for j in range(columns):
             # The levels to the right are as high as they shall be once theirs is the turn.
             room = (size - 1 if j == columns - 1 else every[:, j + 1]) - every[:, j]
@@ -94,7 +94,7 @@ class Boxes:
         more than `most`.
         """
         found, columns = values.copy(), self.k - 1
-        every, counters = _sorted_rows(len(self.starts), columns), self.counters()
+        every, counters = sorted_rows(len(self.starts), columns), self.counters()
         for j in reversed(range(columns)):
             before = every[:, j - 1] if j else np.zeros(len(every), np.int16)
             room = every[:, j] - np.maximum(before, exact)
@@ -123,15 +123,25 @@ def boxes(n: int, k: int, ratio: float, singles: int) -> Boxes:
     >>> len(found.starts), len(found.rows), int(found.rows.sum())
     (64, 28685, 167668501)
     """
-    starts = _starts(n, ratio, singles)
+    return boxes_from(n, k, _starts(n, ratio, singles))
+
+
+def boxes_from(n: int, k: int, starts: Numbers) -> Boxes:
+    """Return the boxes whose levels begin at the counts `starts`, which rise from 0 to n at most.
+
+    Raises ValueError where there are more than `LARGEST_TABLE` rows of levels.
+
+    >>> boxes_from(9, 3, np.array([0, 1, 3])).high.tolist()
+    [[0, 0, 9], [0, 2, 8], [0, 9, 6], [2, 2, 7], [2, 9, 5], [9, 9, 3]]
+    """
     ends = np.append(starts[1:] - 1, n)
     size = comb(len(starts) + k - 2, k - 1)
     if size > LARGEST_TABLE:
         raise ValueError(
             f"{len(starts)} levels make {size} rows of {k - 1} levels; at most {LARGEST_TABLE} are "
-            f"gone through: take a larger ratio than {ratio!r}"
+            "gone through: take wider levels"
         )
-    levels = _sorted_rows(len(starts), k - 1)
+    levels = sorted_rows(len(starts), k - 1)
     places = np.flatnonzero(n - starts[levels].sum(axis=1) >= starts[levels[:, -1]])
     places = places[np.lexsort(levels[places].T[::-1])]
     levels = levels[places]
@@ -169,8 +179,12 @@ def _counters(size: int, columns: int) -> NDArray[np.int32]:
     return np.array(table, dtype=np.int32)
 
 
-def _sorted_rows(size: int, columns: int) -> NDArray[np.int16]:
-    # All rows of levels below `size` that do not fall, by the last column, then the one before it.
+def sorted_rows(size: int, columns: int) -> NDArray[np.int16]:
+    """Return all rows of levels below `size` that do not fall, by the last column, then the others.
+
+    >>> sorted_rows(2, 2).tolist()
+    [[0, 0], [0, 1], [1, 1]]
+    """
     at, found = np.arange(comb(size + columns - 1, columns)), []
     for starts in _counters(size, columns)[::-1].astype(np.int64):
         level = np.searchsorted(starts, at, side="right") - 1

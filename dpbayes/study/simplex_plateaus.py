@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import minimum_filter
 
 from dpbayes import _validate
 from dpbayes.study.simplex import Simplex
@@ -21,7 +22,9 @@ LONGEST = 3
 """Most records that a plateau reaches to either side."""
 
 _NEGLECTED = 1e-13  # what a plateau must at least undercut
-_POINTS = 0.1  # part of an answer's weight that begins without a plateau
+_POINTS = 0.01  # part of an answer's weight that begins without a plateau
+_TURNS, _AROUND, _SLOWER = 16, 3, 0.7  # thinnings, how many places wide, and their exponent
+_ALMOST = 0.9995  # part of the plateaus from which on no more are thinned
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,10 @@ class Plateaus:
 def plateaus(space: Simplex, epsilon: float, rounds: int = 200) -> Plateaus:
     """Return folded noise with plateaus wherever they undercut its prices, and its mean distance.
 
-    Book: `thm-plateaus`. More `rounds` leave less weight to answers without a plateau. Raises
-    ValueError for other than three categories, and where folded noise has a negative weight;
-    ArithmeticError where that is not decided, see `simplex_folded`.
+    Book: `thm-plateaus`. `rounds` bring the sums of probabilities near to one, before what is left
+    is made good without plateaus. Raises ValueError for other than three categories, and where
+    folded noise has a negative weight; ArithmeticError where that is not decided, see
+    `simplex_folded`.
 
     >>> from dpbayes.study.simplex import simplex
     >>> space = simplex(60)
@@ -74,27 +78,42 @@ def plateaus(space: Simplex, epsilon: float, rounds: int = 200) -> Plateaus:
     flats = np.where(flat, (1.0 - _POINTS) * base.weights * sums[0] / sums[half, each], 0.0)
     used = [int(one) for one in np.unique(half[flat])]
 
-    def total() -> NDArray[np.float64]:
+    def total(points: NDArray[np.float64], flats: NDArray[np.float64]) -> NDArray[np.float64]:
         parts = [(np.where(half == one, flats, 0.0), shapes[one]) for one in used]
         return grid.total([(points, shapes[0]), *parts])
 
     for _ in range(rounds):
-        spread = grid.spread(1.0 / total())
+        spread = grid.spread(1.0 / total(points, flats))
         points = points * grid.gather(spread * shapes[0]) / sums[0]
         for one in used:
             scale = grid.gather(spread * shapes[one]) / sums[one]
             flats = np.where(half == one, flats * scale, flats)
-    # What is still missing or too much is made good without plateaus; a part of all is scaled
-    # down so far that no weight is negative.
-    made = grid.solve(total())
-    taken = made - points
-    part = min(1.0, float((base.weights / np.where(taken > 0.0, taken, 1e-300)).min()))
-    points = np.maximum(part * points + base.weights - part * made, 0.0)
-    flats = part * flats
+    # Folded noise makes good what the plateaus leave. Where it would need a negative weight the
+    # plateaus around become fewer, and what little is still too much is taken from all of them.
+    none = np.zeros(half.size)
+    best = space.mean(base.weights * costs[0]), base.weights, none
+    for _ in range(_TURNS if flat.any() else 0):
+        made = grid.solve(total(none, flats))
+        room = np.minimum(base.weights / np.where(made > 0.0, made, 1e-300), 1.0)
+        part = float(room.min())
+        points = np.maximum(base.weights - part * made, 0.0)
+        cost = space.mean(points * costs[0] + part * flats * costs[half, each])
+        if cost < best[0]:
+            best = cost, points, part * flats
+        if part > _ALMOST:
+            break
+        flats = flats * _least_around(space, room) ** _SLOWER
+    mean, points, flats = best
     return Plateaus(
         _validate.frozen(points),
         _validate.frozen(flats),
         _validate.frozen(half),
-        float((points * costs[0] + flats * costs[half, each]) @ space.copies / space.copies.sum()),
-        float(np.abs(total() - 1.0).max()),
+        mean,
+        float(np.abs(total(points, flats) - 1.0).max()),
     )
+
+
+def _least_around(space: Simplex, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    # The least of the values (M,) at data next to each class.
+    field = minimum_filter(np.append(values, np.inf)[space.place], _AROUND, mode="nearest")
+    return np.asarray(field[tuple(space.rows[:, :-1].T)])

@@ -120,7 +120,7 @@ def test_no_price_around_an_answer_is_above_what_its_box_is_charged(n, k, epsilo
     clear = set()
     for s in np.sort(np.vstack([answers, near_ties]), axis=1):
         box = np.flatnonzero(boxes.places == place_of(boxes, s[None])[0])
-        window = tested._Window(boxes, box, radius)
+        window = tested.Window(boxes, box, radius)
         data = s + steps
         inside = np.all(data >= 0, axis=1)
         charged = held[window.places(steps, window.low_levels) + window.table][inside, 0]

@@ -10,8 +10,9 @@ from scipy.optimize import linprog
 from dpbayes.mechanisms.optimum import distance_table
 from dpbayes.posteriors import compositions
 from dpbayes.study.simplex_box_bound import box_bound
-from dpbayes.study.simplex_box_check import BoxCheck
-from dpbayes.study.simplex_box_record import FALL, ROUNDS, read_record
+from dpbayes.study.simplex_box_check import BoxCheck, CornerCheck
+from dpbayes.study.simplex_box_record import found_bound, read_record
+from dpbayes.study.simplex_corner_bound import CornerBound, corner_bound
 
 
 @pytest.mark.parametrize(
@@ -19,7 +20,8 @@ from dpbayes.study.simplex_box_record import FALL, ROUNDS, read_record
 )
 def test_no_answer_drawn_undercuts_the_prices_of_a_kept_line(k, n, epsilon, answers):
     kept = next(one for one in read_record() if (one.k, one.n, one.epsilon) == (k, n, epsilon))
-    check = BoxCheck(box_bound(n, epsilon, k, ratio=kept.ratio, rounds=ROUNDS, fall=FALL))
+    found = found_bound(n, epsilon, kept.ratio, k)
+    check = CornerCheck(found) if isinstance(found, CornerBound) else BoxCheck(found)
     assert check.lower == pytest.approx(kept.lower, rel=1e-4)
     assert check.least_of_some(answers, np.random.default_rng(n)) >= 0.0
 
@@ -64,3 +66,13 @@ def test_every_answer_that_is_drawn_is_a_histogram_of_its_box():
         row = check._drawn(random)
         assert row.sum() == boxes.n
         assert np.any(np.all((boxes.low <= row) & (row <= boxes.high), axis=1))
+
+
+@pytest.mark.parametrize(("k", "n", "epsilon"), [(4, 100, 2.0), (3, 300, 1.0)])
+def test_no_answer_drawn_undercuts_prices_checked_at_corners(k, n, epsilon):
+    check, random = CornerCheck(corner_bound(n, epsilon, k, ratio=1.2)), np.random.default_rng(n)
+    assert check.least_of_some(6, random) >= 0.0
+    mean, error = check.mean_of_some(20_000, random)
+    assert check.lower - 5.0 * error < mean < 1.002 * check.lower + 5.0 * error
+    higher = CornerCheck(replace(check.bound, factors=1.05 * check.bound.factors))
+    assert min(higher.least(higher._drawn(random)) for _ in range(4)) < 0.0

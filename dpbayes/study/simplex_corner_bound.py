@@ -1,0 +1,237 @@
+"""A lower bound for every private mechanism that answers with a histogram, from corners of boxes.
+
+The certificate of `simplex_bound` for prices that are a convex function of the counts times one
+factor for each box of data. It is checked at the corners of each box of answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import nnls
+
+from dpbayes import _validate
+from dpbayes.study.simplex_box_bound import LARGEST_RATIO, MARGIN, Ring, Shares, reach
+from dpbayes.study.simplex_boxes import Boxes, alike, boxes
+from dpbayes.study.simplex_corners import Corners, CornerWindow, Shape
+from dpbayes.study.simplex_windows import Array, Numbers
+
+_AT_ONCE, _FEWEST = 100_000, 128  # data gone through together, and boxes that share, at least
+_FORGET, _STEEP = 5.0, 5.0  # how shares slow down, and how much nearer steps get at first
+_BEGIN, _LARGE = 0.965, 12  # where factors begin; counts to which the shape is fitted
+_LEARN, _FALL = 2, 3  # rounds in which shares are learned alone, and in which factors only fall
+_REPAIR = 4  # last rounds, in which factors fall around corners that undercut
+_RISE, _LONGER, _MOST = 0.7, 1.2, 0.2  # parts of a rise and of a fall that are made, and the most
+
+
+@dataclass(frozen=True)
+class CornerBound:
+    """No epsilon-DP mechanism that answers with histograms has a mean distance below `lower`.
+
+    The mean is over all data of n records. The prices v of the proof are `factors` (M,), one for
+    each of the `boxes`, times the `shape` of the counts, less `MARGIN`.
+    """
+
+    boxes: Boxes
+    shape: Shape
+    epsilon: float
+    radius: int
+    lower: float
+    factors: Array
+
+    def prices(self, rows: Numbers) -> Array:
+        """Return the prices of histograms (., k)."""
+        ordered = np.sort(rows, axis=1)
+        levels = self.boxes.level_of(ordered[:, :-1])
+        parts = zip(self.boxes.counters().astype(np.int64), levels.T, strict=True)
+        place = np.asarray(sum(column[level] for column, level in parts))
+        number = np.searchsorted(self._order[0], place)
+        return self.factors[self._order[1][number]] * self.shape.of_rows(ordered) - MARGIN
+
+    @property
+    def _order(self) -> tuple[Numbers, Numbers]:
+        order = np.argsort(self.boxes.places)
+        return self.boxes.places[order], order
+
+
+def corner_bound(
+    n: int,
+    epsilon: float,
+    k: int = 4,
+    prior: float = 1.0,
+    ratio: float = 1.1,
+    radius: int | None = None,
+    rounds: int = 15,
+) -> CornerBound:
+    """Return a proved lower bound on the mean distance over all data of n records, k categories.
+
+    Prior (a, …, a) with a > 0, each histogram with the same weight. Counts m … m `ratio` share a
+    level; windows go over `radius` replaced records, by default as in `box_bound`; more `rounds`
+    sharpen the bound, the best of them counts. Book: `thm-simplex-corners`.
+
+    >>> found = corner_bound(60, 5.0)
+    >>> len(found.boxes.rows), bool(0.0134 < found.lower < 0.01345)
+    (1686, True)
+    """
+    size, parts = _validate.integer("n", n, minimum=2), _validate.integer("k", k, minimum=3)
+    budget, a = _validate.positive("epsilon", epsilon), _validate.positive("prior", prior)
+    wide = _validate.real("ratio", ratio)
+    if not 1.0 <= wide <= LARGEST_RATIO:
+        raise ValueError(f"ratio must be in [1, {LARGEST_RATIO}], got {ratio!r}")
+    turns = _validate.integer("rounds", rounds, minimum=_LEARN + _FALL + _REPAIR)
+    far = reach(size, budget) if radius is None else radius
+    far = _validate.integer("radius", far, minimum=1, maximum=size)
+    found = boxes(size, parts, wide, 2 * far if size > 2 * parts * far + parts else size)
+    search = _Search(found, budget, a, far)
+    factors = np.minimum(np.full(len(found.rows), _BEGIN), search.ceiling)
+    best = -np.inf, factors
+    for number in range(turns):
+        result = search.checked(factors, 1.0 / (1.0 + (number + 1) / _FORGET))
+        # Where all prices around an answer fall by this part, nothing undercuts them there.
+        kept = factors * (1.0 - float(result.missing.max()))
+        lower = search.mean(kept) - MARGIN
+        if lower > best[0]:
+            best = lower, kept
+        factors = np.minimum(search.moved(factors, result, number, turns), search.ceiling)
+    lower, factors = best
+    return CornerBound(found, search.shape, budget, far, lower, _validate.frozen(factors))
+
+
+@dataclass
+class _Checked:
+    # `value` is V at each corner, `whole` what a factor of 1 adds to what is taken from it, `apart`
+    # the sum of e^(-epsilon d) H around, all (V,); `change` (M,) the least value / whole of a box.
+    value: Array
+    whole: Array
+    apart: Array
+    change: Array
+
+    @property
+    def missing(self) -> Array:
+        """By which part all prices around must fall for `value` not to be negative, (V,)."""
+        short = np.maximum(-self.value, 0.0)
+        return np.asarray(short / np.maximum(self.apart + short, 1e-300))
+
+
+class _Search:
+    def __init__(self, found: Boxes, epsilon: float, prior: float, radius: int) -> None:
+        self.boxes, self.q = found, float(np.exp(-epsilon))
+        self.corners = Corners(found, radius, prior)
+        self.rings = [Ring(found.k, d) for d in range(radius + 1)]
+        self.most = self.corners.spans(self.rings)
+        largest = max(len(one.steps) for one in self.rings)
+        groups = alike(found.levels, max(_FEWEST, _AT_ONCE // largest))
+        self.shares = [Shares(at, self._first_shares(at)) for at in groups]
+        self.shape, nearest = self._fitted(prior)
+        self.means = self.corners.means(self.shape)
+        # No price may be above the distance to an answer beyond the window.
+        worth = self.shape.of_rows(self.corners.counts)
+        self.ceiling = (nearest / worth)[self.corners.of_box].min(axis=1)
+
+    def mean(self, factors: Array) -> float:
+        return self.boxes.mean(factors * self.means)
+
+    def _first_shares(self, at: Numbers) -> list[Array]:
+        # What is nearer to the answer gets more.
+        rings, parts = self.rings, [np.empty(0)]
+        window = CornerWindow(self.corners, np.unique(self.corners.of_box[at]))
+        scale = float(window.distances(rings[1].steps).mean()) / _STEEP
+        for d in range(1, len(rings)):
+            near = window.distances(rings[d - 1].steps).mean(axis=1)
+            wanted = np.exp((near.min() - near) / scale) + 1e-6
+            parts.append(rings[d].of_each(rings[d].straight * wanted[rings[d].end]))
+        return parts
+
+    def _fitted(self, prior: float) -> tuple[Shape, Array]:
+        # The shape that is next to local means of the noise e^(-epsilon d), and the least distance
+        # on the last ring.
+        corners, rings = self.corners, self.rings
+        means, nearest = np.empty(len(corners.places)), np.empty(len(corners.places))
+        for at in np.array_split(np.arange(len(means)), len(means) // 1000 + 1):
+            window, total, apart = CornerWindow(corners, at), np.zeros(at.size), np.zeros(at.size)
+            for d, one in enumerate(rings):
+                inside = window.inside(one.steps)
+                distance = window.distances(one.steps)
+                total += self.q**d * inside.sum(axis=0)
+                apart += self.q**d * np.where(inside, distance, 0.0).sum(axis=0)
+            means[at] = apart / total
+            # Where the last ring has no histogram, nothing lies beyond it.
+            nearest[at] = np.where(inside, distance, 1.0).min(axis=0)
+        large = corners.counts[:, 0] >= min(_LARGE, int(corners.counts[:, 0].max()))
+        alone = [Shape(1.0, 0.0, prior), Shape(0.0, 1.0, prior)]
+        parts = [one.of_rows(corners.counts[large]) / means[large] for one in alone]
+        pairs, whole = nnls(np.column_stack(parts), np.ones(int(large.sum())))[0]
+        return Shape(float(pairs), float(whole), prior), nearest
+
+    def checked(self, factors: Array, rate: float) -> _Checked:
+        # The recursion of `thm-simplex-corners`; a corner of boxes that do not share has its least.
+        corners, size = self.corners, len(self.corners.places)
+        held = np.concatenate([corners.highest(factors, most) for most in self.most])
+        value, whole, apart = (np.full(size, np.inf) for _ in range(3))
+        result = _Checked(value, whole, apart, np.empty(len(factors)))
+        for some in self.shares:
+            at, number = np.unique(corners.of_box[some.at], return_inverse=True)
+            value, whole, apart, least = self._around(CornerWindow(corners, at), held, some)
+            result.value[at] = np.minimum(result.value[at], value)
+            result.apart[at] = np.minimum(result.apart[at], apart)
+            result.whole[at] = whole
+            each = (value / whole)[number.reshape(len(some.at), -1)]
+            result.change[some.at] = each.min(axis=1)
+            scale = float(self.shape.of_rows(corners.counts[at]).mean())
+            some.learn(self.rings, least, scale / rate)
+        return result
+
+    def _around(
+        self, window: CornerWindow, held: Array, some: Shares
+    ) -> tuple[Array, Array, Array, list[Array]]:
+        rings, apart = self.rings, np.zeros(1)
+        least = [np.empty(0)] * len(rings)
+        passed = whole = np.zeros((1, 1))
+        for d in range(len(rings) - 1, -1, -1):
+            steps = rings[d].steps
+            inside = window.inside(steps)
+            distance = np.where(inside, window.distances(steps), 0.0)
+            apart = apart + self.q**d * distance.sum(axis=0)
+            worth = window.worth(self.shape, steps, inside)
+            place = window.places(steps, window.low_levels) + window.table
+            price = np.where(inside, held[place], 0.0) * worth
+            left, whole = distance - price + passed, worth + whole
+            if d:
+                factor = np.where(left >= 0.0, self.q, 1.0 / self.q)
+                least[d] = left.min(axis=1)
+                passed = rings[d].moved(some.rings[d], left * factor)
+                whole = rings[d].moved(some.rings[d], whole * factor)
+        return left[0], whole[0], apart, least
+
+    def moved(self, factors: Array, result: _Checked, number: int, turns: int) -> Array:
+        # Factors rise and fall with what is left over, in the mean over boxes next to each other:
+        # rough factors cost much, for the largest around counts. At last they only fall.
+        near, change = self.corners.neighbours, result.change / factors
+        if number < _LEARN:
+            return factors
+        if number < turns - _FALL - _REPAIR:
+            part = np.clip(np.where(change < 0.0, 1.0, _RISE) * change, -_MOST, _MOST)
+            return np.asarray((factors * (1.0 + part))[near].mean(axis=1))
+        if number < turns - _REPAIR:
+            least = np.minimum(change, 0.0)[near].min(axis=1)
+            return np.asarray(factors * (1.0 + np.maximum(_LONGER * least, -_MOST)))
+        missing = result.missing
+        if number < turns - 2:
+            asked = _LONGER * np.maximum(-result.value / result.whole, 0.0) + 1e-6
+            missing = np.minimum(missing, asked)
+        return self._repaired(factors, missing)
+
+    def _repaired(self, factors: Array, missing: Array) -> Array:
+        # Lower by what the corners around ask for.
+        bad, worst = np.flatnonzero(missing > 0.0), np.zeros(2 * self.boxes.size)
+        for at in np.array_split(bad, len(bad) // 512 + 1):
+            window = CornerWindow(self.corners, at)
+            for one in self.rings if at.size else []:
+                inside = window.inside(one.steps)
+                place = window.places(one.steps, window.low_levels) + window.table
+                asked = np.broadcast_to(missing[at], place.shape)
+                np.maximum.at(worst, place[inside], asked[inside])
+        parts = zip(np.split(worst, 2), self.most, strict=True)
+        fall = np.max([self.corners.spread(part, most) for part, most in parts], axis=0)
+        return np.asarray(factors * (1.0 - fall[self.boxes.places]))

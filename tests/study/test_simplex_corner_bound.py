@@ -1,0 +1,110 @@
+"""The bound from corners of boxes: below programs, near the bound answer by answer."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import linprog
+
+from dpbayes.mechanisms.optimum import distance_table
+from dpbayes.posteriors import compositions
+from dpbayes.study import simplex_corner_bound as tested
+from dpbayes.study.orbit_programs import orbit_optimum
+from dpbayes.study.simplex_corner_bound import corner_bound
+from dpbayes.study.simplex_corners import Corners, CornerWindow
+from dpbayes.study.simplex_record import read_record
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "epsilon", "prior", "close"),
+    [(8, 3, 2.0, 1.0, 2e-3), (6, 4, 2.0, 0.5, 4e-3), (6, 4, 5.0, 1.0, 1e-3),
+     (5, 5, 3.0, 1.0, 2e-3), (16, 3, 6.0, 1.0, 4e-3), (16, 3, 6.0, 0.4, 2e-2)],
+)  # fmt: skip
+def test_the_bound_is_below_the_optimum_of_the_program_and_close_to_it(n, k, epsilon, prior, close):
+    optimum = orbit_optimum(n, k, epsilon, prior)
+    found = corner_bound(n, epsilon, k, prior, ratio=1.3)
+    assert optimum.lower * (1.0 - close) < found.lower < optimum.value + 1e-7
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "epsilon", "ratio", "close"),
+    [(3, 300, 5.0, 1.1, 0.003), (3, 300, 2.0, 1.1, 0.01), (3, 1000, 1.0, 1.1, 0.04),
+     (4, 100, 5.0, 1.2, 0.01), (4, 100, 2.0, 1.2, 0.01)],
+)  # fmt: skip
+def test_it_is_below_the_bound_answer_by_answer_and_near_it(k, n, epsilon, ratio, close):
+    exact = next(x for x in read_record() if (x.k, x.n, x.epsilon) == (k, n, epsilon))
+    found = corner_bound(n, epsilon, k, ratio=ratio)
+    assert exact.lower * (1.0 - close) < found.lower < exact.lower * (1.0 + 1e-3)
+    assert found.lower < exact.lattice
+
+
+def test_the_bound_is_at_most_the_mean_of_its_prices_over_all_data():
+    found = corner_bound(200, 5.0, 3, ratio=1.4)
+    mean = found.prices(compositions(200, 3)).mean()
+    assert 0.999 * mean < found.lower <= mean
+
+
+def test_no_column_whatever_makes_prices_in_wide_boxes_too_high():
+    # The second road: for each answer s the least value over all private columns, by a program.
+    n, k, epsilon = 40, 3, 6.0
+    rows, losses = compositions(n, k), distance_table(n, [1.0] * k)
+    found = corner_bound(n, epsilon, k, ratio=1.3, radius=2)
+    assert found.boxes.rows.max() > 3
+    prices = found.prices(rows)
+    apart = np.abs(rows[:, None] - rows[None]).sum(axis=2) // 2
+    first, second = np.nonzero(apart == 1)
+    each, shape = np.arange(first.size), (first.size, len(rows))
+    private = sparse.coo_array((np.ones(first.size), (each, first)), shape) - sparse.coo_array(
+        (np.full(first.size, np.exp(epsilon)), (each, second)), shape
+    )
+    for s in np.flatnonzero(np.all(np.diff(rows, axis=1) >= 0, axis=1)):
+        bounds = [(1.0, 1.0) if x == s else (0.0, None) for x in range(len(rows))]
+        worst = linprog(
+            losses[:, s] - prices, private, np.zeros(first.size), bounds=bounds, method="highs"
+        )
+        assert worst.fun > -1e-7
+
+
+def test_the_corner_distances_and_shapes_hold_for_every_answer_of_a_box():
+    # A row of a box as a mean of its corners: distances are above their mean, the shape below.
+    found = corner_bound(120, 5.0, 3, ratio=1.5)
+    corners = Corners(found.boxes, found.radius, 1.0)
+    window = CornerWindow(corners, np.arange(len(corners.places)))
+    step = np.array([[1, 1, -2], [-2, 1, 1], [1, -1, 0]])
+    away = window.distances(step)
+    rows = compositions(120, 3)
+    rows = rows[np.all(np.diff(rows, axis=1) >= 0, axis=1)]
+    every = np.all((found.boxes.low[:, None] <= rows) & (rows <= found.boxes.high[:, None]), axis=2)
+    table = distance_table(120, [1.0] * 3)
+    number = {tuple(row): i for i, row in enumerate(compositions(120, 3).tolist())}
+    seen = 0
+    for row, box in zip(rows, every.argmax(axis=0), strict=True):
+        if row[0] < 2:
+            continue
+        at = np.unique(corners.of_box[box])
+        counts = corners.counts[at].astype(float)
+        system = np.vstack([counts.T, np.ones(len(at))])
+        parts = linprog(np.zeros(len(at)), A_eq=system, b_eq=[*row, 1.0], method="highs")
+        assert parts.success
+        for z, one in zip(step, away, strict=True):
+            here = number[tuple((row + z).tolist())], number[tuple(row.tolist())]
+            assert table[here] >= parts.x @ one[at] - 1e-9
+            mean = parts.x @ found.shape.of_rows(counts + z)
+            assert found.shape.of_rows((row + z)[None])[0] <= mean + 1e-12
+        seen += len(at) > 1
+    assert seen > 100
+
+
+def test_the_prices_pass_and_prices_a_little_higher_are_refused():
+    found = corner_bound(100, 5.0)
+    search = tested._Search(found.boxes, 5.0, 1.0, found.radius)
+    rounds = [search.checked(found.factors, 1.0) for _ in range(8)]
+    assert max(one.value.min() for one in rounds) > -1e-4 * found.lower
+    higher = [search.checked(1.03 * found.factors, 1.0) for _ in range(8)]
+    assert max(one.value.min() for one in higher) < -1e-3 * found.lower
+
+
+def test_what_it_cannot_take_is_refused():
+    with pytest.raises(ValueError, match=r"ratio must be in \[1, 1.5\], got 1.6"):
+        corner_bound(100, 5.0, ratio=1.6)
+    with pytest.raises(ValueError, match="radius must be"):
+        corner_bound(100, 5.0, radius=0)
