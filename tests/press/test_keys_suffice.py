@@ -30,7 +30,10 @@ NAMES = (
 )  # fmt: skip
 CHANGES = {
     "posteriors.py": ("Posterior(parameters + whole)", "Posterior(parameters + whole + 0.5)"),
-    "divergences.py": ("np.asarray(np.sqrt(-np.expm1(", "np.asarray(0.9 * np.sqrt(-np.expm1("),
+    "divergences.py": (
+        "np.asarray(np.sqrt(0.0 - np.expm1(",
+        "np.asarray(0.9 * np.sqrt(0.0 - np.expm1(",
+    ),
     "log_gamma.py": (
         "total *= inverse\n    return total",
         "total *= 1.5 * inverse\n    return total",
