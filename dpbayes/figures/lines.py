@@ -97,7 +97,7 @@ def lines(
         marked = _marked(panel)
         for curve in panel.curves:
             _draw(axes, curve, looks[curve.label], marked)
-        _widen(axes, panel)
+        _widen(axes, panels)
         axes.set_ylim(*(ylim if ylim is not None else (0.0 if yscale == "linear" else None, None)))
         if yscale == "log":
             plain_decades(axes)
@@ -111,9 +111,10 @@ def lines(
     return figure, describe(xlabel, ylabel, panels, notes)
 
 
-def _widen(axes: Axes, panel: Panel) -> None:
-    """Leave a margin beside the curves, also where all of them are one point."""
-    places = np.concatenate([np.ravel(np.asarray(curve.x)) for curve in panel.curves])
+def _widen(axes: Axes, panels: Sequence[Panel]) -> None:
+    """Leave a margin beside the curves of all panels, also where all of them are one point."""
+    curves = [curve for panel in panels for curve in panel.curves]
+    places = np.concatenate([np.ravel(np.asarray(curve.x)) for curve in curves])
     low, high = float(places.min()), float(places.max())
     if low < high:
         axes.margins(x=0.02)

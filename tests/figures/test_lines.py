@@ -139,3 +139,13 @@ def test_large_numbers_of_an_axis_are_written_out() -> None:
     texts = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert "1\u202f000\u202f000" in texts
     assert figure.axes[0].yaxis.get_offset_text().get_text() == ""
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_a_panel_of_one_point_cuts_no_other(scale: str) -> None:
+    panels = [Panel([Curve("a", [300], [1.0])]), Panel([Curve("a", [300, 1000], [1.0, 2.0])])]
+    figure, _ = lines("n", "y", panels, xscale=scale)
+    for axes in figure.axes:
+        low, high = axes.get_xlim()
+        assert low < 300
+        assert high > 1000
