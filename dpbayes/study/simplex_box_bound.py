@@ -16,7 +16,7 @@ from scipy import sparse
 from dpbayes import _validate
 from dpbayes.divergences import affinity_by_step, distance_from_log_affinity
 from dpbayes.study.simplex import ring
-from dpbayes.study.simplex_boxes import Boxes, alike, boxes
+from dpbayes.study.simplex_boxes import Boxes, alike, boxes, given
 from dpbayes.study.simplex_windows import Array, Numbers, inward_edges
 
 MARGIN = 1e-9
@@ -32,8 +32,6 @@ _MOST = 0.2  # by which part prices fall at most
 _BOTH = 1  # rounds in which prices rise as well as fall
 _TURNS = 11  # last rounds, in which prices move
 _REPAIRS = 3  # last rounds, in which prices are lowered around the answers that undercut
-LARGEST_RATIO = 1.5
-"""Most by which the counts of a level differ, as a factor."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +68,7 @@ def box_bound(
     >>> len(found.boxes.rows), bool(0.01340 < found.lower < 0.01345)
     (1906, True)
     """
-    size, parts = _validate.integer("n", n, minimum=2), _validate.integer("k", k, minimum=3)
-    budget, a = _validate.positive("epsilon", epsilon), _validate.positive("prior", prior)
-    wide = _validate.real("ratio", ratio)
-    if not 1.0 <= wide <= LARGEST_RATIO:
-        raise ValueError(f"ratio must be in [1, {LARGEST_RATIO}], got {ratio!r}")
+    size, budget, parts, a, wide = given(n, epsilon, k, prior, ratio)
     turns = _validate.integer("rounds", rounds, minimum=4)
     radius = reach(size, budget)
     found = boxes(size, parts, wide, 2 * radius if size > 2 * parts * radius + parts else size)

@@ -14,7 +14,11 @@ from math import comb, factorial
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbayes import _validate
 from dpbayes.study.simplex_windows import Array, Numbers
+
+LARGEST_RATIO = 1.5
+"""Most by which the counts of a level differ, as a factor."""
 
 LARGEST_TABLE = 30_000_000
 """Most rows of sorted levels, whether any histogram has them or not."""
@@ -236,3 +240,19 @@ def _orders(sorted_rows: NDArray[np.int16]) -> Numbers:
         run = np.where(sorted_rows[:, i] == sorted_rows[:, i - 1], run + 1, 1)
         same *= run
     return np.asarray(factorial(sorted_rows.shape[1]) // same)
+
+
+def given(
+    n: int, epsilon: float, k: int, prior: float, ratio: float
+) -> tuple[int, float, int, float, float]:
+    """Return the arguments of a bound by boxes, checked.
+
+    >>> given(60, 5, 4, 1, 1.1)
+    (60, 5.0, 4, 1.0, 1.1)
+    """
+    size, parts = _validate.integer("n", n, minimum=2), _validate.integer("k", k, minimum=3)
+    budget, a = _validate.positive("epsilon", epsilon), _validate.positive("prior", prior)
+    wide = _validate.real("ratio", ratio)
+    if not 1.0 <= wide <= LARGEST_RATIO:
+        raise ValueError(f"ratio must be in [1, {LARGEST_RATIO}], got {ratio!r}")
+    return size, budget, parts, a, wide

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.optimize import nnls
 
 from dpbayes import _validate
-from dpbayes.study.simplex_box_bound import LARGEST_RATIO, MARGIN, Ring, Shares, reach
-from dpbayes.study.simplex_boxes import Boxes, alike, boxes
+from dpbayes.study.simplex_box_bound import MARGIN, Ring, Shares, reach
+from dpbayes.study.simplex_boxes import Boxes, alike, boxes, given
 from dpbayes.study.simplex_corners import Corners, CornerWindow, Shape
 from dpbayes.study.simplex_windows import Array, Numbers
 
@@ -74,11 +74,7 @@ def corner_bound(
     >>> len(found.boxes.rows), bool(0.0134 < found.lower < 0.01345)
     (1686, True)
     """
-    size, parts = _validate.integer("n", n, minimum=2), _validate.integer("k", k, minimum=3)
-    budget, a = _validate.positive("epsilon", epsilon), _validate.positive("prior", prior)
-    wide = _validate.real("ratio", ratio)
-    if not 1.0 <= wide <= LARGEST_RATIO:
-        raise ValueError(f"ratio must be in [1, {LARGEST_RATIO}], got {ratio!r}")
+    size, budget, parts, a, wide = given(n, epsilon, k, prior, ratio)
     turns = _validate.integer("rounds", rounds, minimum=_LEARN + _FALL + _REPAIR)
     far = reach(size, budget) if radius is None else radius
     far = _validate.integer("radius", far, minimum=1, maximum=size)
