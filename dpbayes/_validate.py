@@ -185,6 +185,8 @@ def numbers(name: str, value: Any, allowed: str) -> NDArray[Any]:
 
 
 def _array(name: str, value: Any, allowed: str) -> NDArray[Any]:
+    if type(value) is np.ndarray:
+        return value
     refused = isinstance(value, _BYTES) or np.ma.is_masked(value)
     if not refused and not isinstance(value, np.ndarray):
         refused = _length(value) > _MOST_ENTRIES or any(
@@ -236,17 +238,17 @@ def count_array(name: str, value: ArrayLike) -> NDArray[np.int64]:
 
 def _whole(name: str, array: NDArray[Any]) -> NDArray[np.int64]:
     if array.dtype.kind == "f":
-        if not np.all(np.isfinite(array)):
+        if not np.isfinite(array).all():
             bad = array[~np.isfinite(array)].item(0)
             raise ValueError(f"{name} must be finite whole numbers, got {bad!r}")
         broken = (array != np.floor(array)) | (np.abs(array) > _LARGEST_EXACT_FLOAT)
         if np.any(broken):
             raise ValueError(f"{name} must be whole numbers, got {array[broken].item(0)!r}")
-    if np.any(array < 0):
+    if (array < 0).any():
         raise ValueError(f"{name} must be at least 0, got {array[array < 0].item(0)!r}")
     # Sums of floats are right to a part in 10^15, where sums of int64 would wrap around.
-    totals = array.astype(np.float64).sum(axis=-1)
-    if np.any(totals > LARGEST):
+    totals = array.sum(axis=-1, dtype=np.float64)
+    if (totals > LARGEST).any():
         raise ValueError(f"{name} must have a sum of at most 2^62, got {float(totals.max())!r}")
     return frozen(array.astype(np.int64))
 
@@ -272,7 +274,7 @@ def sizes(name: str, value: ArrayLike) -> list[int]:
 def real_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return a read-only float64 array of finite numbers of any shape."""
     array = numbers(name, value, "real numbers")
-    if not np.all(np.isfinite(array)):
+    if not np.isfinite(array).all():
         bad = array[~np.isfinite(array)].item(0)
         raise ValueError(f"{name} must be finite, got {bad!r}")
     return frozen(array.astype(np.float64))
@@ -305,7 +307,7 @@ def positive_vector(name: str, value: ArrayLike, size: int | None = None) -> NDA
 def positive_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return a read-only array of positive, finite numbers of any shape."""
     array = real_array(name, value)
-    if np.any(array <= 0):
+    if (array <= 0).any():
         raise ValueError(f"{name} must be positive and finite, got {array[array <= 0].item(0)!r}")
     return array
 

@@ -29,7 +29,7 @@ METRICS = ("hellinger", "published")
 _SMALLEST = 1e-290
 _SQUARE_UNDERFLOWS = 1e-150
 _STEPS_AT_ONCE = 1 << 9  # so many columns of `SERIES_FROM` numbers do
-_AT_ONCE = 1 << 14  # so many numbers stay in the cache between one operation and the next
+_AT_ONCE = 1 << 13  # so many numbers stay in the cache between one operation and the next
 
 
 def _psi_large(
@@ -39,42 +39,43 @@ def _psi_large(
     # floating-point subtraction below loses a factor of three at most.
     u = d / m
     near = u < 0.7
-    safe = np.where(near, u, 0.0)
+    all_near = near.all()
+    safe = u if all_near else np.where(near, u, 0.0)
     log_ratio = np.log1p(-safe * safe)
     half_log = np.arctanh(safe)
-    if not np.all(near):
+    if not all_near:
         far = ~near
         high = m[far] + d[far]
         log_ratio[far] = np.log(low[far] / m[far]) + np.log(high / m[far])
         half_log[far] = 0.5 * np.log(high / low[far])
+    main = (m - 0.5) * log_ratio
+    main += 2.0 * d * half_log
     tiny = (u < _SQUARE_UNDERFLOWS) & (u > 0.0)
-    main = -0.5 * ((m - 0.5) * log_ratio + 2.0 * d * half_log)
-    if np.any(tiny):
-        main[tiny] = -0.5 * d[tiny] * u[tiny]
-    rest = stirling_series(m) - 0.5 * (stirling_series(low) + stirling_series(m + d))
-    return np.asarray(main + rest)
+    if tiny.any():
+        main[tiny] = d[tiny] * u[tiny]
+    rest = stirling_series(np.stack((m, low, m + d)))
+    return np.asarray(rest[0] - 0.5 * (main + (rest[1] + rest[2])))
 
 
-def _psi_small(
+def _climbed(
     m: NDArray[np.float64], d: NDArray[np.float64], low: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     # Gamma(z + 1) = z Gamma(z) gives psi(a, b) = psi(a+1, b+1) + ln(ab/m^2)/2: all terms are
     # negative, so walking up to Stirling's range cancels nothing. The smaller parameter enters as
     # it is: m - d would have lost the digits of a tiny one.
-    result = _psi_large(m + SERIES_FROM, d, low + SERIES_FROM)
+    result = np.empty(m.size)
     far = d >= 0.7 * m
     for first in range(0, m.size, _STEPS_AT_ONCE):
         block = slice(first, first + _STEPS_AT_ONCE)
-        part = result[block]
         some = far[block]
         if not some.any():
-            part += _climb_near(m[block], d[block])
+            result[block] = _climb_near(m[block], d[block])
         elif some.all():
-            part += _climb_far(m[block], d[block], low[block])
+            result[block] = _climb_far(m[block], d[block], low[block])
         else:
-            rest = ~some
-            part[some] += _climb_far(m[block][some], d[block][some], low[block][some])
-            part[rest] += _climb_near(m[block][rest], d[block][rest])
+            rest, part = ~some, result[block]
+            part[some] = _climb_far(m[block][some], d[block][some], low[block][some])
+            part[rest] = _climb_near(m[block][rest], d[block][rest])
     return result
 
 
@@ -115,9 +116,7 @@ def affinity_by_step(a: ArrayLike, step: ArrayLike) -> NDArray[np.float64]:
     Passing the step rather than b keeps a whole step exact when `a` is large and fractional.
     Not checked: `a` > 0 and `a + step` > 0 are the caller's promise.
     """
-    start, move = np.broadcast_arrays(
-        np.asarray(a, dtype=np.float64), np.asarray(step, dtype=np.float64)
-    )
+    start, move = np.asarray(a, dtype=np.float64), np.asarray(step, dtype=np.float64)
     return _affinity(start, move, np.minimum(start, start + move))
 
 
@@ -133,19 +132,18 @@ def affinity_of_counts(
     >>> float(affinity_of_counts(1e-300, 997, 0).round(6))
     -691.841653
     """
-    alpha, held, other = np.broadcast_arrays(
-        *(np.asarray(part, dtype=np.float64) for part in (prior, counts, released))
-    )
+    alpha, held, other = (np.asarray(part, dtype=np.float64) for part in (prior, counts, released))
     return _affinity(alpha + held, other - held, alpha + np.minimum(held, other))
 
 
 def _affinity(
     start: NDArray[np.float64], move: NDArray[np.float64], low: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    # `low` is the smaller of start and start + move, which only the caller may know to full digits.
-    shape = start.shape
-    parts = [np.atleast_1d(part).ravel() for part in (start, move, low)]
-    size = parts[0].size
+    # `low` is the smaller of start and start + move, which only the caller may know to full digits;
+    # it has the shape that the others are broadcast to.
+    shape, size = low.shape, low.size
+    parts = [part.ravel() if part.shape == shape else np.broadcast_to(part, shape).ravel()
+             for part in (start, move, low)]  # fmt: skip
     if size <= _AT_ONCE:
         return _psi(*parts).reshape(shape)
     result = np.empty(size)
@@ -164,10 +162,10 @@ def _psi(
     if not small.any():
         return _psi_large(m, d, low)
     if small.all():
-        return _psi_small(m, d, low)
-    result = np.empty(start.shape)
-    result[~small] = _psi_large(m[~small], d[~small], low[~small])
-    result[small] = _psi_small(m[small], d[small], low[small])
+        return _psi_large(m + SERIES_FROM, d, low + SERIES_FROM) + _climbed(m, d, low)
+    shift = np.where(small, float(SERIES_FROM), 0.0)
+    result = _psi_large(m + shift, d, low + shift)
+    result[small] += _climbed(m[small], d[small], low[small])
     return result
 
 

@@ -27,8 +27,9 @@ def stirling_series(z: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     inverse = 1.0 / z
     square = inverse * inverse
-    total = np.full_like(z, _COEFFICIENTS[-1])
-    for coefficient in _COEFFICIENTS[-2::-1]:
+    total: NDArray[np.float64] = square * _COEFFICIENTS[-1]
+    total += _COEFFICIENTS[-2]
+    for coefficient in _COEFFICIENTS[-3::-1]:
         total *= square
         total += coefficient
     total *= inverse
