@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpbayes.planning import records_needed
+from dpbayes.press.quotes import one_of
 from dpbayes.releasing.analysis import LEVEL
 from dpbayes.releasing.decimals import decimal_text, significant_text
 from dpbayes.releasing.forecast import WIDTH, compared, forecast
@@ -85,7 +86,7 @@ def comparison(plan: Plan, records: int) -> str:
     own = next(iter(compared(request)))
     lines = [f"error      {own_error(found[own], records)}", f"width      {width(found[WIDTH])}"]
     rivals = {label: part for label, part in found.items() if label != WIDTH}
-    return "\n".join([*lines, *advice(rivals, own, records, len(plan.labels))])
+    return "\n".join(map(one_of, [*lines, *advice(rivals, own, records, len(plan.labels))]))
 
 
 def own_error(part: Mapping[str, Any], records: int) -> str:

@@ -10,9 +10,15 @@ from fractions import Fraction
 def decimal_text(value: Fraction, direction: str, digits: int = 6) -> str:
     """Return a decimal at least ("up") or at most ("down") as large, exact where `digits` suffice.
 
+    Where so many digits behind the point would show less than three of a value, it has three.
+
     >>> decimal_text(Fraction(10000004, 10**7), "up"), decimal_text(Fraction(1, 3), "down")
     ('1.000001', '0.333333')
+    >>> decimal_text(Fraction(1, 10**7), "down"), decimal_text(Fraction(1, 3 * 10**9), "up")
+    ('1e-7', '3.34e-10')
     """
+    if 0 < value < Fraction(100, 10**digits) and (value * 10**digits).denominator > 1:
+        return significant_text(value, direction, 3)
     scaled = value * 10**digits
     whole = math.ceil(scaled) if direction == "up" else math.floor(scaled)
     return format(Decimal(whole).scaleb(-digits).normalize(), "f")

@@ -36,6 +36,13 @@ def test_the_plan_command_prices_without_touching_the_account(clinic, capsys):
     assert (clinic / "clinic.account").read_bytes() == before
 
 
+def test_one_record_is_one(clinic, capsys):
+    assert main(["plan", "plan.toml", "--records", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "balanced counts of 1 record," in printed
+    assert "1 records" not in printed
+
+
 def test_the_smallest_error_is_recommended_and_its_class_named(found):
     rivals = {label: found[label] for label in compared(REQUEST)}
     text = "\n".join(advice(rivals, "ilapMech", 12, 2))
