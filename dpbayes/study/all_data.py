@@ -141,15 +141,16 @@ def compare(
     prior: ArrayLike,
 ) -> Comparison:
     """Return the mean and the worst of each mechanism over all data, for each epsilon and size."""
+    # One after another at each size and epsilon: mechanisms share the tables of both.
     found = [
-        [[everywhere(make(n, e), n, prior) for n in sizes] for e in epsilons]
-        for make in chosen.values()
+        [[everywhere(make(n, e), n, prior) for make in chosen.values()] for n in sizes]
+        for e in epsilons
     ]
     means, worsts = (
         np.array([[[getattr(one, which) for one in row] for row in table] for table in found])
         for which in ("mean", "worst")
     )
-    return Comparison(tuple(chosen), means, worsts)
+    return Comparison(tuple(chosen), np.moveaxis(means, 2, 0), np.moveaxis(worsts, 2, 0))
 
 
 def largest_lead(

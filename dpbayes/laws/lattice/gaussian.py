@@ -148,9 +148,13 @@ def variance_for(k: int, epsilon: float, delta_allowed: float, releases: int = 1
     if delta_allowed < SMALLEST_DELTA:
         raise ValueError(f"delta must be at least {SMALLEST_DELTA:g} here, got {delta_allowed!r}")
 
+    # What fewer releases spend all spend: most noise that is too narrow is found out by a few.
+    some = [4**i for i in range(releases.bit_length()) if 4**i < releases]
+
     def enough(v: float) -> bool:
         # A loss that rounding takes for epsilon may be larger: it is compared with a little less.
-        return delta(k, v, budget * (1.0 - _LOSS_ROUNDING), releases) <= target
+        least = budget * (1.0 - _LOSS_ROUNDING)
+        return all(delta(k, v, least, t) <= target for t in [*some, releases])
 
     low, high = _around_the_least(enough, budget)
     while high - low > 1e-12 * high:

@@ -25,6 +25,7 @@ LARGEST_LIST = 8_000_000
 """Most numbers (noise vectors times categories) that are listed."""
 
 _DEPTH = 40.0
+_TINY = 1e-250  # some millions of terms below the floats are no digit of it
 _ENTRIES_AT_ONCE = 1 << 22
 
 
@@ -105,13 +106,28 @@ def _complete(
             noisy = noisy[(noisy < 0).any(axis=1)]
             rows = landing.row_of(project(noisy, projection))
             masses = _log_mass(noisy - counts, variance)
-        order = np.argsort(rows, kind="stable")
-        starts = np.flatnonzero(np.diff(rows[order], prepend=-1))
-        extra = np.logaddexp.reduceat(masses[order], starts)
-        filled = rows[order][starts]
-        logs[filled] = np.logaddexp(logs[filled], extra)
+        logs = np.logaddexp(logs, _log_sums(rows, masses, len(outputs)))
     far = size**2 / (2.0 * variance * (1.0 - 1.0 / k))
     return FiniteLaw(prior, counts, outputs, logs, float(2 * k * np.exp(-far)))
+
+
+def _log_sums(
+    rows: NDArray[np.int64], logs: NDArray[np.float64], size: int
+) -> NDArray[np.float64]:
+    """Return for each of `size` rows the log of the sum of e^logs there, -inf where nothing is.
+
+    Sums are formed as numbers where what floats lose below is none of their digits, else as logs.
+    """
+    sums = np.bincount(rows, np.exp(logs), size)
+    with np.errstate(divide="ignore"):
+        result = np.log(sums)
+    tiny = (sums < _TINY)[rows]
+    if tiny.any():
+        rows, logs = rows[tiny], logs[tiny]
+        order = np.argsort(rows, kind="stable")
+        starts = np.flatnonzero(np.diff(rows[order], prepend=-1))
+        result[rows[order][starts]] = np.logaddexp.reduceat(logs[order], starts)
+    return np.asarray(result)
 
 
 @functools.lru_cache(maxsize=2)

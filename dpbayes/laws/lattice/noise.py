@@ -69,6 +69,7 @@ def log_normaliser(k: int, epsilon: float) -> float:
     return -float(log_table(k, epsilon)[0, 0])
 
 
+@lru_cache(maxsize=256)
 def radius(k: int, epsilon: float, tail: float) -> int:
     """Return the smallest m such that larger positive parts have probability at most `tail`."""
     masses = np.exp(logsumexp(log_table(k, epsilon), axis=1))
@@ -76,12 +77,14 @@ def radius(k: int, epsilon: float, tail: float) -> int:
     return int(np.argmax(beyond <= tail))
 
 
+@lru_cache(maxsize=256)
 def tail_mass(k: int, epsilon: float, m: int) -> float:
     """Return the probability of positive parts above m >= 0, or a bound beyond the table."""
     beyond = log_table(k, epsilon)[m + 1 :]
     return float(np.exp(logsumexp(beyond))) if beyond.size else float(np.exp(-0.9 * _NEGLIGIBLE))
 
 
+@lru_cache(maxsize=256)
 def number_of_points(k: int, size: int) -> float:
     """Return the number of sum-zero vectors with positive part at most `size`."""
     if size < 1:

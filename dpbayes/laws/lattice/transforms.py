@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
@@ -32,15 +34,19 @@ def zero_sum_means(
     total = float(logsumexp(log_weights))
     shares = log_weights - total
     length = 1 << int(max(4 * steps.size, _reach(shares, steps, len(columns))) - 1).bit_length()
+    same = Counter(column.tobytes() for column in columns)  # equal shares: one transform for all
+    different = [(np.frombuffer(column), times) for column, times in same.items()]
     for first in range(0, powers.size, _BLOCK):
         block = powers[first : first + _BLOCK, None]
         product = np.ones((len(block), length // 2 + 1), dtype=np.complex128)
-        for column in columns:
+        for column, times in different:
             finite = np.where(np.isfinite(column), column, 0.0)
             weights = np.where(np.isfinite(column), np.exp(shares + block * finite), 0.0)
             shifted = np.zeros((len(block), length))
             shifted[:, steps] = weights
-            product *= np.fft.rfft(shifted, axis=1)
+            transform = np.fft.rfft(shifted, axis=1)
+            for _ in range(times):
+                product *= transform
         means[first : first + _BLOCK] = np.fft.irfft(product, length, axis=1)[:, 0]
     return np.asarray(means * np.exp(log_scale + total * len(columns)))
 
