@@ -99,7 +99,9 @@ def _cumulant(v: NDArray[np.float64], c: float, gap: float) -> float:
     z = v * c
     small = z < 0.5
     near = np.log(((1.0 - v[~small]) + v[~small] * gap) * (1.0 + z[~small]))
-    return -math.fsum(np.log1p(-(z[small] ** 2))) - math.fsum(near)
+    far = np.log1p(-(z[small] ** 2))
+    # All terms have one sign, and long doubles lose nothing of a double in so many of them.
+    return -float(np.sum(far, dtype=np.longdouble) + np.sum(near, dtype=np.longdouble))
 
 
 class Factors:
