@@ -29,8 +29,11 @@ _CANDIDATES: NDArray[np.float64] = 1.2 * np.power(_GROWTH, np.arange(40.0))
 _SADDLE_TOLERANCE = 1e-8
 _AT_ONCE = 1 << 20
 _MANY = 64  # fewer weights are multiplied out
+_PIECE = 256
 _RADIUS = 0.25  # weights with r |z| below this enter through their power sums,
 _ORDER = 28  # of which so many make an error of 0.25^29 each
+_ORDERS = np.arange(1, _ORDER + 1)
+_SIGNED: NDArray[np.float64] = (-1.0) ** (_ORDERS + 1) / _ORDERS
 
 
 def saddle(v: NDArray[np.float64], x: float) -> tuple[float, float]:
@@ -113,22 +116,30 @@ class Factors:
 
     def __init__(self, r: NDArray[np.float64]) -> None:
         self.r = np.sort(r)
-        self._powers = np.ones((_ORDER, r.size if r.size > _MANY else 0))
+        self._powers = np.empty((_ORDER, r.size if r.size > _MANY else 0))
         for j in range(_ORDER if self._powers.size else 0):
             np.multiply(self._powers[j - 1] if j else 1.0, self.r, out=self._powers[j])
+        # Splits at several places share the sums of all whole pieces before them.
+        whole = self._powers.shape[1] // _PIECE
+        pieces = self._powers[:, : whole * _PIECE].reshape(_ORDER, whole, _PIECE).sum(axis=2)
+        self._before = np.zeros((_ORDER, whole + 1))
+        np.cumsum(pieces, axis=1, out=self._before[:, 1:])
 
     def split(
         self, z: NDArray[np.complex128]
     ) -> tuple[NDArray[np.float64], NDArray[np.complex128]]:
         """Return the numbers to be multiplied out, and the logarithm of the product of the rest."""
-        small = 0
+        small, largest = 0, float(np.abs(z).max())
         if self._powers.size:
-            small = int(np.searchsorted(self.r, _RADIUS / float(np.abs(z).max())))
+            small = int(np.searchsorted(self.r, _RADIUS / largest))
         logs = np.zeros(z.size, dtype=np.complex128)
         if small:
-            sums = self._powers[:, :small].sum(axis=1)
-            for j in range(_ORDER, 0, -1):
-                logs = z * ((-1.0) ** (j + 1) * sums[j - 1] / j + logs)
+            whole = small // _PIECE
+            sums = self._before[:, whole] + self._powers[:, whole * _PIECE : small].sum(axis=1)
+            # Powers of z 2^-e lie within the unit circle, and multiplication by 2^ej is exact.
+            e = math.frexp(largest)[1]
+            powers = np.cumprod(np.broadcast_to(z * 2.0**-e, (_ORDER, z.size)), axis=0)
+            logs = np.ldexp(_SIGNED * sums, _ORDERS * e) @ powers
         return self.r[small:], logs
 
 
