@@ -24,7 +24,7 @@ from dpbayes import queries
 from dpbayes.queries.cost import no_cost
 from dpbayes.queries.decision import State, decide, empty_state
 from dpbayes.queries.factor import factor_of
-from dpbayes.queries.grid import on_grid
+from dpbayes.queries.grid import as_float, on_grid
 from dpbayes.study.query_experiments import running_times
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
@@ -122,7 +122,7 @@ def test_a_decision_after_500_answers(benchmark, long_history, kind):
 
     def decision() -> object:
         found = decide(state, q, L, 0.05, 1e6, queries.Policy())
-        return state.after(q, found.scale_units / 2.0**32, 0.0, "add-remove")
+        return state.after(q, as_float(found.scale_units), 0.0, "add-remove")
 
     ours = seconds(benchmark, 5, decision, 0.050)
     rows = H[:500] / state.scales[:, None]
@@ -155,7 +155,7 @@ def test_a_decision_after_five_thousand_answers(benchmark, very_long_history, ou
         found = decide(state, q, L, 0.05, 1e12, queries.Policy())
         assert found.outcome == outcome
         if outcome == "fresh":
-            return state.after(q, found.scale_units / 2.0**32, 0.0, "add-remove")
+            return state.after(q, as_float(found.scale_units), 0.0, "add-remove")
         return found.law.half_width(0.05)
 
     seconds(benchmark, 9, decision, 0.050)
@@ -180,7 +180,7 @@ def test_a_stream_with_half_of_its_questions_asked_again(benchmark, cells):
             assert decision.law is not None
             assert math.isfinite(decision.law.half_width(0.05))
             if decision.outcome == "fresh":
-                state = state.after(q, decision.scale_units / 2.0**32, 0.0, "add-remove")
+                state = state.after(q, as_float(decision.scale_units), 0.0, "add-remove")
             found.append(time.process_time() - start)
         return found
 

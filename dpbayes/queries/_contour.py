@@ -30,6 +30,7 @@ _SADDLE_TOLERANCE = 1e-8
 _AT_ONCE = 1 << 20
 _MANY = 64  # fewer weights are multiplied out
 _PIECE = 256
+_STRIDE = 8
 _RADIUS = 0.25  # weights with r |z| below this enter through their power sums,
 _ORDER = 28  # of which so many make an error of 0.25^29 each
 _ORDERS = np.arange(1, _ORDER + 1)
@@ -187,19 +188,34 @@ def _reach(factors: Factors, x: float, c: float, gap: float, d: float) -> float:
     """Return a parameter u at which the integrand is between e^-44 and e^-50 of its centre.
 
     Growing candidates bracket it and a few points between find it, so that no product of factors on
-    the way there can overflow. The largest weight alone makes the integrand fall like e^-u.
+    the way there can overflow. The largest weight alone makes the integrand fall like e^-u. Of many
+    weights one in eight stands for its neighbours, and what that finds is checked with all.
     """
 
-    def fall(u: NDArray[np.float64]) -> NDArray[np.float64]:
+    def fall(u: NDArray[np.float64], stride: int = 1) -> NDArray[np.float64]:
         shift = _BEND * d * (np.cosh(u) - 1.0) + 1j * d * np.sinh(u)
         z = shift * (2.0 * c + gap * shift)
         r, others = factors.split(-z)
         logs = 2.0 * others.real
-        for start in range(0, r.size, _AT_ONCE // 8):
-            part = r[start : start + _AT_ONCE // 8, None]
-            logs += np.log((1.0 - part * z.real) ** 2 + (part * z.imag) ** 2).sum(axis=0)
+        alike = max(r.size - _MANY, 0) // stride * stride if stride > 1 else 0
+        for some, times in ((r[stride // 2 : alike : stride], stride), (r[alike:], 1)):
+            for start in range(0, some.size, _AT_ONCE // 8):
+                part = some[start : start + _AT_ONCE // 8, None]
+                one = np.log((1.0 - part * z.real) ** 2 + (part * z.imag) ** 2)
+                logs += times * one.sum(axis=0)
         return np.asarray(0.5 * logs + shift.real * (gap * x) - np.log(np.cosh(u)))
 
+    if factors.r.size > _STRIDE * _MANY:
+        found = _first_beyond(lambda u: fall(u, _STRIDE))
+        if found is not None and _REACH <= fall(np.array([found])).item() <= _TOO_FAR:
+            return found
+    found = _first_beyond(fall)
+    if found is None:
+        raise ArithmeticError(f"the integrand at x = {x!r} does not fall off")
+    return found
+
+
+def _first_beyond(fall: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> float | None:
     low = 0.0
     for first in range(0, _CANDIDATES.size, 8):
         u = _CANDIDATES[first : first + 8]
@@ -208,7 +224,7 @@ def _reach(factors: Factors, x: float, c: float, gap: float, d: float) -> float:
             low = float(u[far[0] - 1]) if far[0] else low
             return _narrowed(fall, low, float(u[far[0]]))
         low = float(u[-1])
-    raise ArithmeticError(f"the integrand at x = {x!r} does not fall off")
+    return None
 
 
 def _narrowed(
