@@ -111,9 +111,7 @@ def _complete(
     return FiniteLaw(prior, counts, outputs, logs, float(2 * k * np.exp(-far)))
 
 
-def _log_sums(
-    rows: NDArray[np.int64], logs: NDArray[np.float64], size: int
-) -> NDArray[np.float64]:
+def _log_sums(rows: NDArray[np.int64], logs: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     """Return for each of `size` rows the log of the sum of e^logs there, -inf where nothing is.
 
     Sums are formed as numbers where what floats lose below is none of their digits, else as logs.
