@@ -11,6 +11,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from importlib import import_module
+from itertools import permutations
 from math import isqrt, lcm
 from typing import Any
 
@@ -37,19 +38,20 @@ _LARGEST_PLATEAU = 40
 class Window:
     """The vectors with positive part at most `radius`, their lengths and the steps among them.
 
-    `points` (N, k); `squares` (N,) exact squared lengths; `first`, `second` (E,) the ends of every
-    step e_i - e_j that stays inside.
+    `points` (N, k); `squares` (N,) exact squared lengths, whole numbers over `common`; `first`,
+    `second` (E,) the ends of every step e_i - e_j that stays inside.
     """
 
     points: NDArray[np.int64]
-    squares: tuple[Fraction, ...]
+    squares: tuple[int, ...]
+    common: int
     first: NDArray[np.int64]
     second: NDArray[np.int64]
 
     @property
     def lengths(self) -> NDArray[np.float64]:
         """l(z) of every point, shape (N,)."""
-        return np.asarray(np.sqrt([float(square) for square in self.squares]))
+        return np.asarray(np.sqrt([square / self.common for square in self.squares]))
 
     @property
     def steps(self) -> NDArray[np.int64]:
@@ -61,23 +63,21 @@ class Window:
 def window(shares: tuple[Fraction, ...], radius: int) -> Window:
     """Return the window of that radius for these shares."""
     points = lattice_noise.points(len(shares), radius)
-    # All over one denominator: whole numbers are added, and a fraction is made once for each point.
+    # All over one denominator: whole numbers are added.
     inverse = [1 / share for share in shares]
     common = lcm(*(one.denominator for one in inverse))
     weights = np.array([int(one * common) for one in inverse], dtype=object)
-    squares = tuple(Fraction(one, common) for one in (points.astype(object) ** 2) @ weights)
-    index = {tuple(row): i for i, row in enumerate(points.tolist())}
-    ends = []
-    for i in range(len(shares)):
-        for j in range(len(shares)):
-            if i != j:
-                moved = points.copy()
-                moved[:, i] += 1
-                moved[:, j] -= 1
-                targets = [index.get(tuple(row), -1) for row in moved.tolist()]
-                ends += [(a, b) for a, b in enumerate(targets) if b >= 0]
-    pairs = np.array(ends, dtype=np.int64).reshape(-1, 2)
-    return Window(points, squares, pairs[:, 0], pairs[:, 1])
+    squares = tuple(((points**2).astype(object) @ weights).tolist())
+    strides = (2 * radius + 3) ** np.arange(len(shares) - 1, -1, -1)
+    keys = points @ strides  # they rise, as the points do
+    first, second = [], []
+    for i, j in permutations(range(len(shares)), 2):
+        wanted = keys + strides[i] - strides[j]
+        end = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+        start = np.flatnonzero(keys[end] == wanted)
+        first.append(start)
+        second.append(end[start])
+    return Window(points, squares, common, np.concatenate(first), np.concatenate(second))
 
 
 @dataclass(frozen=True)
@@ -165,22 +165,22 @@ def _certified(
     space: Window, same: Orbits, flow: NDArray[np.float64], epsilon: float, radius: int
 ) -> Fraction:
     # The flow, rounded to fractions, leaves an exact slack at each point; v is the least of them.
+    # What leaves and what enters are sums of whole numbers over one denominator.
     growth = _exp_above(epsilon)
-    amounts = [Fraction(int(amount * _ROUNDED), _ROUNDED) for amount in flow]
-    slack = {
-        z: Fraction(isqrt(int(space.squares[z] * _SCALE * _SCALE)), _SCALE)
+    largest = float(flow.max(initial=0.0)) * _ROUNDED * space.points.shape[1] ** 2
+    whole: Any = np.int64 if largest < 2.0**62 else object
+    amounts = np.array([int(amount * _ROUNDED) for amount in flow], dtype=whole)
+    leaving, entering = (np.zeros(len(space.points), dtype=amounts.dtype) for _ in range(2))
+    np.add.at(leaving, space.first, amounts[same.step])
+    np.add.at(entering, space.second, amounts[same.step])
+    slack = [
+        Fraction(isqrt(space.squares[z] * _SCALE * _SCALE // space.common), _SCALE)
+        + Fraction(int(leaving[z]), _ROUNDED)
+        - growth * Fraction(int(entering[z]), _ROUNDED)
         for z in same.kept.tolist()
-    }
-    for a, b, orbit in zip(
-        space.first.tolist(), space.second.tolist(), same.step.tolist(), strict=True
-    ):
-        exact = amounts[orbit]
-        if exact and a in slack:
-            slack[a] += exact
-        if exact and b in slack:
-            slack[b] -= growth * exact
+    ]
     # Beyond the window l(z) >= 2 (radius + 1), by Cauchy and Schwarz with shares of sum 1.
-    return min(*slack.values(), Fraction(2 * (radius + 1)))
+    return min(*slack, Fraction(2 * (radius + 1)))
 
 
 def _exp_above(epsilon: float) -> Fraction:
@@ -199,13 +199,15 @@ def _best_plateau(
     # P(z) falls by e^-epsilon for each step away from the points of length at most `flat`. The mean
     # falls, then rises with `flat`: stop at the third rise.
     best, worse = (float("inf"), 0.0), 0
+    apart = np.full(len(points), np.iinfo(np.int64).max)
+    before = -1.0
     for flat in np.unique(np.round(np.sort(lengths)[: 4 * _LARGEST_PLATEAU], 9)):
-        inside = points[lengths <= flat + 1e-8]
-        if len(inside) > _LARGEST_PLATEAU or worse == 3:
+        inside = lengths <= flat + 1e-8
+        if int(inside.sum()) > _LARGEST_PLATEAU or worse == 3:
             break
-        apart = np.full(len(points), np.iinfo(np.int64).max)
-        for centre in inside:
+        for centre in points[inside & (lengths > before)]:
             apart = np.minimum(apart, np.abs(points - centre).sum(axis=1) // 2)
+        before = flat + 1e-8
         mean = _decaying_mean(lengths, apart, epsilon)
         worse = 0 if mean < best[0] * (1.0 - 1e-12) else worse + 1
         best = min(best, (mean, float(flat))) if worse == 0 else best

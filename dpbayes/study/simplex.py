@@ -57,8 +57,11 @@ class Simplex:
 
         Where m + d would be negative the value is that of m + d = 0.
         """
-        m, d = np.arange(self.n + 1)[:, None], np.arange(-reach, reach + 1)
-        return np.asarray(-affinity_by_step(self.prior + m, np.maximum(d, -m).astype(np.float64)))
+        m, d = np.arange(self.n + 1)[:, None], np.arange(reach + 1)
+        up = -affinity_by_step(self.prior + m, np.broadcast_to(d, (m.size, d.size)))
+        # A count and a smaller one are as near as the smaller one and the count.
+        other = np.maximum(m - d[:0:-1], 0)
+        return np.hstack((up[other, m - other], up))
 
 
 def simplex(n: int, k: int = 3, prior: float = 1.0) -> Simplex:

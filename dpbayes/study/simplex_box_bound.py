@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -236,7 +237,7 @@ def repaired(
                 place = window.places(one.steps, levels) + window.table
                 asked = np.broadcast_to(missing[at], place.shape)
                 np.maximum.at(worst, place[inside], asked[inside])
-    every = zip(np.split(worst, 2), _spans(found, rings) if wide else (0, 0), strict=True)
+    every = zip(np.split(worst, 2), _spans(found, radius) if wide else (0, 0), strict=True)
     fall = np.max([found.spread(part, _exact(found, radius), most) for part, most in every], axis=0)
     return np.asarray(prices * (1.0 - fall[found.places]))
 
@@ -244,8 +245,9 @@ def repaired(
 def _highest_near(found: Boxes, prices: Array, rings: list[Ring]) -> Array:
     # What the prices at the data of a box are below, by the place of its lower corner; and again
     # where the largest count stays the largest.
-    exact = _exact(found, len(rings) - 1)
-    return np.concatenate([found.highest(prices, exact, most) for most in _spans(found, rings)])
+    radius = len(rings) - 1
+    exact, spans = _exact(found, radius), _spans(found, radius)
+    return np.concatenate([found.highest(prices, exact, most) for most in spans])
 
 
 def _exact(found: Boxes, radius: int) -> int:
@@ -253,20 +255,21 @@ def _exact(found: Boxes, radius: int) -> int:
     return found.n + 1 if len(found.starts) == found.n + 1 else radius
 
 
-def _spans(found: Boxes, rings: list[Ring]) -> tuple[int, int]:
+@lru_cache(maxsize=1)
+def _spans(found: Boxes, radius: int) -> tuple[int, int]:
     # Over how many levels more than one the moved data of a box lie at most: where the largest
     # count may not stay the largest, and where it does and no level spreads over more than its own
     # move.
-    radius, most = len(rings) - 1, 0
+    rings, most = [ring(found.k, d) for d in range(radius + 1)], 0
     for some in _blocks(len(found.rows), 4 * _FEWEST):
         window = Window(found, some, radius)
         at = np.arange(some.start, min(some.stop, len(found.rows)))[window.table == 0]
         if not at.size:
             continue
         window = Window(found, at, radius)
-        for one in rings:
-            low = window.sorted_levels(one.steps, window.low_levels)
-            high = window.sorted_levels(one.steps, window.high_levels)
+        for steps in rings:
+            low = window.sorted_levels(steps, window.low_levels)
+            high = window.sorted_levels(steps, window.high_levels)
             for below, above in zip(low[:-1], high[:-1], strict=True):
                 most = max(most, int((above - below).max()))
     return most, found.span(radius)
@@ -286,6 +289,14 @@ def first_shares(found: Boxes, rings: list[Ring], prices: Array, prior: float) -
     return made
 
 
+@lru_cache(maxsize=1)
+def _log_affinities(n: int, radius: int, prior: float) -> Array:
+    # ln BC of each count m and m + move, (2 radius + 1, n + 1); that of m + move = 0 below it.
+    moves, counts = np.arange(-radius, radius + 1)[:, None], np.arange(n + 1)
+    found = affinity_by_step(prior + counts, np.maximum(moves, -counts).astype(np.float64))
+    return _validate.frozen(found)
+
+
 def _blocks(size: int, step: int) -> Iterator[slice]:
     for start in range(0, size, step):
         yield slice(start, min(start + step, size))
@@ -299,10 +310,8 @@ class Window:
         self.low, self.radius, self.counters = found.low[at], radius, found.counters()
         high = found.high[at]
         # Each of shape (2 radius + 1, B), one for each category.
-        self.logs = [
-            affinity_by_step(prior + top, np.maximum(moves, -top).astype(np.float64))
-            for top in high.T
-        ]
+        table = _log_affinities(found.n, radius, prior)
+        self.logs = [table[:, top] for top in high.T]
         self.low_levels = [found.level_of(bottom + moves) for bottom in self.low.T]
         self.high_levels = [found.level_of(top + moves) for top in high.T]
         # Where the largest count stays the largest, each level moves by itself.

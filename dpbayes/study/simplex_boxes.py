@@ -24,7 +24,7 @@ LARGEST_TABLE = 30_000_000
 """Most rows of sorted levels, whether any histogram has them or not."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Boxes:
     """All histograms of n records over k categories, by boxes.
 

@@ -132,13 +132,20 @@ def _window(
     size: int,
 ) -> FiniteLaw:
     k = counts.size
-    shifts = noise.points(k, size)
+    shifts, logs = _shared_window(k, size, epsilon)
     noisy = counts + shifts
-    logs = _log_mass(shifts, epsilon)
     if int(noisy.min()) < 0:
         noisy, inverse = _distinct(project(noisy, projection))
         logs = np.log(np.bincount(inverse, np.exp(logs)))
     return FiniteLaw(prior, counts, noisy, logs, noise.tail_mass(k, epsilon, size))
+
+
+@functools.lru_cache(maxsize=1)
+def _shared_window(
+    k: int, size: int, epsilon: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    shifts = noise.points(k, size)
+    return _validate.frozen(shifts), _validate.frozen(_log_mass(shifts, epsilon))
 
 
 def _distinct(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -94,7 +94,10 @@ def number_of_points(k: int, size: int) -> float:
 
 
 def points(k: int, size: int) -> NDArray[np.int64]:
-    """Return every sum-zero vector of k whole numbers with positive part at most `size`."""
+    """Return every sum-zero vector of k whole numbers with positive part at most `size`.
+
+    In lexicographic order; each column is one piece of memory.
+    """
     columns: list[NDArray[np.int64]] = []
     up = np.full(1, size, dtype=np.int64)
     down = up.copy()
@@ -107,7 +110,7 @@ def points(k: int, size: int) -> NDArray[np.int64]:
         up = np.repeat(up, branches) - np.maximum(value, 0)
         down = np.repeat(down, branches) - np.maximum(-value, 0)
     columns.append(up - down)
-    return np.column_stack(columns)
+    return np.array(columns).T
 
 
 def draw(rng: np.random.Generator, k: int, epsilon: float, size: int) -> NDArray[np.int64]:
