@@ -1,4 +1,4 @@
-"""Bounds printed and stored on the safe side."""
+"""Numbers in print: bounds on the safe side, and what is counted."""
 
 from __future__ import annotations
 
@@ -10,9 +10,15 @@ from fractions import Fraction
 def decimal_text(value: Fraction, direction: str, digits: int = 6) -> str:
     """Return a decimal at least ("up") or at most ("down") as large, exact where `digits` suffice.
 
+    What is smaller than the last of them has as many digits of its own; only 0 is shown as 0.
+
     >>> decimal_text(Fraction(10000004, 10**7), "up"), decimal_text(Fraction(1, 3), "down")
     ('1.000001', '0.333333')
+    >>> decimal_text(Fraction(1, 10**7), "down")
+    '1e-7'
     """
+    if 0 < value < Fraction(1, 10**digits):
+        return significant_text(value, direction, digits)
     scaled = value * 10**digits
     whole = math.ceil(scaled) if direction == "up" else math.floor(scaled)
     return format(Decimal(whole).scaleb(-digits).normalize(), "f")
@@ -31,6 +37,15 @@ def significant_text(value: Fraction, direction: str, digits: int = 12) -> str:
     found = context.divide(Decimal(value.numerator), Decimal(value.denominator))
     plain = found.normalize(context)
     return f"{plain:f}" if not plain or -6 <= plain.adjusted() < digits else f"{plain:e}"
+
+
+def counted(number: int, one: str, more: str = "") -> str:
+    """Return a number and what it counts, in the singular for 1; `more` is one with s unless given.
+
+    >>> counted(1, "record"), counted(2000, "record"), counted(0, "entry", "entries")
+    ('1 record', '2,000 records', '0 entries')
+    """
+    return f"{number:,} {one if number == 1 else more or one + 's'}"
 
 
 def exp_above(value: Fraction) -> Fraction:

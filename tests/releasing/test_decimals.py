@@ -20,3 +20,9 @@ def test_printed_bounds_are_on_the_safe_side_and_close(value, digits):
     up, down = (Fraction(decimal_text(value, way, digits)) for way in ("up", "down"))
     assert down <= value <= up
     assert up - down <= Fraction(1, 10**digits)
+
+
+@given(st.fractions(min_value=Fraction(1, 10**30), max_value=1), st.sampled_from(("up", "down")))
+def test_only_nothing_is_shown_as_nothing(value, way):
+    assert Fraction(decimal_text(value, way)) > 0
+    assert decimal_text(Fraction(0), way) == "0"
