@@ -15,7 +15,7 @@ from pathlib import Path
 from dpbayes.mechanisms.guarantees import NEIGHBOURS
 from dpbayes.releasing.account import Account
 from dpbayes.releasing.account_file import Receipt
-from dpbayes.releasing.decimals import decimal_text, significant_text
+from dpbayes.releasing.decimals import counted, decimal_text, significant_text
 from dpbayes.releasing.opening import create_account, open_account
 from dpbayes.releasing.witness import witness_file
 
@@ -64,7 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.receipts is not None:
             receipts += receipts_in(Path(arguments.receipts))
         account.verify(receipts)
-        print(f"{len(account.entries)} entries and {len(receipts)} receipts agree")
+        entries = counted(len(account.entries), "entry", "entries")
+        print(f"{entries} and {counted(len(receipts), 'receipt')} agree")
         return 0
     if arguments.action == "show":
         print(listing(account))

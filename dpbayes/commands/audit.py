@@ -7,6 +7,7 @@ import argparse
 import dpbayes as dp
 from dpbayes.commands.described import add_options, chosen_mechanism, numbers
 from dpbayes.mechanisms import REGISTRY
+from dpbayes.releasing.decimals import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,5 +35,5 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if arguments.delta_at is not None:
         print(f"delta at epsilon {arguments.delta_at:g}: {audit.delta(arguments.delta_at):.9g}")
-    print(f"for data sets of {arguments.n} records that differ by replacing one record")
+    print(f"for data sets of {counted(arguments.n, 'record')} that differ by replacing one record")
     return 0

@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpbayes.planning import records_needed
-from dpbayes.press.quotes import one_of
 from dpbayes.releasing.analysis import LEVEL
-from dpbayes.releasing.decimals import decimal_text, significant_text
+from dpbayes.releasing.decimals import counted, decimal_text, significant_text
 from dpbayes.releasing.forecast import WIDTH, compared, forecast
 from dpbayes.releasing.from_table import rehearse
 from dpbayes.releasing.opening import open_account
@@ -23,8 +22,8 @@ from dpbayes.releasing.witness import AccountError
 
 ERRORS = (0.1, 0.05, 0.02)
 CLASSES = {
-    "all": "the mean over all data sets of {n:,} records in {k} categories",
-    "even": "evenly spread counts of {n:,} records in {k} categories",
+    "all": "the mean over all data sets of {n} in {k} categories",
+    "even": "evenly spread counts of {n} in {k} categories",
 }
 TIE = 1e-9
 
@@ -86,7 +85,7 @@ def comparison(plan: Plan, records: int) -> str:
     own = next(iter(compared(request)))
     lines = [f"error      {own_error(found[own], records)}", f"width      {width(found[WIDTH])}"]
     rivals = {label: part for label, part in found.items() if label != WIDTH}
-    return "\n".join(map(one_of, [*lines, *advice(rivals, own, records, len(plan.labels))]))
+    return "\n".join([*lines, *advice(rivals, own, records, len(plan.labels))])
 
 
 def own_error(part: Mapping[str, Any], records: int) -> str:
@@ -95,8 +94,9 @@ def own_error(part: Mapping[str, Any], records: int) -> str:
         return f"not computed: {part['missing']}"
     made_up = f" (simulated, {part['draws']} made-up releases each)" if "draws" in part else ""
     return (
-        f"{measured(part, 'even')} mean Hellinger distance for balanced counts of {records:,} "
-        f"records, {measured(part, 'halving')} where each category is half the one before{made_up}"
+        f"{measured(part, 'even')} mean Hellinger distance for balanced counts of "
+        f"{counted(records, 'record')}, {measured(part, 'halving')} where each category is half "
+        f"the one before{made_up}"
     )
 
 
@@ -137,7 +137,7 @@ def advice(rivals: Mapping[str, Mapping[str, Any]], own: str, records: int, k: i
     ]
     chosen = own if own in equal else first
     sort = "exact mean error" if not any(doubts.values()) else "mean error (± simulated)"
-    where = CLASSES[kind].format(n=records, k=k)
+    where = CLASSES[kind].format(n=counted(records, "record"), k=k)
     ordered = sorted(errors.items(), key=last)
     listed = ", ".join(f"{label} {measured(known[label], kind)}" for label, _ in ordered)
     without = [label for label in rivals if label not in known]

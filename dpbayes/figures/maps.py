@@ -43,11 +43,12 @@ def maps(
     panels: Sequence[MapPanel],
     xscale: str = "log",
     yscale: str = "linear",
+    measured: str = "smallest mean distance",
 ) -> tuple[Figure, str]:
     """Draw one map a panel, two panels side by side; colour and hatching name the winner.
 
     `columns` (c,) and `rows` (r,) are the increasing settings of the cells, `labels` the names that
-    the numbers in each panel's `index` (r, c) stand for. Returns the figure and its alternative
+    the numbers in each panel's `index` (r, c) stand for, `measured` what the winner has. Returns the figure and its alternative
     text.
     """
     x, y = (np.asarray(values, dtype=np.float64) for values in (columns, rows))
@@ -67,7 +68,7 @@ def maps(
         fontsize=10,
         frameon=False,
     )
-    return figure, _describe(xlabel, ylabel, x, y, labels, panels)
+    return figure, _describe(xlabel, ylabel, x, y, labels, panels, measured)
 
 
 def _check(
@@ -150,10 +151,11 @@ def _describe(
     y: NDArray[np.float64],
     labels: Sequence[str],
     panels: Sequence[MapPanel],
+    measured: str,
 ) -> str:
     sentences = [
         f"Maps over {xlabel} from {x[0]:g} to {x[-1]:g} and {ylabel} from {y[0]:g} to {y[-1]:g}: "
-        "which mechanism has the smallest mean distance."
+        f"which mechanism has the {measured}."
     ]
     for panel in panels:
         index = np.asarray(panel.index)

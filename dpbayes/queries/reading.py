@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dpbayes.releasing.sources import KINDS, Source, first_line
+from dpbayes.releasing.sources import KINDS, Source, first_line, near
 
 _WRITTEN = "header = true, quote = '\"', escape = '\"', comment = '', skip = 0"
 
@@ -41,7 +41,10 @@ def reader(source: str | Path, wanted: Sequence[str]) -> tuple[str, list[str], d
     for name in wanted:
         if there.count(name) != 1:
             found = there.count(name) or "no"
-            raise ValueError(f"source {text!r} cannot be counted: it has {found} columns {name!r}")
+            raise ValueError(
+                f"source {text!r} cannot be counted: it has {found} columns {name!r}"
+                f"{'' if name in there else near(name, there)}"
+            )
     names = ", ".join(f"'c{i}'" for i in range(len(there)))
     sql = f"read_csv(?, delim = '{separator}', {_WRITTEN}, names = [{names}])"
     return sql, [text], {name: f"c{there.index(name)}" for name in wanted}

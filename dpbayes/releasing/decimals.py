@@ -39,6 +39,15 @@ def significant_text(value: Fraction, direction: str, digits: int = 12) -> str:
     return f"{plain:f}" if not plain or -6 <= plain.adjusted() < digits else f"{plain:e}"
 
 
+def counted(number: int, one: str, more: str = "") -> str:
+    """Return a number and what it counts, in the singular for 1; `more` is one with s unless given.
+
+    >>> counted(1, "record"), counted(2000, "record"), counted(0, "entry", "entries")
+    ('1 record', '2,000 records', '0 entries')
+    """
+    return f"{number:,} {one if number == 1 else more or one + 's'}"
+
+
 def exp_above(value: Fraction) -> Fraction:
     """Return a fraction above e^value, by less than one part in 10^25.
 

@@ -125,7 +125,20 @@ def _once(found: Source, name: str, there: Sequence[str], show: bool) -> str:
         raise TableError(
             f"table {found.name} has {there.count(name)} columns {name!r}; rename all but one"
         )
-    raise TableError(f"table {found.name} has no column {name!r}; it has {listed}{hint}")
+    raise TableError(
+        f"table {found.name} has no column {name!r}{near(name, there)}; it has {listed}{hint}"
+    )
+
+
+def near(name: str, there: Sequence[str]) -> str:
+    """Return a hint at a column whose name differs by capitals or spaces; it shows no name.
+
+    >>> near("health", ["age", " Health"]), near("health", ["helth"])
+    (', only one that differs from it by capitals or spaces', '')
+    """
+    wanted = name.strip().casefold()
+    known = any(one.strip().casefold() == wanted for one in there)
+    return ", only one that differs from it by capitals or spaces" if known else ""
 
 
 def trouble(found: Source, error: Exception, show: bool) -> TableError:

@@ -33,6 +33,15 @@ def test_the_account_command_takes_a_delta(clinic, capsys):
     assert open_account("o.account").delta_bound == Fraction(1, 1000)
 
 
+def test_a_tiny_account_is_not_an_empty_one(clinic, capsys):
+    (clinic / "other.csv").write_text("health\ngood\n")
+    words = ["account", "create", "o.account", "--dataset", "o", "--epsilon", "1e-7"]
+    assert main([*words, "--table", "other.csv"]) == 0
+    assert "balance  1e-7 of 1e-7" in capsys.readouterr().out
+    assert main(["account", "verify", "o.account"]) == 0
+    assert "2 entries and 0 receipts agree" in capsys.readouterr().out
+
+
 def test_a_list_of_spends_and_a_newer_table(clinic, capsys):
     released(clinic)
     released(clinic, PLAN + 'request = "again"\n')

@@ -100,3 +100,13 @@ def test_the_records_needed_are_those_of_the_package(clinic):
     for error in (0.1, 0.05, 0.02):
         enough = dp.records_needed(error, 0.25, [1 / 3] * 3, [1.0, 1.0, 1.0]).records
         assert f"{enough:,} for {error:g}" in said
+
+
+def test_one_record_is_not_several(capsys):
+    assert own_error({"even": 0.3, "halving": 0.5}, 1).startswith(
+        "0.3 mean Hellinger distance for balanced counts of 1 record, 0.5 where"
+    )
+    text = "\n".join(advice({"a": {"even": 0.3}, "b": {"even": 0.2}}, "a", 1, 3))
+    assert "for evenly spread counts of 1 record in 3 categories" in text
+    assert main(["audit", "geometric", "--epsilon", "1", "--n", "1"]) == 0
+    assert "for data sets of 1 record that differ" in capsys.readouterr().out

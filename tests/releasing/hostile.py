@@ -139,7 +139,7 @@ BAD_TABLES: tuple[tuple[str, bytes, str], ...] = (
     ("after.csv", TWO + b'2,"good"SECRET-CONTENT\n', "line 3 has a quotation mark without"),
     ("huge.csv", TWO + b"2," + b"x" * 3_000_000 + b"\n", r"line 3 is longer than 2 MB"),
     ("twice.csv", b"health,id,health\ngood,1,fair\n", "has 2 columns 'health'; rename all but one"),
-    ("case.csv", b"Health,id\ngood,1\n", "has no column 'health'; it has 2 columns; --show"),
+    ("case.csv", b"Health,id\ngood,1\n", "by capitals or spaces; it has 2 columns; --show"),
     ("space.csv", b" health,id\ngood,1\n", "has no column 'health'"),
     ("bare.csv", b"SECRET-CONTENT,good\n2,fair\n", "has no column 'health'; it has 2 columns"),
     ("title.csv", b"People of SECRET-CONTENT\n\n" + TWO, "has no column 'health'"),

@@ -139,6 +139,9 @@ def test_a_table_that_does_not_fit_is_refused(tmp_path):
         count_table(table, plan(tmp_path))
     with pytest.raises(TableError, match="has no column 'health'; it has 1 column: 'helth'"):
         count_table(table, plan(tmp_path), show_values=True)
+    table = write(tmp_path / "c.csv", ["Health "], [["good"]])
+    with pytest.raises(TableError, match="'health', only one that differs from it by capitals or"):
+        count_table(table, plan(tmp_path))
     for name, message in (("none.csv", "which is none"), ("plan.toml", "must end in .csv")):
         plan(tmp_path)
         with pytest.raises(TableError, match=message):
