@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv
+from scipy.special import betainc, betaincinv
 
 from dpbayes import _validate
 
 LARGEST_ENUMERATION = 50_000_000
 """Candidate sets with more numbers (rows times categories) than this are not enumerated."""
+
+_MISSED = 1e-9  # what the share reached at an end may differ by from the share asked for
 
 
 @dataclass(frozen=True)
@@ -51,15 +54,23 @@ class Posterior:
     def interval(self, confidence: float = 0.95) -> NDArray[np.float64]:
         """Return the central interval of each category's probability, shape (k, 2).
 
-        Named as in scipy.stats; `confidence` in (0, 1).
+        Named as in scipy.stats; `confidence` in (0, 1). An end that no float meets, because a tiny
+        parameter puts it next to 0 or 1, is the next float outside.
 
         >>> Posterior([6.0, 4.0]).interval(0.9).round(4).tolist()
         [[0.3449, 0.8312], [0.1688, 0.6551]]
+        >>> Posterior([6.0, 1e-6]).interval(0.9)[1].tolist()
+        [0.0, 5e-324]
         """
         outside = 1.0 - _validate.open_unit("confidence", confidence)
         a, b = self.concentration, self.total - self.concentration
-        ends = [betaincinv(a, b, q) for q in (outside / 2.0, 1.0 - outside / 2.0)]
-        return np.column_stack(ends)
+        shares = (outside / 2.0, 1.0 - outside / 2.0)
+        ends = np.column_stack([betaincinv(a, b, share) for share in shares])
+        reached = np.column_stack([betainc(a, b, ends[:, place]) for place in (0, 1)])
+        for i, place in np.argwhere(~(np.abs(reached - shares) <= _MISSED)):
+            around = floats_around(partial(_reached, float(a[i]), float(b[i])), shares[place])
+            ends[i, place] = around[place]
+        return np.asarray(ends, np.float64)
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -70,6 +81,32 @@ class Posterior:
         )
         head = "<th>category</th><th>parameter</th><th>mean</th><th>95% interval</th>"
         return f'<table class="dataframe"><tr>{head}</tr>{rows}</table>'
+
+
+def _reached(a: float, b: float, share: float) -> float:
+    return float(betainc(a, b, share))
+
+
+def floats_around(reached: Callable[[float], float], share: float) -> tuple[float, float]:
+    """Return the last float in [0, 1] at which less than `share` is reached, and the one after it.
+
+    `reached` is a distribution function on [0, 1]. Its quantile lies between the two.
+
+    >>> low, high = floats_around(lambda t: t**0.001, 0.5)
+    >>> high - low < 1e-315, f"{low:.4g}"
+    (True, '9.333e-302')
+    >>> floats_around(lambda t: t**0.0001, 0.5)
+    (0.0, 5e-324)
+    """
+    # Floats that are not negative stand in the order of their bits.
+    low, high = 0, int(np.float64(1.0).view(np.int64))
+    while high - low > 1:
+        middle = (low + high) // 2
+        if reached(float(np.int64(middle).view(np.float64))) >= share:
+            high = middle
+        else:
+            low = middle
+    return float(np.int64(low).view(np.float64)), float(np.int64(high).view(np.float64))
 
 
 def posterior(counts: ArrayLike, prior: ArrayLike) -> Posterior:

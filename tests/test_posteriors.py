@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -88,3 +89,18 @@ def test_bad_input_is_named(counts, prior, error, words):
 def test_bad_sizes_are_refused(n, k):
     with pytest.raises((ValueError, TypeError), match="must be an integer"):
         dp.number_of_candidates(n, k)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("prior", [1e-9, 1e-6, 1e-3, 0.02, 1.0, 20.0])
+@pytest.mark.parametrize("counts", [[6, 0], [3, 3], [1, 30], [0, 0]])
+def test_an_interval_holds_its_level_whatever_the_prior(
+    counts: list[int], prior: float, level: float
+) -> None:
+    a, b = (mpmath.mpf(prior) + c for c in counts)
+    low, high = dp.posterior(counts, [prior, prior]).interval(level)[0].tolist()
+    below = mpmath.betainc(a, b, 0, mpmath.mpf(low), regularized=True)
+    reached = mpmath.betainc(a, b, 0, mpmath.mpf(high), regularized=True)
+    assert 0.0 <= low < high <= 1.0
+    assert below <= (1.0 - level) / 2.0 + 1e-9
+    assert reached >= (1.0 + level) / 2.0 - 1e-9

@@ -13,6 +13,9 @@ from dpbayes import _validate
 from dpbayes.auditing.exact import Audit
 from dpbayes.auditing.losses import PairAudit, hockey_stick
 
+MOST_POINTS = 1_000_000
+"""A dominating pair has at most so many outcomes."""
+
 _FLOOR = 1e-300
 
 
@@ -70,11 +73,11 @@ def dominating_pair(result: Audit, points: int = 200) -> LossPair:
     mass s_(i+1) - s_i at loss epsilon_i, where s are the slopes, and P has e^(epsilon_i) times
     that. The lines lie above the curve, so any number of adaptive releases on any data is bounded
     by the composition of (P, Q). Book: `thm-dominating`. Raises ValueError when the actual epsilon
-    is inf.
+    is inf and for more than `MOST_POINTS` points.
     """
     if not np.isfinite(result.epsilon):
         raise ValueError(f"{result.name} has an infinite loss: composition cannot bound it")
-    half = max(_validate.integer("points", points, minimum=4) // 2, 2)
+    half = max(_validate.integer("points", points, minimum=4, maximum=MOST_POINTS) // 2, 2)
     grid = np.linspace(0.0, result.epsilon, half + 1)
     deltas = result.curve(grid).deltas
     deltas[-1] = 0.0

@@ -11,6 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.cbook import boxplot_stats
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import dark
@@ -107,21 +109,10 @@ def _draw(
     whiskers: float,
     notch: bool,
 ) -> None:
-    at = np.arange(len(one.samples)) + shift
-    drawn = axes.bxp(
-        [_stats(sample, whiskers) for sample in one.samples],
-        positions=at,
-        widths=0.82 * width,
-        shownotches=notch,
-        patch_artist=True,
-        manage_ticks=False,
-        boxprops={"facecolor": (*_light(color), 1.0), "edgecolor": color, "linewidth": 0.9},
-        medianprops={"color": dark(color), "linewidth": 1.4},
-        whiskerprops={"color": color, "linewidth": 0.9},
-        capprops={"color": color, "linewidth": 0.9},
-        flierprops={"marker": ".", "markersize": 2, "markeredgecolor": color},
-    )
-    tag(drawn["boxes"][0], one.label, dashed=False)
+    at = np.arange(len(one.samples), dtype=np.float64) + shift
+    stats = [_stats(sample, whiskers) for sample in one.samples]
+    tag(_bodies(axes, at, stats, 0.41 * width, color, notch), one.label, dashed=False)
+    _strokes(axes, at, stats, 0.41 * width, color, notch)
     if one.quantiles is not None:
         exact = np.asarray(one.quantiles, dtype=np.float64)
         middle = np.repeat(at, 3)
@@ -132,6 +123,69 @@ def _draw(
         at = group + shift + 0.3 * width
         look = {"color": color, "linestyle": "none", **HOLLOW, "markersize": 3.5, "zorder": 5}
         axes.errorbar(at, value, error, elinewidth=0.8, **look)
+
+
+def _bodies(
+    axes: Axes,
+    at: NDArray[np.float64],
+    stats: Sequence[Mapping[str, Any]],
+    half: float,
+    color: str,
+    notch: bool,
+) -> PathPatch:
+    """Draw all boxes of a mechanism as one artist: a figure of many is drawn several times."""
+    if notch:
+        sides = np.array([-1.0, 1.0, 1.0, 0.5, 1.0, 1.0, -1.0, -1.0, -0.5, -1.0, -1.0])
+        names = ["q1", "q1", "cilo", "med", "cihi", "q3", "q3", "cihi", "med", "cilo", "q1"]
+    else:
+        sides, names = np.array([-1.0, 1.0, 1.0, -1.0, -1.0]), ["q1", "q1", "q3", "q3", "q1"]
+    outlines = [
+        Path(np.column_stack((place + half * sides, [box[name] for name in names])), closed=True)
+        for place, box in zip(at, stats, strict=True)
+    ]
+    look: Any = {"facecolor": (*_light(color), 1.0), "edgecolor": color, "linewidth": 0.9}
+    body = PathPatch(Path.make_compound_path(*outlines), zorder=Line2D.zorder, **look)
+    axes.add_artist(body)
+    return body
+
+
+def _strokes(
+    axes: Axes,
+    at: NDArray[np.float64],
+    stats: Sequence[Mapping[str, Any]],
+    half: float,
+    color: str,
+    notch: bool,
+) -> None:
+    """Draw whiskers, their ends, medians and what lies beyond, one artist each for all boxes."""
+    lower, q1, median, q3, upper = (
+        np.array([box[name] for box in stats]) for name in ("whislo", "q1", "med", "q3", "whishi")
+    )
+    reach = 0.5 * half  # of the whiskers' ends, and of a median between notches
+    thin: Any = {"color": color, "linewidth": 0.9}
+    _lines(axes, np.tile(at, 2), np.append(q1, q3), np.tile(at, 2), np.append(lower, upper), thin)
+    ends = np.append(lower, upper)
+    _lines(axes, np.tile(at - reach, 2), ends, np.tile(at + reach, 2), ends, thin)
+    middle: Any = {"color": dark(color), "linewidth": 1.4, "solid_capstyle": "butt", "zorder": 2.1}
+    side = reach if notch else half
+    _lines(axes, at - side, median, at + side, median, middle)
+    beyond = [box["fliers"] for box in stats]
+    places = np.repeat(at, [len(some) for some in beyond])
+    dots: Any = {"markersize": 2, "markeredgecolor": color, "markerfacecolor": "none"}
+    axes.plot(places, np.concatenate(beyond), ".", **dots)
+
+
+def _lines(
+    axes: Axes,
+    x0: NDArray[np.float64],
+    y0: NDArray[np.float64],
+    x1: NDArray[np.float64],
+    y1: NDArray[np.float64],
+    look: Any,
+) -> None:
+    """Draw lines from (x0, y0) to (x1, y1) as one artist: what is not a number breaks it."""
+    nothing = np.full(x0.size, np.nan)
+    axes.plot(*(np.column_stack((a, b, nothing)).ravel() for a, b in ((x0, x1), (y0, y1))), **look)
 
 
 def _residuals(axes: Axes, panel: BoxPanel, colors: Mapping[str, str]) -> None:

@@ -178,7 +178,9 @@ def tag(artist: Any, label: str, dashed: bool = True) -> Any:
     name = mechanism_of(label)
     if name is not None and artist.figure is not None:
         stem = f"{TAG}{name.replace(', ', '+')}"
-        taken = artist.figure.findobj(lambda one: (one.get_gid() or "").startswith(f"{stem}:"))
+        drawn = (one for axes in artist.figure.axes
+                 for one in (*axes.lines, *axes.patches, *axes.collections))  # fmt: skip
+        taken = sum((one.get_gid() or "").startswith(f"{stem}:") for one in drawn)
         exact = dashed and ALIASES.get(label, label) == name
-        artist.set_gid(f"{stem}:{len(taken) + 1}" + ("" if exact else ":variant"))
+        artist.set_gid(f"{stem}:{taken + 1}" + ("" if exact else ":variant"))
     return artist

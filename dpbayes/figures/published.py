@@ -174,7 +174,9 @@ def change_cloud(
         axes.errorbar(at, value, error, color=color, elinewidth=0.8, label=note, **circle)
         residuals(panels[1][0], [(at, scores, color)])
         panels[1][0].set_title(RESIDUALS)
-        sentence += f" Circles: {at.size} readings, at most {np.abs(scores).max():.1f} errors off."
+        sentence += (
+            f" Circles: {at.size} readings, the farthest {np.abs(scores).max():.1f} errors off."
+        )
     panels[-1][0].set_xlabel(xlabel)
     figure.legend(loc="outside lower left", ncols=2, fontsize=10, frameon=False)
     return figure, sentence

@@ -35,9 +35,8 @@ def mass_panels(
         axes.plot(cells, truth, color=SERIES[1], label="exact")
         axes.set(title=title, ylabel="probability")
         axes.legend(loc="upper right")
-        gaps.append(
-            f"{title} differs from it by at most {np.abs(bars - truth).max():.2g} in a cell"
-        )
+        gap = np.abs(bars - truth).max()
+        gaps.append(f"The largest difference of {title} from it in a cell is {gap:.2g}")
     panels[-1][0].set_xlabel(xlabel)
     peak = f"The exact masses form a symmetric peak of {truth.max():.3g} at 0"
     return figure, f"{rows} panels of bars with a line. {peak}. {'. '.join(gaps)}."

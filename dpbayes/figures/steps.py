@@ -147,4 +147,4 @@ def _sentence(masses: Masses) -> str:
     x, p = np.asarray(masses.distances), np.asarray(masses.probabilities)
     half = int(np.searchsorted(np.cumsum(p), 0.5 * p.sum()))
     exact = f"exact with probability {p[0]:.3g}" if x[0] < 1e-12 else f"nearest at {x[0]:.3g}"
-    return f"{masses.label}: {exact}, half of the outputs within {x[min(half, x.size - 1)]:.3g}."
+    return f"{masses.label}: {exact}, the median output at {x[min(half, x.size - 1)]:.3g}."

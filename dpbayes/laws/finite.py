@@ -77,13 +77,18 @@ class FiniteLaw(Answers):
         if self.conserved:
             return 0.0
         n, totals = int(self.counts.sum()), row_sums(self.outputs)
-        other = totals != n
-        if not np.any(other):
+        if not np.any(totals != n):
             return 0.0
-        psi = np.abs(affinity_by_value(float(self.prior.sum()), n, totals[other]))
-        loss, distances = 4.0 * ROUNDING * psi, self.distances[other]
-        each = loss / np.maximum(distances, np.sqrt(loss) + _SMALLEST)
-        return float((self.probabilities[other] * each).sum())
+        # Nothing is lost where the total is n: psi is 0 there.
+        p, distances = self.probabilities, self.distances
+        psi = affinity_by_value(float(self.prior.sum()), n, totals)
+
+        def each(first: int, last: int) -> NDArray[np.float64]:
+            loss = 4.0 * ROUNDING * np.abs(psi[first:last])
+            lost = loss / np.maximum(distances[first:last], np.sqrt(loss) + _SMALLEST)
+            return np.asarray(p[first:last] * lost)
+
+        return piecewise_sum(p.size, each)
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from dpbayes.divergences import affinity_exponent
 from dpbayes.laws.affinities import added, row_sums
+from dpbayes.laws.sums import AT_ONCE
 
 
 def published_of_outputs(
@@ -26,29 +29,46 @@ def published_of_outputs(
     for total in (n, int(totals.min(initial=n))):
         affinity_exponent("published", alpha + total)
     log_bc = added(prior, counts, outputs) / np.log(alpha + n)
-    other = np.abs(totals - n) > 1e-9 * (alpha + n)
-    if np.any(other):
-        log_bc[other] = _slipped(prior, counts, outputs[other])
+    other = np.flatnonzero(np.abs(totals - n) > 1e-9 * (alpha + n))
+    if other.size:
+        log_bc[other] = _slipped(prior, counts, outputs, totals, other)
     return np.asarray(np.sqrt(np.clip(0.0 - np.expm1(log_bc), 0.0, 1.0)))
 
 
 def _slipped(
-    prior: NDArray[np.float64], counts: NDArray[np.int64], outputs: NDArray[np.int64]
+    prior: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    outputs: NDArray[np.int64],
+    totals: NDArray[np.int64],
+    rows: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    here, there = np.zeros(len(outputs)), np.zeros(len(outputs))
+    """Return the slip at some of the rows, (m,), each function read from a table of its values."""
+    start, columns = prior.sum() + counts.sum(), []
     for alpha, count, column in zip(prior, counts, outputs.T, strict=True):
         values, places = _values(column)
         released = alpha + values
-        here += gammaln((alpha + count + released) / 2.0)[places]
-        there += gammaln(released)[places]
-    start, end = prior.sum() + counts.sum(), prior.sum() + row_sums(outputs)
+        columns.append((places, gammaln((alpha + count + released) / 2.0), gammaln(released)))
+    values, total = _values(totals)
+    end = prior.sum() + values
+    middles, ends = np.log((start + end) / 2.0), np.log(end)
     own = gammaln(prior + counts).sum() / np.log(start)
-    return np.asarray(here / np.log((start + end) / 2.0) - (own + there / np.log(end)) / 2.0)
+    result = np.empty(rows.size)
+    for first in range(0, rows.size, AT_ONCE):
+        some = rows[first : first + AT_ONCE]
+        here, there = np.zeros(some.size), np.zeros(some.size)
+        for places, means, lone in columns:
+            here += means[places(some)]
+            there += lone[places(some)]
+        here /= middles[total(some)]
+        result[first : first + some.size] = here - (own + there / ends[total(some)]) / 2.0
+    return result
 
 
-def _values(column: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return values that hold all of a column, and the place of each entry among them."""
+def _values(
+    column: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], Callable[[NDArray[np.int64]], NDArray[np.int64]]]:
+    """Return values that hold all of a column, and the places of some of its rows among them."""
     low, high = int(column.min()), int(column.max())
     if high - low < column.size:
-        return np.arange(low, high + 1, dtype=np.float64), column - low
-    return column.astype(np.float64), np.arange(column.size)
+        return np.arange(low, high + 1, dtype=np.float64), lambda rows: column[rows] - low
+    return column.astype(np.float64), lambda rows: rows

@@ -71,8 +71,9 @@ class RepairedCalibration:
         logarithm = math.log(number_of_candidates(n, k)) - math.log(self.delta)
         proved = math.log1p(self.share * float(epsilon) / logarithm)
         if proved < _LEAST:
+            enough = rounded_up(Fraction(_LEAST * logarithm * (1.0 + _MARGIN)))
             raise ValueError(
-                f"share * epsilon must be at least {_LEAST * logarithm:.3g} for n = {n} and k = "
+                f"share * epsilon must be at least {enough} for n = {n} and k = "
                 f"{k}, got share = {self.share!r} and epsilon = {float(epsilon)!r}"
             )
         return proved - max(_MARGIN * proved, _ROUNDING)

@@ -9,9 +9,11 @@ import string
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
+from dpbayes.press.bounds import side
 from dpbayes.press.quotes import formatted, one_of, telling
 
 
@@ -77,7 +79,10 @@ def filled(sentence: str, values: Mapping[str, Any]) -> str:
     before the last, but for a vector, whose bracket stands before the field; a mapping as names
     with their values, as values at their places where each name is an equation, and with the names
     in brackets where they hold digits or commas. One thing is counted in the singular, and what a
-    format would round away keeps two digits.
+    format would round away keeps two digits. A bound is rounded to the side on which it holds.
+
+    >>> filled("at most {top:.2f}, at least {low:.2f}", {"top": 0.452, "low": 0.128})
+    'at most 0.46, at least 0.12'
 
     >>> filled("{worst:.1e} at n = {sizes:,d}", {"worst": 2.5e-7, "sizes": [10, 2000]})
     '2.5 × 10⁻⁷ at n = 10 and 2,000'
@@ -101,11 +106,13 @@ _EQUATION = re.compile(r"\w+ = [\d.,]+")
 class _Sentence(string.Formatter):
     """Python's format strings, of plain names only."""
 
-    before = ""  # what stands before the field that is filled in
+    before = after = ""  # what stands around the field that is filled in
+    _words = ("", "")  # around what was parsed last
 
     def parse(self, format_string: str) -> Iterator[tuple[str, str | None, str | None, str | None]]:
-        for part in super().parse(format_string):
-            self.before = part[0]
+        parts = [*super().parse(format_string), ("", None, None, None)]
+        for part, following in pairwise(parts):
+            self._words = part[0], following[0]
             yield part
 
     def _listed(self, parts: list[str]) -> str:
@@ -117,6 +124,8 @@ class _Sentence(string.Formatter):
         if field_name not in kwargs:
             known = ", ".join(kwargs) or "none"
             raise ValueError(f"no value {field_name!r} for the sentence; given are {known}")
+        # A format is parsed, too, before the field is shown: its words are not the sentence's.
+        self.before, self.after = self._words
         return kwargs[field_name], field_name
 
     def format_field(self, value: Any, format_spec: str) -> str:
@@ -139,7 +148,8 @@ class _Sentence(string.Formatter):
             raise ValueError("a sentence cannot show a value that is not a number")
         if math.isinf(number):
             return "∞" if number > 0 else "−∞"
-        return telling(number, format_spec or ".3g")
+        way = side(self.before, self.after)
+        return telling(number, (format_spec or ".3g") + (f" {way}" if way else ""))
 
 
 def _kept(value: Any) -> Any:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from dpbayes.press.bounds import asked_side, outward
+
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 POWER = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)e([-+]?\d+)(?!\w|\.\d)")
 _FIXED = re.compile(r"(?P<sign>\+?),?\.(?P<places>\d+)(?P<kind>[f%])")
@@ -131,15 +133,21 @@ def _raised(exponent: str) -> str:
 def formatted(value: float, form: str) -> str:
     """Return a number as print shows it: a true minus sign, powers of ten written out.
 
-    An integer format also takes a float that is whole.
+    An integer format also takes a float that is whole. A format with "up" or "down" behind a blank
+    rounds to that side, for a bound.
 
+    >>> formatted(0.6353, ".2f up"), formatted(0.6353, ".0% down")
+    ('0.64', '63%')
     >>> formatted(-0.000012, ".1e"), formatted(0.0, ".1e"), formatted(11019.0, ",d")
     ('−1.2 × 10⁻⁵', '0', '11,019')
     >>> formatted(1.63, ".1e")
     '1.6'
     """
+    form, way = asked_side(form)
     if form[-1:] == "d" and isinstance(value, float) and value.is_integer():
         value = int(value)
+    if way is not None and isinstance(value, float):
+        value = outward(value, form, way)
     text = format(value, form) if value or form[-1:] != "e" else "0"
     if not set(text) & set("123456789"):
         text = text.lstrip("-")  # what is shown as zero has no sign
@@ -161,24 +169,30 @@ def telling(value: float, form: str) -> str:
     >>> telling(0.999997, ".3g"), telling(0.99996, ".1%"), telling(0.9996, ".1%"), telling(1, ".1%")
     ('0.999997', '99.996%', '99.96%', '100.0%')
     """
-    if _below_one(value, form):
+    form, way = asked_side(form)
+    side = "" if way is None else f" {way}"
+    if _below_one(value, form + side):
         places = math.ceil(-math.log10(1.0 - value))
-        return f"{value:.{max(places - 2, 0)}%}" if form[-1] == "%" else f"{value:.{places}f}"
+        return formatted(
+            value, (f".{max(places - 2, 0)}%" if form[-1] == "%" else f".{places}f") + side
+        )
     found = _FIXED.fullmatch(form)
     if found is None or abs(value) < _NOTHING:
-        return formatted(value, form)
+        return formatted(value, form + side)
     share = found["kind"] == "%"
     size, places = abs(value) * (100.0 if share else 1.0), int(found["places"])
     if size >= (10.0 ** (1 - places) if places > 2 else 0.5 * 10.0**-places):
-        return formatted(value, form)
-    return formatted(100.0 * value if share else value, found["sign"] + ".2g") + "%" * share
+        return formatted(value, form + side)
+    scaled = 100.0 * value if share else value
+    return formatted(scaled, f"{found['sign']}.2g{side}") + "%" * share
 
 
 def _below_one(value: float, form: str) -> bool:
     """Return whether a number a little below one would be shown as one, or as 100%."""
-    if not 0.5 < value < 1.0 - _ONE or form[-1:] == "d":
+    plain, way = asked_side(form)
+    if not 0.5 < value < 1.0 - _ONE or plain[-1:] == "d":
         return False
-    shown = format(value, form)
+    shown = format(value if way is None else outward(value, plain, way), plain)
     return float(shown.removesuffix("%")) == (100.0 if shown.endswith("%") else 1.0)
 
 

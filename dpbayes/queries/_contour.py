@@ -29,8 +29,12 @@ _CANDIDATES: NDArray[np.float64] = 1.2 * np.power(_GROWTH, np.arange(40.0))
 _SADDLE_TOLERANCE = 1e-8
 _AT_ONCE = 1 << 20
 _MANY = 64  # fewer weights are multiplied out
+_PIECE = 256
+_STRIDE = 8
 _RADIUS = 0.25  # weights with r |z| below this enter through their power sums,
 _ORDER = 28  # of which so many make an error of 0.25^29 each
+_ORDERS = np.arange(1, _ORDER + 1)
+_SIGNED: NDArray[np.float64] = (-1.0) ** (_ORDERS + 1) / _ORDERS
 
 
 def saddle(v: NDArray[np.float64], x: float) -> tuple[float, float]:
@@ -99,7 +103,9 @@ def _cumulant(v: NDArray[np.float64], c: float, gap: float) -> float:
     z = v * c
     small = z < 0.5
     near = np.log(((1.0 - v[~small]) + v[~small] * gap) * (1.0 + z[~small]))
-    return -math.fsum(np.log1p(-(z[small] ** 2))) - math.fsum(near)
+    far = np.log1p(-(z[small] ** 2))
+    # All terms have one sign, and long doubles lose nothing of a double in so many of them.
+    return -float(np.sum(far, dtype=np.longdouble) + np.sum(near, dtype=np.longdouble))
 
 
 class Factors:
@@ -111,22 +117,30 @@ class Factors:
 
     def __init__(self, r: NDArray[np.float64]) -> None:
         self.r = np.sort(r)
-        self._powers = np.ones((_ORDER, r.size if r.size > _MANY else 0))
+        self._powers = np.empty((_ORDER, r.size if r.size > _MANY else 0))
         for j in range(_ORDER if self._powers.size else 0):
             np.multiply(self._powers[j - 1] if j else 1.0, self.r, out=self._powers[j])
+        # Splits at several places share the sums of all whole pieces before them.
+        whole = self._powers.shape[1] // _PIECE
+        pieces = self._powers[:, : whole * _PIECE].reshape(_ORDER, whole, _PIECE).sum(axis=2)
+        self._before = np.zeros((_ORDER, whole + 1))
+        np.cumsum(pieces, axis=1, out=self._before[:, 1:])
 
     def split(
         self, z: NDArray[np.complex128]
     ) -> tuple[NDArray[np.float64], NDArray[np.complex128]]:
         """Return the numbers to be multiplied out, and the logarithm of the product of the rest."""
-        small = 0
+        small, largest = 0, float(np.abs(z).max())
         if self._powers.size:
-            small = int(np.searchsorted(self.r, _RADIUS / float(np.abs(z).max())))
+            small = int(np.searchsorted(self.r, _RADIUS / largest))
         logs = np.zeros(z.size, dtype=np.complex128)
         if small:
-            sums = self._powers[:, :small].sum(axis=1)
-            for j in range(_ORDER, 0, -1):
-                logs = z * ((-1.0) ** (j + 1) * sums[j - 1] / j + logs)
+            whole = small // _PIECE
+            sums = self._before[:, whole] + self._powers[:, whole * _PIECE : small].sum(axis=1)
+            # Powers of z 2^-e lie within the unit circle, and multiplication by 2^ej is exact.
+            e = math.frexp(largest)[1]
+            powers = np.cumprod(np.broadcast_to(z * 2.0**-e, (_ORDER, z.size)), axis=0)
+            logs = np.ldexp(_SIGNED * sums, _ORDERS * e) @ powers
         return self.r[small:], logs
 
 
@@ -174,19 +188,34 @@ def _reach(factors: Factors, x: float, c: float, gap: float, d: float) -> float:
     """Return a parameter u at which the integrand is between e^-44 and e^-50 of its centre.
 
     Growing candidates bracket it and a few points between find it, so that no product of factors on
-    the way there can overflow. The largest weight alone makes the integrand fall like e^-u.
+    the way there can overflow. The largest weight alone makes the integrand fall like e^-u. Of many
+    weights one in eight stands for its neighbours, and what that finds is checked with all.
     """
 
-    def fall(u: NDArray[np.float64]) -> NDArray[np.float64]:
+    def fall(u: NDArray[np.float64], stride: int = 1) -> NDArray[np.float64]:
         shift = _BEND * d * (np.cosh(u) - 1.0) + 1j * d * np.sinh(u)
         z = shift * (2.0 * c + gap * shift)
         r, others = factors.split(-z)
         logs = 2.0 * others.real
-        for start in range(0, r.size, _AT_ONCE // 8):
-            part = r[start : start + _AT_ONCE // 8, None]
-            logs += np.log((1.0 - part * z.real) ** 2 + (part * z.imag) ** 2).sum(axis=0)
+        alike = max(r.size - _MANY, 0) // stride * stride if stride > 1 else 0
+        for some, times in ((r[stride // 2 : alike : stride], stride), (r[alike:], 1)):
+            for start in range(0, some.size, _AT_ONCE // 8):
+                part = some[start : start + _AT_ONCE // 8, None]
+                one = np.log((1.0 - part * z.real) ** 2 + (part * z.imag) ** 2)
+                logs += times * one.sum(axis=0)
         return np.asarray(0.5 * logs + shift.real * (gap * x) - np.log(np.cosh(u)))
 
+    if factors.r.size > _STRIDE * _MANY:
+        found = _first_beyond(lambda u: fall(u, _STRIDE))
+        if found is not None and _REACH <= fall(np.array([found])).item() <= _TOO_FAR:
+            return found
+    found = _first_beyond(fall)
+    if found is None:
+        raise ArithmeticError(f"the integrand at x = {x!r} does not fall off")
+    return found
+
+
+def _first_beyond(fall: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> float | None:
     low = 0.0
     for first in range(0, _CANDIDATES.size, 8):
         u = _CANDIDATES[first : first + 8]
@@ -195,7 +224,7 @@ def _reach(factors: Factors, x: float, c: float, gap: float, d: float) -> float:
             low = float(u[far[0] - 1]) if far[0] else low
             return _narrowed(fall, low, float(u[far[0]]))
         low = float(u[-1])
-    raise ArithmeticError(f"the integrand at x = {x!r} does not fall off")
+    return None
 
 
 def _narrowed(

@@ -76,8 +76,16 @@ class OneUnknown:
         )
         return float(self._pieces[:piece].sum() + part[0])
 
+    @cached_property
+    def _mirrored(self) -> OneUnknown:
+        """The law of minus the unknown: its left tail has the digits that 1 - p loses."""
+        parts = (-self.points[::-1], -self.slopes[::-1], self.heights[::-1])
+        return OneUnknown(*(frozen(part.copy()) for part in parts))
+
     def mass(self, low: float, high: float) -> float:
-        """Return P(low < unknown <= high | y)."""
+        """Return P(low < unknown <= high | y), with all digits in either tail."""
+        if low > self.points[-1] and high > low:
+            return self._mirrored.mass(-high, -low)
         return self.cdf(high) - self.cdf(low)
 
     def quantile(self, probability: float) -> float:
@@ -98,7 +106,7 @@ class OneUnknown:
     def interval(self, delta: float) -> Interval:
         """Return the interval that leaves delta/2 on either side."""
         half = 0.5 * open_unit("delta", delta)
-        return Interval(self.quantile(half), self.quantile(1.0 - half), 1.0 - delta)
+        return Interval(self.quantile(half), -self._mirrored.quantile(half), 1.0 - delta)
 
     @cached_property
     def mean(self) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +19,10 @@ from dpbayes.queries.noise import NoiseLaw
 
 _SMALLEST_SHARE = 1e-6
 _FIRST_STEP = 1.05
+_CLOSE = 1e-12  # in the share, and
+_ROUNDING = 2e-15  # in the logarithm of the tail, nothing closer to the root is looked for
+_PATIENT = 12
+_MOST_TRIES = 200
 
 
 @dataclass(frozen=True)
@@ -111,13 +114,17 @@ def allocation(w0: ArrayLike | None, S: float, L: float, delta: float) -> Alloca
     if missing <= 0.0:
         return Allocation(0.0, math.inf, 1.0, 0.0, frozen(np.append(np.abs(weights), 0.0)))
 
-    @cache
     def excess(share: float) -> float:
         return NoiseLaw(combine(weights, S / (share * alpha))[1]).log_tail(0.5 * L) - target
 
-    if excess(1.0) > 0.0:
+    # Up to 1/e the direct budget always suffices beside a history; beyond, it has to be asked.
+    if delta > 1.0 / math.e and excess(1.0) > 0.0:
         return _alone(S, alpha, weights.size)
-    share = _smallest_share(excess, _guess(weights, S / alpha, target, missing))
+    ratio = math.sqrt(float(weights @ weights)) * alpha / S
+    guess = _guess(weights, S / alpha, target, missing)
+    share = _smallest_share(excess, missing, ratio, guess)
+    if share is None:
+        return _alone(S, alpha, weights.size)
     scale = S / (share * alpha)
     kappa, joined = combine(weights, scale)
     return Allocation(share * alpha, scale, 1.0 - kappa, kappa, joined)
@@ -129,28 +136,52 @@ def _guess(weights: NDArray[np.float64], direct: float, target: float, missing: 
     return direct * math.sqrt((wide * wide - 1.0) / float(weights @ weights)) if wide > 1.0 else 1.0
 
 
-def _smallest_share(excess: Callable[[float], float], guess: float) -> float:
-    """Return the root of a falling function, from the side where it is not positive.
+def _smallest_share(
+    excess: Callable[[float], float], missing: float, ratio: float, guess: float
+) -> float | None:
+    """Return the root of a falling function, from the side where it is not positive; None above 1.
 
-    The root is looked for near the guess first, in growing steps, and lies between the end found
-    last and the one before.
+    The function is almost linear in x = ln(1 + (share ratio)^2), the logarithm of how much smaller
+    the joined variance is than the history's, and `missing` at x = 0. So secants in x find the
+    root; where one leaves the bracket, or they take too long, halves of the bracket do.
     """
-    low = high = min(max(guess, _SMALLEST_SHARE), 1.0)
-    step = _FIRST_STEP
-    while excess(high) > 0.0:
-        low, high, step = high, min(1.0, high * step), step * step
-    while excess(low) <= 0.0:
-        if low == _SMALLEST_SHARE:
-            return low
-        low, high, step = max(_SMALLEST_SHARE, low / step), low, step * step
-    from scipy.optimize import brentq  # slow to import, and only this rule needs it
+    low, high = 0.0, math.inf
+    share = min(max(guess, _SMALLEST_SHARE), 1.0)
+    last_x, last, nudge, step = 0.0, missing, _CLOSE, _FIRST_STEP
+    for count in range(_MOST_TRIES):
+        value, x = excess(share), math.log1p((share * ratio) * (share * ratio))
+        root = _secant(x, value, last_x, last, ratio)
+        if value > 0.0:
+            if share == 1.0:
+                return None
+            low = share
+            nudge = 4.0 * nudge if root <= share * (1.0 + 10.0 * nudge) else _CLOSE
+        else:
+            high, nudge = share, _CLOSE
+            near = root >= share * (1.0 - 10.0 * _CLOSE) or -value <= _ROUNDING
+            if near or share == _SMALLEST_SHARE or high <= low * (1.0 + _CLOSE):
+                return share
+        last_x, last = x, value
+        wanted = min(max(root * (1.0 + nudge), _SMALLEST_SHARE), 1.0)
+        if low < wanted < high and (count < _PATIENT or count % 2):
+            share = wanted
+        elif high < math.inf:
+            share = (
+                math.sqrt(max(low, _SMALLEST_SHARE) * high)
+                if low < high / 4.0
+                else (0.5 * (low + high))
+            )
+        else:
+            share, step = min(1.0, share * step), step * step
+    return high if high < math.inf else 1.0
 
-    share = float(brentq(excess, low, high, xtol=1e-15, rtol=1e-12))
-    nudge = 1e-12
-    while share < 1.0 and excess(share) > 0.0:
-        share = min(1.0, share * (1.0 + nudge))
-        nudge *= 4.0
-    return share
+
+def _secant(x: float, value: float, last_x: float, last: float, ratio: float) -> float:
+    """Return the share where the line through two points is 0; NaN where there is none."""
+    if value == last or not math.isfinite(x):
+        return math.nan
+    root = x - value * (x - last_x) / (value - last)
+    return math.sqrt(math.expm1(root)) / ratio if 0.0 < root < 700.0 else math.nan
 
 
 def _alone(S: float, alpha: float, answers: int) -> Allocation:

@@ -29,6 +29,7 @@ _NEW_DIRECTION = 1e-10
 _ESTIMABLE = 1e-9
 _BLOCK = 256  # at most so many rows of D lie in one array,
 _AHEAD = 64  # which has this many columns more than there were directions when it was begun
+_CACHED = 64  # so many rows of D are still near the processor when they are read again
 _SETTLED = 1e-12
 _REFINEMENTS = 4
 _STILL_FALLING = 0.1
@@ -182,14 +183,17 @@ class Factor:
         return np.asarray(dtpsv(self.rank, packed, half, trans=1, overwrite_x=True))
 
     def _through(self, z: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return D z and D^T D z, reading each block of D from memory once."""
+        """Return D z and D^T D z, reading each row of D from memory once."""
         later, fitted = np.empty(self.rest.size), np.zeros(self.rank)
         start = 0
-        for rows in self.blocks:
-            stop, columns = start + rows.shape[0], rows.shape[1]
-            np.matmul(rows, z[:columns], out=later[start:stop])
-            fitted[:columns] += later[start:stop] @ rows
-            start = stop
+        for block in self.blocks:
+            columns = block.shape[1]
+            for at in range(0, block.shape[0], _CACHED):
+                rows = block[at : at + _CACHED]
+                stop = start + rows.shape[0]
+                np.matmul(rows, z[:columns], out=later[start:stop])
+                fitted[:columns] += later[start:stop] @ rows
+                start = stop
         return later, fitted
 
 

@@ -12,12 +12,14 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri_exp
 
 from dpbayes._validate import frozen, generator, integer, open_unit, real
 from dpbayes.queries import _arrays
 from dpbayes.queries._contour import SMALLEST_RATIO, log_tail_and_hazard
 
 _DRAWS_AT_ONCE = 1 << 20
+_LAST_STEP = 1e-9
 
 
 @dataclass(frozen=True)
@@ -122,19 +124,18 @@ class NoiseLaw:
         """Return the smallest c with P(|Z| <= c) >= 1 - delta.
 
         Newton's method on ln P(Z > c), which is concave: after the first step, which overshoots,
-        the iterates fall to the root without crossing it. A step that no longer shrinks is
-        rounding and ends the search.
+        the iterates fall to the root without crossing it. It begins where a normal law of the same
+        variance ends. A step so small that its square is rounding is the last one.
         """
         target = math.log(0.5 * open_unit("delta", delta))
         largest, ratios = self._unit
-        c, last = 0.0, math.inf
+        c = -float(ndtri_exp(target)) * math.sqrt(2.0 * float(ratios @ ratios))
         for _ in range(100):
             log_tail, hazard = log_tail_and_hazard(ratios, c)
             step = (log_tail - target) / hazard
             c = max(c + step, 0.0)
-            if abs(step) <= 4e-16 * c or (abs(step) <= 1e-12 * c and abs(step) >= 0.5 * last):
+            if abs(step) <= _LAST_STEP * c:
                 break
-            last = abs(step)
         return c * largest
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ distributions over the count vectors that may have been the true ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
@@ -18,7 +18,7 @@ from scipy.special import betainc, betaln
 from dpbayes import _validate
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
-from dpbayes.posteriors import compositions, number_of_candidates
+from dpbayes.posteriors import compositions, floats_around, number_of_candidates
 from dpbayes.releasing.count_posteriors import (
     CountPosterior,
     ListedCounts,
@@ -31,6 +31,7 @@ LARGEST_LISTED = 3000
 """Candidate sets above this are not searched one law at a time."""
 
 _NO_WEIGHT = 1e-16
+_NEXT_TO_AN_END = 1e-6  # nearer to 0 or 1 an absolute error of 1e-13 would tell too little
 
 
 @dataclass(frozen=True)
@@ -91,20 +92,24 @@ class NoiseAwarePosterior:
         return np.asarray(betainc(a, b, theta[..., None]) @ weights)
 
     def credible_interval(self, i: int, level: float = 0.95) -> tuple[float, float]:
-        """Return the central interval of category i with posterior probability `level`."""
+        """Return the central interval of category i with posterior probability `level`.
+
+        Its ends are rounded outward: one that a tiny prior puts below the smallest float is 0 or
+        that float.
+        """
         inside = _validate.open_unit("level", level)
         a, b, weights = self._mixture(i)
-        edges = np.array([(1 - inside) / 2, (1 + inside) / 2])
-        if self.n is None:
-            # Many pairs of count and total: fewer evaluations, to 1e-13.
-            roots = [_reaching(a, b, weights, edge) for edge in edges.tolist()]
-            return roots[0], roots[1]
-        low, high = np.zeros(2), np.ones(2)
-        for _ in range(60):
-            middle = (low + high) / 2
-            reached = betainc(a, b, middle[:, None]) @ weights >= edges
-            low, high = np.where(reached, low, middle), np.where(reached, middle, high)
-        return float(high[0]), float(high[1])
+
+        def reached(theta: float) -> float:
+            return float(betainc(a, b, theta) @ weights)
+
+        ends = []
+        for place, edge in enumerate(((1 - inside) / 2, (1 + inside) / 2)):
+            # Many pairs of count and total: fewer evaluations, to 1e-13, where that tells enough.
+            near = _reaching(reached, edge) if self.n is None else 0.0
+            plain = _NEXT_TO_AN_END < near < 1.0 - _NEXT_TO_AN_END
+            ends.append(near if plain else floats_around(reached, edge)[place])
+        return ends[0], ends[1]
 
     def interval(self, confidence: float = 0.95) -> NDArray[np.float64]:
         """Return the central interval of every category, shape (k, 2); as in scipy.stats."""
@@ -131,14 +136,12 @@ class NoiseAwarePosterior:
         return np.asarray(gammas / gammas.sum(axis=1, keepdims=True))
 
 
-def _reaching(
-    a: NDArray[np.float64], b: NDArray[np.float64], weights: NDArray[np.float64], share: float
-) -> float:
-    """Return where the distribution function of a mixture of Beta laws reaches a share."""
+def _reaching(reached: Callable[[float], float], share: float) -> float:
+    """Return where a distribution function on [0, 1] reaches a share."""
     from scipy.optimize import brentq  # slow to import, and only this reading needs it
 
     def short(theta: float) -> float:
-        return float(betainc(a, b, theta) @ weights) - share
+        return reached(theta) - share
 
     return float(brentq(short, 0.0, 1.0, xtol=1e-14, rtol=1e-13))
 

@@ -109,12 +109,12 @@ class Chain:
             distances = distance_table(self.n, self._parameters)
         rates = self.epsilon / (2.0 * self.smooth(quick))
         weights = -rates[:, None] * distances
+        # The truth has distance 0, so no row underflows.
         if self.k > 2:
             weights += self._log_ways()
-        # The truth has distance 0, so no row underflows.
-        highest = weights.max(axis=1, keepdims=True)
-        weights -= highest
-        return np.asarray(weights - np.log(np.exp(weights).sum(axis=1, keepdims=True)))
+            weights -= weights.max(axis=1, keepdims=True)
+        weights -= np.log(np.exp(weights).sum(axis=1, keepdims=True))
+        return np.asarray(weights)
 
     def _log_ways(self) -> NDArray[np.float64]:
         rest = np.arange(self.n, -1, -1, dtype=np.float64)

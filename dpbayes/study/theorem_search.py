@@ -90,7 +90,7 @@ def _climb(rng: np.random.Generator, plan: Chain, steps: int, most: int) -> list
     here = rng.uniform(_LOWEST, _HIGHEST)
     if rng.random() < 0.7:
         here[0] = 0.05 * rng.normal()
-    best = _trial(plan, here)
+    best = _trial(plan, plan.n, here)
     trials = [best]
     reach = 1.0
     for _ in range(steps):
@@ -98,7 +98,7 @@ def _climb(rng: np.random.Generator, plan: Chain, steps: int, most: int) -> list
         there[0] *= rng.choice([0.0, 0.1, 1.0])
         change = round(reach * 0.2 * plan.n * rng.normal())
         n = int(np.clip(best.chain.n + change, 2, most))
-        trial = _trial(replace(plan, n=n), there)
+        trial = _trial(plan, n, there)
         trials.append(trial)
         if _height(trial) > _height(best):
             here, best = there, trial
@@ -111,11 +111,11 @@ def _height(trial: Trial) -> tuple[float, float]:
     return trial.delta_ratio, trial.epsilon_ratio
 
 
-def _trial(plan: Chain, logarithms: NDArray[np.float64]) -> Trial:
+def _trial(plan: Chain, n: int, logarithms: NDArray[np.float64]) -> Trial:
     over, log_delta, first, second = (float(value) for value in logarithms)
     b = float(np.exp(first))
     prior = (b, float(np.exp(second))) if isinstance(plan.prior, tuple) else b
-    setting = replace(plan, delta=float(np.exp(log_delta)), prior=prior)
+    setting = replace(plan, n=n, delta=float(np.exp(log_delta)), prior=prior)
     epsilon = min(kink(setting, quick=True) * float(np.exp(over)), _LARGEST_EPSILON)
     chain = replace(setting, epsilon=max(epsilon, 1e-6))
     found = chain.audit(quick=True)

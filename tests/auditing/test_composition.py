@@ -120,3 +120,9 @@ def test_missing_accounting_package_is_named(monkeypatch):
     pair = LossPair(np.log([0.5, 0.5]), np.log([0.4, 0.6]))
     with pytest.raises(ImportError, match="needs the package dp-accounting"):
         composed_epsilon(pair, [1], 1e-6)
+
+
+def test_too_many_points_are_refused_before_anything_is_made():
+    result = dp.audit(dp.mechanism("geometric", 1.0), 3, [1, 1])
+    with pytest.raises(ValueError, match="points must be an integer of at most 1000000, got 10"):
+        dominating_pair(result, points=10**12)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.cbook import boxplot_stats
 from matplotlib.collections import LineCollection
 
 from dpbayes.figures.boxes import Boxes, BoxPanel, boxes
 from dpbayes.figures.language import LOOKS, SERIES
+from dpbayes.figures.theme import new_axes
 
 SAMPLE = np.concatenate((np.linspace(0.1, 0.5, 101), [0.9, 0.9, 0.95]))
 
@@ -22,9 +24,29 @@ def draw(**options):
 def test_boxes_reach_from_quartile_to_quartile():
     figure, _ = draw(notch=False)
     low, high = np.quantile(SAMPLE, [0.25, 0.75])
-    box = figure.axes[0].patches[0].get_path().vertices
-    assert box[:, 1].min() == pytest.approx(low)
-    assert box[:, 1].max() == pytest.approx(high)
+    both = figure.axes[0].patches[0].get_path().vertices
+    for more, box in ((0.0, both[both[:, 0] < 0.5]), (0.01, both[both[:, 0] > 0.5])):
+        assert box[:, 1].min() == pytest.approx(low + more)
+        assert box[:, 1].max() == pytest.approx(high + more)
+
+
+@pytest.mark.parametrize("notch", [True, False])
+def test_boxes_are_those_of_matplotlib(notch):
+    figure, _ = draw(notch=notch)
+    (body, _), lines = figure.axes[0].patches, figure.axes[0].get_lines()[:4]
+    theirs = new_axes("", "")[1].bxp(
+        [{**boxplot_stats(SAMPLE + more)[0]} for more in (0.0, 0.01)],
+        positions=[-0.2, 0.8], widths=0.82 * 0.4, shownotches=notch, patch_artist=True,
+    )  # fmt: skip
+    shapes = np.concatenate([box.get_path().vertices[:-1] for box in theirs["boxes"]])
+    np.testing.assert_allclose(body.get_path().vertices, shapes)
+    assert body.zorder == theirs["boxes"][0].zorder
+    for ours, kind in zip(lines, ("whiskers", "caps", "medians", "fliers"), strict=True):
+        points = ours.get_xydata()
+        drawn = {tuple(point) for point in points[~np.isnan(points[:, 1])].round(12)}
+        wanted = np.concatenate([line.get_xydata() for line in theirs[kind]])
+        assert drawn == {tuple(point) for point in wanted.round(12)}
+        assert ours.zorder == theirs[kind][0].zorder
 
 
 def test_whiskers_end_within_the_stated_box_lengths():
@@ -40,7 +62,8 @@ def test_whiskers_end_within_the_stated_box_lengths():
 def test_equal_outliers_are_drawn_once():
     figure, _ = draw()
     dots = [line for line in figure.axes[0].get_lines() if line.get_marker() == "."]
-    assert len(dots[0].get_ydata()) == 2
+    found = sorted(zip(*dots[0].get_data(), strict=True))
+    assert found == pytest.approx(np.array([(-0.2, 0.9), (-0.2, 0.95), (0.8, 0.91), (0.8, 0.96)]))
 
 
 def test_exact_quantiles_are_short_bars():

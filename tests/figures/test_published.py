@@ -63,7 +63,7 @@ def test_a_cloud_of_changes():
     figure, alt = change_cloud([0.0, 0.1, 0.2], [0.05, 0.04, 0.01], READ, "distance", "change")
     assert len(figure.axes) == 2
     assert "the highest, 0.0500, at 0; the farthest has 0.01." in alt
-    assert "2 readings, at most 2.0 errors off" in alt
+    assert "2 readings, the farthest 2.0 errors off" in alt
     bare, _ = change_cloud([0.0, 0.1], [0.05, 0.04], [], "distance", "change")
     assert len(bare.axes) == 1
 

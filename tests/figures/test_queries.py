@@ -16,8 +16,8 @@ def test_mass_panels_show_what_they_are_given() -> None:
     bars = [patch.get_height() for patch in figure.axes[0].patches]
     np.testing.assert_allclose(bars, rough)
     np.testing.assert_allclose(figure.axes[1].lines[0].get_ydata(), [0, 0.25, 0.5, 0.25, 0])
-    assert "rough differs from it by at most 0.1" in alt
-    assert "same differs from it by at most 0 " in alt
+    assert "The largest difference of rough from it in a cell is 0.1" in alt
+    assert "The largest difference of same from it in a cell is 0." in alt
 
 
 def test_a_narrow_vector_is_padded_and_a_wide_one_cut_around_its_middle() -> None:

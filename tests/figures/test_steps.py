@@ -43,8 +43,8 @@ def test_readings_and_labels_are_shown():
 
 def test_the_alternative_text_says_how_exact_and_how_far():
     _, alt = steps(panels())
-    assert "near: exact with probability 0.6, half of the outputs within 0." in alt
-    assert "far: exact with probability 0.1, half of the outputs within 0.3." in alt
+    assert "near: exact with probability 0.6, the median output at 0." in alt
+    assert "far: exact with probability 0.1, the median output at 0.3." in alt
 
 
 def test_a_rare_output_is_not_called_impossible() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from itertools import pairwise
 
@@ -147,3 +148,13 @@ def test_the_rate_stays_below_that_of_the_theorem_by_a_millionth(n: int, k: int)
         below = 1 - RepairedCalibration(delta=1e-7, share=0.3).gamma(n, 0.9, k) / proved
         # Less than this, and rounding of S could break the promise; more is noise for nothing.
         assert 0.9e-6 < below < 1.1e-6
+
+
+@pytest.mark.parametrize(("n", "k"), [(10, 2), (137, 3), (10**6, 2), (10**4, 5)])
+def test_the_least_share_that_an_error_names_is_enough(n: int, k: int) -> None:
+    calibration = RepairedCalibration(delta=1e-8, share=0.5)
+    with pytest.raises(ValueError, match="share \\* epsilon must be at least") as refused:
+        calibration.gamma(n, 1e-12, k)
+    found = re.search(r"at least (\S+) for", str(refused.value))
+    assert found
+    assert calibration.gamma(n, 2 * float(found[1]), k) > 0

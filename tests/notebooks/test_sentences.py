@@ -109,7 +109,7 @@ SAID = {
     ),
     ("foundations/meaning-of-epsilon", "ceiling"): (
         {"epsilons": [0.02], "n": 2, "guess": 0.001},
-        "0.00102 at ε = 0.02;",
+        "0.001021 at ε = 0.02;",
         "0.001,",
     ),
     ("foundations/side-by-side", "truest"): (

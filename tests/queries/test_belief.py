@@ -52,6 +52,24 @@ def test_one_answer_gives_back_the_laplace_law() -> None:
     assert exact.cdf(5.0) == pytest.approx(1 - 0.5 * math.exp(-1.0))
 
 
+@pytest.mark.parametrize("delta", [0.3, 1e-6, 1e-13, 1e-15, 1e-40, 1e-300])
+def test_both_ends_of_an_interval_are_right_at_any_confidence(delta: float) -> None:
+    # Of answers 3 apart from 0 the tail beyond t is e^(6 - 2t)/14.
+    end = (6.0 - math.log(7.0) - math.log(delta)) / 2.0
+    box = queries.posterior_one_unknown([-3.0, 3.0], [1.0, 1.0]).interval(delta)
+    if delta < 1.0 / 7.0:
+        assert box.high == pytest.approx(end, rel=1e-12)
+    assert box.low == pytest.approx(-box.high, rel=1e-12)
+
+
+@pytest.mark.parametrize("low", [5.0, 19.0, 40.0, 300.0])
+def test_both_tails_keep_their_digits(low: float) -> None:
+    exact = queries.posterior_one_unknown([-3.0, 3.0], [1.0, 1.0])
+    right = math.exp(6.0 - 2.0 * low) / 14.0 * -math.expm1(-2.0)
+    assert exact.mass(low, low + 1.0) == pytest.approx(right, rel=1e-12, abs=0.0)
+    assert exact.mass(-low - 1.0, -low) == pytest.approx(right, rel=1e-12, abs=0.0)
+
+
 def test_an_interval_from_the_estimate_is_not_one_from_the_answers() -> None:
     half = queries.NoiseLaw([0.5, 0.5]).half_width(0.05)
     exact = queries.posterior_one_unknown([-3.0, 3.0], [1.0, 1.0])

@@ -1,6 +1,7 @@
 """Direct and history-aware budgets against OpenDP, the worked example and the law itself."""
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -132,3 +133,50 @@ def test_no_budget_below_a_millionth_of_the_direct_one_is_looked_for():
     assert queries.allocation([1.0], 1.0, length, 0.05).alpha == 1e-6 * queries.budget(
         1.0, length, 0.05
     )
+
+
+def counted_tails(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return a list that gets an entry for every tail that is computed from now on."""
+    module, seen = sys.modules["dpbayes.queries.noise"], []
+    original = module.log_tail_and_hazard
+
+    def counting(v: np.ndarray, x: float) -> tuple[float, float]:
+        seen.append(x)
+        return original(v, x)
+
+    monkeypatch.setattr(module, "log_tail_and_hazard", counting)
+    return seen
+
+
+@pytest.mark.parametrize("answers", [1, 30, 3000])
+@pytest.mark.parametrize("delta", [0.2, 0.05, 1e-4])
+def test_a_budget_is_found_in_few_tails(
+    answers: int, delta: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = np.random.default_rng(answers).lognormal(0.0, 2.0, answers)
+    width = 2.0 * queries.NoiseLaw(weights).half_width(delta)
+    seen = counted_tails(monkeypatch)
+    for share in (0.97, 0.8, 0.3):
+        seen.clear()
+        bought = queries.allocation(weights, 1.0, share * width, delta)
+        assert bought.history_share > 0.0
+        assert len(seen) <= 8
+        seen.clear()
+        queries.NoiseLaw(bought.noise_weights).half_width(delta)
+        assert len(seen) <= 6
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=6),
+    st.floats(0.001, 0.95),
+    st.floats(0.01, 0.9999),
+)
+def test_a_budget_smaller_by_a_billionth_would_not_do(
+    w: list[float], delta: float, share: float
+) -> None:
+    length = 2.0 * share * queries.NoiseLaw(w).half_width(delta)
+    bought = queries.allocation(w, 1.0, length, delta)
+    if bought.history_share > 0.0:
+        less = queries.combine(w, bought.scale * (1.0 + 1e-9))[1]
+        assert 2.0 * queries.NoiseLaw(less).tail(0.5 * length) > delta * (1.0 - 1e-13)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpbayes.queries import _contour
 from dpbayes.queries._contour import SMALLEST_RATIO, Factors, log_tail_and_hazard, saddle
 
 weights_below_one = st.lists(st.floats(1e-3, 0.98), min_size=0, max_size=5)
@@ -114,3 +115,52 @@ def test_few_factors_are_multiplied_out() -> None:
     large, logs = Factors(np.full(5, 1e-9)).split(np.array([1.0 + 0j]))
     assert large.size == 5
     assert logs[0] == 0.0
+
+
+def test_splits_at_the_ends_of_pieces_sum_all_before_them() -> None:
+    factors = Factors(np.linspace(1e-3, 1.0, 1024))
+    for small in (0, 1, 255, 256, 257, 512, 1023, 1024):
+        # The radius of the split lies halfway between two numbers.
+        edge = (np.append(factors.r, 1.001)[small] + np.append(0.0, factors.r)[small]) / 2.0
+        node = 0.25j / edge
+        large, logs = factors.split(np.array([node]))
+        assert large.size == 1024 - small
+        with mp.workdps(30):
+            exact = mp.fsum(mp.log(1 + mp.mpf(float(v)) * mp.mpc(node)) for v in factors.r[:small])
+            assert abs(exact - mp.mpc(complex(logs[0]))) <= 1e-14 * (1.0 + abs(exact))
+
+
+@pytest.mark.parametrize("kind", ["spread", "two clusters", "uniform", "equal"])
+def test_one_weight_for_its_neighbours_changes_no_tail(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(4)
+    v = {
+        "spread": 10.0 ** rng.uniform(-6.0, 0.0, 3000),
+        "two clusters": np.append(np.full(1501, 0.03), rng.uniform(0.5, 1.0, 1502)),
+        "uniform": rng.uniform(0.0, 1.0, 5000) + 1e-9,
+        "equal": np.ones(1000),
+    }[kind]
+    v = v / v.max()
+    points = math.sqrt(2.0 * float(v @ v)) * np.array([0.0, 0.01, 1.0, 3.0, 30.0])
+    quick = [log_tail_and_hazard(v, float(x)) for x in points]
+    monkeypatch.setattr(_contour, "_STRIDE", v.size)
+    slow = [log_tail_and_hazard(v, float(x)) for x in points]
+    np.testing.assert_allclose(quick, slow, rtol=5e-14)
+
+
+def test_a_reach_that_neighbours_misjudge_is_found_with_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    v = np.linspace(0.2, 1.0, 2000)
+    expected = log_tail_and_hazard(v, 60.0)
+    searches, original = [0], _contour._first_beyond
+
+    def wrong_first(fall: object) -> float | None:
+        searches[0] += 1
+        found = original(fall)
+        return 0.5 * found if searches[0] == 1 else found
+
+    monkeypatch.setattr(_contour, "_first_beyond", wrong_first)
+    assert log_tail_and_hazard(v, 60.0) == pytest.approx(expected, rel=1e-14)
+    assert searches[0] == 2

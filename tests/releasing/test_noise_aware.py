@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -186,3 +187,46 @@ def test_bad_input():
     with pytest.raises(TypeError, match="Generator"):
         aware.sample(3, 5)
     assert list(itertools.islice(aware.counts.marginal(0)[0], 1)) == [0]
+
+
+@pytest.mark.parametrize(("epsilon", "noisy"), [(0.3, 2), (5.0, 0), (5.0, 6), (20.0, 8), (20.0, 3)])
+@pytest.mark.parametrize("prior", [[1e-6, 1e-6], [1e-3, 1e-3], [1e-6, 1.0], [1e-3, 50.0]])
+def test_an_interval_holds_its_level_under_a_tiny_prior(
+    epsilon: float, noisy: int, prior: list[float]
+) -> None:
+    # The weight of each count by hand: prior times noise; then a mixture of Beta laws in mpmath.
+    n = 6
+    a, b = (mpmath.mpf(part) for part in prior)
+    logs = [
+        mpmath.loggamma(a + x) + mpmath.loggamma(b + n - x) - mpmath.loggamma(x + 1)
+        - mpmath.loggamma(n - x + 1) - mpmath.mpf(epsilon) * abs(x - noisy)
+        for x in range(n + 1)
+    ]  # fmt: skip
+    top = max(logs)
+    weights = [mpmath.e ** (part - top) for part in logs]
+
+    def reached(share: float) -> float:
+        parts = [
+            w * mpmath.betainc(a + x, b + n - x, 0, mpmath.mpf(share), regularized=True)
+            for x, w in enumerate(weights)
+        ]
+        return float(sum(parts) / sum(weights))
+
+    aware = noise_aware(dp.mechanism("geometric", epsilon), np.array([noisy]), n, np.array(prior))
+    for level in (0.5, 0.95):
+        low, high = aware.credible_interval(0, level)
+        assert 0.0 <= low < high <= 1.0
+        assert reached(low) <= (1.0 - level) / 2.0 + 1e-9
+        assert reached(high) >= (1.0 + level) / 2.0 - 1e-9
+
+
+def test_an_interval_of_a_secret_number_holds_its_level_under_a_tiny_prior() -> None:
+    mechanism = dp.mechanism("lattice", 5.0)
+    known = noise_aware(mechanism, np.array([0, 5, 7]), 12, np.full(3, 1e-6))
+    group = known.group([0, 1])
+    assert group.n is None
+    for i in range(2):
+        low, high = group.credible_interval(i, 0.9)
+        assert low < high
+        assert group.cumulative(i, low) <= 0.05 + 1e-9
+        assert group.cumulative(i, high) >= 0.95 - 1e-9

@@ -22,14 +22,14 @@ SMALL_TABLE = 1 << 16  # takes no longer than a law without it
 STAYED = -1
 
 
-def has_table(n: int, k: int, reach: int) -> bool:
+def has_table(n: int, k: int, reach: int, later: int = 1) -> bool:
     """Say whether the table for noise that moves no count by more than `reach` is to be used.
 
-    One that is too large never is. A large one takes longer than a law without it, and is used from
-    the second time on that it is asked for.
+    One that is too large never is. A large one takes longer than a law without it, and is used once
+    it was asked for `later` times before.
     """
     size = float(n + 2 * reach + 1) ** (k - 1)
-    return size <= LARGEST_TABLE and (size <= SMALL_TABLE or next(_asked(n, k, reach)) > 0)
+    return size <= LARGEST_TABLE and (size <= SMALL_TABLE or next(_asked(n, k, reach)) >= later)
 
 
 @functools.lru_cache(maxsize=64)

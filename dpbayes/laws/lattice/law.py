@@ -37,6 +37,8 @@ _ROUNDING = 1e-12
 _LARGEST_LIST = 8_000_000
 _LARGEST_COMPLETE = 200_000
 _LARGEST_WORK = 2e8  # some seconds
+_SHORT_LIST = 20_000  # points listed as fast as levels are followed
+_LEVELS_FIRST = 8  # so many laws without a table take as long as a table does
 
 
 def listed_law(
@@ -55,7 +57,7 @@ def listed_law(
             if int(counts.min()) >= size or _fits(k, size):
                 return _complete(prior, counts, epsilon, projection, size)
         if projection == "l2" and work(n, k, reach + n) <= _LARGEST_WORK:
-            return _by_levels(prior, counts, epsilon, reach + n)
+            return _complete(prior, counts, epsilon, projection, reach + n)
         return None
     if not _fits(k, reach):
         return None
@@ -64,6 +66,14 @@ def listed_law(
 
 def _fits(k: int, size: int) -> bool:
     return noise.number_of_points(k, size) * k <= _LARGEST_LIST
+
+
+def _followed(n: int, k: int, size: int, projection: str) -> bool:
+    """Say whether levels are followed: the list is too long, or takes longer than they do."""
+    if projection != "l2":
+        return False
+    points = noise.number_of_points(k, size)
+    return not _fits(k, size) or (points > _SHORT_LIST and work(n, k, size) <= 4.0 * points)
 
 
 def _log_mass(shifts: NDArray[np.int64], epsilon: float) -> NDArray[np.float64]:
@@ -83,12 +93,16 @@ def _complete(
     outputs = compositions(n, k)
     logs = _log_mass(outputs - counts, epsilon)
     if int(counts.min()) < size:
-        if landing.has_table(n, k, size):
+        followed = _followed(n, k, size, projection)
+        if landing.has_table(n, k, size, _LEVELS_FIRST if followed else 1):
             places, masses = _shared_points(n, k, size), _shared_masses(k, size, epsilon)
             table = landing.table(n, k, size, size, projection)
             landed = table[places + landing.offset(counts, size)]
             moved = landed != landing.STAYED
             landed, masses = landed[moved], masses[moved]
+        elif followed:
+            rows, masses = clamped_masses(counts, epsilon, size)
+            landed = landing.row_of(rows)
         else:
             noisy = counts + noise.points(k, size)
             noisy = noisy[(noisy < 0).any(axis=1)]
@@ -108,17 +122,6 @@ def _shared_points(n: int, k: int, size: int) -> NDArray[np.int64]:
 @functools.lru_cache(maxsize=2)
 def _shared_masses(k: int, size: int, epsilon: float) -> NDArray[np.float64]:
     return _validate.frozen(np.exp(_log_mass(noise.points(k, size), epsilon)))
-
-
-def _by_levels(
-    prior: NDArray[np.float64], counts: NDArray[np.int64], epsilon: float, size: int
-) -> FiniteLaw:
-    outputs = compositions(int(counts.sum()), counts.size)
-    landed, masses = clamped_masses(counts, epsilon, size)
-    extra = np.bincount(landing.row_of(landed), masses, len(outputs))
-    with np.errstate(divide="ignore"):
-        logs = np.logaddexp(_log_mass(outputs - counts, epsilon), np.log(extra))
-    return FiniteLaw(prior, counts, outputs, logs, noise.tail_mass(counts.size, epsilon, size))
 
 
 def _window(

@@ -279,12 +279,14 @@ def product_grid(
     prior: NDArray[np.float64], counts: NDArray[np.int64], marginals: Sequence[Marginal]
 ) -> FiniteLaw:
     """Return the law of `ProductLaw` with every combination of listed counts as an output."""
-    n = int(counts.sum())
-    axes = [np.arange(marginal.start, marginal.stop) for marginal in marginals]
-    first = np.column_stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")])
+    n, shape = int(counts.sum()), [marginal.stop - marginal.start for marginal in marginals]
+    table = np.empty((counts.size, *shape), dtype=np.int64)  # a category's counts lie together
+    for axis, (values, marginal) in enumerate(zip(table, marginals, strict=False)):
+        one = np.arange(marginal.start, marginal.stop)
+        values[...] = one.reshape(-1, *[1] * (len(shape) - axis - 1))
+    np.clip(n - table[:-1].sum(axis=0), 0, n, out=table[-1])
     logs = np.asarray(marginals[0].log_probabilities)
     for following in marginals[1:]:
         logs = (logs[:, None] + following.log_probabilities[None, :]).ravel()
-    last = np.clip(n - first.sum(axis=1), 0, n)
     outside = float(sum(marginal.outside for marginal in marginals))
-    return FiniteLaw(prior, counts, np.column_stack((first, last)), logs, outside)
+    return FiniteLaw(prior, counts, table.reshape(counts.size, -1).T, logs, outside)

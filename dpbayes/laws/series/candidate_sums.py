@@ -8,6 +8,7 @@ discrete Fourier transforms over all frequencies. Book: `thm-product-form`.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.series.category_windows import Windows, build_windows
 
+_KEPT = 4096  # exponents of one data set
 _TAIL = 46.0
 _ROUNDING = 2.0**-53
 
@@ -69,23 +71,37 @@ class AffinitySums:
             factor *= 2
 
     def log_sums(self, exponents: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """Return ln Z(s) at each exponent s >= 0, and a bound on the relative error of every Z."""
+        """Return ln Z(s) at each exponent s >= 0, and a bound on the relative error of every Z.
+
+        Laws of one data set at several rates ask for the same exponents: these are kept.
+        """
+        known = _known(self.prior.tobytes(), self.counts.tobytes(), self.smallest)
+        if len(known) > _KEPT:
+            known.clear()
+        found = np.empty((2, exponents.size))
+        for i, exponent in enumerate(exponents.tolist()):
+            if exponent not in known:
+                known[exponent] = self._log_sum(exponent)
+            found[:, i] = known[exponent]
+        return found[0], float(found[1].max(initial=_ROUNDING * 4.0))
+
+    def _log_sum(self, exponent: float) -> tuple[float, float]:
+        if exponent > 0.0:
+            return _log_sum(self.factors(exponent), self.windows().copies)
         log_candidates = log_number_of_candidates(int(self.counts.sum()), self.counts.size)
-        logs, worst = np.empty(exponents.size), _ROUNDING * 4.0
-        for i, exponent in enumerate(exponents):
-            if exponent == 0.0:
-                logs[i] = log_candidates
-                error = _ROUNDING * 4.0 * max(log_candidates, 1.0)
-            else:
-                logs[i], error = _log_sum(self.factors(float(exponent)), self.windows().copies)
-            worst = max(worst, error)
-        return logs, worst
+        return log_candidates, _ROUNDING * 4.0 * max(log_candidates, 1.0)
 
     def transformed(self, exponents: NDArray[np.float64]) -> int:
         """Return how many numbers the transforms behind `log_sums` take in, all terms together."""
         copies = self.windows().copies
         lengths = (_length(self.factors(float(s)), copies) for s in exponents if s > 0.0)
         return copies.size * sum(lengths)
+
+
+@functools.lru_cache(maxsize=64)
+def _known(prior: bytes, counts: bytes, smallest: float) -> dict[float, tuple[float, float]]:
+    """Return what is known of one data set: ln Z(s) and its error, by the exponent s."""
+    return {}
 
 
 def _tilted(windows: Windows, exponent: float, depth: float, n: int) -> Factors:

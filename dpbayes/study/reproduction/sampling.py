@@ -7,14 +7,13 @@ of one run. Whiskers end at the extreme run within reach of the quartiles.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, xlog1py, xlogy
-from scipy.stats import binom, norm
+from scipy.special import betainc, gammaln, ndtr, ndtri, xlog1py, xlogy
 
 from dpbayes import _validate
 from dpbayes.accuracy import simulate
@@ -88,6 +87,9 @@ class Distances:
 
     values: NDArray[np.float64]
     masses: NDArray[np.float64]
+    _found: dict[tuple[str, int, float], Expected] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if self.values.shape != self.masses.shape or self.values.ndim != 1:
@@ -110,12 +112,18 @@ class Distances:
         """
         _validate.choice("statistic", statistic, STATISTICS)
         size = _validate.integer("runs", runs, minimum=2)
+        known = (statistic, size, 0.0 if statistic in ("mean", *QUARTILES) else whisker)
+        if known not in self._found:
+            self._found[known] = self._expected(statistic, size, whisker)
+        return self._found[known]
+
+    def _expected(self, statistic: str, runs: int, whisker: float) -> Expected:
         if statistic == "mean":
-            return _moments(self.values, self.masses, size)
+            return _moments(self.values, self.masses, runs)
         if statistic in QUARTILES:
-            values, masses = self.quantile_law(QUARTILES[statistic], size)
+            values, masses = self.quantile_law(QUARTILES[statistic], runs)
             return _moments(values, masses, 1)
-        return self._whisker(statistic == "whisker-high", size, whisker)
+        return self._whisker(statistic == "whisker-high", runs, whisker)
 
     def score(
         self, statistic: str, runs: int, observed: float, error: float, whisker: float = 1.5
@@ -129,9 +137,9 @@ class Distances:
             return self.expected(statistic, runs, whisker).score(observed, error)
         values, masses = self.quantile_law(QUARTILES[statistic], runs)
         away = (observed - values) / error
-        below, above = float(masses @ norm.cdf(away)), float(masses @ norm.sf(away))
+        below, above = float(masses @ ndtr(away)), float(masses @ ndtr(-away))
         smaller = max(min(below, above), 1e-300)
-        return float(norm.ppf(smaller) if below < above else -norm.ppf(smaller))
+        return float(ndtri(smaller) if below < above else -ndtri(smaller))
 
     @cached_property
     def _cumulative(self) -> NDArray[np.float64]:
@@ -139,7 +147,9 @@ class Distances:
 
     def order_statistic(self, rank: int, runs: int) -> NDArray[np.float64]:
         """Return P[the rank-th smallest of `runs` distances is values[i]], shape (m,)."""
-        return np.asarray(np.diff(binom.sf(rank - 1, runs, self._cumulative), prepend=0.0))
+        # At least `rank` of the runs are at most a value: a tail of the binomial distribution.
+        tail = betainc(rank, runs - rank + 1, self._cumulative)
+        return np.asarray(np.diff(tail, prepend=0.0))
 
     def quantile_law(self, q: float, runs: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the values that a sample quantile takes and their probabilities.

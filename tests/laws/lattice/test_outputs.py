@@ -80,3 +80,19 @@ def test_what_would_take_minutes_is_not_begun() -> None:
     assert law.listed_law(np.ones(4), np.array([0, 0, 7, 93]), 0.02, "l2") is None
     assert law.listed_law(np.ones(10), np.ones(10, dtype=np.int64), 0.2, "l2") is None
     assert law.listed_law(np.ones(4), np.array([0, 0, 7, 93]), 0.2, "l1") is None
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon"), [([0, 0, 9], 0.4), ([30, 0, 5], 0.3), ([2, 7, 0, 1], 1.0)]
+)
+def test_a_law_by_levels_is_that_of_every_noise_vector(monkeypatch, counts, epsilon) -> None:
+    prior, x = np.ones(len(counts)), np.array(counts)
+    monkeypatch.setattr(law, "_LEVELS_FIRST", 1 << 30)
+    monkeypatch.setattr(law, "_SHORT_LIST", 0)
+    followed = law.listed_law(prior, x, epsilon, "l2")
+    monkeypatch.setattr(law, "_SHORT_LIST", 1 << 30)
+    listed = law.listed_law(prior, x, epsilon, "l2")
+    np.testing.assert_allclose(
+        followed.log_probabilities, listed.log_probabilities, rtol=0.0, atol=1e-12
+    )
+    assert followed.mass_outside == listed.mass_outside
