@@ -36,7 +36,8 @@ class Calibration(Protocol):
     """What an exponential mechanism needs to know; a class may add what is proved.
 
     `promise(epsilon, factor)` is the guarantee of weights exp(-epsilon H / (factor S)), `profile`
-    gives S for all data sets of two categories at once. Both count for the exact type only.
+    gives S for all data sets of two categories at once, `symmetric` says that S is the same
+    whatever the categories are called. All count for the exact type only.
     """
 
     @property
@@ -81,6 +82,7 @@ class GlobalCalibration:
     name: ClassVar[str] = "expMech"
     definition: ClassVar[str] = "def-expmech"
     citations: ClassVar[tuple[str, ...]] = _SCORES
+    symmetric: ClassVar[bool] = True
     factor: ClassVar[float] = 2.0
     shrinks: ClassVar[bool] = False
 
@@ -118,6 +120,7 @@ class LocalCalibration:
     name: ClassVar[str] = "expMech-local"
     definition: ClassVar[str] = "def-expmech-local"
     citations: ClassVar[tuple[str, ...]] = _SCORES
+    symmetric: ClassVar[bool] = True
     factor: ClassVar[float] = 2.0
 
     def sensitivity(
@@ -161,6 +164,7 @@ class SmoothCalibration:
     name: ClassVar[str] = "expMech-smooth"
     definition: ClassVar[str] = "def-expmech-smooth"
     citations: ClassVar[tuple[str, ...]] = (*_SCORES, "nissim-smooth")
+    symmetric: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _validate.positive("gamma", self.gamma)
@@ -226,6 +230,7 @@ class DeltaCalibration:
     )  # fmt: skip
     factor: ClassVar[float] = 2.0
     follows_epsilon: ClassVar[bool] = True
+    symmetric: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _validate.open_unit("delta", self.delta)

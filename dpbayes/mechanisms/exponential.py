@@ -85,6 +85,11 @@ class ExponentialMechanism:
         """Keys of the sources."""
         return tuple(getattr(self.calibration, "citations", ()))
 
+    @property
+    def symmetric(self) -> bool:
+        """Whether the law does not depend on what the categories are called: the score does not."""
+        return bool(own(self.calibration, "symmetric"))
+
     def sensitivity(self, counts: ArrayLike, prior: ArrayLike) -> Sensitivity:
         """Return the sensitivity that scales the score at these counts."""
         return self.calibration.sensitivity(counts, prior, self.epsilon, self.metric)

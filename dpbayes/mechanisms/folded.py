@@ -46,6 +46,7 @@ class FoldedNoise:
     name: ClassVar[str] = "folded"
     definition: ClassVar[str] = "def-folded"
     citations: ClassVar[tuple[str, ...]] = ("ghosh-universally", "canonne-discrete")
+    symmetric: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))

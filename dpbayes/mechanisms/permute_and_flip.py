@@ -49,6 +49,7 @@ class PermuteAndFlip:
     name: ClassVar[str] = "permute-and-flip"
     definition: ClassVar[str] = "def-permute-and-flip"
     citations: ClassVar[tuple[str, ...]] = ("mckenna-sheldon",)
+    symmetric: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))

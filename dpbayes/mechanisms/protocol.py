@@ -10,6 +10,7 @@ step_law(k)               the law of the step as the data grow
 absence(n, k)             why there is no law of n records over k categories, None where there is
 rates(n, prior), scaled(share)  for ln P proportional to -rate times score: lambda of all data sets
                           at once, and the mechanism with every lambda `share` times as large
+symmetric                 whether renaming the categories of prior and counts renames the outputs
 definition, citations     the label of its definition, the keys of its sources
 """
 

@@ -49,6 +49,7 @@ class RepairedCalibration:
         "bun-abstract", "liu-draft", "mcsherry-talwar", "nissim-smooth",
     )  # fmt: skip
     follows_epsilon: ClassVar[bool] = True
+    symmetric: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _validate.open_unit("delta", self.delta)

@@ -12,7 +12,7 @@ from dpbayes import _validate
 from dpbayes.accuracy import split
 from dpbayes.auditing import calibrate
 from dpbayes.mechanisms import mechanism
-from dpbayes.mechanisms.guarantees import absence
+from dpbayes.mechanisms.guarantees import absence, own
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions
 from dpbayes.study.winners import Winners
@@ -66,7 +66,12 @@ def everywhere(described: Mechanism, n: int, prior: ArrayLike) -> Everywhere:
         raise ValueError(f"n = {n} has {len(data)} data sets; at most {LARGEST} are gone through")
     if absence(described, n, alpha.size) is not None:
         return Everywhere(data, np.full(len(data), np.inf))
-    return Everywhere(data, np.array([described.law(x, alpha).mean_distance() for x in data]))
+    rows, place = data, np.arange(len(data))
+    if own(described, "symmetric") and np.all(alpha == alpha[0]):
+        # The order of the counts does not matter: one data set of each stands for all.
+        rows, place = np.unique(np.sort(data, axis=1), axis=0, return_inverse=True)
+    distances = np.array([described.law(x, alpha).mean_distance() for x in rows])
+    return Everywhere(data, distances[place.ravel()])
 
 
 Maker = Callable[[int, float], Mechanism]

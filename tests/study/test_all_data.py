@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 import dpbayes as dp
+from dpbayes.mechanisms import REGISTRY
+from dpbayes.mechanisms.calibrations import GlobalCalibration
+from dpbayes.mechanisms.exponential import ExponentialMechanism
+from dpbayes.mechanisms.guarantees import own
 from dpbayes.study.all_data import compare, everywhere, largest_lead, makers
 from dpbayes.study.count_certificate import certificate
 
@@ -49,6 +56,30 @@ def test_no_mechanism_of_the_comparison_beats_the_certified_optimum() -> None:
         bound = certificate(n, epsilon).lower
         for name in pure:
             assert everywhere(chosen[name](n, epsilon), n, [1, 1]).mean >= bound * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(("k", "n"), [(2, 7), (3, 4)])
+def test_distances_of_symmetric_mechanisms_are_those_of_each_data_set(k: int, n: int) -> None:
+    symmetric = [name for name, make in REGISTRY.items() if own(make(2.0), "symmetric")]
+    assert {"expMech", "expMech-delta", "expMech-repaired", "permute-and-flip", "folded"} <= set(
+        symmetric
+    )
+    assert not {"lapMech", "ilapMech", "lattice", "optimal"} & set(symmetric)
+    for name in symmetric:
+        found = everywhere(REGISTRY[name](2.0), n, [0.5] * k)
+        single = [REGISTRY[name](2.0).law(x, [0.5] * k).mean_distance() for x in found.data]
+        assert found.distances == pytest.approx(single, rel=1e-13), name
+
+
+def test_a_calibration_that_does_not_say_so_is_not_taken_for_symmetric() -> None:
+    class Uneven(GlobalCalibration):
+        def sensitivity(self, *arguments: Any) -> Any:
+            found = super().sensitivity(*arguments)
+            return replace(found, value=found.value * (2.0 if arguments[0][0] > 2 else 1.0))
+
+    uneven = ExponentialMechanism(1.0, Uneven())
+    found = everywhere(uneven, 5, [1, 1])
+    assert found.distances[0] < found.distances[-1] * (1.0 - 1e-3)
 
 
 def test_the_comparison_is_the_table_of_single_means() -> None:

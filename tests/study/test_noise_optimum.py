@@ -28,6 +28,14 @@ def test_lattice_noise_is_optimal_where_the_shares_are_near_equal(
     assert found.lattice_gap < 5e-5
 
 
+def test_flows_of_more_digits_than_fit_a_word_are_added_exactly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    few = noise_bound([1, 2, 3], 2.0, 6).lower
+    monkeypatch.setattr(noise_optimum, "_ROUNDED", 10**24)
+    assert abs(noise_bound([1, 2, 3], 2.0, 6).lower - few) < Fraction(1, 10**10)
+
+
 @pytest.mark.parametrize(
     ("shares", "epsilon", "radius", "most"),
     [([1, 1, 1, 1], 1.0, 16, 5e-5), ([10, 30, 30, 30], 2.0, 11, 2e-7), ([1] * 5, 2.0, 6, 4e-3)],

@@ -10,11 +10,20 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from dpbayes.laws.lattice import gaussian
+from dpbayes.laws.lattice import gaussian, gaussian_law
 from dpbayes.laws.lattice.gaussian_law import GaussianLatticeLaw, draw, listed_law
 from dpbayes.laws.lattice.projection import project
 from dpbayes.mechanisms.discrete_gaussian import DiscreteGaussian
 from tests.mechanisms.conformance import ALPHA_LIMIT
+
+
+def test_sums_keep_their_digits_where_floats_end():
+    rows = np.array([4, 1, 4, 2, 1, 4, 2, 0])
+    logs = np.array([-900.0, -1.0, -901.0, -720.0, -3.0, -900.5, -580.0, -2000.0])
+    found = gaussian_law._log_sums(rows, logs, 6)
+    wanted = [-np.inf if not len(part) else np.logaddexp.reduce(part)
+              for part in (logs[rows == i] for i in range(6))]  # fmt: skip
+    np.testing.assert_allclose(found, wanted, rtol=1e-15)
 
 
 @pytest.mark.parametrize("variance", [0.3, 2.7, 40.0])

@@ -28,6 +28,18 @@ def test_transforms_agree_with_adding_up():
         assert np.isclose(mean, total, rtol=1e-13, atol=1e-16)
 
 
+def test_equal_columns_count_as_often_as_they_stand_there():
+    steps, rng = np.arange(-2, 3), np.random.default_rng(5)
+    one, other = -rng.random(5), -rng.random(5)
+    ours = zero_sum_means([one, other, one.copy(), one], steps, np.zeros(5), np.array([1.5]))
+    total = sum(
+        np.exp(1.5 * (one[a] + other[b] + one[c] + one[d]))
+        for a, b, c, d in itertools.product(range(5), repeat=4)
+        if a + b + c + d == 8
+    )
+    assert np.isclose(ours[0], total, rtol=1e-13)
+
+
 def test_many_powers_are_taken_in_blocks():
     steps = np.arange(-2, 3)
     powers = np.linspace(0, 3, 70)
