@@ -44,7 +44,10 @@ def test_d_c8_more_categories() -> None:
 
 
 def test_d_c9_growing_priors() -> None:
-    found = [[law.mean_distance() for law in laws(1.0, [50, 50], b)] for b in (1.0, 200.0, 2000.0)]
+    found = [
+        [law.mean_distance() for law in laws(1.0, [50, 50], b)]
+        for b in (1.0, 30.0, 200.0, 700.0, 2000.0)
+    ]
     overtakes = any(smooth < lap for smooth, lap, _ in found)
     comes_close = found[-1][0] < 1.2 * found[-1][2]
     check("D-C9", as_written=overtakes and comes_close)

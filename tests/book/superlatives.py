@@ -47,6 +47,7 @@ OF_ALL = re.compile(
 )
 NAMES = re.compile(r"best (?:linear )?(?:unbiased )?(?:linear )?estimate", re.IGNORECASE)
 PARTS = ("*.py", "auditing/*.py", "mechanisms/*.py", "queries/*.py", "releasing/*.py", "study/*.py")
+CLAIMS = "claims/claims.yml"  # what is found of each claim; the claims are the documents' own
 OUTCOMES = ("true", "false", "undecided")
 FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*(.*)")
 
@@ -112,11 +113,17 @@ def of_a_module(path: Path) -> Iterator[str]:
             yield (ast.get_docstring(node) or "").partition(">>>")[0]
 
 
+def claims() -> list[dict[str, str]]:
+    """Return the claims of the documents, each with what was found of it."""
+    return list(yaml.safe_load((ROOT / "book" / CLAIMS).read_text(encoding="utf-8")))
+
+
 def places() -> Iterator[tuple[str, str]]:
     """Yield each place that says something, by its short name, and what it says."""
     yield "README", (ROOT / "README.md").read_text(encoding="utf-8")
     for name, path in pages().items():
         yield name, path.read_text(encoding="utf-8")
+    yield from ((CLAIMS, entry["finding"]) for entry in claims())
     for name, path in NOTEBOOKS.items():
         yield from ((f"notebook {name}", text) for text in of_a_notebook(path))
     for path in sorted(one for part in PARTS for one in (ROOT / "dpbayes").glob(part)):
