@@ -77,17 +77,40 @@ def convolve(
     # No factor is longer than the circle, so none of them overlaps itself.
     widest = max(high - low for low, high in ranges)
     length = 1 << int(max(min(down + up, highest - lowest), widest)).bit_length()
-    product = np.ones((powers.size, length // 2 + 1), dtype=np.complex128)
+    # At millions of steps these arrays are the memory of a mean: as few as possible live at once.
+    product = np.ones((1, 1), dtype=np.complex128)
     for factor, (low, high) in zip(factors, ranges, strict=True):
-        logs = powers[:, None] * factor.log_affinity[low:high]
-        masses = factor.probabilities[low:high] * np.exp(logs)
+        masses = powers[:, None] * factor.log_affinity[low:high]
+        np.exp(masses, out=masses)
+        masses *= factor.probabilities[low:high]
         wrapped = np.zeros((powers.size, length))
-        wrapped[:, factor.steps[low:high] % length] = masses
-        product *= np.fft.rfft(wrapped, axis=1) ** factor.copies
+        for ours, theirs in _around(factor.first + low, high - low, length):
+            wrapped[:, theirs] = masses[:, ours]
+        del masses
+        spectrum = np.fft.rfft(wrapped, axis=1)
+        del wrapped
+        if factor.copies > 1:
+            spectrum **= factor.copies
+        product = np.multiply(spectrum, product, out=spectrum)
+        del spectrum
     sums = np.fft.irfft(product, length, axis=1)
-    places = np.arange(below, above + 1)
-    found[:, places + down] = np.maximum(sums[:, places % length], 0.0)
+    del product
+    inside = found[:, below + down : above + down + 1]
+    for ours, theirs in _around(below, above - below + 1, length):
+        np.maximum(sums[:, theirs], 0.0, out=inside[:, ours])
     return found
+
+
+def _around(first: int, size: int, length: int) -> list[tuple[slice, slice]]:
+    """Return where `size` <= length places from `first` on lie on a circle, as slices of both.
+
+    >>> _around(-2, 5, 10)
+    [(slice(0, 2, None), slice(8, 10, None)), (slice(2, 5, None), slice(0, 3, None))]
+    """
+    start = first % length
+    here = min(size, length - start)
+    pieces = [(slice(0, here), slice(start, start + here))]
+    return pieces if here == size else [*pieces, (slice(here, size), slice(0, size - here))]
 
 
 def _kept(factor: Factor, power: float) -> tuple[int, int]:

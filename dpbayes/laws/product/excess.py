@@ -80,7 +80,7 @@ class ExcessMoments:
         known, less = (self.known, self.power) if power > self.power else (self.likely, 0.0)
         limits = known + (power - less) * self.closest + _SLACK
         some, missed = _worth(limits, self.neglect)
-        self.known, self.power = limits.copy(), power
+        self.known, self.power = limits, power
         if some.stop == some.start:
             return 0.0, missed + beyond
         sums, limits, gains = self.sums[some], limits[some], power * self.gains[some]
@@ -88,12 +88,21 @@ class ExcessMoments:
         direct = _few_terms(parts, sums, min(self.work, _FEW * sums.size * _pairs(parts)))
         logs, bounds, work = swept(parts, sums, self.work) if direct is None else direct
         self.work -= work
-        found = np.minimum(logs + gains, limits)
-        lost = np.log(_ROUNDING * (4.0 + _OF_PSI * np.abs(gains))) + found
-        hidden = np.logaddexp(np.minimum(bounds + gains, 700.0) + _LOG_ROUNDING, lost)
-        self.known[some] = np.minimum(np.logaddexp(found, hidden), limits)
-        error = float(np.exp(np.minimum(hidden, limits)).sum())
-        return float(np.exp(found).sum()), error + missed + beyond
+        # In place: these arrays are as long as the noise reaches, and several live at once.
+        found = np.minimum(np.add(logs, gains, out=logs), limits, out=logs)
+        hidden = np.minimum(np.add(bounds, gains, out=bounds), 700.0, out=bounds)
+        hidden += _LOG_ROUNDING
+        lost = np.abs(gains, out=gains)
+        lost *= _OF_PSI
+        lost += 4.0
+        lost *= _ROUNDING
+        np.log(lost, out=lost)
+        lost += found
+        np.logaddexp(hidden, lost, out=hidden)
+        error = float(np.exp(np.minimum(hidden, limits, out=lost), out=lost).sum())
+        # These limits are part of what is known, and read for the last time.
+        np.minimum(np.logaddexp(found, hidden, out=hidden), limits, out=limits)
+        return float(np.exp(found, out=found).sum()), error + missed + beyond
 
     def _beyond(self, power: float) -> float:
         """Return a bound on the part of sums beyond the last, which has probability 2 e^-46."""
@@ -147,9 +156,10 @@ def _worth(limits: NDArray[np.float64], neglect: float) -> tuple[slice, float]:
     """Return where the limits are, but for a small part, and this part."""
     sizes = np.exp(limits)
     small = max(_SMALL * float(sizes.sum()), 0.5 * neglect)
-    before, after = np.cumsum(sizes), np.cumsum(sizes[::-1])
-    first = int(np.searchsorted(before, small, side="right"))
-    last = sizes.size - int(np.searchsorted(after, small, side="right"))
+    running = np.cumsum(sizes)
+    first = int(np.searchsorted(running, small, side="right"))
+    np.cumsum(sizes[::-1], out=running)
+    last = sizes.size - int(np.searchsorted(running, small, side="right"))
     if last <= first:
         return slice(0, 0), float(sizes.sum())
     missed = float(sizes[:first].sum() + sizes[last:].sum())

@@ -118,23 +118,23 @@ class ProductLaw(Unlisted):
         return wrap_length(self._factors)
 
     @cached_property
-    def _last(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        # Steps of the sum that leave the total at n, and psi of the last category at each.
+    def _last(self) -> NDArray[np.float64]:
+        # psi of the last category at each step of the sum that leaves the total at n.
         down, up = self._reach
         steps = np.arange(-down, min(up, int(self.counts[-1])) + 1)
         last = int(self.counts[-1])
-        return steps, affinity_of_counts(self.prior[-1], last, last - steps)
+        return affinity_of_counts(self.prior[-1], last, last - steps)
 
     def affinity_moments(self, powers: ArrayLike) -> NDArray[np.float64]:
         """Return E[BC^j; sum at most n] for each power j >= 0, shape (m,)."""
         exponents = np.atleast_1d(np.asarray(powers, dtype=np.float64))
         down, up = self._reach
-        steps, last = self._last
+        last = self._last
         moments = np.empty(exponents.size)
         some = max(1, _AT_ONCE // (down + up + 1))
         for first in range(0, exponents.size, some):
             batch = exponents[first : first + some]
-            sums = convolve(self._factors, batch, down, up)[:, : steps.size]
+            sums = convolve(self._factors, batch, down, up)[:, : last.size]
             moments[first : first + some] = np.einsum(
                 "ij,ij->i", sums, np.exp(batch[:, None] * last)
             )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -42,3 +44,16 @@ def test_the_reach_leaves_out_almost_nothing():
     assert part.probabilities[np.abs(steps) > up].sum() < 1e-18
     kept = convolve([part], np.array([0.0]), down, up)[0]
     np.testing.assert_allclose(kept, part.probabilities[np.abs(steps) <= up], atol=1e-15)
+
+
+def test_a_long_transform_holds_few_arrays_at_once():
+    steps = np.arange(-30_000, 30_001)
+    masses = np.exp(-np.abs(steps) / 3000.0)
+    part = Factor(-30_000, masses / masses.sum(), -1e-8 * steps.astype(np.float64) ** 2)
+    tracemalloc.start()
+    try:
+        convolve([part, part, part], np.ones(1), 60_000, 60_000)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5 * 8 * 2**17  # two transforms, what is transformed, and the sums
