@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,9 +99,10 @@ def _complete(
     if int(counts.min()) < size:
         if landing.has_table(n, k, size):
             table = landing.table(n, k, size, k * size, projection)
-            rows = table[_shared_cells(n, k, size) + landing.offset(counts, size)]
-            moved = rows != landing.STAYED
-            rows, masses = rows[moved], _shared_masses(k, size, variance)[moved]
+            landed = table[_shared_cells(n, k, size) + landing.offset(counts, size)]
+            moved = landed != landing.STAYED
+            rows: NDArray[np.integer[Any]] = landed[moved]
+            masses = _shared_masses(k, size, variance)[moved]
         else:
             noisy = counts + _noise_points(k, size)
             noisy = noisy[(noisy < 0).any(axis=1)]
@@ -111,7 +113,9 @@ def _complete(
     return FiniteLaw(prior, counts, outputs, logs, float(2 * k * np.exp(-far)))
 
 
-def _log_sums(rows: NDArray[np.int64], logs: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+def _log_sums(
+    rows: NDArray[np.integer[Any]], logs: NDArray[np.float64], size: int
+) -> NDArray[np.float64]:
     """Return for each of `size` rows the log of the sum of e^logs there, -inf where nothing is.
 
     Sums are formed as numbers where what floats lose below is none of their digits, else as logs.

@@ -37,8 +37,8 @@ def _asked(n: int, k: int, reach: int) -> Iterator[int]:
     return itertools.count()
 
 
-@functools.lru_cache(maxsize=4)
-def table(n: int, k: int, reach: int, lost: int, projection: str) -> NDArray[np.int64]:
+@functools.lru_cache(maxsize=12)
+def table(n: int, k: int, reach: int, lost: int, projection: str) -> NDArray[np.int32]:
     """Return where each vector lands, as a row of `compositions(n, k)`, by its `cells`.
 
     Vectors have total n and entries from -reach to n + reach; those whose negative entries add up
@@ -53,7 +53,7 @@ def table(n: int, k: int, reach: int, lost: int, projection: str) -> NDArray[np.
     negative = np.maximum(-free, 0).sum(axis=0) + np.maximum(-last, 0)
     moved = np.flatnonzero((negative > 0) & (negative <= lost) & (np.abs(2 * last - n) < width))
     noisy = np.column_stack((free[:, moved].T, last[moved]))
-    result = np.full(last.size, STAYED, dtype=np.int64)
+    result = np.full(last.size, STAYED, dtype=np.int32)
     result[moved] = row_of(project(noisy, projection))
     return _validate.frozen(result)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +98,7 @@ def _complete(
         if landing.has_table(n, k, size, _LEVELS_FIRST if followed else 1):
             places, masses = _shared_points(n, k, size), _shared_masses(k, size, epsilon)
             table = landing.table(n, k, size, size, projection)
-            landed = table[places + landing.offset(counts, size)]
+            landed: NDArray[np.integer[Any]] = table[places + landing.offset(counts, size)]
             moved = landed != landing.STAYED
             landed, masses = landed[moved], masses[moved]
         elif followed:
