@@ -48,8 +48,8 @@ def maps(
     """Draw one map a panel, two panels side by side; colour and hatching name the winner.
 
     `columns` (c,) and `rows` (r,) are the increasing settings of the cells, `labels` the names that
-    the numbers in each panel's `index` (r, c) stand for, `measured` what the winner has. Returns the figure and its alternative
-    text.
+    the numbers in each panel's `index` (r, c) stand for, `measured` what the winner has. Returns
+    the figure and its alternative text.
     """
     x, y = (np.asarray(values, dtype=np.float64) for values in (columns, rows))
     _check(x, y, labels, panels)

@@ -130,10 +130,13 @@ def _guess(weights: NDArray[np.float64], direct: float, target: float, missing: 
 
 
 def _smallest_share(excess: Callable[[float], float], guess: float) -> float:
-    """Return the root of a falling function, from the side where it is not positive.
+    """Return where an excess crosses zero, which it does once, from its side of at most zero.
 
-    The root is looked for near the guess first, in growing steps, and lies between the end found
-    last and the one before.
+    It need not fall all the way: a small fresh answer moves the variance to second order and the
+    tail of a nearly sufficient history upwards first, d/du tail = (1 - t) e^-t at u = 1/r^2 = 0 for
+    one history of scale 1, a fresh scale r and t = L/2. No second crossing is known. The crossing
+    is looked for near the guess first, in growing steps, and lies between the end found last and
+    the one before.
     """
     low = high = min(max(guess, _SMALLEST_SHARE), 1.0)
     step = _FIRST_STEP
