@@ -139,9 +139,12 @@ def _guess(weights: NDArray[np.float64], direct: float, target: float, missing: 
 def _smallest_share(
     excess: Callable[[float], float], missing: float, ratio: float, guess: float
 ) -> float | None:
-    """Return the root of a falling function, from the side where it is not positive; None above 1.
+    """Return where an excess crosses zero, from its side of at most zero; None where that is above 1.
 
-    The function is almost linear in x = ln(1 + (share ratio)^2), the logarithm of how much smaller
+    It crosses zero once, as far as is known, but need not fall all the way: a small fresh answer
+    moves the variance to second order and the tail of a nearly sufficient history upwards first,
+    d/du tail = (1 - t) e^-t at u = 1/r^2 = 0 for one history of scale 1, a fresh scale r, t = L/2.
+    The excess is almost linear in x = ln(1 + (share ratio)^2), the logarithm of how much smaller
     the joined variance is than the history's, and `missing` at x = 0. So secants in x find the
     root; where one leaves the bracket, or they take too long, halves of the bracket do.
     """

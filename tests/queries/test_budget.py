@@ -180,3 +180,42 @@ def test_a_budget_smaller_by_a_billionth_would_not_do(
     if bought.history_share > 0.0:
         less = queries.combine(w, bought.scale * (1.0 + 1e-9))[1]
         assert 2.0 * queries.NoiseLaw(less).tail(0.5 * length) > delta * (1.0 - 1e-13)
+
+
+def excess_by_share(weights: list[float], L: float, delta: float) -> np.ndarray:
+    """Return ln of the joined tail over what is allowed, at shares of the direct budget up to 1."""
+    direct = queries.budget(1.0, L, delta)
+    shares = np.geomspace(1e-4, 1.0, 60)
+    joined = [queries.combine(weights, 1.0 / (share * direct))[1] for share in shares]
+    return np.array([queries.NoiseLaw(w).log_tail(0.5 * L) for w in joined]) - math.log(0.5 * delta)
+
+
+def test_the_excess_may_rise_at_first() -> None:
+    weights, L, delta = [0.36720853082526783], 0.5278519108885915, 0.03545714861567656
+    excess = excess_by_share(weights, L, delta)
+    assert np.diff(excess).max() > 1e-3
+    # The rise is that of (1 - t) e^-t / r^2 in the tail e^-t of one history, t = L / (2 w).
+    t, direct = 0.5 * L / weights[0], queries.budget(1.0, L, delta)
+    u = (weights[0] * direct * np.geomspace(1e-4, 1.0, 60)[10]) ** 2
+    expected = -t + math.log1p((1.0 - t) * u) - math.log(delta)
+    assert excess[10] == pytest.approx(expected, abs=1e-9)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.floats(0.01, 50.0), min_size=1, max_size=4),
+    st.floats(0.05, 60.0),
+    st.floats(0.001, 0.98),
+)
+def test_the_excess_crosses_zero_once_and_the_budget_is_where(
+    weights: list[float], L: float, delta: float
+) -> None:
+    excess = excess_by_share(weights, L, delta)
+    if excess[0] > 0.0 >= excess[-1]:
+        enough = excess <= 0.0
+        first = int(np.argmax(enough))
+        assert enough[first:].all()
+        share = queries.allocation(weights, 1.0, L, delta).alpha / queries.budget(1.0, L, delta)
+        shares = np.geomspace(1e-4, 1.0, 60)
+        assert shares[first - 1] <= share * (1 + 1e-9)
+        assert share <= shares[first] * (1 + 1e-9)

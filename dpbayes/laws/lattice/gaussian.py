@@ -30,7 +30,8 @@ def reach(variance: float, depth: float = _DEPTH) -> int:
     steps = int(np.ceil(np.sqrt(2.0 * depth * variance))) + 1
     if steps > _LARGEST_REACH:
         raise ValueError(
-            f"the noise reaches {steps} counts either side; at most {_LARGEST_REACH} are summed"
+            f"epsilon or delta must be larger: noise of variance parameter {variance:.3g} reaches "
+            f"{steps} counts either side; at most {_LARGEST_REACH} are summed"
         )
     return steps
 
