@@ -139,7 +139,7 @@ def _guess(weights: NDArray[np.float64], direct: float, target: float, missing: 
 def _smallest_share(
     excess: Callable[[float], float], missing: float, ratio: float, guess: float
 ) -> float | None:
-    """Return where an excess crosses zero, from its side of at most zero; None where that is above 1.
+    """Return where an excess crosses zero, from its side of at most zero; None if that is above 1.
 
     It crosses zero once, as far as is known, but need not fall all the way: a small fresh answer
     moves the variance to second order and the tail of a nearly sufficient history upwards first,
