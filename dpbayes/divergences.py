@@ -53,8 +53,10 @@ def _psi_large(
     tiny = (u < _SQUARE_UNDERFLOWS) & (u > 0.0)
     if tiny.any():
         main[tiny] = d[tiny] * u[tiny]
+    main *= -0.5
     rest = stirling_series(np.stack((m, low, m + d)))
-    return np.asarray(rest[0] - 0.5 * (main + (rest[1] + rest[2])))
+    main += rest[0] - 0.5 * (rest[1] + rest[2])  # far smaller than either part of it
+    return np.asarray(main)
 
 
 def _climbed(

@@ -149,4 +149,4 @@ def test_from_a_table_to_a_verified_account_in_an_empty_folder(empty: Path) -> N
     assert "derived, cost 0" in asked
     receipt = next(line for line in paid.splitlines() if line.startswith("receipt"))
     verified = ["--receipt", receipt.partition(" ")[2].strip()]
-    assert "entries and 1 receipts agree" in done("account", "verify", "survey.account", *verified)
+    assert "entries and 1 receipt agree" in done("account", "verify", "survey.account", *verified)
