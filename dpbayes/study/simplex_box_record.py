@@ -16,17 +16,21 @@ from dpbayes.study.simplex_corner_bound import CornerBound, corner_bound
 
 RATIOS = {
     (4, 300, 5.0): 1.05, (4, 1000, 5.0): 1.05, (5, 300, 5.0): 1.1, (5, 1000, 5.0): 1.12,
-    (4, 300, 2.0): 1.06, (4, 1000, 2.0): 1.025, (4, 300, 1.0): 1.2,
+    (4, 300, 2.0): 1.06, (4, 1000, 2.0): 1.06, (4, 300, 1.0): 1.06, (4, 1000, 1.0): 1.08,
+    (5, 1000, 2.0): 1.14,
 }  # fmt: skip
 """For each number of categories, of records, and epsilon how far the counts of a level differ."""
 
-CORNERS = {(4, 300, 1.0): (11, 13)}
+CORNERS = {
+    (4, 300, 2.0): (6, 20), (4, 1000, 2.0): (6, 20),
+    (4, 300, 1.0): (9, 30), (4, 1000, 1.0): (9, 30), (5, 1000, 2.0): (5, 16),
+}  # fmt: skip
 """Lines whose conditions are asked at corners: `radius` and `rounds` of `corner_bound`."""
 
 ROUNDS, FALL = 15, 1.5
 """Rounds and length of steps for the other lines of the record, see `box_bound`."""
 
-LATTICE = 1.06
+LATTICE = 1.025
 """How far they differ at most where lattice noise of four categories is bounded."""
 
 

@@ -20,9 +20,10 @@ from dpbayes.study.simplex_windows import Array, Numbers
 _AT_ONCE, _FEWEST = 100_000, 128  # data gone through together, and boxes that share, at least
 _FORGET, _STEEP = 5.0, 5.0  # how shares slow down, and how much nearer steps get at first
 _BEGIN, _LARGE = 0.965, 12  # where factors begin; counts to which the shape is fitted
-_LEARN, _FALL = 2, 3  # rounds in which shares are learned alone, and in which factors only fall
-_REPAIR = 4  # last rounds, in which factors fall around corners that undercut
-_RISE, _LONGER, _MOST = 0.7, 1.2, 0.2  # parts of a rise and of a fall that are made, and the most
+_LEARN, _BALANCE = 2, 3  # rounds: shares alone, then each box by its own, at least
+_HOLD, _LAST = 5, 3  # last rounds: by the worst corner around, at least; falls alone
+_DOWN, _UP = 0.3, 0.4  # parts of a fall and of a rise that are made, by the worst corner around
+_RISE, _LONGER, _MOST = 0.7, 1.3, 0.2  # by a box's own: part of a rise; the last fall; the most
 
 
 @dataclass(frozen=True)
@@ -75,31 +76,41 @@ def corner_bound(
     (1686, True)
     """
     size, budget, parts, a, wide = given(n, epsilon, k, prior, ratio)
-    turns = _validate.integer("rounds", rounds, minimum=_LEARN + _FALL + _REPAIR)
+    turns = _validate.integer("rounds", rounds, minimum=_LEARN + _BALANCE + _HOLD)
     far = reach(size, budget) if radius is None else radius
     far = _validate.integer("radius", far, minimum=1, maximum=size)
     found = boxes(size, parts, wide, 2 * far if size > 2 * parts * far + parts else size)
     search = _Search(found, budget, a, far)
     factors = np.minimum(np.full(len(found.rows), _BEGIN), search.ceiling)
-    best = -np.inf, factors
+    best, balance = (-np.inf, factors), True
     for number in range(turns):
         result = search.checked(factors, 1.0 / (1.0 + (number + 1) / _FORGET))
         # Where all prices around an answer fall by this part, nothing undercuts them there.
         kept = factors * (1.0 - float(result.missing.max()))
         lower = search.mean(kept) - MARGIN
+        early = number < _LEARN + _BALANCE
+        balance = balance and number < turns - _HOLD and (early or lower > best[0])
         if lower > best[0]:
             best = lower, kept
-        factors = np.minimum(search.moved(factors, result, number, turns), search.ceiling)
+        if number < _LEARN:
+            continue
+        if balance:
+            factors = search.balanced(factors, result)
+        elif number < turns - _LAST:
+            factors = search.held(factors, result)
+        else:
+            factors = search.lowered(factors, result, last=number >= turns - 2)
+        factors = np.minimum(factors, search.ceiling)
     lower, factors = best
     return CornerBound(found, search.shape, budget, far, lower, _validate.frozen(factors))
 
 
 @dataclass
 class _Checked:
-    # `value` is V at each corner, `whole` what a factor of 1 adds to what is taken from it, `apart`
-    # the sum of e^(-epsilon d) H around, all (V,); `change` (M,) the least value / whole of a box.
+    # `value` is V at each corner, `rise` V over what a factor of 1 adds to what is taken from it,
+    # `apart` the sum of e^(-epsilon d) H around, all (V,); `change` (M,) the least rise of a box.
     value: Array
-    whole: Array
+    rise: Array
     apart: Array
     change: Array
 
@@ -164,16 +175,16 @@ class _Search:
         # The recursion of `thm-simplex-corners`; a corner of boxes that do not share has its least.
         corners, size = self.corners, len(self.corners.places)
         held = np.concatenate([corners.highest(factors, most) for most in self.most])
-        value, whole, apart = (np.full(size, np.inf) for _ in range(3))
-        result = _Checked(value, whole, apart, np.empty(len(factors)))
+        value, rise, apart = (np.full(size, np.inf) for _ in range(3))
+        result = _Checked(value, rise, apart, np.empty(len(factors)))
         for some in self.shares:
             at, number = np.unique(corners.of_box[some.at], return_inverse=True)
             value, whole, apart, least = self._around(CornerWindow(corners, at), held, some)
             result.value[at] = np.minimum(result.value[at], value)
             result.apart[at] = np.minimum(result.apart[at], apart)
-            result.whole[at] = whole
-            each = (value / whole)[number.reshape(len(some.at), -1)]
-            result.change[some.at] = each.min(axis=1)
+            rise = value / whole
+            result.rise[at] = np.minimum(result.rise[at], rise)
+            result.change[some.at] = rise[number.reshape(len(some.at), -1)].min(axis=1)
             scale = float(self.shape.of_rows(corners.counts[at]).mean())
             some.learn(self.rings, least, scale / rate)
         return result
@@ -200,34 +211,34 @@ class _Search:
                 whole = rings[d].moved(some.rings[d], whole * factor)
         return left[0], whole[0], apart, least
 
-    def moved(self, factors: Array, result: _Checked, number: int, turns: int) -> Array:
-        # Factors rise and fall with what is left over, in the mean over boxes next to each other:
-        # rough factors cost much, for the largest around counts. At last they only fall.
+    def balanced(self, factors: Array, result: _Checked) -> Array:
+        # By what is left over, in the mean over boxes next to each other: rough factors cost much.
         near, change = self.corners.neighbours, result.change / factors
-        if number < _LEARN:
-            return factors
-        if number < turns - _FALL - _REPAIR:
-            part = np.clip(np.where(change < 0.0, 1.0, _RISE) * change, -_MOST, _MOST)
-            return np.asarray((factors * (1.0 + part))[near].mean(axis=1))
-        if number < turns - _REPAIR:
-            least = np.minimum(change, 0.0)[near].min(axis=1)
-            return np.asarray(factors * (1.0 + np.maximum(_LONGER * least, -_MOST)))
-        missing = result.missing
-        if number < turns - 2:
-            asked = _LONGER * np.maximum(-result.value / result.whole, 0.0) + 1e-6
-            missing = np.minimum(missing, asked)
-        return self._repaired(factors, missing)
+        part = np.clip(np.where(change < 0.0, 1.0, _RISE) * change, -_MOST, _MOST)
+        return np.asarray((factors * (1.0 + part))[near].mean(axis=1))
 
-    def _repaired(self, factors: Array, missing: Array) -> Array:
-        # Lower by what the corners around ask for.
-        bad, worst = np.flatnonzero(missing > 0.0), np.zeros(2 * self.boxes.size)
-        for at in np.array_split(bad, len(bad) // 512 + 1):
+    def held(self, factors: Array, result: _Checked) -> Array:
+        # By what the worst corner that looks at a box asks for, or allows.
+        room = np.clip(-self._seen(-result.rise), -_MOST, _MOST)
+        return np.asarray(factors * (1.0 + np.where(room < 0.0, _DOWN, _UP) * room))
+
+    def lowered(self, factors: Array, result: _Checked, last: bool) -> Array:
+        # By a little more than corners ask for; at last by so much that all hold.
+        part = result.missing
+        if not last:
+            part = np.minimum(part, _LONGER * np.maximum(-result.rise, 0.0) + 1e-6)
+        return np.asarray(factors * (1.0 - self._seen(part)))
+
+    def _seen(self, values: Array) -> Array:
+        # For each box the largest value (V,) of a corner that looks at it, (M,).
+        worst = np.full(2 * self.boxes.size, -np.inf)
+        for at in np.array_split(np.arange(len(values)), len(values) // 512 + 1):
             window = CornerWindow(self.corners, at)
-            for one in self.rings if at.size else []:
+            for one in self.rings:
                 inside = window.inside(one.steps)
                 place = window.places(one.steps, window.low_levels) + window.table
-                asked = np.broadcast_to(missing[at], place.shape)
+                asked = np.broadcast_to(values[at], place.shape)
                 np.maximum.at(worst, place[inside], asked[inside])
         parts = zip(np.split(worst, 2), self.most, strict=True)
-        fall = np.max([self.corners.spread(part, most) for part, most in parts], axis=0)
-        return np.asarray(factors * (1.0 - fall[self.boxes.places]))
+        found = np.max([self.corners.spread(part, most) for part, most in parts], axis=0)
+        return np.asarray(found[self.boxes.places])

@@ -92,6 +92,14 @@ def test_the_prices_pass_and_prices_a_little_higher_are_refused():
     assert max(one.value.min() for one in higher) < -1e-3 * found.lower
 
 
+def test_corners_between_many_groups_of_shares_cost_little(monkeypatch):
+    # What a corner lacks is measured with the shares of the group in which it lacks most.
+    few = corner_bound(100, 2.0, ratio=1.2).lower
+    monkeypatch.setattr(tested, "_FEWEST", 16)
+    monkeypatch.setattr(tested, "_AT_ONCE", 160)
+    assert corner_bound(100, 2.0, ratio=1.2).lower > 0.99 * few
+
+
 def test_what_it_cannot_take_is_refused():
     with pytest.raises(ValueError, match=r"ratio must be in \[1, 1.5\], got 1.6"):
         corner_bound(100, 5.0, ratio=1.6)
