@@ -60,12 +60,14 @@ class Rows:
 
     `counts` (N, k) are all histograms of n records in lexicographic order, `outputs` (M, k) every
     output any of them can give; `row(i)` has shape (M,) and holds -inf for an impossible output.
+    `together()` returns all of them, (N, M), where that is faster than one by one.
     """
 
     counts: NDArray[np.int64]
     outputs: NDArray[np.int64]
     row: Callable[[int], NDArray[np.float64]]
     certificate: Certificate = Certificate()
+    together: Callable[[], NDArray[np.float64]] | None = None
 
     @property
     def entries(self) -> int:
@@ -79,8 +81,8 @@ class Rows:
         """Return the same rows, computed once and kept if they have at most `limit` entries."""
         if self.entries > limit:
             return self
-        table = np.array(list(self))
-        return replace(self, row=table.__getitem__)
+        table = self.together() if self.together else np.array(list(self))
+        return replace(self, row=table.__getitem__, together=lambda: table)
 
 
 def law_of(mechanism: Mechanism, counts: ArrayLike, prior: ArrayLike) -> Listed:
@@ -146,8 +148,9 @@ def mechanism_rows(
     if rates is not None:
         scored: Any = mechanism
         rows = exponential_rows(score_rows(scored.metric, n, prior), rates(n, prior))
-        chosen = sampled(len(rows.counts)) if used is None else used
-        return replace(rows, certificate=certify(mechanism, prior, rows, chosen))
+        if used is None:
+            rows, used = rows.kept(), sampled(len(rows.counts))
+        return replace(rows, certificate=certify(mechanism, prior, rows, used))
     counts = compositions(n, prior.size)
     first = law_of(mechanism, counts[0], prior)
     _check_entries(mechanism, len(first.outputs), counts)
@@ -249,7 +252,11 @@ def score_rows(metric: str, n: int, prior: NDArray[np.float64]) -> Rows:
         log_bc = two.row(i) if two else log_affinity_of_outputs(prior, counts[i], counts)
         return distance_from_log_affinity(log_bc, exponent)
 
-    return Rows(counts, counts, row)
+    def together() -> NDArray[np.float64]:
+        assert two is not None
+        return distance_from_log_affinity(two.rows(), exponent)
+
+    return Rows(counts, counts, row, together=together if two else None)
 
 
 def exponential_rows(scores: Rows, rates: NDArray[np.float64]) -> Rows:
@@ -260,7 +267,13 @@ def exponential_rows(scores: Rows, rates: NDArray[np.float64]) -> Rows:
         weights = -rates[i] * scores.row(i)
         return np.asarray(weights - np.log(np.exp(weights).sum()))
 
-    return replace(scores, row=row)
+    def together() -> NDArray[np.float64]:
+        assert scores.together is not None
+        weights = -rates[:, None] * scores.together()
+        weights -= np.log(np.exp(weights).sum(axis=1))[:, None]
+        return weights
+
+    return replace(scores, row=row, together=together if scores.together else None)
 
 
 def moves(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from dpbayes.log_gamma import stirling_remainder
@@ -44,6 +45,26 @@ class CategoryTable:
             main[far] = (b - 0.5) * (log_b - log_m)
             main[far] += (self.grid[2 * x] - 0.5) * (self.logarithms[2 * x] - log_m)
         return np.asarray(rest - 0.5 * main)
+
+    def rows(self) -> NDArray[np.float64]:
+        """Return `row(x)` for x = 0 … n, shape (n + 1, n + 1)."""
+        size = self.n + 1
+        x = np.arange(size)
+        low, high = np.array([self._close(one) for one in range(size)])[:, :, None].swapaxes(0, 1)
+        close = (low <= x) & (x < high)
+        m, log_m, rest = (
+            sliding_window_view(table, size)
+            for table in (self.grid, self.logarithms, self.remainders)
+        )
+        own, log_own = self.grid[::2], self.logarithms[::2]
+        result = (own - 0.5) * (log_own - log_m)
+        result += (own[:, None] - 0.5) * (log_own[:, None] - log_m)
+        d = 0.5 * (x - x[:, None])[close]
+        u = d / m[close]
+        result[close] = (m[close] - 0.5) * np.log1p(-u * u) + 2.0 * d * np.arctanh(u)
+        result *= -0.5
+        result += rest - 0.5 * (self.remainders[::2, None] + self.remainders[::2])
+        return result
 
     def steps(self, by: int, low: int = 0, high: int | None = None) -> NDArray[np.float64]:
         """Return psi(alpha + x, alpha + x + by) for x = low … high - 1, with `by` at least 1.
@@ -91,6 +112,14 @@ class TwoCategories:
         result = np.minimum(self.first.row(x) + self.second.row(n - x)[::-1], 0.0)
         result[x] = 0.0
         return np.asarray(result)
+
+    def rows(self) -> NDArray[np.float64]:
+        """Return `row(x)` for x = 0 … n, shape (n + 1, n + 1)."""
+        first = self.first.rows()
+        second = first if self.second is self.first else self.second.rows()
+        result = np.minimum(first + second[::-1, ::-1], 0.0)
+        np.fill_diagonal(result, 0.0)
+        return result
 
     def steps(self, by: int, low: int = 0, high: int | None = None) -> NDArray[np.float64]:
         """Return ln BC between x and the candidate x + by, for x = low … high - 1 (or n - by)."""

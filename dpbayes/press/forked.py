@@ -47,9 +47,7 @@ def warm_up() -> Warm:
     for module in HEAVY:
         importlib.import_module(module)
     shell, parked = new_shell(), park()
-    record, traces = (parked.modules[f"dpbayes.press.{one}"] for one in ("record", "traces"))
-    record.described(traces.used())  # the versions, and the commit, are looked up once
-    record.commit()
+    parked.modules["dpbayes.press.traces"].used()  # the files of modules are looked up once
     parked.modules["dpbayes.figures.theme"].draw_nothing()
     return Warm(shell, parked, frozenset(sys.modules))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from dpbayes.press.opening import ORDER
-from dpbayes.press.record import described, json_bytes, write_atomically
+from dpbayes.press.record import PROVENANCE, sha256, write_provenance
 
 RESULTS = "results"  # the folder in the stage where the record writes
+THE_ORDER = "order.json"  # the notebook's name and parameters, written when the run begins
 TRACES = "traces.json"  # what the run used, see `dpbayes.press.traces`
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
@@ -54,7 +56,7 @@ def job_of(line: str) -> Job:
 
 def surroundings_of(job: Job) -> dict[str, str]:
     """Write the order for `open_record` and return the environment variables of the run."""
-    path = job.stage / "order.json"
+    path = job.stage / THE_ORDER
     order = {"notebook": job.name, "parameters": dict(job.values)}
     path.write_text(json.dumps(order), encoding="utf-8")
     return {**ONE_THREAD, "DPBAYES_RESULTS": str(job.stage / RESULTS), ORDER: str(path)}
@@ -76,7 +78,7 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 def finish(job: Job) -> None:
-    """Check the names of the results, and add to the provenance what is known at the end."""
+    """Check the names of the results, and write how they came to be."""
     root = job.stage / RESULTS
     for path in root.rglob("*"):
         if path.is_file() and not path.is_relative_to(root / job.name):
@@ -84,8 +86,11 @@ def finish(job: Job) -> None:
             raise NotebookFailure(
                 f"{job.name}: results must be recorded under {job.name!r}, got {other!r}"
             )
-    path = root / job.name / "provenance.json"
-    if path.is_file():
+    folder = root / job.name
+    files = [path for path in folder.glob("*") if path.is_file() and path.name != PROVENANCE]
+    if files:
         used = json.loads((job.stage / TRACES).read_text(encoding="utf-8"))
-        provenance = json.loads(path.read_text(encoding="utf-8"))
-        write_atomically(path, json_bytes(provenance | described(used)), durable=False)
+        seconds = time.time() - (job.stage / THE_ORDER).stat().st_mtime
+        digests = {path.name: sha256(path.read_bytes()) for path in files}
+        seed = job.values.get("seed")
+        write_provenance(folder, job.name, job.values, seed, used, seconds, digests)

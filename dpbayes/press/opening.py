@@ -54,7 +54,7 @@ def open_record(name: str | None = None) -> Record:
         names, cells = running()
         name = name or name_of_session(names, cells)
         values = values_in(name, names, cells)
-    return record(name, values, values.get("seed"))
+    return record(name, values, values.get("seed"), ordered=bool(order))
 
 
 def running() -> tuple[Mapping[str, Any], list[str]]:

@@ -44,6 +44,7 @@ from dpbayes.press.shown import ShownFigure, ShownFinding, ShownNumbers, ShownTa
 from dpbayes.press.traces import PACKAGE, used, version, versions
 
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+PROVENANCE = "provenance.json"
 
 
 @dataclass
@@ -54,6 +55,7 @@ class Record:
     parameters: dict[str, Any]
     seed: int | None
     folder: Path
+    ordered: bool = False
     started: float = field(default_factory=time.perf_counter, repr=False)
     kept: dict[str, int | float] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
@@ -159,19 +161,39 @@ class Record:
 
     def _write(self, file: str, content: bytes) -> None:
         write_atomically(self.folder / file, content, durable=False)
-        self.files[file] = hashlib.sha256(content).hexdigest()
-        write_atomically(self.folder / "provenance.json", json_bytes(self._provenance()), False)
+        self.files[file] = sha256(content)
+        if not self.ordered:  # else whoever ordered the run writes it, once, when the run has ended
+            seconds = time.perf_counter() - self.started
+            write_provenance(
+                self.folder, self.name, self.parameters, self.seed, used(), seconds, self.files
+            )
 
-    def _provenance(self) -> dict[str, Any]:
-        return {
-            "notebook": self.name,
-            "parameters": self.parameters,
-            "seed": self.seed,
-            "commit": commit(),
-            **described(used()),
-            "seconds": round(time.perf_counter() - self.started, 3),
-            "sha256": self.files,
-        }
+
+def write_provenance(
+    folder: Path,
+    name: str,
+    parameters: Mapping[str, Any],
+    seed: int | None,
+    used: Mapping[str, list[str]],
+    seconds: float,
+    files: Mapping[str, str],
+) -> None:
+    """Write how the files in a folder of results came to be: `files` maps names to digests."""
+    made = {
+        "notebook": name,
+        "parameters": dict(parameters),
+        "seed": seed,
+        "commit": commit(),
+        **described(used),
+        "seconds": round(seconds, 3),
+        "sha256": dict(files),
+    }
+    write_atomically(folder / PROVENANCE, json_bytes(made), durable=False)
+
+
+def sha256(content: bytes) -> str:
+    """Return the digest of a file's content as provenance lists it."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def described(used: Mapping[str, list[str]]) -> dict[str, Any]:
@@ -193,11 +215,14 @@ def described(used: Mapping[str, list[str]]) -> dict[str, Any]:
     }
 
 
-def record(name: str, parameters: Mapping[str, Any], seed: int | None = None) -> Record:
+def record(
+    name: str, parameters: Mapping[str, Any], seed: int | None = None, ordered: bool = False
+) -> Record:
     """Return the record that keeps the results of the notebook ``name``.
 
     ``parameters`` are the notebook's parameter values, ``seed`` the seed of its random numbers, or
-    None when it draws none. Raises ValueError for a name with characters beside a-z, 0-9, ``-``.
+    None when it draws none. Where the run is ``ordered`` whoever ordered it writes its provenance.
+    Raises ValueError for a name with characters beside a-z, 0-9, ``-``.
 
     >>> record("accuracy/growth", parameters={"n": 100}).name
     'accuracy/growth'
@@ -209,7 +234,7 @@ def record(name: str, parameters: Mapping[str, Any], seed: int | None = None) ->
     plain = json.loads(json.dumps(dict(parameters), default=_plain))
     told = os.environ.get("DPBAYES_RESULTS")
     root = Path(told).absolute() if told else results_folder(Path.cwd())
-    return Record(name, plain, None if seed is None else int(seed), root / name)
+    return Record(name, plain, None if seed is None else int(seed), root / name, ordered)
 
 
 def write_atomically(path: Path, content: bytes, durable: bool = True) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpbayes as dp
+from dpbayes.auditing.rows import exponential_rows, score_rows
 from dpbayes.auditing.score_tables import stirling_remainder, two_categories
 from dpbayes.laws.affinities import log_affinity_of_outputs
 
@@ -29,6 +30,22 @@ def test_rows_of_scores_agree_with_the_law_and_with_50_digits():
                 for s, t in ((a, b), (c, d))
             )
         assert ours[64] == pytest.approx(float(exact), rel=1e-13)
+
+
+@pytest.mark.parametrize("prior", [(1.0, 1.0), (1e-300, 1e-300), (0.01, 40.0), (1e6, 1.0)])
+@pytest.mark.parametrize("n", [1, 2, 9, 60, 301])
+def test_all_rows_together_are_the_rows_one_by_one(n, prior):
+    table = two_categories(n, np.array(prior))
+    np.testing.assert_array_equal(table.rows(), [table.row(x) for x in range(n + 1)])
+
+
+@pytest.mark.parametrize("metric", ["hellinger", "published"])
+def test_rows_kept_are_the_rows_one_by_one(metric):
+    scores = score_rows(metric, 60, np.array([0.5, 7.0]))
+    rows = exponential_rows(scores, np.linspace(0.1, 9.0, 61))
+    for one in (scores, rows):
+        np.testing.assert_array_equal(list(one.kept()), list(one))
+        np.testing.assert_array_equal(list(one.kept().kept()), list(one))
 
 
 @given(st.floats(1e-8, 1e6))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -97,14 +98,25 @@ def test_results_under_another_name_fail_the_run(job: Job) -> None:
         finish(job)
 
 
-def test_what_a_run_used_reaches_its_provenance(job: Job) -> None:
-    provenance = job.stage / RESULTS / "part/tiny/provenance.json"
-    provenance.write_text('{"notebook": "part/tiny", "modules": []}')
+def test_what_a_run_used_and_wrote_reaches_its_provenance(job: Job) -> None:
+    surroundings_of(job)
+    folder = job.stage / RESULTS / "part/tiny"
+    (folder / "numbers.json").write_text("{}")
     used = {"modules": ["datasets.py"], "packages": ["numpy"], "read": ["/somewhere/a.csv"]}
     (job.stage / TRACES).write_text(json.dumps(used))
     finish(job)
-    found = json.loads(provenance.read_text())
+    found = json.loads((folder / "provenance.json").read_text())
     assert found["notebook"] == "part/tiny"
+    assert found["parameters"] == {"n": 3, "label": "ä"}
+    assert found["seed"] is None
     assert found["modules"] == ["datasets.py"]
     assert found["data"] == ["a.csv"]
     assert found["versions"]["numpy"]
+    assert 0 <= found["seconds"] < 60
+    assert found["sha256"] == {"numbers.json": hashlib.sha256(b"{}").hexdigest()}
+
+
+def test_a_run_that_records_nothing_has_no_provenance(job: Job) -> None:
+    surroundings_of(job)
+    finish(job)
+    assert not any((job.stage / RESULTS / "part/tiny").iterdir())

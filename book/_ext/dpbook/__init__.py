@@ -13,6 +13,8 @@ import gc
 from typing import Any
 
 from docutils import nodes
+from pybtex.backends.plaintext import Backend
+from pybtex.plugin import register_plugin
 from sphinx.application import Sphinx
 
 from dpbook import drawings, folds
@@ -35,6 +37,8 @@ BEFORE_CONTENTS = 100  # the table of contents is read at priority 900
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the extension."""
     gc.set_threshold(100_000, 50, 100)  # documents are trees of many nodes that all stay
+    # Each citation asks for it, and without this looks through all installed packages.
+    register_plugin("pybtex.backends", "plaintext", Backend, force=True)
     app.connect("config-inited", run_notebooks, priority=BEFORE_CONTENTS)
     app.connect("env-updated", write_side_by_side)
     app.add_node(Quote, html=(visit_quote, depart_quote))
