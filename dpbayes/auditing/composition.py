@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.auditing.exact import Audit
-from dpbayes.auditing.losses import PairAudit, hockey_stick
+from dpbayes.auditing.losses import PairAudit, hockey_stick, loss
 
 MOST_POINTS = 1_000_000
 """A dominating pair has at most so many outcomes."""
@@ -42,6 +42,14 @@ class LossPair:
     def delta(self, epsilon: float) -> float:
         """Return the sum of (p - e^epsilon q)_+; `epsilon` of either sign."""
         return hockey_stick(self.log_p, self.log_q, _validate.real("epsilon", epsilon))
+
+    def largest_loss(self) -> float:
+        """Return max |ln p - ln q|, the epsilon at delta = 0; m releases lose at most m times it.
+
+        >>> round(LossPair(np.log([0.5, 0.5]), np.log([0.25, 0.75])).largest_loss(), 12)
+        0.69314718056
+        """
+        return float(np.max(np.abs(loss(self.log_p, self.log_q))))
 
     def mass_functions(self) -> tuple[dict[int, float], dict[int, float]]:
         """Return ln q and ln p by outcome, in the order and form `dp_accounting` reads them.
@@ -81,16 +89,15 @@ def dominating_pair(result: Audit, points: int = 200) -> LossPair:
     grid = np.linspace(0.0, result.epsilon, half + 1)
     deltas = result.curve(grid).deltas
     deltas[-1] = 0.0
-    # Exchanging the two data sets: delta(-e) = 1 - e^-e + e^-e delta(e).
-    losses = np.concatenate((-grid[:0:-1], grid))
-    mirrored = -np.expm1(-grid[:0:-1]) + np.exp(-grid[:0:-1]) * deltas[:0:-1]
-    heights = np.concatenate((mirrored, deltas))
-    slopes = np.diff(heights) / np.diff(np.exp(losses))
-    mass = np.diff(np.concatenate(([-1.0], slopes, [0.0])))
-    log_q = np.log(np.maximum(mass, _FLOOR))
-    log_q -= np.log(np.exp(log_q).sum())
-    log_p = log_q + losses
-    return LossPair(log_p - np.log(np.exp(log_p).sum()), log_q)
+    # Exchanging the two data sets keeps the curve: delta(-e) = 1 - e^-e + e^-e delta(e).
+    # So Q has at loss -e the mass that P has at e. Slopes left of 0 would have lost their digits.
+    slopes = np.append(np.diff(deltas) / np.diff(np.exp(grid)), 0.0)
+    log_q = np.log(np.maximum(np.diff(slopes), _FLOOR))
+    log_p = log_q + grid[1:]
+    middle = np.log(max(1.0 - np.exp(log_p).sum() - np.exp(log_q).sum(), _FLOOR))
+    first = np.concatenate((log_q[::-1], [middle], log_p))
+    first -= np.log(np.exp(first).sum())
+    return LossPair(first, first[::-1])
 
 
 def _releases(value: ArrayLike) -> NDArray[np.int64]:
@@ -106,17 +113,17 @@ def composed_epsilon(
     """Return the epsilon at `delta` of each number of releases, shape (m,), by `dp_accounting`.
 
     Both directions are composed and the larger epsilon taken; losses are rounded up to the `grid`,
-    so the result errs on the safe side. Needs the package dp-accounting; raises ImportError, saying
-    so, when it is not installed.
+    so the result errs on the safe side. What a coarse grid adds ends at the sum of the parts: no
+    result exceeds the number of releases times the largest loss of the pair. Needs the package
+    dp-accounting; raises ImportError, saying so, when it is not installed.
     """
     failure = _validate.open_unit("delta", delta)
     step = _validate.positive("grid", grid)
     numbers = _releases(releases).tolist()
     directions = [pair, LossPair(pair.log_q, pair.log_p)]
     distributions = [_distribution(one, step) for one in directions]
-    return np.array(
-        [max(_epsilon_of(one, number, failure) for one in distributions) for number in numbers]
-    )
+    accounted = [max(_epsilon_of(one, m, failure) for one in distributions) for m in numbers]
+    return np.minimum(accounted, pair.largest_loss() * np.asarray(numbers, dtype=np.float64))
 
 
 def _distribution(pair: LossPair, grid: float) -> Any:
@@ -132,7 +139,8 @@ def _distribution(pair: LossPair, grid: float) -> Any:
 
 def _epsilon_of(distribution: Any, releases: int, delta: float) -> float:
     composed = distribution if releases == 1 else distribution.self_compose(releases)
-    return float(composed.get_epsilon_for_delta(delta))
+    with np.errstate(over="ignore"):  # a quotient of inf there is a loss of inf
+        return float(composed.get_epsilon_for_delta(delta))
 
 
 def basic_composition(epsilon: float, releases: ArrayLike) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp, ndtri
+from scipy.special import logsumexp, ndtri_exp
 
 from dpbayes import _validate
 from dpbayes.auditing.losses import PairAudit, audit_pair, loss
@@ -13,6 +13,7 @@ from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions, neighbours
 
 _ORDERS = np.geomspace(1e-4, 1e4, 60)
+_EXPANDED = 30.0  # up to this exponent sums are taken beside one, beyond it in logarithms
 
 
 def concentrated_rho(log_p: ArrayLike, log_q: ArrayLike) -> float:
@@ -28,15 +29,29 @@ def concentrated_rho(log_p: ArrayLike, log_q: ArrayLike) -> float:
     p, losses = _possible(log_p, log_q)
     if np.isinf(losses).any():
         return float("inf")
-    mean = float((np.exp(p) * losses).sum())
+    first, highest = np.exp(p), float(losses.max(initial=0.0))
+    # sum q - p = 0 written out, so that what is left of small losses keeps its digits.
+    small = np.clip(losses, -1.0, 1.0)
+    spare = np.where(losses == small, first * np.expm1(-small), np.exp(p - losses) - first)
+    mean = float((first * losses + spare).sum())
+    if highest == 0.0:
+        return max(mean, 0.0)
 
     def ratio(log_order: float) -> float:
         over = float(np.exp(log_order))
-        return float(logsumexp(p + over * losses)) / (over * (1.0 + over))
+        if over * highest < _EXPANDED:
+            rise = float(np.log1p((first * np.expm1(over * losses) + over * spare).sum()))
+        else:
+            rise = float(logsumexp(p + over * losses))
+        return rise / (over * (1.0 + over))
 
-    values = [ratio(float(x)) for x in np.log(_ORDERS)]
+    # A rare outcome counts from the order on at which it outweighs the others.
+    last = 10.0 * (1.0 - float(p.min())) / highest
+    further = np.geomspace(_ORDERS[-1], max(last, _ORDERS[-1]), 40)[1:]
+    orders = np.concatenate((_ORDERS, further))
+    values = [ratio(float(x)) for x in np.log(orders)]
     at = int(np.argmax(values))
-    around = np.log(_ORDERS[[max(at - 1, 0), min(at + 1, _ORDERS.size - 1)]])
+    around = np.log(orders[[max(at - 1, 0), min(at + 1, orders.size - 1)]])
     refined = minimize_scalar(lambda x: -ratio(x), bounds=tuple(around), method="bounded")
     return float(max(mean, max(values), -refined.fun))
 
@@ -59,24 +74,18 @@ def gaussian_mu(log_p: ArrayLike, log_q: ArrayLike) -> float:
     if np.isinf(losses).any():
         return float("inf")
     order = np.argsort(-losses, kind="stable")
-    first, second = np.exp(p[order]), np.exp((p - losses)[order])
+    first, second = p[order], (p - losses)[order]
     # Rejecting Q on the outcomes of largest loss: a = Q(rejected), b = P(kept), from both ends.
-    # A corner that rejects nothing or everything, up to rounding, is inf - inf and tells nothing.
-    with np.errstate(invalid="ignore"):
-        separation = _upper_quantile(second)[:-1] + _lower_quantile(first)[:-1]
-    known = separation[np.isfinite(separation)]
-    return float(max(known.max(), 0.0)) if known.size else 0.0
+    separation = _upper_quantile(second) - _upper_quantile(first)
+    return float(max(separation.max(initial=0.0), 0.0))
 
 
-def _upper_quantile(masses: NDArray[np.float64]) -> NDArray[np.float64]:
-    # F^-1(1 - a) for the sums a of the first masses, from whichever end is the smaller.
-    below, beyond = np.cumsum(masses), np.cumsum(masses[::-1])[::-1] - masses
-    return np.asarray(np.where(below <= 0.5, -ndtri(below), ndtri(np.maximum(beyond, 0.0))))
-
-
-def _lower_quantile(masses: NDArray[np.float64]) -> NDArray[np.float64]:
-    # -F^-1(b) for the sums b of the masses that follow.
-    return -_upper_quantile(masses)
+def _upper_quantile(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    # F^-1(1 - a) for the sums a of the first masses, none or all of them excepted, from whichever
+    # end is the smaller. In logarithms: a mass far below 1e-308 tells two laws apart, too.
+    below, beyond = np.logaddexp.accumulate(logs), np.logaddexp.accumulate(logs[::-1])[::-1]
+    half = below[:-1] <= -np.log(2.0)
+    return np.where(half, -1.0, 1.0) * ndtri_exp(np.where(half, below[:-1], beyond[1:]))
 
 
 def _possible(

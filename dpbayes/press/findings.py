@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dpbayes.press.bounds import side
-from dpbayes.press.quotes import formatted, one_of, telling
+from dpbayes.press.quotes import formatted, one_of, powers_of_ten, telling
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,8 @@ def filled(sentence: str, values: Mapping[str, Any]) -> str:
     'geometric 0.12 and lapMech 0.50'
     >>> filled("{shares:.0%}", {"shares": {"ε = 0.1": 0.31, "ε = 5": 0.98}})
     '31% at ε = 0.1 and 98% at ε = 5'
+    >>> filled("{shares:.0%}", {"shares": {"ε = 1e-09": 0.31, "ε = 5": 0.98}})
+    '31% at ε = 1 × 10⁻⁹ and 98% at ε = 5'
     >>> filled("{shares:.0%}", {"shares": {"k = 2, prior 5": 0.31, "k = 3, prior 5": 0.98}})
     '31% (k = 2, prior 5) and 98% (k = 3, prior 5)'
     >>> filled("After {n} releases.", {"n": 1})
@@ -100,7 +102,7 @@ def filled(sentence: str, values: Mapping[str, Any]) -> str:
     return one_of(" ".join(_Sentence().vformat(sentence, (), values).split()))
 
 
-_EQUATION = re.compile(r"\w+ = [\d.,]+")
+_EQUATION = re.compile(r"\w+ = [\d.,]+(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?")
 
 
 class _Sentence(string.Formatter):
@@ -131,7 +133,9 @@ class _Sentence(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         plain = value.tolist() if hasattr(value, "tolist") else value
         if isinstance(plain, Mapping):
-            shown = {str(k): self.format_field(v, format_spec) for k, v in plain.items()}
+            shown = {
+                powers_of_ten(str(k)): self.format_field(v, format_spec) for k, v in plain.items()
+            }
             if all(_EQUATION.fullmatch(name) for name in shown):
                 return self._listed([f"{value} at {name}" for name, value in shown.items()])
             if any(re.search(r"[\d,]", name) for name in shown):

@@ -6,7 +6,7 @@ import csv
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dpbayes.press.bounds import asked_side, outward
@@ -185,6 +185,27 @@ def telling(value: float, form: str) -> str:
         return formatted(value, form + side)
     scaled = 100.0 * value if share else value
     return formatted(scaled, f"{found['sign']}.2g{side}") + "%" * share
+
+
+def apart(values: Mapping[str, float], form: str) -> dict[str, str]:
+    """Return numbers as `telling` does, with as many more digits as tell unequal ones apart.
+
+    `form` is a fixed or general format with digits. Floats that differ in their last digit only are
+    told apart, too.
+
+    >>> apart({"first": 3.6781e-05, "last": 3.6772e-05, "again": 3.6781e-05}, ".3g")
+    {'first': '3.678 × 10⁻⁵', 'last': '3.677 × 10⁻⁵', 'again': '3.678 × 10⁻⁵'}
+    >>> apart({"whole": 0.5, "part": 0.4999}, ".3f")
+    {'whole': '0.5000', 'part': '0.4999'}
+    """
+    digits, kind = int(form[1:-1]), form[-1]
+    if any("×" in telling(value, form) for value in values.values()):
+        kind = "g"
+    for one in [f".{more}{kind}" for more in range(digits, 18)] + [".17g"]:
+        shown = {name: telling(value, one) for name, value in values.items()}
+        if len(set(shown.values())) == len(set(values.values())):
+            break
+    return shown
 
 
 def _below_one(value: float, form: str) -> bool:

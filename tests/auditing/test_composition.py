@@ -89,6 +89,31 @@ def test_the_worst_pair_for_one_release_need_not_be_the_worst_for_many():
     assert every > 1.1 * single
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0, 30.0, 50.0])
+def test_the_dominating_pair_loses_no_more_than_the_mechanism_and_covers_it(name, epsilon):
+    result = dp.audit(dp.mechanism(name, epsilon), 20, [1, 1])
+    pair = dominating_pair(result)
+    losses = pair.log_p - pair.log_q
+    assert losses.max() == pytest.approx(result.epsilon, rel=1e-12)
+    assert losses.min() == pytest.approx(-result.epsilon, rel=1e-12)
+    for at in np.linspace(0.0, 0.999 * result.epsilon, 23):
+        exact = float(result.curve([at]).deltas[0])
+        assert pair.delta(at) >= exact * (1 - 1e-9)
+        assert pair.delta(-at) >= -np.expm1(-at) + np.exp(-at) * exact - 1e-12
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0, 30.0, 50.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-6])
+def test_an_account_is_never_above_the_sum_of_its_parts(name, epsilon, delta):
+    result = dp.audit(dp.mechanism(name, epsilon), 20, [1, 1])
+    releases = [1, 2, 100]
+    for pair in (dominating_pair(result), worst_pair(result)):
+        account = composed_epsilon(pair, releases, delta, epsilon / 4000)
+        assert np.all(account <= basic_composition(result.epsilon, releases) * (1 + 1e-12))
+
+
 def test_textbook_bounds():
     assert basic_composition(0.1, [1, 100]).tolist() == pytest.approx([0.1, 10.0])
     by_hand = 0.1 * np.sqrt(2 * 100 * np.log(1e6)) + 100 * 0.1 * (np.exp(0.1) - 1)

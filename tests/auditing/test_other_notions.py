@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import opendp.prelude as opendp
 import pytest
-from scipy.special import ndtr, ndtri
+from mpmath import mp
+from scipy.special import ndtr, ndtri, ndtri_exp
 
 import dpbayes as dp
 from dpbayes.auditing.other_notions import concentrated_rho, gaussian_mu, in_other_notions
@@ -56,6 +57,41 @@ def test_a_gaussian_pair_reads_as_itself() -> None:
     p, q = p / p.sum(), q / q.sum()
     assert gaussian_mu(np.log(p), np.log(q)) == pytest.approx(mu, abs=2e-3)
     assert concentrated_rho(np.log(p), np.log(q)) == pytest.approx(mu**2 / 2, rel=1e-3)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-6, 1e-3, 1.0, 30.0, 40.0, 100.0, 900.0])
+def test_one_coin_has_its_readings_at_any_epsilon(epsilon: float) -> None:
+    with mp.workdps(500):
+        heads = 1 / (1 + mp.exp(-mp.mpf(epsilon)))
+        log_p = np.array([float(mp.log(heads)), float(mp.log(1 - heads))])
+        kullback = float(mp.mpf(epsilon) * (2 * heads - 1))
+        orders = [1 + mp.mpf(10) ** (i * 0.05) for i in range(-100, 81)]
+        moments = [
+            heads**a * (1 - heads) ** (1 - a) + (1 - heads) ** a * heads ** (1 - a) for a in orders
+        ]
+        best = max(mp.log(m) / (a - 1) / a for m, a in zip(moments, orders, strict=True))
+    rho = concentrated_rho(log_p, log_p[::-1])
+    assert rho >= max(float(best), kullback) * (1 - 1e-9 - 1e-15 / epsilon)
+    rounding = 1e-7 + 1e-15 / epsilon  # the logarithms given are rounded
+    assert rho <= min(epsilon**2 / 2, epsilon) * (1 + rounding)
+    mu = gaussian_mu(log_p, log_p[::-1])
+    assert mu == pytest.approx(-2.0 * ndtri_exp(log_p[1]), rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 30.0, 50.0])
+def test_the_readings_of_the_geometric_mechanism_do_not_depend_on_n(epsilon: float) -> None:
+    geometric = dp.mechanism("geometric", epsilon)
+    one, many = (in_other_notions(geometric, n, [1, 1]) for n in (1, 6))
+    assert one == pytest.approx(many, rel=1e-6)
+    assert 0 < many[0] <= min(epsilon**2 / 2, epsilon) * (1 + 1e-6)
+
+
+def test_a_rare_outcome_is_seen_at_the_order_at_which_it_counts() -> None:
+    log_p = np.array([-200.0, np.log1p(-np.exp(-200.0))])
+    log_q = np.array([-200.01, np.log1p(-np.exp(-200.01))])
+    orders = np.geomspace(2e4, 1e6, 4000)  # the rare outcome outweighs the rest there
+    ratio = (np.logaddexp(0.0, -200.0 + 0.01 * (orders - 1.0))) / (orders - 1.0) / orders
+    assert concentrated_rho(log_p, log_q) == pytest.approx(ratio.max(), rel=1e-3)
 
 
 def test_an_impossible_outcome_has_no_finite_reading() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -227,6 +228,85 @@ def test_a_sentence_has_the_values_used_and_reads_well(
     sentence = findings(run_cells(NOTEBOOKS[name], name, values, tmp_path))[key]["sentence"]
     assert said in sentence
     assert unsaid not in sentence
+
+
+AT_THE_ENDS = [
+    ("accuracy/a-small-n", "ahead", {"first": 10, "last": 20, "step": 99, "runs": 2, "share": 0.5}
+     | {"epsilon": 1e-6, "delta": 0.9}, "at the one size drawn", "1 of"),
+    ("accuracy/a-small-n", "half-noise", {"first": 299, "last": 301, "step": 1, "runs": 2}
+     | {"share": 0.999, "epsilon": 50.0}, "geometric mechanism has 6.516 × 10⁻²³", "0.0000"),
+    ("comparison/remap", "plain", {"sizes": [1], "epsilon": 50.0}, "at most 0.0% above", " times"),
+    ("foundations/beta-posterior", "interval", {"successes": 1, "failures": 0}
+     | {"prior": [1e9, 1e9]}, "as long as the prior's", "factor of 1."),
+    ("foundations/learning", "narrower", {"sizes": [0, 1000000], "share": 0.0}
+     | {"prior": [1e9, 1e9]}, "3.678 × 10⁻⁵ wide, with 1,000,000 it is 3.677", "3.68 "),
+    ("foundations/meaning-of-epsilon", "ceiling", {"epsilons": [1e-9], "n": 2},
+     "ε = 1 × 10⁻⁹", "1e"),
+    # A chance that is nearly one, or nearly the guess, tells no two losses apart.
+    ("foundations/meaning-of-epsilon", "reached", {"epsilons": [1e-9], "n": 2},
+     "ilapMech", "and lapMech"),
+    ("foundations/meaning-of-epsilon", "reached", {"epsilons": [700.0], "n": 50, "guess": 0.1},
+     "ilapMech", "and lapMech"),
+    ("foundations/meaning-of-epsilon", "half", {"epsilons": [700.0], "n": 50},
+     "half the ε", "less"),
+    ("foundations/one-release", "loss", {"counts": [5, 5], "mechanism": "draft-laplace"}
+     | {"noisy": 6}, "is ∞, more than the 1 asked for", " by "),
+    ("foundations/one-release", "loss", {"counts": [9, 9], "mechanism": "discrete-gaussian"}
+     | {"noisy": 6, "smoothing": 1e-6}, "At 1 the least δ is", " by "),
+    ("foundations/sensitivities", "gain", {"n": 3, "prior": [1e9, 1e9]},
+     "within 0.00% of", "1 times"),
+    ("foundations/two-laws", "used", {"n": 1000, "epsilon": 20.0}, "is 20.000", "nan"),
+    ("foundations/two-laws", "used", {"n": 1000, "epsilon": 20.0, "mechanism": "lapMech"},
+     "is 10.000", "nan"),
+    ("queries/chosen-after-looking", "selected", {"delta": 0.999999},
+     "promises 0.0001%", "promises 0.0%"),
+    # What is the rounding of 1 breaks no promise.
+    ("queries/unsafe-budgets", "broken", {"ratios": [1e6], "points": 2},
+     "keeps the promise", "can"),
+    ("tables/candidates", "printed", {"sizes": [1000000], "categories": [50], "largest_count": 10},
+     "1.002", "{"),
+    ("tables/even-steps", "head", {"alpha": 1e-9, "beta": 1e9, "largest_step": 11}, "10⁻¹⁰%", "{"),
+    ("tables/even-steps", "product", {"largest_step": 2}, "right: at $t = 2$", "from $t"),
+    # A row that is negative is wrong.
+    ("tables/odd-steps", "printed", {"alpha": 1e9, "beta": 1e9, "largest_step": 4},
+     "both rows", "all"),
+    ("tables/laplace-steps", "clamp", {"epsilon": 50.0, "n": 21},
+     "instead of", "0.500 instead of 0.500"),
+    ("tables/two-sided-steps", "geometric", {"epsilon": 1e-6, "n": 20},
+     "5 × 10⁻⁷ against 4.999998", "{"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "key", "values", "said", "unsaid"), AT_THE_ENDS)
+def test_a_sentence_reads_well_at_the_ends_of_its_parameters(
+    name: str,
+    key: str,
+    values: dict[str, Any],
+    said: str,
+    unsaid: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(theme, "png_bytes", lambda figure: b"")
+    sentence = findings(run_cells(NOTEBOOKS[name], name, values, tmp_path))[key]["sentence"]
+    assert said in sentence
+    assert unsaid not in sentence
+
+
+REFUSED = {
+    "foundations/beta-posterior": {"prior": [1e-9, 1e9]},
+    "foundations/learning": {"sizes": [0, 0]},
+    "queries/hypothesis-test": {"income": 40.0, "largest_income": 30.0},
+    "queries/sentences": {"gammas": [0.5]},
+    "scale/dimensions": {"epsilon": 1e-6},
+    "scale/twenty-thousand": {"epsilon": 1e-6},
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_leaves_nothing_to_say_is_refused_before_anything_runs(name: str) -> None:
+    with pytest.raises(ValueError, match="must"):
+        chosen(name, declared(load(NOTEBOOKS[name])), REFUSED[name])
 
 
 def test_a_belief_that_begins_past_the_threshold_is_carried_there_by_no_answer(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dpbayes.press.quotes import (
+    apart,
     cell,
     formatted,
     is_number,
@@ -157,3 +161,23 @@ def test_numbers_that_are_names_keep_their_digits():
 @pytest.mark.parametrize("form", ["", ".4g", ".6f"])
 def test_what_is_missing_or_infinite_has_a_sign_of_its_own(form: str) -> None:
     assert [cell(text, form) for text in ("nan", "inf", "-inf")] == ["–", "∞", "−∞"]
+
+
+@given(
+    st.lists(st.floats(1e-300, 1e300), min_size=1, max_size=4, unique=True),
+    st.sampled_from((".3g", ".3f", ".6g", ".1f")),
+)
+def test_unequal_numbers_are_never_shown_alike(values: list[float], form: str) -> None:
+    following = [math.nextafter(values[0], math.inf)]
+    numbers = dict(enumerate(values + [x for x in following if x not in values]))
+    shown = apart({str(key): value for key, value in numbers.items()}, form)
+    assert len(set(shown.values())) == len(numbers)
+
+
+def test_numbers_that_a_format_tells_apart_keep_it() -> None:
+    assert apart({"a": 0.25, "b": 0.375}, ".3f") == {"a": "0.250", "b": "0.375"}
+    assert apart({"a": 0.25, "b": 0.25}, ".2g") == {"a": "0.25", "b": "0.25"}
+    assert apart({"a": 5e-7, "b": 4.9999975e-7}, ".3f") == {
+        "a": "5 × 10⁻⁷",
+        "b": "4.999998 × 10⁻⁷",
+    }
