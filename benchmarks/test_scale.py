@@ -20,6 +20,7 @@ import dpbayes as dp
 from benchmarks.kept import keep
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.estimate import DRAWS, looked_up_distances
+from dpbayes.laws.series.candidate_sums import forget
 from dpbayes.study.cost_of_series import series_law, uneven
 
 TABLE = Path(__file__).parents[1] / "book" / "scale" / "timings.csv"
@@ -87,8 +88,11 @@ def measured(
     target: float,
     action: Callable[[], object],
 ):
-    """Return the value of `action` and keep its median time beside target and enumeration."""
-    result = benchmark.pedantic(action, rounds=5, warmup_rounds=1)
+    """Return the value of `action` and keep its median time beside target and enumeration.
+
+    Sums that a round has kept are dropped before the next: each law is one of new data.
+    """
+    result = benchmark.pedantic(action, setup=forget, rounds=5, warmup_rounds=1)
     seconds = median(benchmark.stats.stats.data)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     size = np.log1p(n / np.arange(1.0, k)).sum() / np.log(10.0)

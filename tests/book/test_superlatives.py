@@ -5,6 +5,9 @@ A mechanism that is added to the registry and is ahead of what a page calls ahea
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.stats import beta
@@ -405,3 +408,29 @@ def test_the_lead_on_few_records_ends_before_seven_over_epsilon_where_epsilon_is
     )
     assert sizes[smooth >= lap].min() == first
     assert first * epsilon <= 7.0
+
+
+def test_up_to_a_million_candidates_of_three_categories_the_list_is_the_faster_way():
+    # scale/speed: the rows of enumeration and series at equal size, and the targets of the series.
+    path = Path(__file__).parents[2] / "book" / "scale" / "timings.csv"
+    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    seconds = {
+        way: [
+            float(row["seconds of one core"])
+            for row in rows
+            if row["task"] == f"mean distance by {way}" and row["k"] == "3"
+        ]
+        for way in ("enumeration", "series")
+    }
+    sizes = [float(row["log10 candidates"]) for row in rows if row["task"].endswith("by series")]
+    assert max(sizes) == 6.0
+    assert len(seconds["series"]) == len(sizes) == 3
+    pairs = zip(seconds["enumeration"], seconds["series"], strict=True)
+    assert all(listed < series for listed, series in pairs)
+    met = [
+        float(row["target"]) / float(row["seconds of one core"])
+        for row in rows
+        if row["task"].startswith("mean distance, expMech-smooth")
+    ]
+    assert len(met) >= 10
+    assert min(met) > 10.0

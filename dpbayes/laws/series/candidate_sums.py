@@ -104,6 +104,25 @@ def _known(prior: bytes, counts: bytes, smallest: float) -> dict[float, tuple[fl
     return {}
 
 
+def forget() -> None:
+    """Drop the sums that are kept of data sets seen before, so that a law is timed as the first.
+
+    >>> forget()
+    >>> kept()
+    0
+    """
+    _known.cache_clear()
+
+
+def kept() -> int:
+    """Return of how many data sets sums are kept.
+
+    >>> kept() <= 64
+    True
+    """
+    return _known.cache_info().currsize
+
+
 def _tilted(windows: Windows, exponent: float, depth: float, n: int) -> Factors:
     down, up = windows.slab(exponent, depth)
     middle = windows.down
