@@ -35,7 +35,9 @@ def series_law(mechanism: ExponentialMechanism, counts: ArrayLike, prior: ArrayL
 
 
 def uneven(n: int, k: int) -> NDArray[np.int64]:
-    """Return n records over k categories with shares from 0.7/k to 1.3/k, all different.
+    """Return n records over k categories with shares from 0.7/k to 1.3/k.
+
+    No two counts are equal where 3 n > 5 k (k - 1).
 
     >>> uneven(100, 4)
     array([18, 23, 27, 32])

@@ -80,6 +80,22 @@ SAID = {
         "about in proportion",
         "no faster than in proportion",
     ),
+    # A law that costs nothing may be one that releases the truth; both laws are looked at.
+    ("scale/work-by-categories", "idle"): (
+        {"n": 100, "categories": [2, 4], "epsilon": 10_000.0},
+        "all releases but the truth are equally likely",
+        "all releases are equally likely",
+    ),
+    ("scale/work-by-categories", "list"): (
+        {"n": 100_000, "categories": [2, 8]},
+        "the dearest of these laws transforms 1.0 × 10⁶",
+        "6.8 × 10⁵",
+    ),
+    ("scale/work-by-records", "slope"): (
+        {"k": 4, "sizes": [10, 20, 40], "epsilon": 10_000.0},
+        "has no slope",
+        "nan",
+    ),
     # What is wider by little is not said to be no wider.
     ("privacy/noise-aware-posterior", "wider"): (
         {"counts": [1, 1], "epsilon": 20.0, "prior": [1000.0, 0.001]},

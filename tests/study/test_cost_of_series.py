@@ -23,6 +23,25 @@ def test_uneven_counts_all_differ_and_sum_to_n():
         assert np.unique(counts).size == k
 
 
+def test_uneven_counts_all_differ_where_three_records_are_more_than_five_pairs():
+    for k in range(2, 13):
+        enough = [n for n in range(1, 5 * k * k) if 3 * n > 5 * k * (k - 1)]
+        assert all(np.unique(uneven(n, k)).size == k for n in enough)
+    assert np.unique(uneven(20, 4)).size < 4
+    assert "5 k (k - 1)" in str(uneven.__doc__)
+
+
+def test_a_law_that_transforms_nothing_tells_only_the_truth_from_the_rest():
+    flat = series_law(dp.mechanism("expMech", 1.0), uneven(100_000, 16), np.ones(16))
+    sure = series_law(dp.mechanism("expMech", 1e4), uneven(100, 4), np.ones(4))
+    assert flat.transformed == sure.transformed == 0
+    far, other = np.roll(flat.counts, 1), np.full(16, 6250)
+    ratio = flat.probability([far])[0] / flat.probability([other])[0]
+    assert flat.probability([flat.counts])[0] < 1e-30
+    assert ratio == pytest.approx(1.0, rel=1e-9)
+    assert sure.probability([sure.counts])[0] == pytest.approx(1.0, abs=1e-12)
+
+
 def test_work_grows_with_categories_and_not_like_the_list():
     done = work(SMOOTH, [uneven(5000, k) for k in (4, 8)])
     assert 1.5 < done.transformed[1] / done.transformed[0] < 2.5
