@@ -19,6 +19,7 @@ from dpbayes.queries import _arrays
 from dpbayes.queries.intervals import Interval
 
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(20)
+_STEEP = 8.0  # e-folds of a piece that the nodes take
 
 
 @dataclass(frozen=True)
@@ -38,26 +39,29 @@ class OneUnknown:
     heights: NDArray[np.float64]
 
     @cached_property
-    def _pieces(self) -> NDArray[np.float64]:
-        """Probabilities of the k + 1 pieces."""
+    def _masses(self) -> NDArray[np.float64]:
+        """Masses of the k + 1 pieces where the density is 1 at its largest."""
         tops = np.exp(self.heights - self.heights.max())
         inner = _exponential_integral(tops[:-1], tops[1:], self.slopes[1:-1], np.diff(self.points))
-        masses = np.concatenate([[tops[0] / self.slopes[0]], inner, [tops[-1] / -self.slopes[-1]]])
-        return np.asarray(masses / masses.sum())
+        return np.concatenate([[tops[0] / self.slopes[0]], inner, [tops[-1] / -self.slopes[-1]]])
 
     @cached_property
-    def _scale(self) -> float:
-        """The factor that turns exp(heights) into the density."""
-        tops = np.exp(self.heights - self.heights.max())
-        return float(self._pieces[0] * self.slopes[0] / tops[0])
+    def _pieces(self) -> NDArray[np.float64]:
+        """Probabilities of the k + 1 pieces."""
+        return np.asarray(self._masses / self._masses.sum())
 
     def density(self, theta: ArrayLike) -> NDArray[np.float64]:
         """Return the posterior density at theta."""
-        t = _arrays.real_array("theta", theta)
-        anchor = np.clip(np.searchsorted(self.points, t) - 1, 0, None)
-        slope = self.slopes[np.searchsorted(self.points, t)]
-        log_value = self.heights[anchor] - self.heights.max() + slope * (t - self.points[anchor])
-        return np.asarray(self._scale * np.exp(log_value))
+        return np.asarray(np.exp(self._log_density(_arrays.real_array("theta", theta))))
+
+    def _log_density(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        # From the higher end of its piece: from the lower one all digits can be lost.
+        piece = np.searchsorted(self.points, t)
+        slope = self.slopes[piece]
+        anchor = np.clip(np.where(slope > 0.0, piece, piece - 1), 0, self.points.size - 1)
+        fall = -np.abs(slope * (t - self.points[anchor]))
+        highest = self.heights.max() + np.log(self._masses.sum())
+        return np.asarray(self.heights[anchor] + fall - highest)
 
     def cdf(self, theta: float) -> float:
         """Return P(unknown <= theta | y)."""
@@ -91,17 +95,18 @@ class OneUnknown:
     def quantile(self, probability: float) -> float:
         """Return the theta with cdf(theta) = probability, by inverting its piece."""
         p = open_unit("probability", probability)
+        if p > 0.5:
+            return -self._mirrored.quantile(1.0 - p)
         edges = np.cumsum(self._pieces)
         piece = int(np.searchsorted(edges, p))
         if piece == 0:
             return float(self.points[0] + np.log(p / self._pieces[0]) / self.slopes[0])
-        if piece >= self.points.size:
-            return float(self.points[-1] + np.log((1.0 - p) / self._pieces[-1]) / self.slopes[-1])
-        rest = p - edges[piece - 1]
-        start = float(self.density(np.array(self.points[piece - 1])))
-        slope = float(self.slopes[piece])
-        step = rest / start if slope == 0.0 else np.log1p(slope * rest / start) / slope
-        return float(self.points[piece - 1] + step)
+        rest, left = p - edges[piece - 1], self.points[piece - 1]
+        start, slope = float(self._log_density(np.array(left))), float(self.slopes[piece])
+        if slope > 0.0:  # the density at the left end may be too small for a float
+            return float(left + np.logaddexp(0.0, np.log(slope * rest) - start) / slope)
+        part = rest / np.exp(start)
+        return float(left + (part if slope == 0.0 else np.log1p(slope * part) / slope))
 
     def interval(self, delta: float) -> Interval:
         """Return the interval that leaves delta/2 on either side."""
@@ -111,31 +116,47 @@ class OneUnknown:
     @cached_property
     def mean(self) -> float:
         """The posterior mean, the estimate with the smallest mean squared error."""
-        return self._expectation(1, 0.0)
+        top = float(self.points[self.heights.argmax()])
+        return top + self._expectation(1, top)
 
     @cached_property
     def variance(self) -> float:
         """The posterior variance."""
-        return self._expectation(2, self.mean)
+        # Less the square of what rounding leaves of the mean.
+        return self._expectation(2, self.mean) - self._expectation(1, self.mean) ** 2
 
     def _expectation(self, power: int, centre: float) -> float:
-        """Return E (theta - centre)^power: tails in closed form, inner pieces by quadrature."""
+        """Return E (theta - centre)^power; steep pieces in closed form, others by quadrature."""
         ends = self.points[[0, -1]] - centre
         reach = 1.0 / np.array([self.slopes[0], -self.slopes[-1]])
-        signed = np.array([-1.0, 1.0]) * reach
-        squares = ends**2 + 2.0 * ends * signed + 2.0 * reach**2
-        tails = ends + signed if power == 1 else squares
-        total = float(self._pieces[[0, -1]] @ tails)
+        total = sum(
+            float(mass * _moment(power, end, sign * far, np.ones(3)))
+            for mass, end, sign, far in zip(
+                self._pieces[[0, -1]], ends, (-1, 1), reach, strict=True
+            )
+        )
         for left, right, slope in zip(
             self.points[:-1], self.points[1:], self.slopes[1:-1], strict=True
         ):
-            parts = 1 + int(abs(slope) * (right - left) / 8.0)
-            edges = np.linspace(left, right, min(parts, 64) + 1)
-            middle, half = 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
-            t = middle[:, None] + half[:, None] * _NODES
-            values = self.density(t) * (t - centre) ** power
-            total += float(np.sum(half[:, None] * _NODE_WEIGHTS * values))
+            steep = abs(slope) * (right - left)
+            if steep > _STEEP:
+                # What an exponential on [0, 1) would have beyond the other end is taken off.
+                top, sign = (right, -1.0) if slope > 0.0 else (left, 1.0)
+                beyond = np.exp(-steep) * np.array([1.0, 1.0 + steep, 1.0 + steep + steep**2 / 2])
+                mass = float(self.density(top)) / abs(slope)
+                total += mass * _moment(power, top - centre, sign / abs(slope), 1.0 - beyond)
+                continue
+            middle, half = 0.5 * (right + left), 0.5 * (right - left)
+            t = middle + half * _NODES
+            total += float(half * _NODE_WEIGHTS @ (self.density(t) * (t - centre) ** power))
         return total
+
+
+def _moment(power: int, end: float, reach: float, kept: NDArray[np.float64]) -> float:
+    """Return E (end + reach s)^power, power 1 or 2, s exponential, each moment times a part."""
+    if power == 1:
+        return float(end * kept[0] + reach * kept[1])
+    return float(end**2 * kept[0] + 2.0 * end * reach * kept[1] + 2.0 * reach**2 * kept[2])
 
 
 def posterior_one_unknown(
@@ -164,7 +185,11 @@ def posterior_one_unknown(
     bends = np.bincount(where, weights=np.abs(c) / b)
     slopes = bends.sum() - 2.0 * np.concatenate([[0.0], np.cumsum(bends)])
     slopes[-1] = -slopes[0]
-    heights = -np.abs(points[:, None] - points[None, :]) @ bends
+    # From the top outwards, so that points near it keep their digits beside others far away.
+    top = int(np.argmax(slopes[1:] <= 0.0))
+    rises = slopes[1:-1] * np.diff(points)
+    before, after = -np.cumsum(rises[:top][::-1])[::-1], np.cumsum(rises[top:])
+    heights = np.concatenate([before, [0.0], after])
     return OneUnknown(frozen(points), frozen(slopes), frozen(heights))
 
 

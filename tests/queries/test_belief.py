@@ -70,6 +70,31 @@ def test_both_tails_keep_their_digits(low: float) -> None:
     assert exact.mass(-low - 1.0, -low) == pytest.approx(right, rel=1e-12, abs=0.0)
 
 
+@pytest.mark.parametrize(("far", "near", "wide"), [(1e3, 1.0, 0.5), (1e3, 0.5, 1.0)])
+@pytest.mark.parametrize("times", [0.7, 0.75, 1.0, 1e3, 1e6, 1e12])
+def test_answers_far_apart_leave_the_surer_one(
+    far: float, near: float, wide: float, times: float
+) -> None:
+    # Between the two the density falls from the surer answer at rate r, beyond it at rate s.
+    gap = far * times
+    exact = queries.posterior_one_unknown([0.0, gap], [near, wide])
+    peak, inward = (0.0, 1.0) if near < wide else (gap, -1.0)
+    r, s = 1.0 / min(near, wide) - 1.0 / max(near, wide), 1.0 / near + 1.0 / wide
+    inside, outside = s / (r + s), r / (r + s)  # masses on the two sides of the peak
+    assert exact.mean - peak == pytest.approx(inward * (inside / r - outside / s), abs=1e-15 * gap)
+    square = 2 * inside / r**2 + 2 * outside / s**2
+    assert exact.variance == pytest.approx(square - (inside / r - outside / s) ** 2, rel=1e-9)
+    assert float(exact.density(np.array(peak))) == pytest.approx(r * s / (r + s), rel=1e-9)
+    half = float(exact.cdf(peak + 0.5 * inward * gap))
+    assert half == pytest.approx(1.0 if inward > 0 else 0.0, abs=1e-12)
+    for p in (1e-12, 0.1, 0.5, 0.9, 1 - 1e-12, 1 - 2.0**-53):
+        assert exact.cdf(exact.quantile(p)) == pytest.approx(p, abs=1e-9 + 1e-15 * gap)
+    low = 30.0
+    left, right = sorted((peak + inward * low, peak + inward * (low + 1.0)))
+    right_mass = inside * math.exp(-r * low) * -math.expm1(-r)
+    assert exact.mass(left, right) == pytest.approx(right_mass, rel=1e-9 + 1e-15 * gap)
+
+
 def test_an_interval_from_the_estimate_is_not_one_from_the_answers() -> None:
     half = queries.NoiseLaw([0.5, 0.5]).half_width(0.05)
     exact = queries.posterior_one_unknown([-3.0, 3.0], [1.0, 1.0])
