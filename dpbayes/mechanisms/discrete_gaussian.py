@@ -82,6 +82,7 @@ class DiscreteGaussian:
 
     def guarantee(self, k: int) -> Guarantee:
         """Return what is proved: `thm-discrete-gaussian`."""
+        _validate.integer("k", k, minimum=2)
         variance = self.variance(k)
         together = "" if self.releases == 1 else f", for all {self.releases} releases together"
         return Guarantee(

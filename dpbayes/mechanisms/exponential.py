@@ -163,6 +163,7 @@ class ExponentialMechanism:
 
     def guarantee(self, k: int) -> Guarantee:
         """Return what is proved for the calibration and the factor in use."""
+        _validate.integer("k", k, minimum=2)
         if self.metric != "hellinger":
             return Guarantee(None, f"no proof covers the score {self.metric!r}")
         promise = own(self.calibration, "promise")

@@ -94,6 +94,7 @@ class FoldedNoise:
 
     def guarantee(self, k: int) -> Guarantee:
         """Return what is proved: `thm-folded`."""
+        _validate.integer("k", k, minimum=2)
         bound = exact_epsilon(self.epsilon)
         return Guarantee(
             bound,

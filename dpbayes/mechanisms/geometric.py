@@ -102,6 +102,7 @@ class TruncatedGeometric:
 
     def guarantee(self, k: int) -> Guarantee:
         """Return what is proved: `thm-geometric-private`."""
+        _validate.integer("k", k, minimum=2)
         if k != 2:
             return Guarantee(None, f"geometric is defined for 2 categories, not {k}")
         bound = exact_epsilon(self.epsilon)

@@ -66,6 +66,7 @@ class IndependentNoise:
 
     def guarantee(self, k: int) -> Guarantee:
         """Return what is proved: `thm-independent-private`."""
+        _validate.integer("k", k, minimum=2)
         bound = exact_epsilon(self.epsilon)
         return Guarantee(
             bound,

@@ -216,6 +216,7 @@ class LaplaceMechanism:
 
     def guarantee(self, k: int) -> Guarantee:
         """Return what is proved for k categories from the scale of the noise."""
+        _validate.integer("k", k, minimum=2)
         if self.sides == "one":
             return Guarantee(
                 None,

@@ -114,6 +114,7 @@ class SumZeroLattice:
 
     def guarantee(self, k: int) -> Guarantee:
         """Return what is proved: `thm-lattice-private`."""
+        _validate.integer("k", k, minimum=2)
         bound = exact_epsilon(self.epsilon)
         return Guarantee(
             bound,

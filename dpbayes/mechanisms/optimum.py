@@ -86,6 +86,7 @@ class OptimalMechanism:
 
     def guarantee(self, k: int) -> Guarantee:
         """Return what holds of every matrix that was computed: it was compared row by row."""
+        _validate.integer("k", k, minimum=2)
         return Guarantee(
             exact_epsilon(self.epsilon),
             "the matrix of probabilities solves a linear program with these inequalities as "

@@ -49,6 +49,7 @@ class ParameterLaplace:
 
     def guarantee(self, k: int) -> Guarantee:
         """Return what is proved of the continuous noise: `thm-laplace-private`."""
+        _validate.integer("k", k, minimum=2)
         bound = exact_epsilon(self.epsilon)
         return Guarantee(
             bound,

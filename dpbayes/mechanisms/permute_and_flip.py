@@ -96,6 +96,7 @@ class PermuteAndFlip:
 
     def guarantee(self, k: int) -> Guarantee:
         """Return what is proved: `thm-permute-and-flip`, with the bound of the weights."""
+        _validate.integer("k", k, minimum=2)
         alike = self.scores_like.guarantee(k)
         if alike.bound is None:
             return alike

@@ -82,6 +82,13 @@ def test_what_is_unknown_says_so_and_what_is_known_is_stated_by_the_type_itself(
     assert mechanism.name == name
 
 
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("k", [-1, 0, 1, 1.5, True, "3", [1.0, 2.0], None])
+def test_nothing_is_promised_for_what_is_no_number_of_categories(name, k):
+    with pytest.raises((TypeError, ValueError), match="k must be an integer"):
+        MECHANISMS[name](1.0).guarantee(k)
+
+
 @dataclass(frozen=True)
 class TwiceThePromise(IndependentNoise):
     """Noise for epsilon that promises half of it."""
