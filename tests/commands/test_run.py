@@ -28,7 +28,7 @@ def test_run_writes_notebook_page_numbers_and_provenance(
     assert json.loads((checkout / "out/part/tiny/numbers.json").read_text()) == {"double": 10}
     assert len((checkout / "out/part/tiny/squares.csv").read_text().splitlines()) == 6
     provenance = json.loads((checkout / "out/part/tiny/provenance.json").read_text())
-    assert provenance["parameters"] == {"n": 5}
+    assert provenance["parameters"] == {"n": 5, "label": "x y"}
     assert not list((checkout / "out").rglob("*.part"))
 
 
