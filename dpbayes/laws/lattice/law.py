@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,17 @@ from dpbayes import _validate
 from dpbayes.divergences import (
     affinity_exponent,
     affinity_of_counts,
+    distance_from_log_affinity,
     hellinger,
     hellinger_published,
 )
 from dpbayes.laws.estimate import Estimate, drawn_mean
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.lattice import landing, noise
+from dpbayes.laws.lattice import landing, noise, transforms
 from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.outputs import clamped_masses, work
 from dpbayes.laws.lattice.projection import project
-from dpbayes.laws.lattice.transforms import zero_sum_means
+from dpbayes.laws.lattice.three import ThreeCategories
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, metric_function
 from dpbayes.laws.square_root import square_root_series
@@ -38,6 +40,7 @@ _ROUNDING = 1e-12
 _LARGEST_LIST = 8_000_000
 _LARGEST_COMPLETE = 200_000
 _LARGEST_WORK = 2e8  # some seconds
+_LONGEST_SERIES = 20_000  # the reach of noise beyond which panels are shorter than transforms
 _SHORT_LIST = 20_000  # points listed as fast as levels are followed
 _LEVELS_FIRST = 8  # so many laws without a table take as long as a table does
 
@@ -170,8 +173,9 @@ class LatticeLaw(Unlisted):
 
     With BC a product over categories, E[BC^j] is a sum of products over the vectors that sum to
     0, that is a convolution read at 0. Where noise makes a count negative, which has probability
-    `clamped`, the l2 projection is followed level by level (`thm-clamped`). Other projections,
-    and noise too wide for the levels, are averaged over draws there, with a stated error.
+    `clamped`, the l2 projection is followed level by level (`thm-clamped`); at three categories
+    all outputs are summed by panels (`thm-three-categories`). Other projections, and noise too wide
+    for the levels, are averaged over draws there, with a stated error.
     """
 
     prior: NDArray[np.float64]
@@ -184,6 +188,10 @@ class LatticeLaw(Unlisted):
         distance = metric_function(metric)
         if distance is hellinger or distance is hellinger_published:
             exponent = self._exponent_of(distance)
+            if self._three is not None:
+                return self._three.mean(partial(distance_from_log_affinity, exponent=exponent))
+            if self._to_be_drawn:
+                return drawn_mean(self, metric)
             value, clamped = self._series(exponent)
             if clamped <= _NEGLIGIBLE:
                 return Estimate(value + 0.5 * clamped, 0.5 * clamped + self._rounding, "series")
@@ -199,6 +207,8 @@ class LatticeLaw(Unlisted):
         """Return the expected square of the distance, 1 - E[BC^kappa]."""
         distance = metric_function(metric)
         if distance is hellinger or distance is hellinger_published:
+            if self._three is not None:
+                return self._three.mean(lambda logs: -np.expm1(self._exponent_of(distance) * logs))
             inside, affinity = self._unclamped(np.array([0.0, self._exponent_of(distance)]))
             value, clamped = float(inside - affinity), max(1.0 - float(inside), 0.0)
             if clamped > _NEGLIGIBLE and self.projection == "l2":
@@ -218,7 +228,25 @@ class LatticeLaw(Unlisted):
     @property
     def clamped(self) -> float:
         """Probability that the noise makes some count negative."""
+        if self._three is not None:
+            return self._three.clamped
         return max(0.0, 1.0 - float(self._unclamped(np.zeros(1))[0]))
+
+    @property
+    def _three(self) -> ThreeCategories | None:
+        """The sum over all outputs, where there are three categories and a series would not do."""
+        if self.counts.size != 3 or self.projection != "l2":
+            return None
+        far = noise.radius(3, self.epsilon, TAIL) > _LONGEST_SERIES
+        if far or (self._part.possible and not self._part.affordable):
+            return ThreeCategories(self.prior, self.counts, self.epsilon)
+        return None
+
+    @property
+    def _to_be_drawn(self) -> bool:
+        """Whether too much is clamped to be bounded, and too wide to be followed."""
+        followed = self.projection == "l2" and (self._part.affordable or self._part.wide.possible)
+        return not followed and self.clamped > _SMALL
 
     @property
     def _rounding(self) -> float:
@@ -262,7 +290,7 @@ class LatticeLaw(Unlisted):
         columns, steps = self._columns
         base = -0.5 * self.epsilon * np.abs(steps)
         scale = -noise.log_normaliser(len(columns), self.epsilon)
-        return zero_sum_means(columns, steps, base, powers, scale)
+        return transforms.zero_sum_means(columns, steps, base, powers, scale)
 
     def _affinities(self, i: int, steps: NDArray[np.int64]) -> NDArray[np.float64]:
         logs = np.full(steps.size, -np.inf)
@@ -282,6 +310,9 @@ class LatticeLaw(Unlisted):
         direct = float(np.exp(_log_mass((counts_out - self.counts)[None, :], self.epsilon)[0]))
         if counts_out.min() > 0:
             return Estimate(direct, self._part_lost * direct, "sum")
+        if self._three is not None:
+            found = self._three.probability(counts_out)
+            return Estimate(found, max(1e-15, 1e-12 * found), "quadrature")
         if not self._followed:
             raise ValueError(
                 f"counts_out must be positive at this size, got {counts_out.tolist()}: with "

@@ -15,6 +15,7 @@ from scipy.special import gammaln, logsumexp
 from dpbayes import _validate
 
 _LARGEST_TABLE = 20_000_000
+_ROWS, _LONG = 1 << 16, 1 << 20
 _NEGLIGIBLE = 80.0  # e^-80 of the largest weight is where tables of weights end
 
 
@@ -54,14 +55,21 @@ def log_table(k: int, epsilon: float) -> NDArray[np.float64]:
                 f"epsilon = {epsilon!r} with k = {k} needs a table of {top * (k - 1)} noise "
                 f"weights; at most {_LARGEST_TABLE} fit"
             )
-        logs = log_numbers(k, np.arange(1, top)) - epsilon * np.arange(1, top)[:, None]
-        if logs[-1].max() < max(float(logs.max()), 0.0) - _NEGLIGIBLE:
+        table = np.full((top, k - 1), -np.inf)
+        table[0, 0] = 0.0
+        # In blocks: at small epsilon what it takes to count is several times the table.
+        for start in range(1, top, _ROWS):
+            sizes = np.arange(start, min(start + _ROWS, top))
+            table[sizes] = log_numbers(k, sizes) - epsilon * sizes[:, None]
+        if table[-1].max() < float(table.max()) - _NEGLIGIBLE:
             break
         top *= 2
-    first = np.full((1, k - 1), -np.inf)
-    first[0, 0] = 0.0
-    table = np.vstack((first, logs))
-    return np.asarray(_validate.frozen(table - logsumexp(table)))
+    table -= logsumexp([logsumexp(table[some]) for some in _blocks(top)] if top > _LONG else table)
+    return _validate.frozen(table)
+
+
+def _blocks(rows: int) -> list[slice]:
+    return [slice(start, start + _ROWS) for start in range(0, rows, _ROWS)]
 
 
 def log_normaliser(k: int, epsilon: float) -> float:
@@ -72,7 +80,10 @@ def log_normaliser(k: int, epsilon: float) -> float:
 @lru_cache(maxsize=256)
 def radius(k: int, epsilon: float, tail: float) -> int:
     """Return the smallest m such that larger positive parts have probability at most `tail`."""
-    masses = np.exp(logsumexp(log_table(k, epsilon), axis=1))
+    table = log_table(k, epsilon)
+    masses = np.exp(
+        np.concatenate([logsumexp(table[some], axis=1) for some in _blocks(len(table))])
+    )
     beyond = np.cumsum(masses[::-1])[::-1] - masses
     return int(np.argmax(beyond <= tail))
 
@@ -89,8 +100,10 @@ def number_of_points(k: int, size: int) -> float:
     """Return the number of sum-zero vectors with positive part at most `size`."""
     if size < 1:
         return 1.0
+    starts = range(1, size + 1, _ROWS)
+    blocks = (np.arange(start, min(start + _ROWS, size + 1)) for start in starts)
     with np.errstate(over="ignore"):  # too many to count are too many to list
-        return 1.0 + float(np.exp(logsumexp(log_numbers(k, np.arange(1, size + 1)))))
+        return 1.0 + sum(float(np.exp(logsumexp(log_numbers(k, sizes)))) for sizes in blocks)
 
 
 def points(k: int, size: int) -> NDArray[np.int64]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 _BLOCK = 32
+NUMBERS = 1 << 22  # in a block, so that long transforms take no memory to speak of
 
 
 def zero_sum_means(
@@ -36,18 +38,21 @@ def zero_sum_means(
     length = 1 << int(max(4 * steps.size, _reach(shares, steps, len(columns))) - 1).bit_length()
     same = Counter(column.tobytes() for column in columns)  # equal shares: one transform for all
     different = [(np.frombuffer(column), times) for column, times in same.items()]
-    for first in range(0, powers.size, _BLOCK):
-        block = powers[first : first + _BLOCK, None]
-        product = np.ones((len(block), length // 2 + 1), dtype=np.complex128)
+    rows = max(1, min(_BLOCK, NUMBERS // length))
+    for first in range(0, powers.size, rows):
+        block = powers[first : first + rows, None]
+        product: NDArray[Any] = np.ones((1, 1))
         for column, times in different:
             finite = np.where(np.isfinite(column), column, 0.0)
             weights = np.where(np.isfinite(column), np.exp(shares + block * finite), 0.0)
             shifted = np.zeros((len(block), length))
             shifted[:, steps] = weights
+            del weights
             transform = np.fft.rfft(shifted, axis=1)
+            del shifted
             for _ in range(times):
-                product *= transform
-        means[first : first + _BLOCK] = np.fft.irfft(product, length, axis=1)[:, 0]
+                product = np.multiply(product, transform, out=product if product.size > 1 else None)
+        means[first : first + rows] = np.fft.irfft(product, length, axis=1)[:, 0]
     return np.asarray(means * np.exp(log_scale + total * len(columns)))
 
 

@@ -83,6 +83,7 @@ def test_the_levels_hold_all_of_the_clamped_probability(counts, epsilon):
 )
 def test_means_power_by_power_against_the_list(counts, epsilon, monkeypatch):
     monkeypatch.setattr(ClampedPart, "affordable", False)
+    monkeypatch.setattr(LatticeLaw, "_three", None)
     x, alpha = np.array(counts), np.linspace(0.5, 1.5, len(counts))
     listed, law = listed_law(alpha, x, epsilon, "l2"), LatticeLaw(alpha, x, epsilon, "l2")
     estimate = law.mean_distance()

@@ -1,0 +1,85 @@
+"""Whole numbers from either end of a range in panels that grow like powers of two.
+
+A function that changes on the scale of the distance to the nearer end, as an affinity does near an
+empty category, near the truth and near a kink of the noise, is a polynomial to rounding on each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes.laws.lattice.smooth_sums import whole_rule
+
+_SINGLE = 16  # so many whole numbers from either end are added up one by one
+
+
+@dataclass(frozen=True)
+class Points:
+    """Whole numbers with weights: a function's sum over a range is about `weights` @ its values.
+
+    Panel p has the points from `starts`[p] on, and `lower` @ values summed over it is how far that
+    panel's sum moves when its polynomial loses the highest degrees.
+    """
+
+    places: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    starts: NDArray[np.int64]
+
+
+@lru_cache(maxsize=4096)
+def graded(size: int, longest: int) -> Points:
+    """Return points for 0 <= j < size with panels of at most `longest`, a power of two >= 16.
+
+    >>> points = graded(1000, 1024)
+    >>> points.places.size, float(points.weights.sum().round(9))
+    (192, 1000.0)
+    """
+    left, right, length = 0, size, _SINGLE
+    pieces: list[tuple[int, int]] = []
+    ends: list[tuple[int, int]] = []
+    while right - left >= 2 * length:
+        pieces.append((left, length))
+        ends.append((right - length, length))
+        left, right = left + length, right - length
+        # The next panel is as long as the distance to the end.
+        length = min(left, longest)
+    while left < right:
+        while length > right - left:
+            length //= 2
+        pieces.append((left, length))
+        left += length
+    return _joined([*pieces, *ends[::-1]])
+
+
+def range_points(ends: Sequence[int], longest: int) -> Points:
+    """Return points for the whole numbers from the first of `ends` to before the last.
+
+    Panels grow from each of the ends. They may be no numbers at all.
+    """
+    return _moved([(a, graded(b - a, longest)) for a, b in pairwise(ends) if b > a])
+
+
+def _joined(pieces: Sequence[tuple[int, int]]) -> Points:
+    parts = [(a, whole_rule(length)) for a, length in pieces]
+    return _moved([(a, Points(*rule, np.zeros(1, dtype=np.int64))) for a, rule in parts])
+
+
+def _moved(parts: Sequence[tuple[int, Points]]) -> Points:
+    """Return all points of parts that were moved, one after the other."""
+    none = np.zeros(0, dtype=np.int64)
+    if not parts:
+        return Points(none, np.zeros(0), np.zeros(0), none)
+    sizes = np.cumsum([0, *(points.places.size for _, points in parts)])
+    return Points(
+        np.concatenate([first + points.places for first, points in parts]),
+        np.concatenate([points.weights for _, points in parts]),
+        np.concatenate([points.lower for _, points in parts]),
+        np.concatenate([points.starts + at for (_, points), at in zip(parts, sizes, strict=False)]),
+    )

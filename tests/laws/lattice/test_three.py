@@ -1,0 +1,129 @@
+"""Lattice noise on three counts, summed by panels: lists, the levels of the projection, draws."""
+
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.divergences import distance_from_log_affinity
+from dpbayes.laws.lattice import law as lattice_law
+from dpbayes.laws.lattice.clamped import ClampedPart
+from dpbayes.laws.lattice.law import LatticeLaw, listed_law
+from dpbayes.laws.lattice.panels import graded, range_points
+from dpbayes.laws.lattice.three import ThreeCategories
+from dpbayes.posteriors import compositions
+
+
+def cases(number):
+    rng = np.random.default_rng(11)
+    for _ in range(number):
+        n, epsilon = int(10 ** rng.uniform(0.5, 3)), float(10 ** rng.uniform(-1.2, 1))
+        x = rng.multinomial(n, rng.dirichlet(np.full(3, 0.4)))
+        yield x, epsilon, 10.0 ** rng.uniform(-9, 3, size=3)
+
+
+@pytest.mark.parametrize(("x", "epsilon", "prior"), list(cases(30)))
+def test_means_against_the_list(x, epsilon, prior):
+    listed, law = listed_law(prior, x, epsilon, "l2"), ThreeCategories(prior, x, epsilon)
+    found = law.mean(distance_from_log_affinity)
+    assert found.error < 1e-9
+    assert abs(found - listed.mean_distance()) <= found.error + listed.mass_outside
+    square = law.mean(lambda logs: -np.expm1(logs))
+    assert abs(square - listed.expectation(listed.distances**2)) <= square.error
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon"),
+    [([3, 1, 4], 0.3), ([0, 0, 7], 1.0), ([0, 6, 0], 0.05), ([5, 0, 5], 2.0), ([1, 1, 0], 0.7)],
+)
+def test_probability_of_every_output_against_the_list(counts, epsilon):
+    x, prior = np.array(counts), np.ones(3)
+    listed, law = listed_law(prior, x, epsilon, "l2"), ThreeCategories(prior, x, epsilon)
+    outputs = compositions(int(x.sum()), 3)
+    found = np.array([law.probability(output) for output in outputs])
+    np.testing.assert_allclose(found, listed.probabilities, rtol=1e-11, atol=1e-16)
+    assert abs(found.sum() - 1.0) < 1e-12
+    assert law.clamped == pytest.approx(LatticeLaw(prior, x, epsilon, "l2").clamped, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon"),
+    [
+        ([1_999_990, 10, 0], 1e-4),
+        ([999_999_990, 10, 0], 1e-3),
+        ([0, 0, 50_000], 3e-3),
+        ([70_000, 20_000, 400], 1e-3),
+        ([10**9, 10**9, 10**9], 1e-5),
+    ],
+)
+def test_wide_noise_over_large_counts_lies_within_the_error_of_draws(counts, epsilon):
+    law = dp.mechanism("lattice", epsilon).law(counts, [1.0, 0.5, 2.0])
+    estimate = law.mean_distance()
+    assert estimate.how == "quadrature"
+    assert estimate.error < 1e-9
+    draws = law.sample(np.random.default_rng(3), 20_000)
+    distances = dp.hellinger(law.prior + law.counts, law.prior + draws)
+    assert abs(distances.mean() - estimate) < 6 * distances.std() / np.sqrt(20_000) + 1e-9
+    square = law.mean_square()
+    assert abs((distances**2).mean() - square) < 6 * (distances**2).std() / np.sqrt(20_000) + 1e-9
+    empty = (draws == 0).sum(axis=1)
+    for zeros in (1, 2):
+        rows = draws[empty == zeros]
+        if len(rows) == 0:
+            continue
+        place, counted = np.unique(rows, axis=0, return_counts=True)
+        often = int(np.argmax(counted))
+        share = float(law.probability(place[often]))
+        assert abs(counted[often] / 20_000 - share) < 6 * np.sqrt(share / 20_000) + 1e-3
+
+
+@pytest.mark.parametrize(("counts", "epsilon"), [([400, 3, 60], 0.05), ([0, 900, 9], 0.2)])
+def test_panels_and_levels_agree(counts, epsilon):
+    x, prior = np.array(counts), np.array([0.5, 1.0, 1.5])
+    law, part = ThreeCategories(prior, x, epsilon), ClampedPart(prior, x, epsilon)
+    direct = law.mean(lambda logs: np.exp(3.0 * logs)) - LatticeLaw(
+        prior, x, epsilon, "l2"
+    )._unclamped(np.array([3.0]))
+    found, error = part.wide.moment(3.0)
+    assert abs(direct[0] - found) <= error + 1e-11
+
+
+def test_a_series_where_nothing_is_clamped_and_noise_is_not_wide():
+    law = dp.mechanism("lattice", 0.01).law([30_000, 40_000, 20_000], [1, 1, 1])
+    series = law.mean_distance()
+    assert series.how == "series"
+    panels = ThreeCategories(law.prior, law.counts, 0.01).mean(distance_from_log_affinity)
+    assert abs(series - panels) <= series.error + panels.error
+
+
+def test_no_series_is_summed_for_what_is_drawn(monkeypatch):
+    monkeypatch.setattr(
+        LatticeLaw, "_series", lambda *_: pytest.fail("a series was summed and thrown away")
+    )
+    law = LatticeLaw(np.ones(4), np.array([90_000, 9, 0, 5]), 1e-3, "l2")
+    assert law.mean_distance().how == "draws"
+    assert LatticeLaw(np.ones(3), np.array([900, 9, 0]), 0.05, "l1").mean_distance().how == "draws"
+
+
+def test_transforms_of_wide_noise_are_taken_a_few_at_a_time(monkeypatch):
+    law = LatticeLaw(np.ones(4), np.array([9000, 8000, 7000, 9500]), 0.05, "l2")
+    powers = np.linspace(0.0, 50.0, 70)
+    expected = law._unclamped(powers)
+    monkeypatch.setattr(lattice_law.transforms, "NUMBERS", 1)
+    assert np.array_equal(law._unclamped(powers), expected)
+
+
+@pytest.mark.parametrize("size", [0, 1, 15, 16, 31, 32, 33, 100, 1000, 4097, 10**9 + 7])
+def test_graded_panels_hold_each_number_once(size):
+    points = graded(size, 1 << 12 if size < 10**6 else 1 << 40)
+    assert points.weights.sum() == pytest.approx(size, rel=1e-13)
+    assert np.unique(points.places).size == points.places.size
+    if size:
+        assert points.places[0] == 0
+        assert points.places[-1] == size - 1
+        squares = points.weights @ points.places.astype(float) ** 2
+        assert squares == pytest.approx((size - 1) * size * (2 * size - 1) / 6, rel=1e-12)
+
+
+def test_points_over_ranges_that_hold_no_number():
+    assert range_points([1, 1], 16).places.size == 0
+    assert range_points([3, 5, 9], 16).places.tolist() == [3, 4, 5, 6, 7, 8]
