@@ -22,9 +22,9 @@ from dpbayes.laws.estimate import Estimate, drawn_mean
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import landing, noise, transforms
 from dpbayes.laws.lattice.clamped import ClampedPart
+from dpbayes.laws.lattice.few import LARGEST_K, FewCategories
 from dpbayes.laws.lattice.outputs import clamped_masses, work
 from dpbayes.laws.lattice.projection import project
-from dpbayes.laws.lattice.three import ThreeCategories
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, metric_function
 from dpbayes.laws.square_root import square_root_series
@@ -173,9 +173,9 @@ class LatticeLaw(Unlisted):
 
     With BC a product over categories, E[BC^j] is a sum of products over the vectors that sum to
     0, that is a convolution read at 0. Where noise makes a count negative, which has probability
-    `clamped`, the l2 projection is followed level by level (`thm-clamped`); at three categories
-    all outputs are summed by panels (`thm-three-categories`). Other projections, and noise too wide
-    for the levels, are averaged over draws there, with a stated error.
+    `clamped`, the l2 projection is followed level by level (`thm-clamped`); at three or four
+    categories all outputs are summed by panels (`thm-few-categories`). Other projections, and noise
+    too wide for the levels, are averaged over draws there, with a stated error.
     """
 
     prior: NDArray[np.float64]
@@ -188,8 +188,9 @@ class LatticeLaw(Unlisted):
         distance = metric_function(metric)
         if distance is hellinger or distance is hellinger_published:
             exponent = self._exponent_of(distance)
-            if self._three is not None:
-                return self._three.mean(partial(distance_from_log_affinity, exponent=exponent))
+            if self._few is not None:
+                root = partial(distance_from_log_affinity, exponent=exponent)
+                return self._few.mean(root, exponent)
             if self._to_be_drawn:
                 return drawn_mean(self, metric)
             value, clamped = self._series(exponent)
@@ -207,8 +208,9 @@ class LatticeLaw(Unlisted):
         """Return the expected square of the distance, 1 - E[BC^kappa]."""
         distance = metric_function(metric)
         if distance is hellinger or distance is hellinger_published:
-            if self._three is not None:
-                return self._three.mean(lambda logs: -np.expm1(self._exponent_of(distance) * logs))
+            if self._few is not None:
+                exponent = self._exponent_of(distance)
+                return self._few.mean(lambda logs: -np.expm1(exponent * logs), exponent)
             inside, affinity = self._unclamped(np.array([0.0, self._exponent_of(distance)]))
             value, clamped = float(inside - affinity), max(1.0 - float(inside), 0.0)
             if clamped > _NEGLIGIBLE and self.projection == "l2":
@@ -228,18 +230,19 @@ class LatticeLaw(Unlisted):
     @property
     def clamped(self) -> float:
         """Probability that the noise makes some count negative."""
-        if self._three is not None:
-            return self._three.clamped
+        if self._few is not None:
+            return self._few.clamped
         return max(0.0, 1.0 - float(self._unclamped(np.zeros(1))[0]))
 
     @property
-    def _three(self) -> ThreeCategories | None:
-        """The sum over all outputs, where there are three categories and a series would not do."""
-        if self.counts.size != 3 or self.projection != "l2":
+    def _few(self) -> FewCategories | None:
+        """The sum over all outputs, where there are few categories and a series would not do."""
+        k = self.counts.size
+        if not 3 <= k <= min(LARGEST_K, int(self.counts.sum())) or self.projection != "l2":
             return None
-        far = noise.radius(3, self.epsilon, TAIL) > _LONGEST_SERIES
-        if far or (self._part.possible and not self._part.affordable):
-            return ThreeCategories(self.prior, self.counts, self.epsilon)
+        far = noise.radius(k, self.epsilon, TAIL) > _LONGEST_SERIES
+        if far or self._part.possible:
+            return FewCategories(self.prior, self.counts, self.epsilon)
         return None
 
     @property
@@ -310,8 +313,8 @@ class LatticeLaw(Unlisted):
         direct = float(np.exp(_log_mass((counts_out - self.counts)[None, :], self.epsilon)[0]))
         if counts_out.min() > 0:
             return Estimate(direct, self._part_lost * direct, "sum")
-        if self._three is not None:
-            found = self._three.probability(counts_out)
+        if self._few is not None:
+            found = self._few.probability(counts_out)
             return Estimate(found, max(1e-15, 1e-12 * found), "quadrature")
         if not self._followed:
             raise ValueError(

@@ -34,8 +34,10 @@ class Points:
 
 
 @lru_cache(maxsize=4096)
-def graded(size: int, longest: int) -> Points:
+def graded(size: int, longest: int, nodes: int = 17) -> Points:
     """Return points for 0 <= j < size with panels of at most `longest`, a power of two >= 16.
+
+    Each panel has at most so many nodes, or is added up one by one.
 
     >>> points = graded(1000, 1024)
     >>> points.places.size, float(points.weights.sum().round(9))
@@ -55,19 +57,19 @@ def graded(size: int, longest: int) -> Points:
             length //= 2
         pieces.append((left, length))
         left += length
-    return _joined([*pieces, *ends[::-1]])
+    return _joined([*pieces, *ends[::-1]], nodes)
 
 
-def range_points(ends: Sequence[int], longest: int) -> Points:
+def range_points(ends: Sequence[int], longest: int, nodes: int = 17) -> Points:
     """Return points for the whole numbers from the first of `ends` to before the last.
 
     Panels grow from each of the ends. They may be no numbers at all.
     """
-    return _moved([(a, graded(b - a, longest)) for a, b in pairwise(ends) if b > a])
+    return _moved([(a, graded(b - a, longest, nodes)) for a, b in pairwise(ends) if b > a])
 
 
-def _joined(pieces: Sequence[tuple[int, int]]) -> Points:
-    parts = [(a, whole_rule(length)) for a, length in pieces]
+def _joined(pieces: Sequence[tuple[int, int]], nodes: int) -> Points:
+    parts = [(a, whole_rule(length, nodes)) for a, length in pieces]
     return _moved([(a, Points(*rule, np.zeros(1, dtype=np.int64))) for a, rule in parts])
 
 

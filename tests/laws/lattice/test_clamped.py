@@ -25,6 +25,11 @@ CASES = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def _levels_for_few_categories_too(monkeypatch):
+    monkeypatch.setattr(LatticeLaw, "_few", None)
+
+
 @pytest.mark.parametrize(("counts", "epsilon", "prior"), CASES)
 def test_moments_against_the_list(counts, epsilon, prior):
     x, alpha = np.array(counts), np.array(prior)

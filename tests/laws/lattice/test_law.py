@@ -40,8 +40,11 @@ def test_clamped_mass_is_exact_and_covers_the_error():
     assert law.clamped == pytest.approx(weights[negative].sum() / weights.sum(), rel=1e-8)
     estimate = law.mean_distance()
     exact = listed_law(alpha, x, 2.0, "l2").mean_distance()
-    assert estimate.how == "series"
+    assert estimate.how == "quadrature"
     assert abs(estimate.value - exact) <= estimate.error
+    nearest = LatticeLaw(alpha, x, 2.0, "l1").mean_distance()
+    assert nearest.how == "series"
+    assert abs(nearest - listed_law(alpha, x, 2.0, "l1").mean_distance()) <= nearest.error
 
 
 def test_drawn_mean_keeps_its_stated_error():

@@ -13,6 +13,12 @@ from dpbayes.laws.lattice.prefixes import Category, Prefixes
 from dpbayes.laws.lattice.shortening import shortened, smooth_cut
 from dpbayes.laws.lattice.wide_levels import WideHeights, WideLevel
 
+
+@pytest.fixture(autouse=True)
+def _levels_for_few_categories_too(monkeypatch):
+    monkeypatch.setattr(LatticeLaw, "_few", None)
+
+
 HALVING = [5000, 2500, 1250, 625, 312, 156, 78, 39, 20, 20]
 
 
@@ -83,7 +89,6 @@ def test_the_levels_hold_all_of_the_clamped_probability(counts, epsilon):
 )
 def test_means_power_by_power_against_the_list(counts, epsilon, monkeypatch):
     monkeypatch.setattr(ClampedPart, "affordable", False)
-    monkeypatch.setattr(LatticeLaw, "_three", None)
     x, alpha = np.array(counts), np.linspace(0.5, 1.5, len(counts))
     listed, law = listed_law(alpha, x, epsilon, "l2"), LatticeLaw(alpha, x, epsilon, "l2")
     estimate = law.mean_distance()
