@@ -18,6 +18,7 @@ from dpbayes.releasing.witness import AccountError
 
 _PATIENCE = 60.0
 _EXACT = re.compile("[0-9]+(/[0-9]+)?")
+_RECEIPT = re.compile(r"\S+ [0-9]{1,18} [0-9a-f]{64}")
 SCHEMA = (
     "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, request TEXT NOT NULL,"
     " epsilon TEXT NOT NULL, body TEXT NOT NULL, time TEXT NOT NULL, digest TEXT NOT NULL) STRICT"
@@ -39,7 +40,7 @@ class Receipt:
     def parse(cls, text: str) -> Receipt:
         """Return the receipt that a printed line stands for."""
         words = text.split()
-        if len(words) != 3 or not words[1].isdigit() or len(words[2]) != 64:
+        if not _RECEIPT.fullmatch(" ".join(words)):
             raise ValueError(f"receipt must be 'dataset number digest', got {text!r}")
         return cls(words[0], int(words[1]), words[2])
 
