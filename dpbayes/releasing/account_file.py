@@ -125,11 +125,17 @@ def rows_from(connection: sqlite3.Connection, first: int) -> list[tuple[Any, ...
 
 
 def append_line(path: Path, line: str) -> None:
-    """Add a line to a file durably."""
-    with path.open("a", encoding="utf-8") as stream:
-        stream.write(line + "\n")
-        stream.flush()
-        os.fsync(stream.fileno())
+    """Add a line to a file of receipts durably; AccountError where that is not possible."""
+    try:
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(line + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise AccountError(
+            f"receipts {path} cannot be written: {error.strerror}. The account holds the entry; "
+            "the same command again goes on from there and pays nothing twice"
+        ) from error
 
 
 def has_line(path: str, line: str) -> bool:
@@ -140,5 +146,5 @@ def has_line(path: str, line: str) -> bool:
     """
     try:
         return line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
+    except OSError:  # then nothing can be added to it either, and that is said
         return False
