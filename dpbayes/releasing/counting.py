@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
@@ -18,7 +20,7 @@ _LARGE = 1e4  # from here on lnGamma(alpha + x) has lost digits that its change 
 _TINY = 1e-290  # below it lnGamma overflows; there Gamma(alpha) is 1 / alpha
 
 
-def log_prior_factor(alpha: float, values: NDArray[np.int64]) -> NDArray[np.float64]:
+def log_prior_factor(alpha: float, values: NDArray[Any]) -> NDArray[np.float64]:
     """Return ln(Gamma(alpha + x) / x!), the factor of one category in the Dirichlet-multinomial.
 
     Up to a constant, for `alpha` of at least 10^4 less lnGamma(alpha), which would drown the rest.
