@@ -193,7 +193,10 @@ def _width(request: Mapping[str, Any]) -> dict[str, Any]:
     aware: list[float] = []
     plain: list[float] = []
     error = np.inf
-    while len(aware) < FEWEST_DRAWS or (len(aware) < DRAWS and error > STEADY * np.mean(aware)):
+    # A few that happen to be equal, as with little noise, do not say how the others are.
+    while len(aware) < FEWEST_DRAWS or (
+        len(aware) < DRAWS and not 0.0 < error <= STEADY * np.mean(aware)
+    ):
         one = release(chosen, counts, prior)
         aware.append(float(np.diff(one.interval(LEVEL)).mean()))
         plain.append(float(np.diff(one.posterior.interval(LEVEL)).mean()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -96,3 +97,17 @@ def test_an_error_averaged_over_draws_says_how_far_it_may_be_off():
     assert law.mean_distance().how == "draws"
     assert part["even_error"] == law.mean_distance().error
     assert "±" in measured(part, "even")
+
+
+def test_a_few_equal_widths_are_not_taken_for_steady(monkeypatch):
+    widths = iter([0.5, 0.5, 0.5, *[0.7] * 40])
+
+    def drawn(*_):
+        ends = np.array([[0.0, next(widths)]] * 2)
+        plain = SimpleNamespace(interval=lambda level: ends)
+        return SimpleNamespace(interval=lambda level: ends, posterior=plain)
+
+    monkeypatch.setattr("dpbayes.releasing.record.release", drawn)
+    found = parts_of(REQUEST)[WIDTH]()
+    assert found["draws"] == DRAWS
+    assert found["error"] > 0.0
