@@ -131,7 +131,8 @@ def distance_bound(name: str, epsilon: float, counts: ArrayLike, prior: ArrayLik
 
         sqrt(P(Z != 0) sum_i E[Z_i^2] / (8 (a_i - 1/2 - m))) + sum_i P(Z_i < -m),
 
-    Z being the noise that mechanism `name` adds. Book: `thm-records-needed`.
+    Z being the noise that mechanism `name` adds; 10^-14 is added to a tail for rounding. Book:
+    `thm-records-needed`.
 
     >>> round(distance_bound("lattice", 1.0, [250] * 4, [1] * 4), 4)
     0.0898
@@ -143,6 +144,8 @@ def distance_bound(name: str, epsilon: float, counts: ArrayLike, prior: ArrayLik
 
 def closed_form_bound(epsilon: float, counts: ArrayLike, prior: ArrayLike) -> float:
     """Return the bound for lattice noise in closed form, looser than `distance_bound`.
+
+    But for the rounding that `distance_bound` pays for: k 10^-14 is more at a large epsilon.
 
     sqrt((v/8) sum_i 1/(a_i - 1/2 - m)) + k e^(-epsilon (m+1)/2) / (1 + e^(-epsilon/2)) with
     v = 1/(2 sinh(epsilon/4)^2), at the best m. Book: `thm-records-closed`.

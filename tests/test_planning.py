@@ -157,3 +157,10 @@ def test_one_record_may_be_enough_and_then_none_is_as_well():
     plan = dp.records_needed(0.9, 2.0, [0.5, 0.5])
     assert plan.exact == 1
     assert plan._mean(0) == 0.0
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0, 30.0, 60.0, 700.0])
+def test_closed_form_is_looser_but_for_the_rounding_that_is_paid(epsilon):
+    counts, prior = [250] * 4, [1] * 4
+    exact = distance_bound("lattice", epsilon, counts, prior)
+    assert closed_form_bound(epsilon, counts, prior) >= exact - 4.0000001e-14

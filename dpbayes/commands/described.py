@@ -35,9 +35,20 @@ def numbers(name: str, text: str) -> list[float]:
 def number(name: str, word: str) -> float:
     """Return the number a word stands for, or refuse it by name."""
     try:
-        return float(word)
+        return float(plain(word))
     except ValueError as error:
         raise ValueError(f"{name} must be numbers separated by commas, got {word!r}") from error
+
+
+def plain(word: str) -> str:
+    """Return a word unless Python reads more in it than digits: 1_0 as 10, and other alphabets.
+
+    >>> plain("10")
+    '10'
+    """
+    if "_" in word or not word.isascii():
+        raise ValueError(f"a number must be written in the digits 0 to 9, got {word!r}")
+    return word
 
 
 def option(words: str) -> tuple[str, object]:

@@ -101,7 +101,7 @@ def own_error(part: Mapping[str, Any], records: int) -> str:
 
 
 def measured(part: Mapping[str, Any], kind: str) -> str:
-    """Return an error, with the standard error of a simulated one.
+    """Return an error, with the standard error of a simulated one, or the largest of an average.
 
     >>> measured({"even": 0.25}, "even"), measured({"even": 0.25, "even_error": 0.004}, "even")
     ('0.25', '0.25 ± 0.004')

@@ -12,7 +12,7 @@ from typing import Any
 
 import dpbayes as dp
 from dpbayes.cli import Refused
-from dpbayes.commands.described import add_options, chosen_mechanism, numbers
+from dpbayes.commands.described import add_options, chosen_mechanism, numbers, plain
 from dpbayes.mechanisms import REGISTRY
 
 LEVEL = 0.95
@@ -85,7 +85,7 @@ def of_counts(arguments: argparse.Namespace) -> int:
 def whole_numbers(words: str) -> list[int]:
     """Return the counts, or refuse what is not a whole number."""
     try:
-        return [int(word) for word in words.split(",")]
+        return [int(plain(word)) for word in words.split(",")]
     except ValueError as error:
         raise ValueError(
             f"--counts must be whole numbers separated by commas, got {words!r}"

@@ -23,9 +23,10 @@ _SEED = 20_190
 class Estimate(float):
     """A number with a bound on its error, and how both were found; it is a float like any other.
 
-    `how` is "sum" (outputs added up), "series" (certain), "quadrature" (the difference to a rule of
-    lower order) or "draws" (fails with probability `CONFIDENCE`). For a quantile of draws `error`
-    is that of its rank.
+    `how` is "sum" (outputs added up), "series" (certain), "quadrature" (measured against other
+    rules, not proved) or "draws" (fails with probability `CONFIDENCE`). Distances are in [0, 1].
+    For a quantile `error` is that of its rank: P(distance <= value) is at least q - error, and
+    P(distance < value) at most q + error.
 
     >>> number = Estimate(0.25, 1e-12, "series")
     >>> number + 1, number.error, number.how
@@ -109,7 +110,7 @@ def drawn_mean(law: Drawable, metric: Yardstick) -> Estimate:
 
 
 def drawn_quantile(law: Drawable, q: float, metric: Yardstick) -> Estimate:
-    """Return a distance c with P(distance <= c) within 0.0061 of q.
+    """Return c with P(distance <= c) >= q - 0.0061 and P(distance < c) <= q + 0.0061.
 
     The bound is that of Dvoretzky, Kiefer, Wolfowitz and Massart.
     """

@@ -147,7 +147,10 @@ class FiniteLaw(Answers):
         return ranked[starts], np.add.reduceat(self.probabilities[order], starts)
 
     def quantile(self, q: float, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the smallest distance c with P(distance <= c) >= q, for q in [0, 1]."""
+        """Return the smallest distance c with P(distance <= c) >= q, for q in [0, 1].
+
+        Its rank is right within `error`: at a q where P jumps, c may be the next distance.
+        """
         level = _validate.closed_unit("q", q)
         distances, masses = self.distance_distribution(metric)
         cumulative = np.cumsum(masses)

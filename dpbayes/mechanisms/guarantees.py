@@ -51,8 +51,10 @@ def given_epsilon(value: Epsilon) -> float:
         number = _validate.positive("epsilon", value)
         return value if isinstance(value, (int, float)) else number
     exact = _fraction(value)
-    if exact <= 0 or not 1e-300 < exact < 1e300:
+    if exact <= 0:
         raise ValueError(f"epsilon must be positive and finite, got {value!r}")
+    if not 1e-300 < exact < 1e300:
+        raise ValueError(f"epsilon must be between 1e-300 and 1e300, got {value!r}")
     return ExactEpsilon(exact)
 
 
@@ -66,13 +68,11 @@ def _fraction(value: str | Fraction | Decimal) -> Fraction:
         numbers = [Decimal(part) for part in parts] if plain else []
     except InvalidOperation:
         numbers = []
-    if not numbers or len(numbers) > 2 or not all(map(_moderate, numbers)) or not numbers[-1]:
+    if len(numbers) not in (1, 2) or not all(n.is_finite() for n in numbers) or not numbers[-1]:
         raise ValueError(f"epsilon must be a positive number, got {value!r}")
+    if any(abs(n.adjusted()) > _LARGEST_POWER for n in numbers):
+        raise ValueError(f"epsilon must be between 1e-300 and 1e300, got {value!r}")
     return Fraction(numbers[0]) / (Fraction(numbers[1]) if len(numbers) == 2 else 1)
-
-
-def _moderate(number: Decimal) -> bool:
-    return number.is_finite() and abs(number.adjusted()) <= _LARGEST_POWER
 
 
 def exact_epsilon(epsilon: float) -> Fraction:

@@ -18,6 +18,7 @@ from dpbayes.releasing.witness import AccountError
 
 _PATIENCE = 60.0
 _EXACT = re.compile("[0-9]+(/[0-9]+)?")
+_RECEIPT = re.compile(r"\S+ [0-9]{1,18} [0-9a-f]{64}")
 SCHEMA = (
     "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, request TEXT NOT NULL,"
     " epsilon TEXT NOT NULL, body TEXT NOT NULL, time TEXT NOT NULL, digest TEXT NOT NULL) STRICT"
@@ -39,7 +40,7 @@ class Receipt:
     def parse(cls, text: str) -> Receipt:
         """Return the receipt that a printed line stands for."""
         words = text.split()
-        if len(words) != 3 or not words[1].isdigit() or len(words[2]) != 64:
+        if not _RECEIPT.fullmatch(" ".join(words)):
             raise ValueError(f"receipt must be 'dataset number digest', got {text!r}")
         return cls(words[0], int(words[1]), words[2])
 
@@ -124,11 +125,17 @@ def rows_from(connection: sqlite3.Connection, first: int) -> list[tuple[Any, ...
 
 
 def append_line(path: Path, line: str) -> None:
-    """Add a line to a file durably."""
-    with path.open("a", encoding="utf-8") as stream:
-        stream.write(line + "\n")
-        stream.flush()
-        os.fsync(stream.fileno())
+    """Add a line to a file of receipts durably; AccountError where that is not possible."""
+    try:
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(line + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise AccountError(
+            f"receipts {path} cannot be written: {error.strerror}. The account holds the entry; "
+            "the same command again goes on from there and pays nothing twice"
+        ) from error
 
 
 def has_line(path: str, line: str) -> bool:
@@ -139,5 +146,5 @@ def has_line(path: str, line: str) -> bool:
     """
     try:
         return line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
+    except OSError:  # then nothing can be added to it either, and that is said
         return False

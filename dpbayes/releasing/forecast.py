@@ -70,7 +70,8 @@ def forecast(request: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, 
 
     `request` has name, options, epsilon (of one record, a fraction as text), prior, records and
     secret. Each part is a mapping, {"missing": reason} where it was not computed. An error that was
-    not computed exactly in time is the simulated one, with "even_error" and "draws" beside it.
+    not computed exactly in time is the simulated one, with "even_error" and "draws" beside it; one
+    that a law averages over draws of its own has "even_error" alone, the largest it can be.
     """
     parts = tuple(parts_of(request))
     found = bounded("dpbayes.releasing.forecast", request, parts, seconds)
@@ -137,10 +138,12 @@ def _errors(
         _require_a_release(chosen, request)
         prior, records = request["prior"], request["records"]
         even, halving = made_up(len(prior), records)
-        found = {
-            label: float(chosen.law(counts, prior).mean_distance())
-            for label, counts in (("even", even), ("halving", halving))
-        }
+        found: dict[str, float] = {}
+        for label, counts in (("even", even), ("halving", halving)):
+            mean: Any = chosen.law(counts, prior).mean_distance()
+            found[label] = float(mean)
+            if getattr(mean, "how", "") == "draws":  # of a law that is too wide to be added up
+                found[f"{label}_error"] = mean.error
         if number_of_candidates(records, len(prior)) <= MOST_DATA_SETS:
             every = compositions(records, len(prior))
             means = [float(chosen.law(counts, prior).mean_distance()) for counts in every]
@@ -190,7 +193,10 @@ def _width(request: Mapping[str, Any]) -> dict[str, Any]:
     aware: list[float] = []
     plain: list[float] = []
     error = np.inf
-    while len(aware) < FEWEST_DRAWS or (len(aware) < DRAWS and error > STEADY * np.mean(aware)):
+    # A few that happen to be equal, as with little noise, do not say how the others are.
+    while len(aware) < FEWEST_DRAWS or (
+        len(aware) < DRAWS and not 0.0 < error <= STEADY * np.mean(aware)
+    ):
         one = release(chosen, counts, prior)
         aware.append(float(np.diff(one.interval(LEVEL)).mean()))
         plain.append(float(np.diff(one.posterior.interval(LEVEL)).mean()))

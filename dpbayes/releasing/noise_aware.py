@@ -73,7 +73,9 @@ class NoiseAwarePosterior:
     def _mixture(
         self, i: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        values, totals, weights = self.counts.joint(_validate.integer("i", i, minimum=0))
+        values, totals, weights = self.counts.joint(
+            _validate.integer("i", i, minimum=0, maximum=self.k - 1)
+        )
         kept = weights > _NO_WEIGHT
         a = self.prior[i] + values[kept]
         return a, self.prior.sum() + totals[kept] - a, weights[kept] / weights[kept].sum()
@@ -95,7 +97,7 @@ class NoiseAwarePosterior:
         """Return the central interval of category i with posterior probability `level`.
 
         Its ends are rounded outward: one that a tiny prior puts below the smallest float is 0 or
-        that float.
+        that float. Where `n` is None they are right within 10^-13, unless within 10^-6 of 0 or 1.
         """
         inside = _validate.open_unit("level", level)
         a, b, weights = self._mixture(i)

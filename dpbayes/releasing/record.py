@@ -27,7 +27,8 @@ class Release:
     """One private release. Everything in it may be published; the true counts are not in it.
 
     `noisy` is the value privacy is proved for, `counts` the histogram made from it, `n` the
-    public number of records, `labels` the categories' names in their declared order, if given.
+    public number of records (that of `counts` where the true one is secret), `labels` the
+    categories' names in their declared order, if given.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> chosen = mechanism("geometric", epsilon="0.5")
@@ -141,4 +142,5 @@ def release(
             "(pass without_guarantee=True to draw from it all the same)"
         )
     noisy, released = draw(mechanism, x, alpha, SystemBits())
-    return Release(mechanism, alpha, int(x.sum()), noisy, released, labels)
+    shown = x if promised.neighbours == "replace-one" else released
+    return Release(mechanism, alpha, int(shown.sum()), noisy, released, labels)

@@ -92,3 +92,11 @@ def test_a_mechanism_without_proof_on_request(capsys):
     report = released(capsys, *words, "--without-guarantee")
     assert report["epsilon"] is None
     assert report["guarantee"].startswith("No guarantee")
+
+
+@pytest.mark.parametrize(
+    "words", [["--counts", "1_0,2"], ["--counts", "١,2"], ["--counts", "5,6", "--prior", "1_0,1"]]
+)
+def test_numbers_are_written_in_plain_digits(words, capsys):
+    assert main(["release", *words, "--epsilon", "1"]) == 2
+    assert "must be" in capsys.readouterr().err

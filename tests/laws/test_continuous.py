@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import dpbayes as dp
+from dpbayes.laws import continuous
 from dpbayes.laws.continuous import ContinuousLaw
 from dpbayes.mechanisms.parameter_laplace import ParameterLaplace
 from tests.strategies import epsilons, histograms, priors
@@ -51,3 +52,19 @@ def midpoint_mean(counts, prior, scale, cells=1500):
     first, second = (np.clip(c + noise, 0, sum(counts)) for c in counts)
     grid = np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1) + prior
     return dp.hellinger(np.add(counts, prior), grid).mean()
+
+
+@pytest.mark.parametrize(
+    ("prior", "counts", "epsilon"),
+    [
+        ((5.394e-12, 2.097e7), (1666, 3334), 2.0566e-5),
+        ((0.0042, 94946.0), (150, 150), 6.85e-4),
+        ((9.84, 209894.0), (1, 29), 0.2723),
+        ((181456.9, 0.849), (500_000, 500_000), 1.32e-6),
+    ],
+)
+def test_the_stated_error_covers_a_finer_rule(prior, counts, epsilon, monkeypatch):
+    law = ContinuousLaw(prior, counts, 2 / epsilon)
+    found = law.mean_distance()
+    monkeypatch.setitem(continuous._FINER, 2, 2.0 ** -np.arange(1, 23))
+    assert abs(found - law._integrate(20, dp.hellinger, finer=True)) <= found.error

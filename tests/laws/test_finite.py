@@ -98,3 +98,16 @@ def test_totals_known_to_agree_leave_the_error_as_it_is():
     listed = replace(law, conserved=True)
     assert replace(law, conserved=False).error_bound == listed.error_bound
     assert law.error_bound == pytest.approx(listed.error_bound, rel=1e-14)
+
+
+@pytest.mark.parametrize("n", range(1, 40))
+def test_the_rank_of_a_quantile_is_right_where_the_probabilities_jump(n):
+    law = dp.mechanism("expMech", 1e-300).law([n // 2, n - n // 2], [1, 1])
+    distances, masses = law.distance_distribution()
+    for reached in np.rint(np.cumsum(masses) * (n + 1)):
+        q = float(reached / (n + 1))
+        found = law.quantile(q)
+        at = int(np.searchsorted(distances, float(found)))
+        assert distances[at] == float(found)
+        assert masses[: at + 1].sum() >= q - found.error
+        assert masses[:at].sum() <= q + found.error

@@ -184,3 +184,9 @@ def test_a_printed_number_is_no_smaller_and_the_float_the_smallest_that_is_not(v
     nearest = upper_float(exact)
     assert Fraction(np.nextafter(nearest, 0.0)) < exact <= Fraction(nearest)
     assert exact <= Fraction(rounded_up(exact)) <= exact * (1 + Fraction(1, 10**11))
+
+
+@pytest.mark.parametrize("word", ["1e400", "1e-400", "1e-301", "1e300/1e-300"])
+def test_an_epsilon_out_of_range_is_told_the_range(word):
+    with pytest.raises(ValueError, match="epsilon must be between 1e-300 and 1e300, got"):
+        given_epsilon(word)

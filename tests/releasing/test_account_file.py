@@ -71,3 +71,16 @@ def test_opening_makes_no_file_and_lines_are_added(tmp_path):
     for line in ("a", "b"):
         append_line(tmp_path / "lines", line)
     assert (tmp_path / "lines").read_text() == "a\nb\n"
+
+
+@pytest.mark.parametrize(
+    "text", [f"clinic ² {64 * '0'}", f"clinic 1 {64 * 'z'}", f"clinic {'9' * 40} {64 * '0'}"]
+)
+def test_what_only_looks_like_a_receipt_is_refused(text):
+    with pytest.raises(ValueError, match="receipt must be 'dataset number digest'"):
+        Receipt.parse(text)
+
+
+def test_a_place_of_receipts_that_cannot_be_written_is_named_with_what_stands(tmp_path):
+    with pytest.raises(AccountError, match=r"receipts .* cannot be written: .* pays nothing twice"):
+        append_line(tmp_path, "clinic 1")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.commands.plan import width
+from dpbayes.commands.plan import measured, width
 from dpbayes.releasing.forecast import (
     DRAWS,
     SIMULATED,
@@ -17,6 +20,7 @@ from dpbayes.releasing.forecast import (
     made_up,
     parts_of,
 )
+from dpbayes.releasing.prices import chosen_mechanism
 
 REQUEST = {
     "name": "ilapMech", "options": {}, "epsilon": "1/2", "prior": [1.0, 1.0], "records": 12,
@@ -84,3 +88,26 @@ def test_made_up_counts_keep_the_number_of_records():
         for counts in made_up(k, n):
             assert int(counts.sum()) == n
             assert (counts >= 0).all()
+
+
+def test_an_error_averaged_over_draws_says_how_far_it_may_be_off():
+    request = {**REQUEST, "name": "independent", "prior": [1.0] * 5, "records": 300, "secret": True}
+    part = parts_of(request)["independent"]()
+    law = chosen_mechanism("independent", Fraction(1, 2), {}).law([60] * 5, [1] * 5)
+    assert law.mean_distance().how == "draws"
+    assert part["even_error"] == law.mean_distance().error
+    assert "±" in measured(part, "even")
+
+
+def test_a_few_equal_widths_are_not_taken_for_steady(monkeypatch):
+    widths = iter([0.5, 0.5, 0.5, *[0.7] * 40])
+
+    def drawn(*_):
+        ends = np.array([[0.0, next(widths)]] * 2)
+        plain = SimpleNamespace(interval=lambda level: ends)
+        return SimpleNamespace(interval=lambda level: ends, posterior=plain)
+
+    monkeypatch.setattr("dpbayes.releasing.record.release", drawn)
+    found = parts_of(REQUEST)[WIDTH]()
+    assert found["draws"] == DRAWS
+    assert found["error"] > 0.0

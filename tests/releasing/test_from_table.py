@@ -125,7 +125,7 @@ def test_no_draw_is_seen_before_its_receipt_is_in_the_second_place(tmp_path, mon
     )
     second.rename(tmp_path / "elsewhere")
     for _ in range(4):
-        with pytest.raises(FileNotFoundError):
+        with pytest.raises(AccountError, match="pays nothing twice"):
             release_table(table, read_plan(plan))
     (tmp_path / "elsewhere").rename(second)
     receipts = [str(release_table(table, read_plan(plan)).receipt) for _ in range(3)]

@@ -230,3 +230,10 @@ def test_an_interval_of_a_secret_number_holds_its_level_under_a_tiny_prior() -> 
         assert low < high
         assert group.cumulative(i, low) <= 0.05 + 1e-9
         assert group.cumulative(i, high) >= 0.95 - 1e-9
+
+
+def test_categories_that_are_not_there_are_refused():
+    aware = noise_aware(dp.mechanism("geometric", 1.0), np.array([7]), 10, np.ones(2))
+    for ask in (aware.credible_interval, lambda i: aware.density(i, 0.5)):
+        with pytest.raises(ValueError, match="i must be an integer of at most 1, got 2"):
+            ask(2)

@@ -153,3 +153,11 @@ def test_what_release_promises_in_general_has_the_delta_of_those_it_takes(name: 
     private = dp.release(dp.mechanism(name, 1.0, delta=1e-6), [5, 7], [1, 1])
     assert private.guarantee.delta > 0.0
     assert "+ delta" in str(dp.release.__doc__)
+
+
+def test_a_secret_number_of_records_is_nowhere_in_the_release():
+    # Noise at epsilon 0.001 moves a total by hundreds: that of the truth must not stand beside it.
+    for _ in range(20):
+        private = release(IndependentNoise("0.001"), [40_000, 2], [1, 1])
+        assert private.n == private.counts.sum()
+        assert "40002" not in repr(private) or private.counts.sum() == 40_002

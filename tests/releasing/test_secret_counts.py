@@ -133,3 +133,39 @@ def test_a_refusal_names_the_epsilon_that_would_do():
     assert noise_aware(IndependentNoise(least), noisy, 0, prior).mean.sum() == pytest.approx(1.0)
     with pytest.raises(ValueError, match="epsilon must be at least"):
         _ = noise_aware(IndependentNoise(0.95 * least), noisy, 0, prior).mean
+
+
+@pytest.mark.parametrize(
+    ("prior", "noisy", "epsilon"),
+    [
+        ((100.0, 50.0), (20, 3), 0.1),
+        ((1000.0, 0.001), (10, 2), 0.1),
+        ((1000.0, 1000.0), (20, 3), 0.2),
+        ((1e-12, 1e-12), (-5, -9), 0.2),
+        ((1e6, 1e6), (60, 5), 1.0),
+    ],
+)
+def test_uneven_and_large_priors_lose_no_probability(prior, noisy, epsilon):
+    # Every pair of counts up to 900, from log-gammas of forty digits.
+    most = min(int(90 / epsilon), 900)
+
+    def log_gammas(first, size):
+        with mp.workdps(40):
+            start = mp.loggamma(mp.mpf(first))
+            return np.array([float(mp.loggamma(first + v) - start) for v in range(size)])
+
+    x = np.arange(most + 1)
+    factorials = log_gammas(mp.mpf(1), 2 * most + 1)
+    parts = [
+        log_gammas(mp.mpf(a), x.size) - factorials[: x.size] - epsilon * np.abs(x - y)
+        for a, y in zip(prior, noisy, strict=True)
+    ]
+    totals = factorials - log_gammas(mp.mpf(prior[0]) + mp.mpf(prior[1]), 2 * most + 1)
+    logs = np.add.outer(*parts) + totals[np.add.outer(x, x)]
+    wanted = np.exp(logs - logs.max())
+    wanted /= wanted.sum()
+    aware = noise_aware(IndependentNoise(epsilon), np.array(noisy), 0, np.array(prior))
+    for i in (0, 1):
+        values, weights = aware.counts.marginal(i)
+        found = np.bincount(values[values <= most], weights[values <= most], most + 1)
+        assert np.abs(found - wanted.sum(axis=1 - i)).sum() < 1e-11 + 2 * wanted[-1].sum()
