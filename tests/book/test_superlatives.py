@@ -225,7 +225,7 @@ def test_the_two_choices_by_distance_have_the_two_largest_errors_of_five(n: int,
     assert (largest == {"expMech", "expMech-smooth"}) == ahead
 
 
-@pytest.mark.parametrize(("k", "ahead"), [(4, False), (10, True)])
+@pytest.mark.parametrize(("k", "ahead"), [(4, False), (8, False), (10, True), (16, True)])
 def test_where_records_and_categories_are_many_the_smooth_mechanism_passes_the_larger_laplace_noise(
     k: int, ahead: bool
 ):
@@ -237,6 +237,16 @@ def test_where_records_and_categories_are_many_the_smooth_mechanism_passes_the_l
     )
     assert (smooth < lap) == ahead
     assert ilap < 0.5 * smooth
+
+
+def test_a_million_records_are_not_many_for_sixteen_categories():
+    # paper: from which number of records on depends on the number of categories.
+    counts, prior = [62_500] * 16, [1.0] * 16
+    smooth, lap = (
+        dp.mechanism(name, 1.0).law(counts, prior).mean_distance()
+        for name in ("expMech-smooth", "lapMech")
+    )
+    assert smooth > 5.0 * lap
 
 
 @pytest.mark.parametrize(("epsilon", "ahead"), [(0.005, False), (0.02, True), (1.0, True)])
