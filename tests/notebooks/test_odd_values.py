@@ -19,6 +19,9 @@ ODD: list[tuple[str, str, dict[str, Any], str, str]] = [
     # An interval next to one has no length in floats, and prior parameters end before that.
     ("foundations/beta-posterior", "interval", {"successes": 1, "failures": 0}
      | {"prior": [0.01, 0.01]}, "a shorter interval", "inf"),
+    # An interval next to one is as long as its mirror image next to zero.
+    ("foundations/learning", "narrower", {"sizes": [0, 1], "share": 0.0, "prior": [1e9, 0.001]},
+     "2.97 × 10⁻³² with 0 records", ": 0 with"),
     # A guesser who was nearly sure before has learnt most of what was left.
     ("foundations/meaning-of-epsilon", "ceiling", {"epsilons": [3.0, 5.0], "n": 2, "guess": 0.94},
      "it was 0.94 before", "hardly more"),
@@ -89,10 +92,13 @@ def test_rounding_over_thousands_of_candidates_is_no_loss(
 
 BEYOND: list[tuple[str, dict[str, Any], str]] = [
     ("foundations/beta-posterior", {"prior": [0.001, 0.001]}, "prior must"),
+    ("foundations/learning", {"prior": [1e300, 1e-300]}, "prior must"),
     ("foundations/meaning-of-epsilon", {"epsilons": [1e-12]}, "epsilons must"),
     ("foundations/one-release", {"mechanism": "permute-and-flip", "counts": [400, 1]}, "minutes"),
     ("foundations/two-laws", {"epsilon": 1e-300}, "epsilon must"),
     ("limits/axial-symmetry", {"prior": [1e-300, 1e-300]}, "prior must"),
+    ("limits/other-scores", {"prior": 1e-300}, "prior must"),
+    ("limits/sliding-lemma", {"first": [1e300], "second": [1e300]}, "first must"),
     ("limits/large-n-three", {"epsilon": 1e-6}, "epsilon must"),
     ("limits/large-n-three", {"epsilon": 0.2, "shares": [0.01, 0.01, 0.98]}, "too many steps"),
     ("limits/sentences", {"three": [0, 0, 0]}, "three"),
@@ -101,7 +107,13 @@ BEYOND: list[tuple[str, dict[str, Any], str]] = [
     ("limits/wins-on-few", {"epsilons": [1.0, 1.0]}, "epsilons"),
     ("privacy/broken-mechanisms", {"epsilon": 700.0}, "epsilon must"),
     ("privacy/calibrated-three", {"epsilon": 1e-6}, "epsilon must"),
+    ("privacy/actual-privacy-loss", {"epsilon": 1e-300}, "epsilon must"),
+    ("privacy/choosing-gamma-afterwards", {"epsilon": 700.0}, "epsilon must"),
+    ("privacy/composition", {"epsilon": 1e-300}, "epsilon must"),
+    ("privacy/delta-curve", {"prior": 1e300}, "prior must"),
     ("privacy/every-bit-string", {"epsilon": 1e-3}, "epsilon must"),
+    ("privacy/local-sensitivity-audit", {"priors": [1e300]}, "priors must"),
+    ("privacy/sampled-audit", {"epsilon": 1e-300}, "epsilon must"),
     ("privacy/noise-aware-coverage", {"mechanisms": ["geometric", "geometric"]}, "mechanisms"),
     ("privacy/noise-aware-errors", {"mechanisms": ["geometric", "geometric"]}, "mechanisms"),
     ("privacy/noise-aware-many", {"epsilons": [1e-6]}, "epsilons must"),
