@@ -34,7 +34,8 @@ ODD: list[tuple[str, str, dict[str, Any], str, str]] = [
      "its worst case is hardly above the least.", "0.9"),
     ("limits/optimum-two", "others", {"n": 2, "epsilon": 20.0, "prior": 1000.0},
      "calibrated to its actual loss 1,", "0.9"),
-    ("limits/over-all-data", "least", {"n": 4, "epsilon": 20.0}, "and as much without", "against"),
+    ("limits/over-all-data", "least", {"n": 4, "epsilon": 20.0},
+     "and as much to four digits without", "against"),
     # Of scores with equal errors none is the best.
     ("limits/other-scores", "own", {"n": 2, "epsilon": 40.0, "prior": 1e6, "gamma": 1e6},
      "Under none of the 10 yardsticks", "Under 10"),
