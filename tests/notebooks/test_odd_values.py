@@ -19,6 +19,7 @@ ODD: list[tuple[str, str, dict[str, Any], str, str]] = [
     # An interval next to one has no length in floats, and prior parameters end before that.
     ("foundations/beta-posterior", "interval", {"successes": 1, "failures": 0}
      | {"prior": [0.01, 0.01]}, "a shorter interval", "inf"),
+    ("accuracy/sensitivity-along-data", "gap", {"n": 2}, "nothing to gain", "falls to"),
     # An interval next to one is as long as its mirror image next to zero.
     ("foundations/learning", "narrower", {"sizes": [0, 1], "share": 0.0, "prior": [1e9, 0.001]},
      "2.97 × 10⁻³² with 0 records", ": 0 with"),
