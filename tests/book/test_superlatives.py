@@ -239,6 +239,27 @@ def test_where_records_and_categories_are_many_the_smooth_mechanism_passes_the_l
     assert ilap < 0.5 * smooth
 
 
+@pytest.mark.parametrize(("epsilon", "kept"), [(1.0, False), (20.0, True)])
+def test_a_rare_answer_is_kept_where_epsilon_is_large_beside_the_logarithm(epsilon, kept):
+    # what-to-use: three of a million records have the answer, flat prior.
+    for name, options in (("expMech-smooth", {}), ("expMech-delta", {"delta": 1e-8})):
+        law = dp.mechanism(name, epsilon, **options).law([3, 10**6 - 3], FLAT)
+        assert (law.mean_distance() < 0.01) == kept
+        assert (law.mean_distance() > 0.99) != kept
+
+
+@pytest.mark.parametrize(("epsilon", "failed"), [(1.0, True), (5.0, True), (20.0, False)])
+def test_many_categories_are_none_too_many_where_epsilon_is_large(epsilon: float, failed: bool):
+    # what-to-use: eight categories, a thousand evenly spread records, flat prior.
+    counts, prior = [125] * 8, [1.0] * 8
+    smooth, ilap = (
+        dp.mechanism(name, epsilon).law(counts, prior).mean_distance()
+        for name in ("expMech-smooth", "ilapMech")
+    )
+    assert (smooth > 3.0 * ilap) == failed
+    assert (smooth < 0.5 * ilap) != failed
+
+
 def test_a_million_records_are_not_many_for_sixteen_categories():
     # paper: from which number of records on depends on the number of categories.
     counts, prior = [62_500] * 16, [1.0] * 16
