@@ -50,6 +50,9 @@ ODD: list[tuple[str, str, dict[str, Any], str, str]] = [
      "than `lapMech` at these sizes: 10;", "of the sizes"),
     ("privacy/noise-aware-posterior", "wider", {"counts": [1000, 1000], "epsilon": 0.001}
      | {"prior": [1e6, 0.01]}, "The released count is", "nan"),
+    # A float of two digits asks for as few bits as the two digits do.
+    ("privacy/every-bit-string", "agree", {"runs": [20], "epsilon": 0.29, "triple": [0, 1, 1]},
+     "lies between the bounds", "nan"),
     # Rounding convicts nobody.
     ("privacy/broken-mechanisms", "caught", {"n": 3, "runs": 100, "epsilon": 1e-9},
      "acquits the honest", "none"),
@@ -116,6 +119,7 @@ BEYOND: list[tuple[str, dict[str, Any], str]] = [
     ("privacy/composition", {"epsilon": 1e-300}, "epsilon must"),
     ("privacy/delta-curve", {"prior": 1e300}, "prior must"),
     ("privacy/every-bit-string", {"epsilon": 1e-3}, "epsilon must"),
+    ("privacy/every-bit-string", {"epsilon": 0.999}, "more digits take more bits"),
     ("privacy/local-sensitivity-audit", {"priors": [1e300]}, "priors must"),
     ("privacy/sampled-audit", {"epsilon": 1e-300}, "epsilon must"),
     ("privacy/noise-aware-coverage", {"mechanisms": ["geometric", "geometric"]}, "mechanisms"),
