@@ -4,6 +4,8 @@ import doctest
 import re
 from pathlib import Path
 
+from dpbayes.press.parameters import declared, load
+
 README = Path(__file__).parents[1] / "README.md"
 
 
@@ -20,3 +22,10 @@ def test_every_link_in_the_readme_leads_somewhere():
     assert targets
     for target in targets:
         assert (README.parent / target).exists(), target
+
+
+def test_the_parameters_shown_are_those_of_the_notebook():
+    shown = re.findall(r"^  (\w+): [^=\n]*= .*?  # (.*)$", README.read_text(), re.M)
+    notebook = README.parent / "notebooks" / "foundations" / "beta-posterior.ipynb"
+    parameters = declared(load(notebook))
+    assert dict(shown) == {key: one.meaning for key, one in parameters.items()}

@@ -64,6 +64,8 @@ def _home(points: NDArray[np.float64], heights: NDArray[np.float64]) -> tuple[fl
     """Return the stretch on which a density is not negligible beside its peak."""
     finite = np.where(np.isfinite(heights), heights, 0.0)
     at = np.flatnonzero(finite > 1e-3 * finite.max())
+    if at.size == 0:  # it is narrower than the points are apart
+        return float(points[0]), float(points[-1])
     first, last = max(0, int(at[0]) - 1), min(points.size - 1, int(at[-1]) + 1)
     return float(points[first]), float(points[last])
 
@@ -84,6 +86,8 @@ def _draw(
 
 def _describe(label: str, points: NDArray[np.float64], heights: NDArray[np.float64]) -> str:
     finite = np.where(np.isfinite(heights), heights, -np.inf)
+    if finite.max() == 0.0:
+        return f"{label}: too narrow to be seen at the points drawn."
     if np.ptp(heights[np.isfinite(heights)]) < 1e-9:
         return f"{label}: flat at {heights[0]:.2f}."
     peak = int(np.argmax(finite))

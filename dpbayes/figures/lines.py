@@ -118,7 +118,9 @@ def _widen(axes: Axes, panels: Sequence[Panel]) -> None:
     low, high = float(places.min()), float(places.max())
     if low < high:
         axes.margins(x=0.02)
-    elif axes.get_xscale() == "log":
+        return
+    axes.set_autoscalex_on(False)  # else the limits are first sought around the one point
+    if axes.get_xscale() == "log":
         axes.set_xlim(low / 2.0, high * 2.0)
     else:
         axes.set_xlim(low - 0.5, high + 0.5)

@@ -101,6 +101,10 @@ def text_of(node: ast.expr) -> str:
         return "".join(text_of(one) for one in node.values)
     if isinstance(node, ast.Constant):
         return str(node.value)
+    if isinstance(node, ast.BinOp):
+        return text_of(node.left) + text_of(node.right)
+    if isinstance(node, ast.IfExp):  # both ways in which it can come out
+        return f"{text_of(node.body)} {text_of(node.orelse)}"
     return " " if isinstance(node, ast.FormattedValue) else ""
 
 

@@ -225,7 +225,7 @@ def test_the_two_choices_by_distance_have_the_two_largest_errors_of_five(n: int,
     assert (largest == {"expMech", "expMech-smooth"}) == ahead
 
 
-@pytest.mark.parametrize(("k", "ahead"), [(4, False), (10, True)])
+@pytest.mark.parametrize(("k", "ahead"), [(4, False), (8, False), (10, True), (16, True)])
 def test_where_records_and_categories_are_many_the_smooth_mechanism_passes_the_larger_laplace_noise(
     k: int, ahead: bool
 ):
@@ -237,6 +237,37 @@ def test_where_records_and_categories_are_many_the_smooth_mechanism_passes_the_l
     )
     assert (smooth < lap) == ahead
     assert ilap < 0.5 * smooth
+
+
+@pytest.mark.parametrize(("epsilon", "kept"), [(1.0, False), (20.0, True)])
+def test_a_rare_answer_is_kept_where_epsilon_is_large_beside_the_logarithm(epsilon, kept):
+    # what-to-use: three of a million records have the answer, flat prior.
+    for name, options in (("expMech-smooth", {}), ("expMech-delta", {"delta": 1e-8})):
+        law = dp.mechanism(name, epsilon, **options).law([3, 10**6 - 3], FLAT)
+        assert (law.mean_distance() < 0.01) == kept
+        assert (law.mean_distance() > 0.99) != kept
+
+
+@pytest.mark.parametrize(("epsilon", "failed"), [(1.0, True), (5.0, True), (20.0, False)])
+def test_many_categories_are_none_too_many_where_epsilon_is_large(epsilon: float, failed: bool):
+    # what-to-use: eight categories, a thousand evenly spread records, flat prior.
+    counts, prior = [125] * 8, [1.0] * 8
+    smooth, ilap = (
+        dp.mechanism(name, epsilon).law(counts, prior).mean_distance()
+        for name in ("expMech-smooth", "ilapMech")
+    )
+    assert (smooth > 3.0 * ilap) == failed
+    assert (smooth < 0.5 * ilap) != failed
+
+
+def test_a_million_records_are_not_many_for_sixteen_categories():
+    # paper: from which number of records on depends on the number of categories.
+    counts, prior = [62_500] * 16, [1.0] * 16
+    smooth, lap = (
+        dp.mechanism(name, 1.0).law(counts, prior).mean_distance()
+        for name in ("expMech-smooth", "lapMech")
+    )
+    assert smooth > 5.0 * lap
 
 
 @pytest.mark.parametrize(("epsilon", "ahead"), [(0.005, False), (0.02, True), (1.0, True)])

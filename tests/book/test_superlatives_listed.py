@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from tests.book.superlatives import ROOT, found, listed, sentences, unlisted
+from tests.book.superlatives import ROOT, found, listed, sentences, text_of, unlisted
 from tests.book.test_contents import pages
 
 LISTED = listed()
@@ -65,3 +65,9 @@ def test_what_holds_a_sentence_exists(holder: str) -> None:
 )
 def test_a_sentence_that_is_not_listed_would_be_noticed(text: str, number: int) -> None:
     assert len(list(sentences(text))) == number
+
+
+def test_a_sentence_in_parts_or_with_two_ways_is_read_as_a_whole() -> None:
+    source = '"No mechanism " + word + "has a smaller loss." if one else "None is better."'
+    text = text_of(ast.parse(source, mode="eval").body)
+    assert " ".join(text.split()) == "No mechanism has a smaller loss. None is better."

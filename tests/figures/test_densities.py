@@ -39,3 +39,12 @@ def test_a_density_is_told_with_three_digits() -> None:
     points = proportions_for([(1, 1), (8, 4)])
     _, alt = densities(points, {"posterior": beta(8, 4).pdf(points)})
     assert alt.endswith("posterior: highest at 0.70 with density 2.94.")
+
+
+def test_a_density_between_two_points_is_not_called_flat() -> None:
+    points = np.linspace(0.0, 1.0, 41)
+    figure, alt = densities(points, {"wide": np.ones(41), "narrow": np.zeros(41)})
+    assert len(figure.axes) == 1
+    assert "narrow: too narrow to be seen" in alt
+    assert "narrow: flat" not in alt
+    plt.close(figure)

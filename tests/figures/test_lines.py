@@ -124,6 +124,14 @@ def test_a_single_point_has_an_axis_around_it(scale: str, limits: tuple[float, f
     assert figure.axes[0].get_xlim() == pytest.approx(limits)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("place", [1e-3, 1.0, 10.0, 100.0, 1000.0])
+def test_a_single_power_of_ten_has_an_axis_without_a_warning(place: float) -> None:
+    curves = [Curve("a", [place], [0.2]), Curve("b", [place], [0.3], "simulated", [0.1])]
+    figure, _ = lines("x", "y", [Panel(curves)] * 2, "log", "log")
+    assert figure.axes[0].get_xlim() == pytest.approx((place / 2, place * 2))
+
+
 def test_a_law_of_whole_numbers_is_drawn_in_treads_without_slopes() -> None:
     law = Curve("lapMech", [0, 1, 2], [0.2, 0.5, 0.3], "law")
     figure, alt = lines("count", "probability", [Panel([law])])

@@ -43,6 +43,14 @@ def test_the_printed_odd_product_lacks_one_factor(alpha, extra, step):
     assert printed * missing == pytest.approx(1 - reference(alpha, beta, step), rel=1e-9)
 
 
+@pytest.mark.parametrize(("alpha", "step"), [(1.0, 1), (3.5, 1), (2.0, 3), (20.0, 5)])
+def test_the_printed_odd_product_is_right_where_the_missing_factor_is_one(alpha, step):
+    right = alpha + 2 * step - 1
+    for beta, same in ((right, True), (right + 1, False), (right + 0.5, False)):
+        printed = cf.squared_distance_odd(alpha, beta, step, printed=True)
+        assert (printed == pytest.approx(cf.squared_distance(alpha, beta, step), abs=1e-12)) is same
+
+
 def test_the_printed_odd_product_is_wrong_for_every_odd_step_tried():
     for step in (1, 3, 5, 7, 9):
         printed = cf.squared_distance_odd(51, 51, step, printed=True)
