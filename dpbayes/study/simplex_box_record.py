@@ -22,10 +22,13 @@ RATIOS = {
 }  # fmt: skip
 """For each number of categories, of records, and epsilon how far the counts of a level differ."""
 
-CORNERS = {(4, 300, 2.0): (6, 20), (4, 1000, 2.0): (6, 20), (5, 1000, 2.0): (5, 16)}
+CORNERS = {
+    (4, 300, 2.0): (6, 20), (4, 1000, 2.0): (6, 20), (4, 1000, 1.0): (9, 30),
+    (5, 1000, 2.0): (5, 16),
+}  # fmt: skip
 """Lines whose conditions are asked at corners: `radius` and `rounds` of `corner_bound`."""
 
-MESHES = {(4, 300, 1.0): (9, 6000, 10), (4, 1000, 1.0): (9, 6000, 10)}
+MESHES = {(4, 300, 1.0): (9, 6000, 10)}
 """Lines whose factors come from a mesh: `radius`, `answers` and `turns` of `mesh_bound`."""
 
 ROUNDS, FALL = 15, 1.5
