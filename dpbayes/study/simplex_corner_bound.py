@@ -7,6 +7,7 @@ factor for each box of data. It is checked at the corners of each box of answers
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import nnls
@@ -75,13 +76,9 @@ def corner_bound(
     >>> len(found.boxes.rows), bool(0.0134 < found.lower < 0.01345)
     (1686, True)
     """
-    size, budget, parts, a, wide = given(n, epsilon, k, prior, ratio)
     turns = _validate.integer("rounds", rounds, minimum=_LEARN + _BALANCE + _HOLD)
-    far = reach(size, budget) if radius is None else radius
-    far = _validate.integer("radius", far, minimum=1, maximum=size)
-    found = boxes(size, parts, wide, 2 * far if size > 2 * parts * far + parts else size)
-    search = _Search(found, budget, a, far)
-    factors = np.minimum(np.full(len(found.rows), _BEGIN), search.ceiling)
+    search = searched(n, epsilon, k, prior, ratio, radius)
+    factors = np.minimum(np.full(len(search.boxes.rows), _BEGIN), search.ceiling)
     best, balance = (-np.inf, factors), True
     for number in range(turns):
         result = search.checked(factors, 1.0 / (1.0 + (number + 1) / _FORGET))
@@ -102,7 +99,22 @@ def corner_bound(
             factors = search.lowered(factors, result, last=number >= turns - 2)
         factors = np.minimum(factors, search.ceiling)
     lower, factors = best
-    return CornerBound(found, search.shape, budget, far, lower, _validate.frozen(factors))
+    return search.bound(lower, factors)
+
+
+def searched(
+    n: int, epsilon: float, k: int, prior: float, ratio: float, radius: int | None
+) -> Search:
+    """Return where a search for factors begins, with the arguments of `corner_bound`, checked.
+
+    >>> searched(60, 5.0, 4, 1.0, 1.1, None).radius
+    3
+    """
+    size, budget, parts, a, wide = given(n, epsilon, k, prior, ratio)
+    far = reach(size, budget) if radius is None else radius
+    far = _validate.integer("radius", far, minimum=1, maximum=size)
+    found = boxes(size, parts, wide, 2 * far if size > 2 * parts * far + parts else size)
+    return Search(found, budget, a, far)
 
 
 @dataclass
@@ -121,23 +133,44 @@ class _Checked:
         return np.asarray(short / np.maximum(self.apart + short, 1e-300))
 
 
-class _Search:
+class Search:
+    """Boxes with their corners, rings of data around them, and the shape of their prices.
+
+    `means` (M,) is the mean of the shape over each box, at least; no factor may be above `ceiling`.
+    `local` (V,) is the mean distance around each corner under the noise e^(-epsilon d).
+    """
+
     def __init__(self, found: Boxes, epsilon: float, prior: float, radius: int) -> None:
-        self.boxes, self.q = found, float(np.exp(-epsilon))
+        self.boxes, self.epsilon, self.radius = found, epsilon, radius
+        self.q = float(np.exp(-epsilon))
         self.corners = Corners(found, radius, prior)
         self.rings = [Ring(found.k, d) for d in range(radius + 1)]
         self.most = self.corners.spans(self.rings)
-        largest = max(len(one.steps) for one in self.rings)
-        groups = alike(found.levels, max(_FEWEST, _AT_ONCE // largest))
-        self.shares = [Shares(at, self._first_shares(at)) for at in groups]
-        self.shape, nearest = self._fitted(prior)
+        self.shape, nearest, self.local = self._fitted(prior)
         self.means = self.corners.means(self.shape)
         # No price may be above the distance to an answer beyond the window.
         worth = self.shape.of_rows(self.corners.counts)
         self.ceiling = (nearest / worth)[self.corners.of_box].min(axis=1)
 
+    @cached_property
+    def shares(self) -> list[Shares]:
+        """What boxes that are alike pass on, at first."""
+        largest = max(len(one.steps) for one in self.rings)
+        groups = alike(self.boxes.levels, max(_FEWEST, _AT_ONCE // largest))
+        return [Shares(at, self._first_shares(at)) for at in groups]
+
     def mean(self, factors: Array) -> float:
+        """Return a lower bound of the mean price over all data."""
         return self.boxes.mean(factors * self.means)
+
+    def highest(self, factors: Array) -> Array:
+        """Return the highest factor that data near each place have, as `OwnWindow` takes it."""
+        return np.concatenate([self.corners.highest(factors, most) for most in self.most])
+
+    def bound(self, lower: float, factors: Array) -> CornerBound:
+        """Return the bound that factors prove."""
+        kept = _validate.frozen(factors)
+        return CornerBound(self.boxes, self.shape, self.epsilon, self.radius, lower, kept)
 
     def _first_shares(self, at: Numbers) -> list[Array]:
         # What is nearer to the answer gets more.
@@ -150,9 +183,9 @@ class _Search:
             parts.append(rings[d].of_each(rings[d].straight * wanted[rings[d].end]))
         return parts
 
-    def _fitted(self, prior: float) -> tuple[Shape, Array]:
-        # The shape that is next to local means of the noise e^(-epsilon d), and the least distance
-        # on the last ring.
+    def _fitted(self, prior: float) -> tuple[Shape, Array, Array]:
+        # The shape that is next to local means of the noise e^(-epsilon d), the least distance on
+        # the last ring, and these means.
         corners, rings = self.corners, self.rings
         means, nearest = np.empty(len(corners.places)), np.empty(len(corners.places))
         for at in np.array_split(np.arange(len(means)), len(means) // 1000 + 1):
@@ -169,12 +202,12 @@ class _Search:
         alone = [Shape(1.0, 0.0, prior), Shape(0.0, 1.0, prior)]
         parts = [one.of_rows(corners.counts[large]) / means[large] for one in alone]
         pairs, whole = nnls(np.column_stack(parts), np.ones(int(large.sum())))[0]
-        return Shape(float(pairs), float(whole), prior), nearest
+        return Shape(float(pairs), float(whole), prior), nearest, means
 
     def checked(self, factors: Array, rate: float) -> _Checked:
-        # The recursion of `thm-simplex-corners`; a corner of boxes that do not share has its least.
+        """Return the recursion; a corner of boxes that do not share has its least."""
         corners, size = self.corners, len(self.corners.places)
-        held = np.concatenate([corners.highest(factors, most) for most in self.most])
+        held = self.highest(factors)
         value, rise, apart = (np.full(size, np.inf) for _ in range(3))
         result = _Checked(value, rise, apart, np.empty(len(factors)))
         for some in self.shares:
@@ -212,25 +245,25 @@ class _Search:
         return left[0], whole[0], apart, least
 
     def balanced(self, factors: Array, result: _Checked) -> Array:
-        # By what is left over, in the mean over boxes next to each other: rough factors cost much.
+        """Move by what is left over, in the mean over boxes nearby: rough factors cost much."""
         near, change = self.corners.neighbours, result.change / factors
         part = np.clip(np.where(change < 0.0, 1.0, _RISE) * change, -_MOST, _MOST)
         return np.asarray((factors * (1.0 + part))[near].mean(axis=1))
 
     def held(self, factors: Array, result: _Checked) -> Array:
-        # By what the worst corner that looks at a box asks for, or allows.
-        room = np.clip(-self._seen(-result.rise), -_MOST, _MOST)
+        """Move by what the worst corner that looks at a box asks for, or allows."""
+        room = np.clip(-self.seen(-result.rise), -_MOST, _MOST)
         return np.asarray(factors * (1.0 + np.where(room < 0.0, _DOWN, _UP) * room))
 
     def lowered(self, factors: Array, result: _Checked, last: bool) -> Array:
-        # By a little more than corners ask for; at last by so much that all hold.
+        """Fall by a little more than corners ask for; at last by so much that all hold."""
         part = result.missing
         if not last:
             part = np.minimum(part, _LONGER * np.maximum(-result.rise, 0.0) + 1e-6)
-        return np.asarray(factors * (1.0 - self._seen(part)))
+        return np.asarray(factors * (1.0 - self.seen(part)))
 
-    def _seen(self, values: Array) -> Array:
-        # For each box the largest value (V,) of a corner that looks at it, (M,).
+    def seen(self, values: Array) -> Array:
+        """Return for each box the largest value (V,) of a corner that looks at it, (M,)."""
         worst = np.full(2 * self.boxes.size, -np.inf)
         for at in np.array_split(np.arange(len(values)), len(values) // 512 + 1):
             window = CornerWindow(self.corners, at)

@@ -85,7 +85,7 @@ def test_the_corner_distances_and_shapes_hold_for_every_answer_of_a_box():
 
 def test_the_prices_pass_and_prices_a_little_higher_are_refused():
     found = corner_bound(100, 5.0)
-    search = tested._Search(found.boxes, 5.0, 1.0, found.radius)
+    search = tested.Search(found.boxes, 5.0, 1.0, found.radius)
     rounds = [search.checked(found.factors, 1.0) for _ in range(8)]
     assert max(one.value.min() for one in rounds) > -1e-4 * found.lower
     higher = [search.checked(1.03 * found.factors, 1.0) for _ in range(8)]
