@@ -19,8 +19,8 @@ from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.landings import Landings
-from dpbayes.laws.lattice.nested import Floats, Whole, inner_sums, outer_sums, single_sums
-from dpbayes.laws.lattice.panels import Points, range_points
+from dpbayes.laws.nested import Floats, Whole, inner_sums, outer_sums, single_sums
+from dpbayes.laws.panels import Points, range_points
 
 LARGEST_K = 4
 """So many categories are summed directly."""

@@ -16,8 +16,8 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes.laws.lattice.nested import Floats, Whole, inner_sums
-from dpbayes.laws.lattice.panels import Points, range_points
+from dpbayes.laws.nested import Floats, Whole, inner_sums
+from dpbayes.laws.panels import Points, range_points
 
 _TAIL = 37.0  # noise beyond so many times 1 / epsilon has probability below e^-29
 _LONGEST = 6.0  # times 1 / epsilon: how far one polynomial follows the noise

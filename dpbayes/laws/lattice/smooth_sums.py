@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.laws.gauss_sums import block_rule
 
 _NODES = 17
 LONGEST_RULE = 24
@@ -95,26 +94,3 @@ def _rule(
         highest = np.linalg.inv(at_nodes.T)[-_SPARE:]
         doubts = np.vstack((doubts, _SHARE * length * highest))
     return _validate.frozen(nodes), weights, doubts
-
-
-@lru_cache(maxsize=256)
-def whole_rule(
-    length: int, size: int = _NODES
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return nodes in 0 ... length - 1, weights of the sum, and weights of its doubt, each (m,).
-
-    As `_rule`, but the sums of the polynomials come from a Gauss rule, so that a panel may be as
-    long as a whole number can be; the doubt is what the highest even and odd degree add.
-    """
-    if length <= size + LONGEST_RULE - _NODES:
-        return np.arange(length), np.ones(length), np.zeros(length)
-    top = length - 1
-    cosines = np.cos(np.pi * np.arange(size) / (size - 1))
-    nodes = np.unique(np.rint(0.5 * top * (1.0 - cosines)).astype(np.int64))
-    degrees = nodes.size - 1
-    places, counts = block_rule(0, length, size)
-    sums = counts @ np.polynomial.chebyshev.chebvander(2.0 * places / top - 1.0, degrees)
-    at_nodes = np.polynomial.chebyshev.chebvander(2.0 * nodes / top - 1.0, degrees).T
-    weights = np.linalg.solve(at_nodes, sums)
-    fewer = np.linalg.lstsq(at_nodes[:-2], sums[:-2], rcond=None)[0]
-    return _validate.frozen(nodes), np.asarray(weights), np.asarray(weights - fewer)

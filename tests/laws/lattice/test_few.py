@@ -9,7 +9,7 @@ from dpbayes.laws.lattice import law as lattice_law
 from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.few import FewCategories
 from dpbayes.laws.lattice.law import LatticeLaw, listed_law
-from dpbayes.laws.lattice.panels import graded, range_points
+from dpbayes.laws.panels import graded, range_points
 from dpbayes.posteriors import compositions
 
 

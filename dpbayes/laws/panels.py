@@ -14,8 +14,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes.laws.lattice.smooth_sums import whole_rule
+from dpbayes import _validate
+from dpbayes.laws.gauss_sums import block_rule
 
+NODES = 17
+_SPARE = 7  # so many numbers more than nodes are added up one by one
 _SINGLE = 16  # so many whole numbers from either end are added up one by one
 
 
@@ -34,7 +37,7 @@ class Points:
 
 
 @lru_cache(maxsize=4096)
-def graded(size: int, longest: int, nodes: int = 17) -> Points:
+def graded(size: int, longest: int, nodes: int = NODES) -> Points:
     """Return points for 0 <= j < size with panels of at most `longest`, a power of two >= 16.
 
     Each panel has at most so many nodes, or is added up one by one.
@@ -60,7 +63,7 @@ def graded(size: int, longest: int, nodes: int = 17) -> Points:
     return _joined([*pieces, *ends[::-1]], nodes)
 
 
-def range_points(ends: Sequence[int], longest: int, nodes: int = 17) -> Points:
+def range_points(ends: Sequence[int], longest: int, nodes: int = NODES) -> Points:
     """Return points for the whole numbers from the first of `ends` to before the last.
 
     Panels grow from each of the ends. They may be no numbers at all.
@@ -85,3 +88,26 @@ def _moved(parts: Sequence[tuple[int, Points]]) -> Points:
         np.concatenate([points.lower for _, points in parts]),
         np.concatenate([points.starts + at for (_, points), at in zip(parts, sizes, strict=False)]),
     )
+
+
+@lru_cache(maxsize=256)
+def whole_rule(
+    length: int, size: int = NODES
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return nodes in 0 ... length - 1, weights of the sum, and weights of its doubt, each (m,).
+
+    Short panels are added up one by one. The doubt is what the highest even and odd degree of the
+    polynomial through the values add.
+    """
+    if length <= size + _SPARE:
+        return np.arange(length), np.ones(length), np.zeros(length)
+    top = length - 1
+    cosines = np.cos(np.pi * np.arange(size) / (size - 1))
+    nodes = np.unique(np.rint(0.5 * top * (1.0 - cosines)).astype(np.int64))
+    degrees = nodes.size - 1
+    places, counts = block_rule(0, length, size)
+    sums = counts @ np.polynomial.chebyshev.chebvander(2.0 * places / top - 1.0, degrees)
+    at_nodes = np.polynomial.chebyshev.chebvander(2.0 * nodes / top - 1.0, degrees).T
+    weights = np.linalg.solve(at_nodes, sums)
+    fewer = np.linalg.lstsq(at_nodes[:-2], sums[:-2], rcond=None)[0]
+    return _validate.frozen(nodes), np.asarray(weights), np.asarray(weights - fewer)

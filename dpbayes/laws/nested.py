@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes.laws.lattice.panels import Points
+from dpbayes.laws.panels import Points
 
 _AT_ONCE = 1 << 16
 
@@ -20,7 +20,7 @@ Terms = Callable[[Whole, Whole], tuple[Floats, Floats]]
 def inner_sums(inner: Sequence[Points], terms: Terms) -> Floats:
     """Return for each of the outer points the sums of both terms, and their doubts: (2, 2, m).
 
-    >>> from dpbayes.laws.lattice.panels import graded
+    >>> from dpbayes.laws.panels import graded
     >>> def both(owner, place):
     ...     return 1.0 * place, np.ones(place.size)
     >>> inner_sums([graded(3, 16), graded(100, 128)], both)[0].round(9).tolist()
