@@ -182,7 +182,8 @@ class LaplaceMechanism:
         windows = [self.window(int(count), n, k) for count in x[:-1]]
         outputs = math.prod(window.log_probabilities.size for window in windows)
         law = ProductLaw(alpha, x, tuple(windows))
-        inexact = outputs > LARGEST_FINITE and law.probability_of_excess > ROUNDING
+        between = LARGEST_FINITE < outputs <= LARGEST_GRID
+        inexact = between and law.probability_of_excess > ROUNDING
         limit = LARGEST_GRID if inexact else LARGEST_FINITE
         chosen: FiniteLaw | ProductLaw = choose(
             Way("list", False, fact, lambda: None),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import affinity_of_counts, hellinger
+from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity, hellinger
 from dpbayes.laws.estimate import Estimate, rank_error
 from dpbayes.laws.finite import ROUNDING as FINITE
 from dpbayes.laws.finite import FiniteLaw
@@ -20,6 +20,7 @@ from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, metric_function, reported_exponent
 from dpbayes.laws.product.convolution import Factor, convolve, wrap_length
 from dpbayes.laws.product.excess import ExcessMoments, excess_gap
+from dpbayes.laws.product.panelled import PanelledProduct
 from dpbayes.laws.series.candidate_sums import nearest_gap
 from dpbayes.laws.series.expansions import LAST
 from dpbayes.laws.simulated import SimulatedDistances, simulate_distances
@@ -35,6 +36,7 @@ _TRANSFORMED = 1e-15  # by transforms of one power
 _NEGLECTED = 1e-15  # of each of them
 _CLOSEST = 1e-18  # no gap is followed further: powers beyond lose their digits
 _SMALLEST = 1e-300
+_WIDE = 50_000  # counts beyond which panels take less than transforms
 _UNSURE = 1e-6  # a sum this wrong has lost its digits
 
 
@@ -118,6 +120,14 @@ class ProductLaw(Unlisted):
         return wrap_length(self._factors)
 
     @cached_property
+    def _panelled(self) -> PanelledProduct | None:
+        """The sum over all outputs of three categories, where noise is too wide for a series."""
+        if self.counts.size != 3 or max(m.stop - m.start for m in self.marginals) <= _WIDE:
+            return None
+        panelled = PanelledProduct(self.prior, self.counts, self.marginals)
+        return panelled if panelled.smooth else None
+
+    @cached_property
     def _last(self) -> NDArray[np.float64]:
         # psi of the last category at each step of the sum that leaves the total at n.
         down, up = self._reach
@@ -172,11 +182,15 @@ class ProductLaw(Unlisted):
     def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
         """Return the mean distance; `metric` is hellinger or hellinger_published, or its name.
 
-        Outputs with a total of n are summed exactly, and so are those with a larger total, by
+        Wide noise on three categories is summed output by output, by panels. Else outputs with a
+        total of n are summed exactly, and so are those with a larger total, by
         tilted transforms (`thm-excess`), for the Hellinger distance, unless that takes more than a
         quarter of a minute. Then, and for the published distance, which is no power of the affinity
         there, their share, exactly known, is averaged over draws.
         """
+        if self._panelled is not None and metric_function(metric) is hellinger:
+            value, doubt = self._panelled.mean(distance_from_log_affinity)
+            return Estimate(value, doubt + self.mass_outside, "quadrature")
         exponent = reported_exponent(metric, float(self.prior.sum() + self.counts.sum()))
         (exact, missed), share = self._equal_part(exponent), self.probability_of_excess
         error = ROUNDING + missed + self.mass_outside
@@ -220,6 +234,9 @@ class ProductLaw(Unlisted):
 
     def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
         """Return the mean square of the distance, as `mean_distance` returns the mean."""
+        if self._panelled is not None and metric_function(metric) is hellinger:
+            value, doubt = self._panelled.mean(lambda logs: -np.expm1(logs))
+            return Estimate(value, doubt + self.mass_outside, "quadrature")
         exponent = reported_exponent(metric, float(self.prior.sum() + self.counts.sum()))
         inside, affinity = self.affinity_moments([0.0, exponent])
         exact, share = float(inside - affinity), self.probability_of_excess
