@@ -134,7 +134,8 @@ class Crossover:
     """Where the order of two mechanisms changes as the data grow.
 
     `changes` lists (n, winner): from n records on (until the next entry) the mechanism of that
-    name has the smaller exact mean distance; `first_winner` wins at the smallest size.
+    name has the smaller exact mean distance; `first_winner` wins at the smallest size. Where both
+    are equal the second of the two is named.
 
     >>> found = Crossover("lapMech", ((30, "ilapMech"),))
     >>> found.first_winner, found.size

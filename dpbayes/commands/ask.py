@@ -41,6 +41,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpbayes._validate import positive
 from dpbayes.releasing.account import Account
 from dpbayes.releasing.opening import open_account
 
@@ -92,9 +93,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _one(server: QueryServer, question: str, arguments: argparse.Namespace) -> int:
     if arguments.length is None:
         raise ValueError("--length must be given: how long may the interval be?")
-    if not 0.0 < arguments.confidence < 1.0:
+    positive("--length", arguments.length)
+    if not 0.0 < 1.0 - arguments.confidence < 1.0:
         raise ValueError(
-            f"--confidence must lie strictly between 0 and 1, got {arguments.confidence!r}"
+            "--confidence must lie strictly between 0 and 1, by 2e-16 at least, got "
+            f"{arguments.confidence!r}"
         )
     from dpbayes.queries.groups import by_value
     from dpbayes.queries.repeats import checked_request

@@ -17,13 +17,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="an option of the mechanism, such as gamma=0.3; may be repeated",
+        help="an option of the mechanism, such as gamma=0.3; once for each",
     )
 
 
 def chosen_mechanism(arguments: argparse.Namespace) -> dp.Mechanism:
     """Return the mechanism that `mechanism`, `epsilon` and the options describe."""
-    options = dict(option(words) for words in arguments.options)
+    given = [option(words) for words in arguments.options]
+    options = dict(given)
+    twice = [name for name in options if [one for one, _ in given].count(name) > 1]
+    if twice:
+        raise ValueError(f"option {twice[0]} is given more than once")
     return dp.mechanism(arguments.mechanism, epsilon=arguments.epsilon, **options)
 
 
@@ -57,6 +61,7 @@ def option(words: str) -> tuple[str, object]:
     if not equals:
         raise ValueError(f"an option is given as name=value, got {words!r}")
     try:
-        return name, ast.literal_eval(text)
+        value = ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return name, text
+    return name, value if isinstance(value, str) else ast.literal_eval(plain(text))

@@ -227,6 +227,8 @@ def parse(parameter: Parameter, text: str) -> Any:
         return check(parameter, text)
     plain = {"true": "True", "false": "False", "null": "None", "none": "None"}
     try:
+        if "str" not in parameter.type and re.search("[0-9]_|0[xob]", text.lower()):
+            raise ValueError("Python reads more in it than digits")
         value = ast.literal_eval(plain.get(text.strip().lower(), text.strip()))
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
         given = f"{shortened(text)}, which cannot be read"
@@ -265,6 +267,8 @@ def chosen_from_text(
             raise ValueError(f"a parameter is given as name=value, got {assignment!r}")
         if key not in parameters:
             raise ValueError(f"{name} has no parameter {key!r}; {allowed(parameters)}")
+        if key in overrides:
+            raise ValueError(f"{name}: {key} is given more than once")
         try:
             overrides[key] = parse(parameters[key], text)
         except (ValueError, TypeError) as error:

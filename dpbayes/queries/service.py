@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import math
 import secrets
 import threading
 import time
@@ -225,8 +226,13 @@ def asked(body: bytes) -> Wish:
             raise Refusal(400, f"{name} must be a number, got {shown(value)}")
         if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
             raise Refusal(400, f"{name} must be at most {LARGEST_NUMBER}, got {shown(value)}")
-    if not 0.0 < confidence < 1.0:
-        raise Refusal(400, f"confidence must lie strictly between 0 and 1, got {confidence!r}")
+    if not 0.0 < fields["length"] < math.inf:
+        raise Refusal(400, f"length must be positive and finite, got {fields['length']!r}")
+    if not 0.0 < 1.0 - confidence < 1.0:
+        raise Refusal(
+            400,
+            f"confidence must lie strictly between 0 and 1, by 2e-16 at least, got {confidence!r}",
+        )
     if not isinstance(fitting, bool):
         raise Refusal(400, f"consistent must be true or false, got {shown(fitting)}")
     by = fields.get("by")

@@ -21,6 +21,9 @@ HUGE = 10**10
 LARGEST_PROGRAM = 40
 """Most records of the (epsilon, delta) program; it has about 3 n^2 unknowns."""
 
+LARGEST_EPSILON = 15.0
+"""Largest epsilon of that program; the solver's tolerances hide larger ratios."""
+
 
 def bounded_geometric_width(epsilon: float, delta: float) -> int:
     """Return the least m such that geometric noise cut to |z| <= m is (epsilon, delta)-private.
@@ -32,10 +35,10 @@ def bounded_geometric_width(epsilon: float, delta: float) -> int:
     >>> bounded_geometric_width(1.0, 1e-6)
     14
     """
-    q = float(np.exp(-_validate.positive("epsilon", epsilon)))
-    allowed = _validate.open_unit("delta", delta)
-    m = 0
-    while q**m * (1.0 - q) / (1.0 + q - 2.0 * q ** (m + 1)) > allowed:
+    e = _validate.positive("epsilon", epsilon)
+    allowed, q, m = _validate.open_unit("delta", delta), float(np.exp(-e)), 0
+    # The left side is -ln P(Z = m); expm1 keeps the digits of small epsilon.
+    while m * e + np.log1p(2.0 * q * np.expm1(-m * e) / np.expm1(-e)) < -np.log(allowed):
         m += 1
     return m
 
@@ -184,13 +187,17 @@ def approximate_optimum(
 
     Of all mechanisms that answer with a histogram of n records. The linear program with p(r|x) and
     the excess (p(r|x) - e^epsilon p(r|x'))_+ as unknowns, the excesses of each ordered pair of
-    neighbours summing to at most delta. `n` at most `LARGEST_PROGRAM`; `delta` from 0. Up to the
-    solver's 1e-7.
+    neighbours summing to at most delta. `n` at most `LARGEST_PROGRAM`; `epsilon` at most
+    `LARGEST_EPSILON`; `delta` from 0. Up to the solver's 1e-7.
     """
     size = _validate.integer("n", n, minimum=1)
     if size > LARGEST_PROGRAM:
         raise ValueError(f"n must be at most {LARGEST_PROGRAM} for the program, got {n!r}")
     budget = _validate.positive("epsilon", epsilon)
+    if budget > LARGEST_EPSILON:
+        raise ValueError(
+            f"epsilon must be at most {LARGEST_EPSILON:g} for the program, got {epsilon!r}"
+        )
     failure = _validate.closed_unit("delta", delta)
     rows = size + 1
     below, bounds, equal = _program(rows, budget, failure)

@@ -29,7 +29,7 @@ class Winners:
 
     @property
     def index(self) -> NDArray[np.int64]:
-        """Number of the winning mechanism in each cell, shape (rows, columns)."""
+        """Number of the winner in each cell, of equal ones the first, shape (rows, columns)."""
         return np.asarray(np.argmin(self.means, axis=0), dtype=np.int64)
 
     def share(self, name: str) -> float:
@@ -129,9 +129,10 @@ def count_crossings(
     """Return where the order changes along the data sets (x, n - x); k = 2.
 
     Entries (x, winner): the mechanism of that name has the smaller mean distance from x ones on,
-    until the next entry. The order is computed at every entry of `counts`, increasing, in 0 … n,
-    and a change between two of them is located to one record by bisection; two changes there
-    cancel unseen. Without `counts` every x is looked at. The first entry is the first x.
+    until the next entry; where both are equal the second is named. The order is computed at every
+    entry of `counts`, increasing, in 0 … n, and a change between two of them is located to one
+    record by bisection; two changes there cancel unseen. Without `counts` every x is looked at. The
+    first entry is the first x.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> pair = mechanism("expMech-delta", 0.8, delta=5e-4), mechanism("lapMech", 0.8)

@@ -47,3 +47,19 @@ def test_numbers_are_named_when_they_are_none() -> None:
         number("--prior", "x")
     with pytest.raises(ValueError, match="an option is given as name=value, got 'gamma'"):
         option("gamma")
+
+
+def test_an_option_given_twice_is_refused():
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    given = parser.parse_args(["-o", "gamma=0.3", "-o", "gamma=0.5"])
+    given.mechanism, given.epsilon = "expMech-smooth", 1.0
+    with pytest.raises(ValueError, match=r"^option gamma is given more than once$"):
+        chosen_mechanism(given)
+
+
+def test_an_option_is_no_number_that_says_more_than_its_digits():
+    with pytest.raises(ValueError, match="a number must be written in the digits 0 to 9"):
+        option("gamma=1_0")
+    assert option("projection='l_2'") == ("projection", "l_2")
+    assert option("projection=l_2") == ("projection", "l_2")

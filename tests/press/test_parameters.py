@@ -143,6 +143,8 @@ def test_a_value_out_of_range_is_refused(
         ("n=", "cannot be read"),
         ("n=1+", "cannot be read"),
         ("n=__import__('os')", "cannot be read"),
+        ("n=1_0", "cannot be read"),
+        ("sizes=[0x1f]", "cannot be read"),
         ("n=0", "n must be >= 1"),
         ("fast=maybe", "cannot be read"),
     ],
@@ -155,6 +157,11 @@ def test_a_refusal_lists_what_is_allowed(
     assert problem in str(refusal.value)
     if "=" in assignment:
         assert "delta: float = 0.05  # probability, in (0, 1)" in str(refusal.value)
+
+
+def test_a_parameter_given_twice_is_refused(parameters: dict[str, Parameter]) -> None:
+    with pytest.raises(ValueError, match=r"part/name: n is given more than once$"):
+        chosen_from_text("part/name", parameters, ["n=3", "n=4"])
 
 
 def test_every_parameter_gets_a_value(parameters: dict[str, Parameter]) -> None:

@@ -7,7 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from dpbayes.mechanisms import mechanism
 from dpbayes.mechanisms.optimum import OptimalMechanism, distance_table
+from dpbayes.study.all_data import everywhere
 from dpbayes.study.count_certificate import certificate, least_columns
 
 
@@ -36,6 +38,18 @@ def test_the_gap_is_rounding_for_larger_data(n: int, epsilon: float) -> None:
     assert certificate(n, epsilon).gap < 1e-11
 
 
+@pytest.mark.parametrize(("n", "epsilon"), [(1, 1e-6), (40, 1e-9), (300, 1e-4), (9, 30.0)])
+@pytest.mark.parametrize("prior", [(1.0, 1.0), (1000.0, 0.1)])
+def test_what_is_attained_is_the_mean_of_the_mechanism_at_any_epsilon(
+    n: int, epsilon: float, prior: tuple[float, float]
+) -> None:
+    found = certificate(n, epsilon, prior)
+    mean = everywhere(mechanism("geometric", epsilon, remap=True), n, prior).mean
+    assert found.attained == pytest.approx(mean, rel=1e-14)
+    assert found.lower <= found.attained
+    assert found.gap < 1e-13 + 2e-15 * n / epsilon
+
+
 def test_prices_of_another_mechanism_prove_less() -> None:
     """The geometric mechanism without its remap is not optimal, and the columns show it."""
     n, q = 30, float(np.exp(-0.05))
@@ -51,3 +65,5 @@ def test_refusals_name_the_argument() -> None:
         certificate(3001, 1.0)
     with pytest.raises(ValueError, match="epsilon must be positive"):
         certificate(10, 0.0)
+    with pytest.raises(ValueError, match="epsilon must be at least 1e-09 for a certificate"):
+        certificate(10, 1e-15)

@@ -104,6 +104,22 @@ def test_the_width_of_a_large_program_is_refused() -> None:
         approximate_optimum(41, 1.0, 0.0)
 
 
+def test_an_epsilon_that_the_solver_cannot_tell_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"epsilon must be at most 15 for the program, got 30\.0"):
+        approximate_optimum(5, 30.0, 0.0)
+    for prior in ((1.0, 1.0), (1000.0, 0.1)):
+        exact = certificate(5, 15.0, prior).attained
+        assert approximate_optimum(5, 15.0, 0.0, prior) == pytest.approx(exact, abs=1e-7)
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-17, 1e-9, 1e-4])
+@pytest.mark.parametrize("parts", [3, 7, 101])
+def test_the_bounded_width_of_nearly_equal_outcomes(epsilon: float, parts: int) -> None:
+    # The outermost of 2 m + 1 outcomes has a little less than its part.
+    assert bounded_geometric_width(epsilon, (1.0 + 1e-14) / parts) == parts // 2
+    assert bounded_geometric_width(epsilon, (1.0 - 1e-14 - parts * epsilon) / parts) > parts // 2
+
+
 def test_the_geometric_mechanism_is_the_lattice_at_two_categories() -> None:
     pair = dp.audit_pair(dp.mechanism("geometric", 0.4), [40, 40], [41, 39], [1, 1])
     for epsilon in (0.0, 0.2):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import special
 
 import dpbayes as dp
 from dpbayes.study import other_divergences as od
@@ -102,6 +103,46 @@ def test_small_parameters_of_jensen_shannon():
 
         exact = float(mpmath.quad(along, [0, 0.3, 0.6, 0.8, 0.9, 0.95, 1]))
     assert od.jensen_shannon(a, b) == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ((306604.0, 596256.0), (110947.0, 791913.0)),
+        ((111.0, 193791.0), (188544.0, 5358.0)),
+        ((2e-6, 30.0), (30.0, 2e-6)),
+        ((1e6, 0.001), (1e6 - 400, 400.001)),
+    ],
+)
+def test_jensen_shannon_of_posteriors_far_apart_is_ln_2(a, b):
+    both = od.jensen_shannon([a, b, a], [b, a, a])
+    assert both == pytest.approx([np.log(2), np.log(2), 0.0], abs=1e-5)
+    assert od.jensen_shannon(a, b) == both[0] <= np.log(2)
+    assert od.jensen_shannon([[a], [a]], [[b], [a]])[0, 0] == both[0]
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [((1.4e-3, 69.1), (64.0, 5.12)), ((1e-6, 3.0), (1.000001, 2.0)), ((487.0, 1e-3), (481.0, 6.0))],
+)
+def test_jensen_shannon_of_parameters_near_zero(a, b):
+    def along(y, p, q):  # in logit t, to what t^p leaves at the ends
+        def log_density(r):
+            tails = r[0] * np.logaddexp(0.0, -y) + r[1] * np.logaddexp(0.0, y)
+            return -tails - special.betaln(*r)
+
+        first, second = log_density(p), log_density(q)
+        return np.exp(first) * (np.log(2) - np.logaddexp(0.0, second - first))
+
+    found = 0.0
+    for p, q in ((a, b), (b, a)):
+        for sign, end in ((1, p[1]), (-1, p[0])):
+            x = np.linspace(-8.0, np.log(60.0 / end + 60.0), 400_001)
+            # From the middle outwards, in equal steps of the logarithm.
+            values = along(sign * np.exp(x), p, q) * np.exp(x)
+            found += 0.5 * (values.sum() - 0.5 * values[[0, -1]].sum()) * (x[1] - x[0])
+            found += 0.5 * along(0.0, p, q) * np.exp(-8.0)
+    assert od.jensen_shannon(a, b) == pytest.approx(found, abs=1e-6)
 
 
 def test_any_shape_and_order_one():
