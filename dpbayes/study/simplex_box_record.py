@@ -31,8 +31,8 @@ CORNERS = {
 MESHES = {(4, 300, 1.0): (9, 6000, 10)}
 """Lines whose factors come from a mesh: `radius`, `answers` and `turns` of `mesh_bound`."""
 
-COLUMNS = {(4, 1000, 1.0): (11, 6000, 12)}
-"""Lines whose columns count by their prices: the same arguments, of `column_bound`."""
+COLUMNS = {(4, 1000, 1.0): (11, 6000, 12, 1.6)}
+"""Lines whose columns count by their prices: these and `mesh`, of `column_bound`."""
 
 ROUNDS, FALL = 15, 1.5
 """Rounds and length of steps for the other lines of the record, see `box_bound`."""
@@ -78,8 +78,8 @@ def box_bounded(n: int, epsilon: float, ratio: float, k: int = 4) -> BoxBounded:
 def found_bound(n: int, epsilon: float, ratio: float, k: int) -> BoxBound | CornerBound:
     """Return the bound behind a line: by boxes, if it is in none of the tables for corners."""
     if (k, n, epsilon) in COLUMNS:
-        radius, answers, turns = COLUMNS[k, n, epsilon]
-        return column_bound(n, epsilon, k, 1.0, ratio, radius, answers, turns)
+        radius, answers, turns, mesh = COLUMNS[k, n, epsilon]
+        return column_bound(n, epsilon, k, 1.0, ratio, radius, answers, turns, mesh)
     if (k, n, epsilon) in MESHES:
         radius, answers, turns = MESHES[k, n, epsilon]
         return mesh_bound(n, epsilon, k, 1.0, ratio, radius, answers, turns)
