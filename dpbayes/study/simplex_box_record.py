@@ -18,7 +18,7 @@ from dpbayes.study.simplex_corner_mesh import mesh_bound
 
 RATIOS = {
     (4, 300, 5.0): 1.05, (4, 1000, 5.0): 1.05, (5, 300, 5.0): 1.1, (5, 1000, 5.0): 1.12,
-    (4, 300, 2.0): 1.06, (4, 1000, 2.0): 1.06, (4, 300, 1.0): 1.06, (4, 1000, 1.0): 1.12,
+    (4, 300, 2.0): 1.06, (4, 1000, 2.0): 1.06, (4, 300, 1.0): 1.06, (4, 1000, 1.0): 1.1,
     (5, 1000, 2.0): 1.14,
 }  # fmt: skip
 """For each number of categories, of records, and epsilon how far the counts of a level differ."""
@@ -31,7 +31,7 @@ CORNERS = {
 MESHES = {(4, 300, 1.0): (9, 6000, 10)}
 """Lines whose factors come from a mesh: `radius`, `answers` and `turns` of `mesh_bound`."""
 
-COLUMNS = {(4, 1000, 1.0): (11, 6000, 12, 1.6)}
+COLUMNS = {(4, 1000, 1.0): (11, 8000, 12, 1.5)}
 """Lines whose columns count by their prices: these and `mesh`, of `column_bound`."""
 
 ROUNDS, FALL = 15, 1.5
