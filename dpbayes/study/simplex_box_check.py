@@ -29,10 +29,11 @@ class BoxCheck:
         self.units = np.floor(bound.prices * 2.0**self.bits).astype(np.int64)
         self._number = np.full(self.boxes.size, -1)
         self._number[self.boxes.places] = np.arange(len(self.units))
-        self._reaching(reach(self.boxes.n, self.epsilon))
+        radius = reach(self.boxes.n, self.epsilon)
+        self._reaching(radius, radius)
 
-    def _reaching(self, radius: int) -> None:
-        self._ring = ring(self.boxes.k, radius)
+    def _reaching(self, radius: int, last: int) -> None:
+        self._ring = ring(self.boxes.k, last)
         self._steps = np.concatenate([ring(self.boxes.k, d) for d in range(radius + 1)])
 
     @property
@@ -47,7 +48,8 @@ class BoxCheck:
         """Return what V(s) is at least for the answer s (k,), or -inf if a price reaches too far.
 
         A price reaches too far if it is above the distance to some answer on the last ring around
-        its data. Book: `thm-simplex-certificate`, with shares 0 and 1, and `thm-simplex-boxes`.
+        its data; where corners are asked, on the next ring. Book: `thm-simplex-certificate`, with
+        shares 0 and 1, `thm-simplex-boxes`, `thm-simplex-corners`.
 
         >>> from dpbayes.study.simplex_box_bound import box_bound
         >>> check = BoxCheck(box_bound(60, 5.0))
@@ -104,7 +106,7 @@ class CornerCheck(BoxCheck):
     def __init__(self, bound: CornerBound) -> None:
         self.boxes, self.epsilon, self.bound = bound.boxes, bound.epsilon, bound
         self.bits = int(np.ceil(-np.log2(_FINE * bound.lower)))
-        self._reaching(bound.radius)
+        self._reaching(bound.radius, bound.radius + 1)
 
     @property
     def lower(self) -> float:

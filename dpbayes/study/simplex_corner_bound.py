@@ -103,9 +103,17 @@ def corner_bound(
 
 
 def searched(
-    n: int, epsilon: float, k: int, prior: float, ratio: float, radius: int | None
+    n: int,
+    epsilon: float,
+    k: int,
+    prior: float,
+    ratio: float,
+    radius: int | None,
+    beyond: int = 0,
 ) -> Search:
     """Return where a search for factors begins, with the arguments of `corner_bound`, checked.
+
+    Prices are held against the ring that is so many rings `beyond` the last: 0, or 1.
 
     >>> searched(60, 5.0, 4, 1.0, 1.1, None).radius
     3
@@ -114,7 +122,7 @@ def searched(
     far = reach(size, budget) if radius is None else radius
     far = _validate.integer("radius", far, minimum=1, maximum=size)
     found = boxes(size, parts, wide, 2 * far if size > 2 * parts * far + parts else size)
-    return Search(found, budget, a, far)
+    return Search(found, budget, a, far, beyond)
 
 
 @dataclass
@@ -140,16 +148,20 @@ class Search:
     `local` (V,) is the mean distance around each corner under the noise e^(-epsilon d).
     """
 
-    def __init__(self, found: Boxes, epsilon: float, prior: float, radius: int) -> None:
+    def __init__(
+        self, found: Boxes, epsilon: float, prior: float, radius: int, beyond: int = 0
+    ) -> None:
         self.boxes, self.epsilon, self.radius = found, epsilon, radius
         self.q = float(np.exp(-epsilon))
         self.corners = Corners(found, radius, prior)
         self.rings = [Ring(found.k, d) for d in range(radius + 1)]
         self.most = self.corners.spans(self.rings)
-        self.shape, nearest, self.local = self._fitted(prior)
+        self.shape, self.local = self._fitted(prior)
         self.means = self.corners.means(self.shape)
         # No price may be above the distance to an answer beyond the window.
         worth = self.shape.of_rows(self.corners.counts)
+        edge = Corners(found, radius + beyond, prior) if beyond else self.corners
+        nearest = edge.nearest()
         self.ceiling = (nearest / worth)[self.corners.of_box].min(axis=1)
 
     @cached_property
@@ -183,11 +195,10 @@ class Search:
             parts.append(rings[d].of_each(rings[d].straight * wanted[rings[d].end]))
         return parts
 
-    def _fitted(self, prior: float) -> tuple[Shape, Array, Array]:
-        # The shape that is next to local means of the noise e^(-epsilon d), the least distance on
-        # the last ring, and these means.
+    def _fitted(self, prior: float) -> tuple[Shape, Array]:
+        # The shape that is next to local means of the noise e^(-epsilon d), and these means.
         corners, rings = self.corners, self.rings
-        means, nearest = np.empty(len(corners.places)), np.empty(len(corners.places))
+        means = np.empty(len(corners.places))
         for at in np.array_split(np.arange(len(means)), len(means) // 1000 + 1):
             window, total, apart = CornerWindow(corners, at), np.zeros(at.size), np.zeros(at.size)
             for d, one in enumerate(rings):
@@ -196,13 +207,11 @@ class Search:
                 total += self.q**d * inside.sum(axis=0)
                 apart += self.q**d * np.where(inside, distance, 0.0).sum(axis=0)
             means[at] = apart / total
-            # Where the last ring has no histogram, nothing lies beyond it.
-            nearest[at] = np.where(inside, distance, 1.0).min(axis=0)
         large = corners.counts[:, 0] >= min(_LARGE, int(corners.counts[:, 0].max()))
         alone = [Shape(1.0, 0.0, prior), Shape(0.0, 1.0, prior)]
         parts = [one.of_rows(corners.counts[large]) / means[large] for one in alone]
         pairs, whole = nnls(np.column_stack(parts), np.ones(int(large.sum())))[0]
-        return Shape(float(pairs), float(whole), prior), nearest, means
+        return Shape(float(pairs), float(whole), prior), means
 
     def checked(self, factors: Array, rate: float) -> _Checked:
         """Return the recursion; a corner of boxes that do not share has its least."""

@@ -90,7 +90,8 @@ def mesh_bound(
     return search.bound(*best)
 
 
-def _parts(at: Numbers, search: Search) -> Iterator[Numbers]:
+def blocks(at: Numbers, search: Search) -> Iterator[Numbers]:
+    """Yield corners `at` in blocks whose data are gone through together."""
     many = max(1, _BLOCK // sum(len(one.steps) for one in search.rings))
     yield from np.array_split(at, -(-len(at) // many)) if at.size else ()
 
@@ -105,7 +106,7 @@ def every_value(search: Search, factors: Array) -> tuple[Array, Array]:
     values, apart = np.full(size, -np.inf), np.empty(size)
     for rounds in _ALONE:
         # Those that undercut learn again, and for longer.
-        for at in _parts(np.flatnonzero(values < 0.0), search):
+        for at in blocks(np.flatnonzero(values < 0.0), search):
             window = OwnWindow(search.corners, at, search.rings, ways, search.shape, search.q)
             window.begin(held)
             for number in range(rounds):
@@ -123,19 +124,22 @@ def fallen(search: Search, factors: Array, short: Array) -> Array:
     The fall b of the prices with the sum of e^(-epsilon d) b around at least that, in some steps.
     """
     fall, held = np.zeros(len(factors)), search.highest(factors)
-    kernel = _gained(search, held, np.ones(len(factors)))
+    kernel = gained(search, held, np.ones(len(factors)))
     for _ in range(_FALLS):
-        missing = np.maximum(short - _gained(search, held, fall), 0.0) / kernel
+        missing = np.maximum(short - gained(search, held, fall), 0.0) / kernel
         fall = fall + missing[search.corners.of_box].max(axis=1)
     return np.asarray(factors * (1.0 - np.minimum(fall, 1.0)))
 
 
-def _gained(search: Search, held: Array, fall: Array) -> Array:
-    # The sum of e^(-epsilon d) b around each corner, on the rings that are near.
+def gained(search: Search, held: Array, fall: Array) -> Array:
+    """Return the sum of e^(-epsilon d) b around each corner, (V,), on the rings that are near.
+
+    b is the part `fall` (M,) of the prices with the highest factors `held`.
+    """
     least = -search.highest(-fall)
     prices = np.where(np.isfinite(least) & np.isfinite(held), held * least, 0.0)
     found, near = np.zeros(len(search.corners.places)), search.rings[: _NEAR + 1]
-    for at in _parts(np.arange(len(found)), search):
+    for at in blocks(np.arange(len(found)), search):
         window = CornerWindow(search.corners, at)
         for d, one in enumerate(near):
             inside = window.inside(one.steps)
@@ -167,7 +171,7 @@ class Program:
         search = self.search
         ways = all_ways(search.boxes.k, search.radius)
         self.at = np.concatenate([self.at, at])
-        for some in _parts(at, search):
+        for some in blocks(at, search):
             self.windows.append(
                 OwnWindow(search.corners, some, search.rings, ways, search.shape, search.q)
             )
@@ -206,8 +210,12 @@ class Program:
             ratios, move = self._raised(ratios, values, slopes, move, penalty), _SHORTER * move
         return np.asarray(best[1])
 
+    def scale(self, window: OwnWindow) -> Array:
+        """Return what V at the corners of a window is measured against: distances around."""
+        return np.asarray(window.apart)
+
     def _straight(self, ratios: Array, rounds: int) -> tuple[Array, sparse.csr_array]:
-        # V at each corner over the distances around it, and by how much it falls with the ratios.
+        # V at each corner by its scale, and by how much it falls with the ratios.
         factors = self.factors(ratios)
         order = np.argsort(factors)
         rank = np.empty(len(order))
@@ -222,12 +230,14 @@ class Program:
             for _ in range(rounds):
                 one.values()
                 one.learn()
-            values.append(one.values() / one.apart)
+            value = one.values()
+            scale = self.scale(one)
+            values.append(value / scale)
             columns = zip(one.columns(), one.worths, strict=True)
             worth = np.concatenate([u * each for u, each in columns])
             place = box[np.concatenate(one.place)]
             owner = np.broadcast_to(np.arange(len(one.at)), place.shape)
-            shape, entries = (len(one.at), len(factors)), (worth / one.apart).ravel()
+            shape, entries = (len(one.at), len(factors)), (worth / scale).ravel()
             around = sparse.csr_array((entries, (owner.ravel(), place.ravel())), shape=shape)
             slope = sparse.csr_array(around @ self.boxes)
             slope.data[np.abs(slope.data) < _LEFT] = 0.0

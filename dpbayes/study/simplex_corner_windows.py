@@ -109,6 +109,11 @@ class OwnWindow(CornerWindow):
             found.append(self._outwards(d, found[-1]) * self.factors[d])
         return [u * inside for u, inside in zip(found, self.kept, strict=True)]
 
+    def charged(self) -> Array:
+        """Return what the prices around are in the column that V is the sum over, (B,)."""
+        parts = zip(self.columns(), self.prices, strict=True)
+        return np.asarray(np.maximum(sum((u * each).sum(axis=0) for u, each in parts), 1e-300))
+
     def learn(self) -> None:
         """Give more to the neighbours where a unit adds more to V, and less of what is owed."""
         width = max(_WIDTHS[0] * _NARROWER**self.learned, _WIDTHS[1])

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.divergences import affinity_by_step
+from dpbayes.study.simplex import ring
 from dpbayes.study.simplex_box_bound import Ring, Window
 from dpbayes.study.simplex_boxes import Boxes, boxes_from, sorted_rows
 from dpbayes.study.simplex_windows import Array, Numbers
@@ -98,6 +99,22 @@ class Corners:
             rows=np.ones(len(counts), dtype=np.int64),
             places=self.places,
         )
+
+    def nearest(self) -> Array:
+        """Return at most the distance between each corner and what is `radius` away or more, (V,).
+
+        >>> from dpbayes.study.simplex_boxes import boxes
+        >>> found = Corners(boxes(40, 3, 1.1, 40), 4, 1.0)
+        >>> found.counts[-1].tolist(), round(float(found.nearest()[-1]), 3)
+        ([0, 20, 20], 0.423)
+        """
+        found, last = np.empty(len(self.places)), ring(self.boxes.k, self.radius)
+        for at in np.array_split(np.arange(len(found)), len(found) // 1000 + 1):
+            window = CornerWindow(self, at)
+            # Where the ring has no histogram, nothing lies beyond it.
+            away = np.where(window.inside(last), window.distances(last), 1.0)
+            found[at] = away.min(axis=0)
+        return found
 
     def _moved(self, up: Numbers) -> Numbers:
         # The place of a corner of each box, or of its lowest one where that is not in order.

@@ -92,6 +92,18 @@ def test_the_prices_pass_and_prices_a_little_higher_are_refused():
     assert max(one.value.min() for one in higher) < -1e-3 * found.lower
 
 
+def test_no_price_is_above_the_distance_to_an_answer_outside_the_window():
+    # Prices at the ceiling, one ring beyond the last: what is on the last ring may be nearer.
+    n, k, radius = 60, 3, 3
+    rows, losses = compositions(n, k), distance_table(n, [1.0] * k)
+    search = tested.searched(n, 1.0, k, 1.0, 1.3, radius, beyond=1)
+    prices = search.bound(0.0, search.ceiling).prices(rows)[:, None]
+    apart = np.abs(rows[:, None] - rows[None]).sum(axis=2) // 2
+    assert np.all(prices <= np.where(apart > radius, losses, 1.0))
+    assert np.any(prices > np.where(apart == radius, losses, 1.0))
+    assert search.boxes.rows.max() > 6
+
+
 def test_corners_between_many_groups_of_shares_cost_little(monkeypatch):
     # What a corner lacks is measured with the shares of the group in which it lacks most.
     few = corner_bound(100, 2.0, ratio=1.2).lower
