@@ -151,6 +151,8 @@ class Corners:
         last = self.counts[self.of_box, -1]
         low = last.min(axis=1) // _ROUND * _ROUND
         high = np.minimum(-(-last.max(axis=1) // _ROUND) * _ROUND, n)
+        # From a count below the radius some steps are impossible, and their chords have no end.
+        low = np.where(low < self.radius, last.min(axis=1), low)
         low, high = np.where(last.min(axis=1) == last.max(axis=1), [high, high], [low, high])
         pairs, number = np.unique(low * (n + 1) + high, return_inverse=True)
         some = np.array([self._loss(*divmod(int(one), n + 1)) for one in pairs])[number]
@@ -165,7 +167,7 @@ class Corners:
         g = -np.delete(self.logs[:, low : high + 1], self.radius, axis=0)
         part = np.linspace(0.0, 1.0, high - low + 1)
         chord = g[:, :1] * (1.0 - part) + g[:, -1:] * part
-        return max(0.0, float((1.0 - g / chord).max())) + 1e-12
+        return float(np.maximum(0.0, (1.0 - g / chord).max())) + 1e-12
 
     def spans(self, rings: list[Ring]) -> tuple[Numbers, Numbers]:
         """Return how many levels above each one (L,) the moved answers of a star reach at most.

@@ -8,7 +8,7 @@ from dpbayes.mechanisms.optimum import distance_table
 from dpbayes.posteriors import compositions
 from dpbayes.study import simplex_corner_bound as tested
 from dpbayes.study.orbit_programs import orbit_optimum
-from dpbayes.study.simplex_corner_bound import corner_bound
+from dpbayes.study.simplex_corner_bound import corner_bound, searched
 from dpbayes.study.simplex_corners import Corners, CornerWindow
 from dpbayes.study.simplex_record import read_record
 from tests.study.private_columns import least_values
@@ -117,3 +117,10 @@ def test_what_it_cannot_take_is_refused():
         corner_bound(100, 5.0, ratio=1.6)
     with pytest.raises(ValueError, match="radius must be"):
         corner_bound(100, 5.0, radius=0)
+
+
+@pytest.mark.parametrize(("n", "radius"), [(16, 1), (17, 2)])
+def test_what_a_largest_count_near_the_radius_loses_is_a_number(n: int, radius: int) -> None:
+    losses = searched(n, 5.0, 3, 1.0, 1.5, radius).corners.losses
+    assert np.all((losses >= 0.0) & (losses < 1.0))
+    assert losses[:, -1].max() > 1e-3
