@@ -44,7 +44,7 @@ def graded(size: int, longest: int, nodes: int = NODES) -> Points:
 
     >>> points = graded(1000, 1024)
     >>> points.places.size, float(points.weights.sum().round(9))
-    (192, 1000.0)
+    (236, 1000.0)
     """
     left, right, length = 0, size, _SINGLE
     pieces: list[tuple[int, int]] = []
