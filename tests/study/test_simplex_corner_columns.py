@@ -3,14 +3,11 @@
 import numpy as np
 import pytest
 
-from dpbayes.posteriors import compositions
 from dpbayes.study.orbit_programs import orbit_optimum
-from dpbayes.study.simplex_box_check import CornerCheck
 from dpbayes.study.simplex_corner_bound import corner_bound, searched
 from dpbayes.study.simplex_corner_columns import column_bound, proved, valued
 from dpbayes.study.simplex_corner_windows import OwnWindow, all_ways
 from dpbayes.study.simplex_record import read_record
-from tests.study.private_columns import least_values
 
 
 @pytest.mark.parametrize(
@@ -30,24 +27,6 @@ def test_among_many_records_it_is_above_common_shares_and_below_the_mechanisms_o
     common = corner_bound(300, 1.0, 3, radius=found.radius)
     best = np.nanmin([exact.lattice, exact.folded, exact.plateaus])
     assert common.lower < found.lower < best
-
-
-def test_no_column_whatever_makes_its_prices_too_high():
-    # The second road: for each answer s the least value over all private columns, by a program.
-    n, k, epsilon = 40, 3, 2.0
-    rows = compositions(n, k)
-    found = column_bound(n, epsilon, k, ratio=1.4, radius=5)
-    assert found.boxes.rows.max() > 3
-    assert min(least_values(rows, found.prices(rows), epsilon)) > -1e-7
-
-
-def test_single_answers_in_whole_numbers_agree_and_the_mean_of_prices_is_above_the_bound():
-    found = column_bound(80, 3.0, 4, ratio=1.3, answers=500, turns=6)
-    check, random = CornerCheck(found), np.random.default_rng(2)
-    assert check.least_of_some(5, random) >= 0.0
-    mean, error = check.mean_of_some(20_000, random)
-    assert mean + 5.0 * error > found.lower
-    assert check.lower == pytest.approx(found.lower, abs=1e-9)
 
 
 def test_prices_fall_until_no_corner_undercuts_and_no_farther_than_that_takes():

@@ -7,6 +7,7 @@ from dpbayes.posteriors import compositions
 from dpbayes.study.orbit_programs import orbit_optimum
 from dpbayes.study.simplex_box_check import CornerCheck
 from dpbayes.study.simplex_corner_bound import corner_bound, searched
+from dpbayes.study.simplex_corner_columns import column_bound
 from dpbayes.study.simplex_corner_mesh import (
     Program,
     _between,
@@ -42,17 +43,19 @@ def test_for_wide_noise_it_is_above_common_shares_and_below_the_mechanisms_of_th
     assert common.lower < found.lower < best
 
 
-def test_no_column_whatever_makes_its_prices_too_high():
+@pytest.mark.parametrize("bound", [mesh_bound, column_bound])
+def test_no_column_whatever_makes_its_prices_too_high(bound):
     # The second road: for each answer s the least value over all private columns, by a program.
     n, k, epsilon = 40, 3, 2.0
     rows = compositions(n, k)
-    found = mesh_bound(n, epsilon, k, ratio=1.4, radius=5)
+    found = bound(n, epsilon, k, ratio=1.4, radius=5)
     assert found.boxes.rows.max() > 3
     assert min(least_values(rows, found.prices(rows), epsilon)) > -1e-7
 
 
-def test_single_answers_in_whole_numbers_agree_and_the_mean_of_prices_is_above_the_bound():
-    found = mesh_bound(80, 3.0, 4, ratio=1.3, answers=500, turns=6)
+@pytest.mark.parametrize("bound", [mesh_bound, column_bound])
+def test_single_answers_in_whole_numbers_agree_and_the_mean_of_prices_is_above_the_bound(bound):
+    found = bound(80, 3.0, 4, ratio=1.3, answers=500, turns=6)
     check, random = CornerCheck(found), np.random.default_rng(2)
     assert check.least_of_some(5, random) >= 0.0
     mean, error = check.mean_of_some(20_000, random)
