@@ -225,7 +225,7 @@ def test_a_phone_shows_the_narrow_drawing_whole(page: Page) -> None:
     page.locator("#fig-twice .drawn-open").click()
     assert page.locator("dialog[open] svg.drawn").bounding_box() is not None
     page.get_by_role("button", name="Close").click()
-    assert both.count() == 2
+    expect(both).to_have_count(2)
     page.emulate_media(media="print")
     assert both.nth(0).is_visible()
     assert not both.nth(1).is_visible()
@@ -252,11 +252,12 @@ def test_a_figure_opens_in_full_size_by_touch_and_by_keyboard(page: Page) -> Non
         page.keyboard.press("Escape")
         page.wait_for_function("() => !document.querySelector('dialog[open]')")
         expect(button).to_be_focused()
+        # The drawing is put back when the browser has told that the dialog closed.
+        expect(page.locator(f"{figure} svg.drawn")).to_have_count(1)
         assert page.evaluate(LETTERS, figure) == pytest.approx(before)
     page.locator("#fig-map svg.drawn").click()
     assert min(page.evaluate(LETTERS, "dialog[open]")) >= LEAST
     page.get_by_role("button", name="Close").click()
-    # The drawing is put back when the browser has told that the dialog closed.
     expect(page.locator("#fig-map svg.drawn")).to_have_count(1)
 
 
