@@ -32,6 +32,11 @@ class Nodes:
         """How many places there are."""
         return self.turns.size
 
+    def at(self, places: slice | NDArray[np.int64]) -> Nodes:
+        """Return some of these places."""
+        radii = self.log_radius if self.log_radius.size == 1 else self.log_radius[places]
+        return Nodes(radii, self.turns[places], self.whole)
+
     def powers(self, exponents: NDArray[np.int64]) -> NDArray[Any]:
         """Return the powers (exponents, nodes); the turns are reduced as whole numbers."""
         sizes = np.exp(np.outer(exponents, self.log_radius))
@@ -59,13 +64,12 @@ class Circle:
 
     def half(self) -> tuple[Nodes, NDArray[np.float64]]:
         """Return the upper half of a real series' places, and how often each is to be counted."""
-        turns = np.arange(self.nodes // 2 + 1)
-        folds = np.full(turns.size, 2.0)
-        folds[0] = 1.0
-        if self.nodes % 2 == 0:
-            folds[-1] = 1.0
-        turns, folds = turns[: self.last], folds[: self.last]
-        return Nodes(np.array([self.log_radius]), turns, self.nodes), folds
+        turns = np.arange(self.nodes // 2 + 1)[: self.last]
+        return Nodes(np.array([self.log_radius]), turns, self.nodes), self.folds(turns)
+
+    def folds(self, turns: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how often each of these nodes of the upper half is to be counted."""
+        return np.where((turns == 0) | (2 * turns == self.nodes), 1.0, 2.0)
 
 
 def log_bound(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ all levels: a window of ten thousand counts costs a look-up.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.lattice.circles import Nodes
 
+_AT_ONCE = 1 << 18  # terms of a sum
 _NOTHING = 77.0  # e^-31 lies beyond the reach of the noise, and e^-46 is nothing beside it
 
 
@@ -94,10 +96,15 @@ class Prefixes:
     def _sums(
         self, released: NDArray[np.int64], logs: NDArray[np.float64], anchor: int
     ) -> NDArray[Any]:
-        terms = self.nodes.powers(released - self.category.count)
-        terms *= np.exp(logs + np.log(self.rho) * np.abs(released - anchor))[:, None]
-        sums = np.zeros((released.size + 1, self.nodes.size), dtype=terms.dtype)
-        np.cumsum(terms, axis=0, out=sums[1:])
+        weights = np.exp(logs + np.log(self.rho) * np.abs(released - anchor))[:, None]
+        kind = np.float64 if self.nodes.whole == 1 else np.complex128
+        sums = np.zeros((released.size + 1, self.nodes.size), dtype=kind)
+        size = max(1, _AT_ONCE // max(released.size, 1))
+        for first in range(0, self.nodes.size, size):
+            some = slice(first, min(first + size, self.nodes.size))
+            terms = self.nodes.at(some).powers(released - self.category.count)
+            terms *= weights
+            np.cumsum(terms, axis=0, out=sums[1:, some])
         return sums
 
     def at(
@@ -117,6 +124,13 @@ class Prefixes:
         if isinstance(some, slice):
             return near * self._left[:, some][below], far * self._right[:, some][above]
         return near * self._left[below][:, some], far * self._right[above][:, some]
+
+    def at_nodes(self, places: slice | NDArray[np.int64]) -> Prefixes:
+        """Return the same sums at some of the nodes."""
+        found = copy(self)
+        found._left, found._right = self._left[:, places], self._right[:, places]
+        found.nodes = self.nodes.at(places)
+        return found
 
 
 def _within(places: NDArray[np.int64], size: int) -> NDArray[np.int64]:

@@ -1,15 +1,13 @@
-"""Which nodes of the released records add anything where noise is wide.
+"""Which nodes of the released records may add anything where noise is wide.
 
 Sums over many counts of a slowly changing weight times w^r are small unless w is near 1. A bound
-on that drops most nodes where several categories vary. Where few do, what is left at far nodes
-comes from the kinks and ends of the weights; a smooth cut leaves out what is felt only near these.
+on that drops most nodes where several categories vary.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfc
 
 from dpbayes.laws.lattice.circles import Circle, Nodes
 from dpbayes.laws.lattice.prefixes import Prefixes
@@ -17,11 +15,6 @@ from dpbayes.laws.lattice.wide_levels import Caps, Edges, WideLevel
 
 _SHORT = 12  # so few nodes are all taken
 _BOUNDED = 25
-_LONG = 128  # from so many nodes on it pays to look for a cut
-_PROBES = (1, 3, 5)  # sixths of each panel
-_MOST_PROBES = 60
-_SHARES = (0.06, 0.09, 0.13, 0.2, 0.3, 0.45, 0.65)  # of the half circle
-_HALFWAY, _STEEP = 0.6, 13.0
 
 
 def shortened(
@@ -87,36 +80,3 @@ def _cap(
     highest[(last < 0) | (first >= weights.size)] = 0.0
     jumps = highest + weights[0] + weights[-1]
     return np.asarray((jumps[:, None] + bends / chords) / chords)
-
-
-def smooth_cut(
-    level: WideLevel,
-    panels: list[tuple[int, int]],
-    sums: list[Prefixes],
-    records: Circle,
-    shortfall: Circle,
-    neglect: float,
-) -> tuple[NDArray[np.float64], float]:
-    """Return how much each node of the records counts, and an estimate of what that changes.
-
-    All nodes are tried at a few heights of each panel, and the largest change there is taken for
-    all of its heights. The estimate is at most `neglect`, or all nodes count in full.
-    """
-    size = records.half()[1].size
-    tried = {(a * (6 - j) + (b - 1) * j) // 6 for a, b in panels for j in _PROBES}
-    if size < _LONG or len(tried) > _MOST_PROBES:
-        return np.ones(size), 0.0
-    blocks = np.array(sorted(tried))
-    parts = level.parts(blocks, sums, records, shortfall)
-    owner = np.searchsorted([a for a, _ in panels], blocks, side="right") - 1
-    for share in _SHARES:
-        last = int(share * records.nodes / 2)
-        if last >= size:
-            break
-        cut = 0.5 * erfc((np.arange(last) / last - _HALFWAY) * _STEEP)
-        worst = np.zeros(len(panels))
-        np.maximum.at(worst, owner, np.abs(parts.sum(axis=1) - parts[:, :last] @ cut))
-        change = float(worst @ [b - a for a, b in panels])
-        if change <= neglect:
-            return cut, change
-    return np.ones(size), 0.0

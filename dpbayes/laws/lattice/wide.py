@@ -19,8 +19,15 @@ from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.circles import Circle, Nodes, fewest_nodes, log_bound, lossless, nodes_at
 from dpbayes.laws.lattice.pivots import equal_runs
 from dpbayes.laws.lattice.prefixes import Category, Prefixes
-from dpbayes.laws.lattice.shortening import shortened, smooth_cut
+from dpbayes.laws.lattice.shortening import shortened
 from dpbayes.laws.lattice.smooth_sums import smooth_sum
+from dpbayes.laws.lattice.thinning import (
+    Thinning,
+    dense_turns,
+    doublings,
+    rounded,
+    thinning,
+)
 from dpbayes.laws.lattice.wide_levels import Edges, WideHeights, WideLevel
 
 _TILTS = np.concatenate((-np.geomspace(0.98, 0.02, 12), [0.0], np.geomspace(0.02, 0.98, 12)))
@@ -38,8 +45,8 @@ LARGEST_K = 64
 LONGEST_REACH = 20_000
 """Beyond this windows are longer than tables should be."""
 
-LARGEST_WORK = 200_000_000
-"""Numbers multiplied for one power: more takes half a minute for all of them."""
+LARGEST_WORK = 1_000_000_000
+"""Numbers multiplied for one power: more takes more than a minute for all of them."""
 
 
 class NotFollowed(Exception):
@@ -95,6 +102,20 @@ class WideNoise:
         return sums.value, sums.error
 
 
+@dataclass
+class _Shared:
+    """A circle, how often every second node is left out, and a rule that was enough so far."""
+
+    circle: Circle
+    times: int
+    rule: Thinning | None = None
+
+    def nodes(self) -> Nodes:
+        """Return the nodes of the most careful rule."""
+        whole, radius = self.circle.nodes, np.array([self.circle.log_radius])
+        return Nodes(radius, dense_turns(whole, self.circle.last or whole, self.times), whole)
+
+
 class _LevelSums:
     """The sum over levels for one exponent, and what successive levels share."""
 
@@ -111,7 +132,7 @@ class _LevelSums:
         """Add the levels from `first` to `end`, and see whether those up to `last` matter."""
         self._range = first, end
         self._tilted = self._prefixes(self.tilts)
-        self._shared: tuple[Circle, list[Prefixes]] | None = None
+        self._shared: _Shared | None = None
         self._errors, self._bounds = [0.0], [0.0]
         inner = [int(x) for x in np.unique(self.part.counts) if first < x < end]
         panels = list(pairwise([first, *inner, end]))
@@ -177,22 +198,50 @@ class _LevelSums:
         records, tail = shortened(
             level, edges, self._tilted, node, records, shortfall, alias / self.scale
         )
-        records, sums = self._share(records)
-        panels = level.panels(kept)
-        cut, change = smooth_cut(level, panels, sums, records, shortfall, alias / self.scale)
-        shorter = Circle(records.log_radius, records.nodes, cut.size)
-        each = cut.size * shortfall.nodes * len(self.part.runs)
+        known, records = self._share(records)
+        panels, neglect = level.panels(kept), alias / self.scale
+        tried = known.rule is None
+        while True:
+            if known.rule is None:
+                sums = self._prefixes(known.nodes())
+                known.rule = thinning(level, panels, sums, records, known.times, shortfall, neglect)
+            if known.rule is not None:
+                value, doubt, change = self._sum(level, panels, known.rule, records, shortfall)
+                if change <= neglect or (tried and known.times == 0):
+                    break
+                known.rule = None
+            known.times -= tried  # what was enough at another level is tried here first
+            tried = True
+        return value * self.scale, self.sure + (tail + change + doubt) * self.scale
+
+    def _sum(
+        self,
+        level: WideLevel,
+        panels: list[tuple[int, int]],
+        known: Thinning,
+        records: Circle,
+        shortfall: Circle,
+    ) -> tuple[float, float, float]:
+        """Return the sum over heights, its doubt, and what leaving out nodes changes."""
+        rule = known if records.last is None else known.below(records.last)
+        each = rule.weights.size * shortfall.nodes * len(self.part.runs)
+        starts, asked, changes = [a for a, _ in panels], *np.zeros((2, len(panels)))
 
         def values(blocks: NDArray[np.int64]) -> NDArray[np.float64]:
             self.work += each * blocks.size
             if self.work > LARGEST_WORK:
                 raise NotFollowed
-            return np.asarray(level.parts(blocks, sums, shorter, shortfall) @ cut)[None]
+            parts = level.parts(blocks, rule.sums, records, shortfall)
+            owner = np.searchsorted(starts, blocks, side="right") - 1
+            np.add.at(asked, owner, 1.0)
+            np.add.at(changes, owner, np.abs(parts @ (rule.weights - rule.coarser)))
+            return np.asarray(parts @ rule.weights)[None]
 
         found, doubt = smooth_sum(values, panels, self.sure / self.scale, _FEWEST)
         if not np.isfinite(found[0]):
             raise NotFollowed
-        return float(found[0]) * self.scale, self.sure + (tail + change + doubt) * self.scale
+        lengths = np.array([b - a for a, b in panels])
+        return float(found[0]), doubt, float((changes / asked) @ lengths)
 
     def _records(self, level: WideLevel, logs: NDArray[np.float64]) -> Circle:
         """Return the circle for the records, with the radius of the one before if that will do."""
@@ -200,7 +249,7 @@ class _LevelSums:
         best = fewest_nodes(logs, places, level.span, alias)
         if self._shared is None:
             return best
-        before = self._shared[0]
+        before = self._shared.circle
         node = int(np.argmin(np.abs(places - before.log_radius)))
         if node not in lossless(logs):
             return best
@@ -209,8 +258,8 @@ class _LevelSums:
             return best
         return Circle(before.log_radius, nodes)
 
-    def _share(self, records: Circle) -> tuple[Circle, list[Prefixes]]:
-        """Return a circle with as many nodes or more whose sums are known, and these."""
+    def _share(self, records: Circle) -> tuple[_Shared, Circle]:
+        """Return a circle with as many nodes or more whose sums are known, and what is taken."""
 
         def wanted(nodes: int) -> int:
             half = nodes // 2 + 1
@@ -219,17 +268,16 @@ class _LevelSums:
             return min(half, math.ceil(records.last * nodes / records.nodes))
 
         if self._shared is not None:
-            known, sums = self._shared
+            known = self._shared.circle
             alike = known.log_radius == records.log_radius
             enough = records.nodes <= known.nodes <= 2 * records.nodes + 50
-            if alike and enough and wanted(known.nodes) <= (known.last or 0):
-                return Circle(known.log_radius, known.nodes, wanted(known.nodes)), sums
-        whole = int(1.05 * records.nodes) + 4
-        turns = np.arange(min(whole // 2 + 1, int(1.2 * wanted(whole)) + 8))
-        nodes = Nodes(np.array([records.log_radius]), turns, whole)
-        sums = self._prefixes(nodes)
-        self._shared = Circle(records.log_radius, whole, turns.size), sums
-        return Circle(records.log_radius, whole, wanted(whole)), sums
+            last = wanted(known.nodes)
+            if alike and enough and last <= (known.last or 0):
+                return self._shared, Circle(known.log_radius, known.nodes, last)
+        whole = rounded(int(1.05 * records.nodes) + 4)
+        most = min(whole // 2 + 1, int(1.2 * wanted(whole)) + 8)
+        self._shared = _Shared(Circle(records.log_radius, whole, most), doublings(whole))
+        return self._shared, Circle(records.log_radius, whole, wanted(whole))
 
 
 def largest(parts: NDArray[np.float64], neglect: float) -> tuple[NDArray[np.int64], float]:

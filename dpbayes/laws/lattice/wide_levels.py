@@ -156,20 +156,23 @@ class WideLevel:
         return np.asarray(np.nan_to_num(found, nan=np.inf, posinf=np.inf), dtype=np.float64)
 
     def parts(
-        self, blocks: NDArray[np.int64], sums: list[Prefixes], records: Circle, shortfall: Circle
+        self,
+        blocks: NDArray[np.int64],
+        sums: list[Prefixes],
+        records: Circle,
+        shortfall: Circle,
     ) -> NDArray[np.float64]:
-        """Return what each node of the records adds to each block of heights, not normalised."""
-        nodes, folds = records.half()
+        """Return what each node of the sums adds to each block of heights, not normalised."""
+        nodes = sums[0].nodes
         edges = self.heights.edges[blocks], self.heights.edges[blocks + 1]
         zeta = shortfall.places()
-        found = np.empty((blocks.size, folds.size))
+        found = np.empty((blocks.size, nodes.size))
         some = max(1, PIECE // blocks.size)
-        for first in range(0, folds.size, some):
-            batch = slice(first, min(first + some, folds.size))
-            part = Nodes(nodes.log_radius, nodes.turns[batch], nodes.whole)
-            links = self._links(edges, sums, part, batch, False, None)
-            found[:, batch] = self._read(links, edges, part.size, zeta).real
-        return found * (folds / (records.nodes * shortfall.nodes))
+        for first in range(0, nodes.size, some):
+            batch = slice(first, min(first + some, nodes.size))
+            links = self._links(edges, sums, nodes.at(batch), batch, False, None)
+            found[:, batch] = self._read(links, edges, batch.stop - batch.start, zeta).real
+        return found * (records.folds(nodes.turns) / (records.nodes * shortfall.nodes))
 
     def _read(
         self, links: list[Link], edges: Edges, nodes: int, zeta: NDArray[Any]

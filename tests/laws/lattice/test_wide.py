@@ -8,9 +8,11 @@ from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.lattice import noise, wide
 from dpbayes.laws.lattice.circles import Circle, Nodes
 from dpbayes.laws.lattice.clamped import ClampedPart
+from dpbayes.laws.lattice.few import FewCategories
 from dpbayes.laws.lattice.law import LatticeLaw, listed_law
 from dpbayes.laws.lattice.prefixes import Category, Prefixes
-from dpbayes.laws.lattice.shortening import shortened, smooth_cut
+from dpbayes.laws.lattice.shortening import shortened
+from dpbayes.laws.lattice.thinning import _thinned, thinning
 from dpbayes.laws.lattice.wide_levels import WideHeights, WideLevel
 
 
@@ -143,9 +145,61 @@ def test_nodes_that_are_left_out_add_no_more_than_is_said():
     left_out = abs(parts[fewer.last :].sum())
     assert 0.0 < left_out <= most <= 1e-6 / sums.scale
     panels = level.heights.panels(blocks, level.counts)
-    cut, change = smooth_cut(level, panels, every, whole, shortfall, 1e-6 / sums.scale)
-    assert cut.size < parts.size
-    assert abs(parts[: cut.size] @ cut - parts.sum()) <= change <= 1e-6 / sums.scale
+    rule = thinning(level, panels, list(every), whole, 0, shortfall, 1e-6 / sums.scale)
+    turns = rule.sums[0].nodes.turns
+    assert turns.size < parts.size
+    change = abs(parts[turns] @ (rule.weights - rule.coarser))
+    assert 0.0 < abs(parts[turns] @ rule.weights - parts.sum()) < change <= 1e-6 / sums.scale
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_thinned_nodes_read_what_has_no_kink_far_away(times):
+    steps, whole = np.arange(-1472, 1473), 1472
+    share = np.exp(-0.025 * np.abs(steps))
+    turns = np.arange(whole // 2 + 1)
+    spectrum = (share[:, None] * np.cos(np.outer(steps, turns) * 2 * np.pi / whole)).sum(axis=0)
+    folds = Circle(0.0, whole).folds(turns)
+    every, thin, coarser = (
+        float((weights * folds) @ spectrum**3) / whole
+        for weights in (np.ones(turns.size), *(_thinned(whole, start, times) for start in (96, 48)))
+    )
+    assert np.count_nonzero(_thinned(whole, 96, times)) < 0.6 * turns.size
+    assert abs(thin - every) < 1e-10 * every
+    # A kink where the thinned nodes read as well is seen, and the coarser rule sees more of it.
+    moved = spectrum**3 * np.cos(turns * 2 * np.pi / (1 << times))
+    every, thin, coarser = (
+        float((weights * folds) @ moved) / whole
+        for weights in (np.ones(turns.size), *(_thinned(whole, start, times) for start in (96, 48)))
+    )
+    assert 1e-9 < abs(thin - every) < 0.5 * abs(coarser - thin)
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon", "power"),
+    [
+        ([2, 244_482, 0, 0], 0.01776, 5.0),
+        ([141, 0, 1423, 740], 0.09593, 1.0),
+        ([0, 38, 0, 21_639], 0.015, 30.0),
+    ],
+)
+def test_moments_against_the_sum_over_all_outputs(counts, epsilon, power):
+    x, alpha = np.array(counts), np.array([5.684, 0.128, 0.06, 0.082])
+    few = FewCategories(alpha, x, epsilon, 25)
+    parts = sum(few._clamped(lambda logs: np.exp(power * logs)), start=np.zeros((2, 2)))
+    found, error = ClampedPart(alpha, x, epsilon).wide.moment(power)
+    assert error < 1e-9
+    assert abs(found - float(parts[0, 0]) * few._scale) <= error + 1e-12
+
+
+def test_few_categories_that_vary_beside_empty_ones_need_no_draws():
+    counts = np.array([75_918, 0, 0, 25, 118])
+    law = LatticeLaw(np.ones(5), counts, 0.03, "l2")
+    estimate = law.mean_distance()
+    assert estimate.how == "series"
+    assert estimate.error < 1e-9
+    draws = law.sample(np.random.default_rng(5), 50_000)
+    distances = dp.hellinger(law.prior + counts, law.prior + draws)
+    assert abs(distances.mean() - estimate.value) < 5 * distances.std() / np.sqrt(50_000)
 
 
 def test_far_true_counts_need_no_level(monkeypatch):

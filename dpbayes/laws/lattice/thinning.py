@@ -1,0 +1,158 @@
+"""Fewer nodes of the released records far from w = 1, where noise is wide.
+
+Far nodes feel kinks and ends of the weights only. With every second node alone, a sum is read
+together with what lies half-way round the circle, where there are hardly any: so beyond some node
+every second one will do, further out every fourth, and so on. Where even less is felt, a smooth
+cut leaves out all that is beyond. Both are tried, not proved.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise, product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erfc
+
+from dpbayes import _validate
+from dpbayes.laws.lattice.circles import Circle
+from dpbayes.laws.lattice.prefixes import Prefixes
+from dpbayes.laws.lattice.wide_levels import WideLevel
+
+_LONG = 128  # from so many nodes on it pays to leave out some
+_PROBES = (1, 3, 5)  # sixths of each panel
+_MOST_PROBES = 60
+_SHARES = (0.06, 0.09, 0.13, 0.2, 0.3, 0.45, 0.65, np.inf, np.inf)  # of the half circle
+_STARTS = (24.0, 34.0, 48.0, 68.0, 96.0, 136.0)  # where every second node is left out
+_FURTHER = 2.2  # times as far every second one of those
+_APART = 170  # of the half circle: so many nodes are left of it where it is thinnest
+_HALFWAY, _STEEP = 0.6, 13.0
+
+
+@dataclass(frozen=True)
+class Thinning:
+    """The sums at some nodes of the half circle, and how much each node counts.
+
+    `coarser` are the weights of a rule with fewer of these nodes: how far it is off bounds, in all
+    likelihood, how far this one is.
+    """
+
+    sums: list[Prefixes]
+    weights: NDArray[np.float64]
+    coarser: NDArray[np.float64]
+
+    def below(self, last: int) -> Thinning:
+        """Return the same rule without the nodes from `last` on."""
+        size = int(np.searchsorted(self.sums[0].nodes.turns, last))
+        if size == self.weights.size:
+            return self
+        fewer = [one.at_nodes(slice(0, size)) for one in self.sums]
+        return Thinning(fewer, self.weights[:size], self.coarser[:size])
+
+
+def doublings(whole: int) -> int:
+    """Return how often every second one of `whole` nodes may be left out without a doubt.
+
+    >>> doublings(1472), doublings(20_000)
+    (2, 5)
+    """
+    return max(0, int(math.log2(max(1.0, 0.5 * whole / _APART))))
+
+
+def rounded(whole: int) -> int:
+    """Return the next number of nodes that may be halved as often as it is thinned.
+
+    >>> rounded(1469), rounded(30)
+    (1472, 30)
+    """
+    step = 2 << doublings(whole) if whole >= _LONG else 1
+    return -(-whole // step) * step
+
+
+def dense_turns(whole: int, last: int, times: int) -> NDArray[np.int64]:
+    """Return the nodes below `last` of the half circle that the most careful rule takes.
+
+    Every second one is left out `times` times.
+    """
+    return np.flatnonzero(_thinned(whole, _STARTS[-1], times)[:last])
+
+
+@lru_cache(maxsize=64)
+def _thinned(whole: int, start: float, times: int) -> NDArray[np.float64]:
+    """Return the weights of all nodes of the half circle; those left out have none.
+
+    >>> weights = _thinned(1024, 24.0, 3)
+    >>> weights[:4].tolist(), float(weights[-1]), int(np.count_nonzero(weights))
+    ([1.0, 1.0, 1.0, 1.0], 8.0, 105)
+    """
+    turns = np.arange(whole // 2 + 1)
+    weights = np.ones(turns.size)
+    for j in range(times):
+        left, step = _cut(turns, start * _FURTHER**j), 1 << j
+        weights[step :: 2 * step] *= left[step :: 2 * step]
+        weights[:: 2 * step] *= 2.0 - left[:: 2 * step]
+    return _validate.frozen(weights)
+
+
+def _cut(turns: NDArray[np.int64], end: float) -> NDArray[np.float64]:
+    left = 0.5 * erfc((turns / end - _HALFWAY) * _STEEP)
+    return np.where(turns < end, left, 0.0)
+
+
+def thinning(
+    level: WideLevel,
+    panels: list[tuple[int, int]],
+    sums: list[Prefixes],
+    records: Circle,
+    times: int,
+    shortfall: Circle,
+    neglect: float,
+) -> Thinning | None:
+    """Return nodes that are enough, one step more careful than those that change `neglect` at most.
+
+    All nodes of the sums, left out `times` times, are tried at a few heights of each panel, and the
+    largest change there is taken for all of its heights. None if they are too few. The sums become
+    those at the nodes that are taken.
+    """
+    turns, whole = sums[0].nodes.turns, records.nodes
+    most = _weights(whole, turns, np.inf, _STARTS[-1], times)
+    tried = {(a * (6 - j) + (b - 1) * j) // 6 for a, b in panels for j in _PROBES}
+    if times == 0 and (turns.size < _LONG or len(tried) > _MOST_PROBES):
+        return Thinning(sums, most, most)
+    blocks = np.array(sorted(tried))
+    parts = level.parts(blocks, sums, records, shortfall)
+    owner = np.searchsorted([a for a, _ in panels], blocks, side="right") - 1
+    lengths = np.array([b - a for a, b in panels])
+
+    def enough(fewer: NDArray[np.float64]) -> bool:
+        worst = np.zeros(len(panels))
+        np.maximum.at(worst, owner, np.abs(parts @ (most - fewer)))
+        return bool(worst @ lengths <= neglect)
+
+    best, coarser = most, _weights(whole, turns, np.inf, _STARTS[-2], times)
+    if not enough(coarser):
+        return None
+    for more, (start, next_start), (cut, next_cut) in product(
+        (times, times + 1), pairwise(_STARTS), pairwise(_SHARES)
+    ):
+        fewer = _weights(whole, turns, cut, start, more)
+        found = _weights(whole, turns, next_cut, next_start, more)
+        if np.count_nonzero(found) < np.count_nonzero(best) and enough(fewer):
+            best, coarser = found, fewer
+    places = np.flatnonzero(best)
+    if places.size < turns.size:
+        for i, one in enumerate(sums):  # one by one, so that not all of them live twice
+            sums[i] = one.at_nodes(places)
+    return Thinning(sums, best[places], coarser[places])
+
+
+def _weights(
+    whole: int, turns: NDArray[np.int64], cut: float, start: float, times: int
+) -> NDArray[np.float64]:
+    thinned = _thinned(whole, start, times)[turns]
+    if not np.isfinite(cut):
+        return np.asarray(thinned)
+    return np.asarray(thinned * _cut(turns, cut * whole / 2))
