@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -139,8 +140,13 @@ def _window(
     shifts, logs = _shared_window(k, size, epsilon)
     noisy = counts + shifts
     if int(noisy.min()) < 0:
-        noisy, inverse = _distinct(project(noisy, projection))
-        logs = np.log(np.bincount(inverse, np.exp(logs)))
+        noisy = project(noisy, projection)
+        keys, rows = _keyed(noisy)
+        del noisy  # millions of rows, which are not read while their keys are sorted
+        axis = None if keys.ndim == 1 else 0
+        found, inverse = np.unique(keys, axis=axis, return_inverse=True)
+        noisy = rows(found)
+        logs = np.log(np.bincount(inverse.ravel(), np.exp(logs)))
     return FiniteLaw(prior, counts, noisy, logs, noise.tail_mass(k, epsilon, size))
 
 
@@ -152,19 +158,22 @@ def _shared_window(
     return _validate.frozen(shifts), _validate.frozen(_log_mass(shifts, epsilon))
 
 
-def _distinct(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the different rows in lexicographic order, and for each row its place among them.
+def _keyed(
+    rows: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], Callable[[NDArray[np.int64]], NDArray[np.int64]]]:
+    """Return a key for each row, in lexicographic order, and how keys are turned into rows.
 
-    Rows whose range allows it are sorted as single numbers, many times faster.
+    Rows whose range allows it have single numbers as keys, which are sorted many times faster.
     """
     low = rows.min(axis=0)
     widths = rows.max(axis=0) - low + 1
     if float(np.prod(widths, dtype=np.float64)) > 2.0**62:
-        found, places = np.unique(rows, axis=0, return_inverse=True)
-        return found, places.ravel()
+        return rows, lambda keys: keys
     strides = np.append(np.cumprod(widths[:0:-1])[::-1], 1)
-    keys, places = np.unique((rows - low) @ strides, return_inverse=True)
-    return keys[:, None] // strides % widths + low, places
+    keys = np.zeros(len(rows), dtype=np.int64)
+    for column, least, stride in zip(rows.T, low.tolist(), strides.tolist(), strict=True):
+        keys += (column - least) * stride
+    return keys, lambda found: found[:, None] // strides % widths + low
 
 
 @dataclass(frozen=True)

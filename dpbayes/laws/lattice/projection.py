@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 PROJECTIONS = ("l2", "l1")
 
+_AT_ONCE = 1 << 16  # rows, so that what is sorted of millions takes no memory to speak of
+
 
 def project(noisy: NDArray[np.int64], how: str = "l2") -> NDArray[np.int64]:
     """Return the nearest histogram with the same total for each row of `noisy`, shape (N, k).
@@ -27,8 +29,10 @@ def project(noisy: NDArray[np.int64], how: str = "l2") -> NDArray[np.int64]:
         return noisy
     result = noisy.copy()
     rows = np.flatnonzero((noisy < 0).any(axis=1))
-    worst = noisy[rows]
-    result[rows] = _level(worst) if how == "l2" else _drain_largest(worst)
+    land = _level if how == "l2" else _drain_largest
+    for first in range(0, rows.size, _AT_ONCE):
+        some = rows[first : first + _AT_ONCE]
+        result[some] = land(noisy[some])
     return result
 
 

@@ -148,7 +148,8 @@ def read(parts: Sequence[Steps], theta: float, with_weights: bool = True) -> Rea
         first += part.copies * (part.first + low)
         length += part.copies * (high - low - 1)
         work += high - low
-        tilted.append((masses, part.copies))
+        if with_weights:  # else none of these, which may be millions, is read again
+            tilted.append((masses, part.copies))
     spread = float(np.sqrt(variance))
     if not with_weights:
         return Reading(theta, scale, mean, spread, first, np.zeros(0), work)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from mpmath import mp
 
 import dpbayes as dp
 from dpbayes.laws.lattice import noise
-from dpbayes.laws.lattice.law import LatticeLaw, _distinct, listed_law
+from dpbayes.laws.lattice.law import LatticeLaw, _keyed, listed_law
 
 
 @pytest.mark.parametrize(
@@ -58,12 +60,14 @@ def test_drawn_mean_keeps_its_stated_error():
 
 
 @pytest.mark.parametrize("far", [1, 1 << 40])
-def test_distinct_rows_are_those_that_numpy_finds(far):
+def test_rows_are_found_by_their_keys_and_back(far):
     rows = np.random.default_rng(3).integers(0, 5, size=(400, 3)) * far - 2
-    found, places = _distinct(rows)
-    expected, inverse = np.unique(rows, axis=0, return_inverse=True)
-    np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(places, inverse.ravel())
+    keys, back = _keyed(rows)
+    np.testing.assert_array_equal(back(keys), rows)
+    order = np.argsort(keys) if keys.ndim == 1 else np.lexsort(keys.T[::-1])
+    assert (keys.ndim == 1) == (far == 1)
+    np.testing.assert_array_equal(np.unique(rows[order], axis=0), np.unique(rows, axis=0))
+    assert all(a <= b for a, b in pairwise(rows[order].tolist()))
 
 
 @pytest.mark.parametrize(("name", "k"), [("lattice", 700), ("discrete-gaussian", 700)])
