@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,11 @@ from dpbayes.laws.lattice.wide_levels import WideLevel
 _LONG = 128  # from so many nodes on it pays to leave out some
 _PROBES = (1, 3, 5)  # sixths of each panel
 _MOST_PROBES = 60
-_SHARES = (0.06, 0.09, 0.13, 0.2, 0.3, 0.45, 0.65, np.inf, np.inf)  # of the half circle
+_SHARES = (0.06, 0.09, 0.13, 0.2, 0.3, 0.45, 0.65, np.inf)  # of the half circle
 _STARTS = (24.0, 34.0, 48.0, 68.0, 96.0, 136.0)  # where every second node is left out
 _FURTHER = 2.2  # times as far every second one of those
 _APART = 170  # of the half circle: so many nodes are left of it where it is thinnest
+MOST_CARE = 4
 _HALFWAY, _STEEP = 0.6, 13.0
 
 
@@ -108,10 +109,11 @@ def thinning(
     sums: list[Prefixes],
     records: Circle,
     times: int,
+    care: int,
     shortfall: Circle,
     neglect: float,
 ) -> Thinning | None:
-    """Return nodes that are enough, one step more careful than those that change `neglect` at most.
+    """Return nodes that are enough, `care` steps past those that change `neglect` at most.
 
     All nodes of the sums, left out `times` times, are tried at a few heights of each panel, and the
     largest change there is taken for all of its heights. None if they are too few. The sums become
@@ -135,13 +137,15 @@ def thinning(
     best, coarser = most, _weights(whole, turns, np.inf, _STARTS[-2], times)
     if not enough(coarser):
         return None
-    for more, (start, next_start), (cut, next_cut) in product(
-        (times, times + 1), pairwise(_STARTS), pairwise(_SHARES)
+    for more, start, cut in product(
+        (times, times + 1), range(len(_STARTS) - 1), range(len(_SHARES))
     ):
-        fewer = _weights(whole, turns, cut, start, more)
-        found = _weights(whole, turns, next_cut, next_start, more)
-        if np.count_nonzero(found) < np.count_nonzero(best) and enough(fewer):
-            best, coarser = found, fewer
+        weights = [
+            _weights(whole, turns, _SHARES[cut:][:step][-1], _STARTS[start:][:step][-1], more)
+            for step in (1, care, care + 1)
+        ]
+        if np.count_nonzero(weights[2]) < np.count_nonzero(best) and enough(weights[0]):
+            best, coarser = weights[2], weights[1]
     places = np.flatnonzero(best)
     if places.size < turns.size:
         for i, one in enumerate(sums):  # one by one, so that not all of them live twice

@@ -22,6 +22,7 @@ from dpbayes.laws.lattice.prefixes import Category, Prefixes
 from dpbayes.laws.lattice.shortening import shortened
 from dpbayes.laws.lattice.smooth_sums import smooth_sum
 from dpbayes.laws.lattice.thinning import (
+    MOST_CARE,
     Thinning,
     dense_turns,
     doublings,
@@ -35,6 +36,7 @@ _UPRIGHT = 12  # the place of 0 among them
 _FEWEST = 9  # values of a sum that is smooth
 _SURE = 1e-12  # of a level, times k epsilon where noise is wide and levels are many
 _PART = 0.3  # of that for each of what is left out
+_TOLERATED = 3.0  # times that, of nodes that were enough at another level
 _ROUNDING = 2e-15
 _NO_LEVELS = 10.0  # times that of one level: levels whose bounds are smaller come last
 
@@ -108,7 +110,18 @@ class _Shared:
 
     circle: Circle
     times: int
+    care: int = 1
     rule: Thinning | None = None
+
+    def more_careful(self) -> bool:
+        """Ask for more nodes, if there are more."""
+        if self.care < MOST_CARE:
+            self.care += 1
+        elif self.times:
+            self.times, self.care = self.times - 1, 1
+        else:
+            return False
+        return True
 
     def nodes(self) -> Nodes:
         """Return the nodes of the most careful rule."""
@@ -200,19 +213,33 @@ class _LevelSums:
         )
         known, records = self._share(records)
         panels, neglect = level.panels(kept), alias / self.scale
-        tried = known.rule is None
+        fresh = known.rule is None
         while True:
             if known.rule is None:
-                sums = self._prefixes(known.nodes())
-                known.rule = thinning(level, panels, sums, records, known.times, shortfall, neglect)
-            if known.rule is not None:
-                value, doubt, change = self._sum(level, panels, known.rule, records, shortfall)
-                if change <= neglect or (tried and known.times == 0):
-                    break
-                known.rule = None
-            known.times -= tried  # what was enough at another level is tried here first
-            tried = True
+                known.rule = self._rule(level, panels, known, records, shortfall, neglect)
+            value, doubt, change = self._sum(level, panels, known.rule, records, shortfall)
+            if change <= _TOLERATED * neglect or (fresh and not known.more_careful()):
+                break
+            known.rule, fresh = None, True
         return value * self.scale, self.sure + (tail + change + doubt) * self.scale
+
+    def _rule(
+        self,
+        level: WideLevel,
+        panels: list[tuple[int, int]],
+        known: _Shared,
+        records: Circle,
+        shortfall: Circle,
+        neglect: float,
+    ) -> Thinning:
+        while True:
+            sums = self._prefixes(known.nodes())
+            found = thinning(
+                level, panels, sums, records, known.times, known.care, shortfall, neglect
+            )
+            if found is not None:
+                return found
+            known.times -= 1
 
     def _sum(
         self,
