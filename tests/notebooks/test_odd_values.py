@@ -65,6 +65,10 @@ ODD: list[tuple[str, str, dict[str, Any], str, str]] = [
     # Steps whose distances are all one to the last digit are steps of their own.
     ("tables/two-sided-steps", "law", {"epsilon": 0.01, "n": 600, "largest_step": 299},
      "no entry changes by more than", "meet the clamp"),
+    ("scale/dimensions", "noise", {"n": 500, "epsilon": 1e-4, "categories": [6]},
+     "categories no noise on the counts is ahead", "not all"),
+    ("scale/dimensions", "wall", {"n": 1000, "epsilon": 5.0, "categories": [50]},
+     "can be, by less than rounding.", "by 0"),
     ("queries/coverage", "normal", {"levels": 2, "others": 1_000_000}, "1,000,000 of", "1000000"),
     ("queries/monte-carlo-error", "corollary", {"sizes": [10], "repeats": 2}, "agree", "nan"),
     # A squared error below the lost mass has stopped, and is not the larger one.
