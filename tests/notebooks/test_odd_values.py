@@ -69,6 +69,9 @@ ODD: list[tuple[str, str, dict[str, Any], str, str]] = [
      "categories no noise on the counts is ahead", "not all"),
     ("scale/dimensions", "wall", {"n": 1000, "epsilon": 5.0, "categories": [50]},
      "can be, by less than rounding.", "by 0"),
+    # A slope below zero is no growth.
+    ("scale/work-by-categories", "slope", {"n": 1000, "categories": [50, 51]},
+     "the cost falls on the whole as categories are added.", "grows"),
     ("queries/coverage", "normal", {"levels": 2, "others": 1_000_000}, "1,000,000 of", "1000000"),
     ("queries/monte-carlo-error", "corollary", {"sizes": [10], "repeats": 2}, "agree", "nan"),
     # A squared error below the lost mass has stopped, and is not the larger one.
