@@ -441,6 +441,16 @@ def test_against_noise_of_one_scale_the_draft_wins_up_to_few_records_in_each_cat
     assert won == list(range(1, last + 1))
 
 
+def test_the_draft_loses_from_twelve_to_some_hundreds_of_balanced_records_and_wins_again():
+    # b-draft, B-C3: two categories, flat prior, epsilon = 0.8, delta = 5e-4, as far as B looks.
+    sizes = [*range(12, 60, 2), 100, 200, 400, 500, 1000, 5000]
+    draft, lap = (
+        dp.mean_distances(m, [0.5, 0.5], FLAT, sizes)
+        for m in (dp.mechanism("expMech-delta", 0.8, delta=5e-4), dp.mechanism("lapMech", 0.8))
+    )
+    assert [n for n, a, b in zip(sizes, draft, lap, strict=True) if a < b] == [500, 1000, 5000]
+
+
 @pytest.mark.parametrize(("epsilon", "first"), [(0.02, 232), (0.1, 55), (0.2, 30), (0.5, 14)])
 def test_the_lead_on_few_records_ends_before_seven_over_epsilon_where_epsilon_is_small(
     epsilon, first
