@@ -175,6 +175,11 @@ def test_d_c28_errors_fall_with_the_size() -> None:
     small = [falls([error(m, n) for n in (2, 6, 20, 100)]) for m in names]
     large = [falls([error(m, n) for n in (100, 200, 300, 500)]) for m in names]
     check("D-C28", as_written=all(small + large), corrected=all(large))
+    rising = [
+        dp.mechanism("expMech-smooth", 0.1).law([n // 2, n // 2], [1, 1]).mean_distance()
+        for n in (100, 200, 300, 500)
+    ]
+    assert falls(rising[::-1])  # at a smaller epsilon the larger data come later
 
 
 def test_d_c29_below_300_records() -> None:

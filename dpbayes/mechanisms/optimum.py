@@ -34,6 +34,7 @@ _RESERVE = 1e-7
 _LEAST_EPSILON, _LARGEST_EPSILON = 1e-6, 69.0
 _MARGIN = 0.01
 _IMPOSSIBLE = 1e-300
+_SMALL_LOSS, _LEAST_UNIT = 1e-2, 1e-7
 
 
 @dataclass(frozen=True)
@@ -292,9 +293,14 @@ def _remap(base: Any, rule: str, n: int, prior: tuple[float, ...]) -> NDArray[np
         return np.asarray(_validate.frozen(np.eye(size)[best]))
     from scipy import sparse
 
-    # Unknown T[r, s]; row x of `expected` is sum over r, s of P[r | x] T[r, s] H(x, s).
-    expected = sparse.coo_array(np.einsum("xr,xs->xrs", table, losses).reshape(size, -1))
+    # Unknown T[r, s]; row x of `expected` is sum over r, s of P[r | x] T[r, s] H(x, s). Where that
+    # is small it is counted in units of the worst case without a remap: the solver's tolerances are
+    # absolute. What they leave may still be worse than no remap at all; then nothing is replaced.
+    without = float((table * losses).sum(axis=1).max())
+    scaled = losses / max(without, _LEAST_UNIT) if without < _SMALL_LOSS else losses
+    expected = sparse.coo_array(np.einsum("xr,xs->xrs", table, scaled).reshape(size, -1))
     sums = sparse.kron(sparse.eye_array(size), np.ones((1, size)))
-    raw = _highs_worst(None, expected, sums)[:-1].reshape(size, size)
-    raw = np.maximum(raw, 0.0)
-    return np.asarray(_validate.frozen(raw / raw.sum(axis=1, keepdims=True)))
+    raw = np.maximum(_highs_worst(None, expected, sums)[:-1].reshape(size, size), 0.0)
+    remap = raw / raw.sum(axis=1, keepdims=True)
+    attained = float((table @ remap * losses).sum(axis=1).max())
+    return np.asarray(_validate.frozen(remap if attained < without else np.eye(size)))

@@ -158,7 +158,7 @@ def squared_distance_tabulated(alpha: float, beta: float, step: int) -> float:
     if t == 1:
         return squared_distance_odd(a, b, 1, printed=True)
     if t == 2:
-        return float(1.0 - np.sqrt((1.0 - 1.0 / (a + 1.0)) * (1.0 - 1.0 / b)))
+        return float(-np.expm1(0.5 * (np.log1p(-1.0 / b) - np.log1p(1.0 / a))))
     raise ValueError(f"step must be 0, 1 or 2, the columns of the tables, got {t}")
 
 

@@ -384,6 +384,20 @@ def test_a_published_curve_falls_faster_than_the_true_one(name):
     assert np.all(np.diff(published / true) < 0.0)
 
 
+@pytest.mark.parametrize(
+    ("name", "epsilon", "ones"), [("expMech-smooth", 0.5, 2), ("lapMech", 0.1, 50)]
+)
+def test_where_distances_are_large_a_published_curve_can_fall_more_slowly(name, epsilon, ones):
+    # distances: one in so many records a one; the true means are above 0.4 at all of these sizes.
+    law, sizes = dp.mechanism(name, epsilon).law, (100, 200) if ones == 2 else (400, 800)
+    means = [
+        [float(law([n // ones, n - n // ones], FLAT).mean_distance(m)) for n in sizes]
+        for m in ("hellinger", "published")
+    ]
+    assert min(means[0]) > 0.4
+    assert means[1][1] / means[0][1] > means[1][0] / means[0][0]
+
+
 @pytest.mark.parametrize("equal", [True, False])
 def test_one_record_moves_a_posterior_most_at_the_smallest_parameter_and_least_in_the_middle(equal):
     # posterior-and-distance, what to remember: two categories, hostile priors.
@@ -425,6 +439,16 @@ def test_against_noise_of_one_scale_the_draft_wins_up_to_few_records_in_each_cat
         < rival.law([each] * k, [1.0] * k).mean_distance()
     ]
     assert won == list(range(1, last + 1))
+
+
+def test_the_draft_loses_from_twelve_to_some_hundreds_of_balanced_records_and_wins_again():
+    # b-draft, B-C3: two categories, flat prior, epsilon = 0.8, delta = 5e-4, as far as B looks.
+    sizes = [*range(12, 60, 2), 100, 200, 400, 500, 1000, 5000]
+    draft, lap = (
+        dp.mean_distances(m, [0.5, 0.5], FLAT, sizes)
+        for m in (dp.mechanism("expMech-delta", 0.8, delta=5e-4), dp.mechanism("lapMech", 0.8))
+    )
+    assert [n for n, a, b in zip(sizes, draft, lap, strict=True) if a < b] == [500, 1000, 5000]
 
 
 @pytest.mark.parametrize(("epsilon", "first"), [(0.02, 232), (0.1, 55), (0.2, 30), (0.5, 14)])

@@ -148,6 +148,57 @@ def test_every_input_changes_the_read_out_by_keyboard(opened: Opener) -> None:
     assert tried == set(KEYS)
 
 
+@pytest.mark.parametrize("key", ["Enter", "Tab"])
+@pytest.mark.parametrize(
+    ("label", "typed", "shown", "said"),
+    [
+        ("Records", "700", "500", "150 ones among 500 records"),
+        ("Records", "3.7", "4", "1 one among 4 records"),
+        ("Records", "", "100", "30 ones among 100 records"),
+        ("Ones in the data (drag)", "200", "100", "100 ones among 100 records"),
+        ("Ones in the data (drag)", "", "30", "30 ones among 100 records"),
+        ("Prior: parameters for ones and zeros", "", "2", "prior (2, 3)"),
+        ("Prior: parameters for ones and zeros", "1e9", "10000", "prior (10000, 3)"),
+        ("Privacy parameter ε", "", "0.5", "nominal ε = 0.5"),
+        ("Privacy parameter ε", "100", "20", "nominal ε = 20"),
+    ],
+)
+def test_a_field_shows_what_is_computed_and_an_empty_one_changes_nothing(
+    opened: Opener, label: str, typed: str, shown: str, said: str, key: str
+) -> None:
+    page = opened("explorer.html#n=100&ones=30&prior=2,3&mechanism=geometric&epsilon=0.5")
+    row = page.locator(".dp-row", has=page.get_by_text(label, exact=True))
+    field = row.locator("input[type=number]").first
+    field.focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.press("Delete")
+    page.keyboard.type(typed)
+    assert field.input_value() == typed  # nothing is changed below the fingers
+    page.keyboard.press(key)
+    assert said in read_out(page)
+    assert field.input_value() == shown
+
+
+def test_the_best_chance_of_a_guesser_is_never_rounded_down(opened: Opener) -> None:
+    page = opened()
+    losses = [0.0, 1e-4, 0.1, 1.0, 2.0, np.log(3.0), np.log(9.0), 7.3, 10.0, 20.0, 200.0]
+    said = page.evaluate(
+        """async (losses) => {
+          const { guess } = await import('/explorer/words.js');
+          return losses.map(guess);
+        }""",
+        losses,
+    )
+    for loss, words in zip(losses, said, strict=True):
+        number, _, rest = words.partition(" ")
+        assert rest == "of 100"
+        chance = 1.0 / (1.0 + np.exp(-loss))
+        assert chance <= float(number) / 100.0 + 1e-15
+        assert float(number) / 100.0 - chance <= min(1e-3, 10.0 * (1.0 - chance) + 1e-15)
+    assert said[:2] == ["50 of 100", "50.1 of 100"]
+    assert said[5:7] == ["75 of 100", "90 of 100"]
+
+
 ROOM = """menu => {
   const shown = getComputedStyle(menu), pen = document.createElement('canvas').getContext('2d');
   pen.font = shown.font;

@@ -39,6 +39,23 @@ def test_remapped_geometric_attains_the_best_worst_case_for_two_categories(epsil
     assert means(base, 12, [1, 1]).max() > best * 1.003
 
 
+@pytest.mark.parametrize(
+    ("n", "epsilon", "prior"),
+    [
+        (7, 8.7, (7e3, 6.3e3)),
+        (7, 12.0, (7e3, 7e3)),
+        (12, 9.4, (204.5, 17.0)),
+        (6, 8.0, (20.0, 3.0)),
+    ],
+)
+def test_a_minimax_remap_is_not_worse_than_none_where_losses_are_small(n, epsilon, prior):
+    base = dp.mechanism("geometric", epsilon)
+    best = means(OptimalMechanism(epsilon, "worst"), n, prior).max()
+    remapped = means(Remapped(base, "minimax"), n, prior).max()
+    assert remapped <= means(base, n, prior).max() * (1.0 + 1e-9)
+    assert remapped <= best * (1.0 + 1e-6)
+
+
 @pytest.mark.parametrize("objective", ["mean", "worst"])
 @pytest.mark.parametrize(("n", "prior"), [(9, (1.0, 0.2)), (3, (1.0, 1.0, 2.0)), (2, (1.0,) * 4)])
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])

@@ -281,7 +281,8 @@ AT_THE_ENDS = [
      "keeps the promise", "can"),
     ("tables/candidates", "printed", {"sizes": [1000000], "categories": [50], "largest_count": 10},
      "1.002", "{"),
-    ("tables/even-steps", "head", {"alpha": 1e-9, "beta": 1e9, "largest_step": 11}, "10⁻¹⁰%", "{"),
+    ("tables/even-steps", "head", {"alpha": 1e11, "beta": 1e11, "largest_step": 11},
+     "5 × 10⁻¹⁰%", "{"),
     ("tables/even-steps", "product", {"largest_step": 2}, "right: at $t = 2$", "from $t"),
     # A row that is negative is wrong.
     ("tables/odd-steps", "printed", {"alpha": 1e9, "beta": 1e9, "largest_step": 4},

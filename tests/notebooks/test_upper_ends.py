@@ -13,6 +13,12 @@ from dpbayes.cli import main
         ("queries/budget-saved", "points"),
         ("queries/coverage", "levels"),
         ("queries/small-weights", "answers"),
+        ("scale/work-by-categories", "n"),
+        ("tables/laplace-steps", "largest_step"),
+        ("tables/odd-steps", "beta"),
+        ("tables/ranges", "largest_n"),
+        ("tables/smooth-property", "sizes_two"),
+        ("tables/two-sided-steps", "largest_step"),
     ],
 )
 def test_too_many_are_refused_by_name(name, argument, tmp_path, capsys) -> None:

@@ -59,6 +59,15 @@ def test_the_printed_odd_product_is_wrong_for_every_odd_step_tried():
     assert cf.squared_distance_odd(51, 51, 3, printed=True) < 0
 
 
+@pytest.mark.parametrize(("a", "b"), [(51.0, 51.0), (1e12, 1e12), (1e9, 12.0001), (1e-9, 1e9)])
+def test_the_tabulated_head_keeps_its_digits_where_it_is_small(a, b):
+    with mpmath.workdps(60):
+        right = float(
+            1 - mpmath.sqrt(mpmath.mpf(a) / (mpmath.mpf(a) + 1) * (1 - 1 / mpmath.mpf(b)))
+        )
+    assert cf.squared_distance_tabulated(a, b, 2) == pytest.approx(right, rel=1e-14)
+
+
 def test_the_tabulated_head_for_two_steps_has_beta_for_beta_minus_one():
     head = cf.squared_distance_tabulated(20, 30, 2)
     assert head == pytest.approx(1 - math.sqrt(20 / 21 * 29 / 30), rel=1e-14)

@@ -52,11 +52,10 @@ function radios(text, name, choices, change) {
 
 function linked(limits, slider, number, change) {
   slider.addEventListener("input", () => change(fromSlider(Number(slider.value), limits)));
-  number.addEventListener("change", () => change(Number(number.value)));
   return (value, words) => {
     slider.value = toSlider(value, limits);
     slider.setAttribute("aria-valuetext", words);
-    if (document.activeElement !== number) number.value = value;
+    put(number, value);
   };
 }
 
@@ -64,18 +63,32 @@ function range(max, change) {
   return element("input", { type: "range", min: 0, max, step: 1, oninput: change });
 }
 
-function number(min, max, change = () => {}) {
-  return element("input", { type: "number", min, max, step: "any", onchange: change });
+/** A field for a number. What is typed counts when it is done; a field left empty changes nothing. */
+function number(min, max, change) {
+  const field = element("input", { type: "number", min, max, step: "any" });
+  field.addEventListener("input", () => { field.typing = true; });
+  field.addEventListener("change", () => {
+    field.typing = false;
+    if (field.value === "") field.value = field.last;
+    else change(Number(field.value));
+  });
+  return field;
+}
+
+/** Show a value in a field, unless somebody is typing there. */
+function put(field, value) {
+  field.last = value;
+  if (!field.typing) field.value = value;
 }
 
 /** The controls of the data: records, ones, prior, and how distances are measured. */
 function dataControls(change, small) {
   const n = range(LIMITS.n[1], () => change({ n: Number(n.value) }));
   n.min = LIMITS.n[0];
-  const nNumber = number(...LIMITS.n, () => change({ n: Number(nNumber.value) }));
+  const nNumber = number(...LIMITS.n, (value) => change({ n: value }));
   const share = range(1, () => change({ ones: Number(share.value) }));
   share.classList.add("dp-data");
-  const onesNumber = number(0, 1, () => change({ ones: Number(onesNumber.value) }));
+  const onesNumber = number(0, 1, (value) => change({ ones: value }));
   const prior = [0, 1].map(() => number(LIMITS.prior[0], LIMITS.prior[1], () =>
     change({ prior: prior.map((input) => Number(input.value)) })));
   const priorRow = row("Prior: parameters for ones and zeros", prior);
@@ -87,9 +100,6 @@ function dataControls(change, small) {
   ], (value) => change({ distance: value }));
   const set = element("fieldset", {}, element("legend", {}, "Your data"),
     ...(small ? [shareRow] : [row("Records", [n, nNumber]), shareRow, priorRow, distance.set]));
-  const put = (input, value) => {
-    if (document.activeElement !== input) input.value = value;
-  };
   return { set, show: (state) => {
     n.value = state.n;
     put(nNumber, state.n);
@@ -106,9 +116,10 @@ function dataControls(change, small) {
 
 /** A logarithmic parameter with a slider and a number. */
 function parameter(text, name, change, note = "") {
+  const set = (value) => change({ [name]: value });
   const slider = range(STEPS);
-  const exact = number(...LIMITS[name]);
-  const show = linked(LIMITS[name], slider, exact, (value) => change({ [name]: value }));
+  const exact = number(...LIMITS[name], set);
+  const show = linked(LIMITS[name], slider, exact, set);
   return { row: row(text, [slider, exact], note), show };
 }
 

@@ -128,7 +128,10 @@ class Explorer {
   /** Change parts of the state. A release stays while data and mechanism stay. */
   update(part, write = true) {
     const next = { ...this.state, ...part };
-    if ("n" in part) next.ones = Math.round((this.state.ones / this.state.n) * part.n);
+    if ("n" in part) {
+      next.n = checkedState(next).n;
+      next.ones = Math.round((this.state.ones / this.state.n) * next.n);
+    }
     if (Object.keys(part).some((name) => name !== "noisy")) next.noisy = null;
     this.set(next, write);
   }

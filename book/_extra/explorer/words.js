@@ -21,12 +21,14 @@ function ones(count) {
   return count === 1 ? "1 one" : `${count} ones`;
 }
 
-/** The highest chance of a right guess by somebody who starts at even odds. */
+/** The highest chance of a right guess by somebody who starts at even odds, never rounded down. */
 export function guess(epsilon) {
-  const chance = guessing(epsilon);
-  if (chance === 1) return "100 of 100";
-  const hundred = chance > 0.9995 ? "more than 99.9" : short(100 * chance);
-  return `${hundred} of 100`;
+  const hundred = 100 * guessing(epsilon);
+  for (let digits = 1; digits <= 12; digits += 1) {
+    const up = Math.ceil(hundred * 10 ** digits - 1e-9) / 10 ** digits;
+    if (up < 100) return `${up} of 100`;
+  }
+  return "100 of 100";
 }
 
 /** The counts that hold at least 95 of 100 releases, cutting at most 2.5 of 100 at either end. */

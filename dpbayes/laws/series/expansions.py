@@ -88,5 +88,6 @@ def _first_index(rate: float, depth: float) -> int:
     # sum_{j<t} p_j <= exp(t c - rate sqrt(1 - e^-c)) for every c > 0 (Chernoff); the largest t for
     # which some c brings it below e^-depth.
     c = np.geomspace(1e-18, 40.0, 2000)
-    best = float(np.max((rate * np.sqrt(-np.expm1(-c)) - depth) / c))
-    return int(best) if best >= 1.0 else 0
+    with np.errstate(over="ignore"):
+        best = float(np.max((rate * np.sqrt(-np.expm1(-c)) - depth) / c))
+    return int(min(best, _LONGEST)) if best >= 1.0 else 0

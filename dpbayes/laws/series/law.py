@@ -31,6 +31,8 @@ from dpbayes.laws.square_root import square_root_series
 LARGEST_ERROR = 1e-9
 """A law whose certified error is larger than this is refused."""
 
+_SLOW = 1e-3  # e^-42 over a rate down to here is still below rounding
+
 
 @dataclass(frozen=True)
 class SeriesLaw(Unlisted):
@@ -74,7 +76,8 @@ class SeriesLaw(Unlisted):
     def _counting(self, powers: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which terms w_m Z(powers_m) may exceed e^-42 of the partition function together.
 
-        That function is at least 1, and at least its term of power 0; book: `thm-ceiling`.
+        That function is at least 1, and at least its term of power 0; book: `thm-ceiling`. The mean
+        distance divides by the rate: below _SLOW the terms are held against as much less.
         """
         logs = self.expansion.log_weights
         first = logs[self.expansion.exponents == 0.0] + self._log_candidates
@@ -84,6 +87,7 @@ class SeriesLaw(Unlisted):
         ceilings[above] = np.minimum(
             ceilings[above], log_ceilings(self.prior, self.counts, powers[above])
         )
+        floor += min(0.0, float(np.log(self.rate / _SLOW)))
         return np.asarray(logs + ceilings > floor - LAST - np.log(powers.size + 1.0))
 
     def _log_sums(self, powers: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:

@@ -42,6 +42,13 @@ def test_what_the_sum_leaves_over_belongs_to_the_truth(rate, nearest, log_candid
     assert np.all(np.diff(expansion.exponents) > 0)
 
 
+@pytest.mark.parametrize("rate", [1e200, 1e300, 1.7e308])
+def test_a_rate_beyond_all_bounds_leaves_the_truth_alone(rate):
+    expansion = expand_weight(rate, 1e-6, 30.0)
+    assert expansion.exponents.size == 0
+    assert expansion.atom == 1.0
+
+
 def test_leading_terms_are_those_of_the_power_series():
     expansion = expand_weight(2.0, 1e-2, 10.0)
     with mp.workdps(40):

@@ -50,6 +50,20 @@ def test_agrees_with_enumeration(case, epsilon, name):
     agree(counts, prior, dp.mechanism(name, epsilon).rate(counts, prior))
 
 
+@pytest.mark.parametrize("rate", [1e-300, 1e-30, 1e-14, 1e-12, 1e-9, 1e-5])
+@pytest.mark.parametrize(
+    ("counts", "prior"),
+    [([50, 50], [1.0, 1.0]), ([1, 0, 0], [1.0] * 3), ([0, 100, 200], [1e-6, 1e6, 0.3]),
+     ([2, 5, 0, 1, 7, 4], [0.5] * 6)],
+)  # fmt: skip
+def test_the_mean_keeps_its_promise_at_tiny_rates(counts, prior, rate):
+    # What is small beside the weights is not small beside their change, which the rate divides.
+    x, alpha = np.array(counts), np.array(prior)
+    law, listed = SeriesLaw(alpha, x, rate), enumerated(alpha, x, rate)
+    assert law.error_bound < 1e-11
+    assert abs(law.mean_distance() - listed.mean_distance()) <= law.error_bound
+
+
 @given(cases(), st.floats(1e-4, 200.0))
 @settings(max_examples=4, deadline=None)
 def test_published_score_and_both_reports_agree(case, rate):
