@@ -272,3 +272,12 @@ def test_a_release_under_the_name_of_an_answer_is_not_the_analysts(cells):
     service = served(cells)
     service.account.spend("answer-anna-x", Fraction(1, 10), "a plan")
     assert service.left(service.analysts[0]) == Fraction(1, 2)
+
+
+def test_the_first_question_to_an_empty_account_is_rejected(cells):
+    service = served(cells)
+    service.account.spend("release", Fraction(1), "elsewhere")
+    for path in ("/ask", "/price"):
+        body = b'{"question": "all", "length": 40}'
+        answer = service.reply("POST", path, f"Bearer {ANNA}", body)
+        assert (answer["outcome"], answer["affordable_length"]) == ("rejected", None)
