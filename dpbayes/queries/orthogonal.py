@@ -1,4 +1,4 @@
-"""The shortest noise weights from all answers at once, for scales over many powers of ten."""
+"""Noise weights from an orthogonal factorisation of all answers, whatever their scales."""
 
 from __future__ import annotations
 
