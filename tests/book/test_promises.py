@@ -63,7 +63,7 @@ PROMISES = [
      "test_what_a_crash_left_unwitnessed_is_witnessed_before_it_is_told"),
     (LEDGER, "on a Unix socket that its owner alone may open", "queries/test_listening.py",
      "test_over_a_unix_socket"),
-    (LEDGER, "A question that is rejected names the shortest interval that is still affordable.",
+    (LEDGER, "A question that is rejected names an interval that is still affordable",
      "commands/test_ask.py", "test_the_shortest_affordable_interval_is_affordable"),
     (HAZARDS, "whoever guesses all of them can see that the guess is right",
      "queries/test_ledger.py", "test_a_guess_of_all_counts_is_confirmed_by_the_fingerprint"),
