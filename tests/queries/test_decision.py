@@ -92,7 +92,7 @@ def test_a_refusal_can_say_what_would_be_answered() -> None:
     length = shortest_affordable(state, query, 1.0, 0.05, 0.1, Policy())
     assert length is not None
     assert decide(state, query, length, 0.05, 0.1, Policy()).outcome == "fresh"
-    assert decide(state, query, 0.998 * length, 0.05, 0.1, Policy()).outcome == "rejected"
+    assert decide(state, query, 0.999 * length, 0.05, 0.1, Policy()).outcome == "rejected"
     alone = 2.0 * NoiseLaw([10.0]).half_width(0.05)  # all of the bound on one question
     assert length == pytest.approx(alone, rel=2e-3)
 
