@@ -245,10 +245,13 @@ def _server(arguments: argparse.Namespace) -> QueryServer:
 
     if arguments.account is not None:
         return paid_server(arguments.cube, open_account(arguments.account))
-    if not Path(arguments.ledger).exists() and not arguments.create_ledger:
+    ledger = Path(arguments.ledger)
+    there = ledger.exists() and (not ledger.is_file() or ledger.stat().st_size > 0)
+    if not there and not arguments.create_ledger:
         raise ValueError(
-            f"--ledger must be a ledger that exists, got {str(Path(arguments.ledger).absolute())!r}"
-            "; --create-ledger makes a new one, with a full budget"
+            f"--ledger must be a ledger that exists, got {str(ledger.absolute())!r}"
+            f"{', which is empty' if ledger.exists() else ''}; --create-ledger makes a new one, "
+            "with a full budget"
         )
     cube, settings, _ = _cube(arguments.cube)
     neighbours = settings.get("neighbours", "add-remove")

@@ -19,7 +19,9 @@ from __future__ import annotations
 
 import argparse
 import re
+import signal
 import sys
+import threading
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until interrupted."""
+    """Serve until interrupted or terminated."""
     from dpbayes.queries.listening import listening
     from dpbayes.queries.service import new_token, token_digest
 
@@ -53,8 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--port must lie between 0 and 65535, got {arguments.port}")
     bound = listening(read_service(Path(arguments.service)), arguments.port, arguments.socket)
     where = arguments.socket or f"http://127.0.0.1:{bound.server_port}"
-    print(f"serving at {where}; end with Ctrl-C", flush=True)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        print(f"serving at {where}; end with Ctrl-C", flush=True)
         bound.serve_forever()
     except KeyboardInterrupt:
         print("ended", file=sys.stderr)

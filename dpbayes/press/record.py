@@ -31,6 +31,7 @@ import os
 import platform
 import re
 import subprocess
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -238,16 +239,19 @@ def record(
 
 
 def write_atomically(path: Path, content: bytes, durable: bool = True) -> None:
-    """Write a file so that a reader sees the old bytes or the new ones, nothing between.
+    """Write a file so that a reader sees the old bytes or the new ones, whoever else writes it.
 
     ``durable`` waits until the bytes are on the disk, so that this holds after a power cut too.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    part.write_bytes(content)
-    if durable:
-        synced(part)
-    part.replace(path)
+    part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")
+    try:
+        part.write_bytes(content)
+        if durable:
+            synced(part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def synced(path: Path) -> None:

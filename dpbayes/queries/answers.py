@@ -32,9 +32,10 @@ class Answer:
     `outcome` "derived", "fresh" or "rejected"; `estimate` and `interval`, None when rejected;
     `cost` budget of the fresh answer alone; `spent` overall cost after it; `remaining` what is left
     of the bound; `sources` the earlier answers it was combined from; `number` of the fresh answer
-    in the ledger. `affordable` is the shortest interval that the bound still allows, told when a
-    question is rejected, None where there is none. `consistent` is the estimate that fits counts of
-    at least 0, where it was asked for: biased, and without an interval of its own.
+    in the ledger. `affordable` is the shortest interval that the bound still allows, to a
+    thousandth of its length, told when a question is rejected, None where there is none.
+    `consistent` is the estimate that fits counts of at least 0, where it was asked for: biased, and
+    without an interval of its own.
 
     >>> from dpbayes.queries import QueryServer
     >>> server = QueryServer([10, 20, 30], bound=1.0)

@@ -20,6 +20,7 @@ from dpbayes.queries.intervals import Interval
 
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(20)
 _STEEP = 8.0  # e-folds of a piece that the nodes take
+_FAR = 700.0  # e-folds from one end of a piece to the other that a float holds
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,10 @@ class OneUnknown:
         rest, left = p - edges[piece - 1], self.points[piece - 1]
         start, slope = float(self._log_density(np.array(left))), float(self.slopes[piece])
         if slope > 0.0:  # the density at the left end may be too small for a float
+            right = self.points[piece]
+            if slope * (right - left) > _FAR:  # and its logarithm too large to be taken off
+                end = float(self._log_density(np.array(right)))
+                return float(right + (np.logaddexp(start, np.log(slope * rest)) - end) / slope)
             return float(left + np.logaddexp(0.0, np.log(slope * rest) - start) / slope)
         part = rest / np.exp(start)
         return float(left + (part if slope == 0.0 else np.log1p(slope * part) / slope))

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes._validate import frozen, non_negative, open_unit, positive
 from dpbayes.queries import _arrays
+from dpbayes.queries.orthogonal import Orthogonal
 
 # How closely the weights must reproduce an estimable query, as a share of its largest entry.
 _TOLERANCE = 1e-9
@@ -107,11 +108,28 @@ def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
     )[0]
     largest = np.abs(rows).max(axis=1, initial=0.0)
     estimable = np.abs(solved.T @ scaled - rows).max(axis=1) <= _TOLERANCE * largest
+    if not np.all(estimable) and b.max() > b.min() and np.any(matrix):
+        # Where scales differ that much, the cut takes the rough answers for rounding.
+        again = _whatever_the_scales(matrix, scaled, rows[~estimable])
+        solved[:, ~estimable] = again.T
+        estimable = np.abs(solved.T @ scaled - rows).max(axis=1) <= _TOLERANCE * largest
     weights = np.where(estimable[:, None], solved.T / b, np.nan)
     shape = (*wanted.shape[:-1], b.size)
     return Blue(
         frozen(weights.reshape(shape)), b, frozen(np.asarray(estimable.reshape(shape[:-1])))
     )
+
+
+def _whatever_the_scales(
+    matrix: NDArray[np.float64], scaled: NDArray[np.float64], rows: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return noise weights for the rows, in the row space of the matrix as it is without scales."""
+    lengths = np.abs(matrix).max(axis=1)
+    plain = matrix[lengths > 0.0] / lengths[lengths > 0.0, None]
+    _, sizes, directions = np.linalg.svd(plain, full_matrices=False)
+    basis = directions[sizes > _RANK * sizes[0]]
+    factored = Orthogonal(scaled @ basis.T)
+    return np.array([factored.shortest(row) for row in rows @ basis.T])
 
 
 def chebyshev_delta(variance: float, distance: float) -> float:

@@ -94,9 +94,9 @@ def allocation(w0: ArrayLike | None, S: float, L: float, delta: float) -> Alloca
     `w0` are the noise weights of the query's estimate from the history, None when it was not
     estimable: then the fresh answer stands alone. Where the history alone does not suffice, no
     budget below a millionth of the direct one is looked for. The joined interval is checked, not
-    assumed: best linear weights make the variance smallest, not the quantile, and for
-    delta > 1/e joining can make the interval longer. If it does, the fresh answer is used alone at
-    the direct budget.
+    assumed: best linear weights make the variance smallest, not the quantile, and from about
+    delta = 1/e on joining can make the interval longer. If it does, the fresh answer is used alone
+    at the direct budget.
 
     Parameters: `w0` (m,) or None; `S`, `L` > 0; `delta` in (0, 1).
 
@@ -117,7 +117,8 @@ def allocation(w0: ArrayLike | None, S: float, L: float, delta: float) -> Alloca
     def excess(share: float) -> float:
         return NoiseLaw(combine(weights, S / (share * alpha))[1]).log_tail(0.5 * L) - target
 
-    # Up to 1/e the direct budget always suffices beside a history; beyond, it has to be asked.
+    # Where delta is small the direct budget suffices beside a history. Beyond 1/e it is asked
+    # first; a little below a weak history can spoil it as well, and the search finds that out.
     if delta > 1.0 / math.e and excess(1.0) > 0.0:
         return _alone(S, alpha, weights.size)
     ratio = math.sqrt(float(weights @ weights)) * alpha / S

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes._validate import choice, flag, frozen, instance, positive
+from dpbayes._validate import choice, flag, frozen, instance, non_negative
 from dpbayes.queries import _arrays
 from dpbayes.queries.budget import Allocation, allocation, budget, combine
 from dpbayes.queries.cost import CellCosts, no_cost
@@ -21,7 +21,7 @@ from dpbayes.queries.grid import as_float, scale_in_units
 from dpbayes.queries.noise import NoiseLaw
 from dpbayes.queries.workload import sensitivity
 
-_DOUBLINGS = 20
+_DOUBLINGS = 55  # from the smallest scale of noise there is to the largest, and a little more
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def decide(
     """
     instance("state", state, State)
     instance("policy", policy, Policy)
-    limit = positive("bound", bound)
+    limit = non_negative("bound", bound)  # nothing may be left at all
     query = _arrays.query("query", query, state.factor.basis.shape[1])
     S = float(sensitivity(query[None, :], policy.neighbours)[0])
     if S == 0.0:

@@ -9,12 +9,17 @@ direction adds a row to L and V; any other adds a row to D and one update to the
 M = U U^T with U upper triangular, so that a new direction, which borders M by a 1 on the diagonal,
 borders U likewise. L by rows and U by columns are kept packed: both grow at their end, and what a
 solution reads lies in one piece. All of it but U grows without being copied (`Growing`).
+
+Where rough answers came first and precise ones later, their scales over more than seven powers of
+ten, D is large and M loses digits. What is found then is unbiased and not the best. That is seen in
+the residual, and all answers are factored at once (`Orthogonal`), as long as they are not too many.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +28,7 @@ from scipy.linalg.blas import drot, dtpsv
 from dpbayes._validate import frozen, integer, positive
 from dpbayes.queries import _arrays
 from dpbayes.queries.growing import Growing
+from dpbayes.queries.orthogonal import Orthogonal
 
 # Share of a query's length that may lie outside the row space before it counts as a new direction.
 _NEW_DIRECTION = 1e-10
@@ -33,6 +39,8 @@ _CACHED = 64  # so many rows of D are still near the processor when they are rea
 _SETTLED = 1e-12
 _REFINEMENTS = 4
 _STILL_FALLING = 0.1
+_SPOILT = 1e-6
+_MOST_WORK = 1 << 31  # some seconds
 
 
 @dataclass(frozen=True)
@@ -115,7 +123,22 @@ class Factor:
                 break  # what is left is the rounding of D^T D z, and no refinement lessens it
         weights = np.empty(self.answers)
         weights[self.first], weights[self.rest] = early, later
+        # The best weights are those with early = z, and these are at most so much longer.
+        spoilt = float(np.linalg.norm(error)) > _SPOILT * np.linalg.norm(weights)
+        if spoilt and self.answers * self.rank**2 <= _MOST_WORK:
+            return self._orthogonal.shortest(inside)
         return weights
+
+    @cached_property
+    def _orthogonal(self) -> Orthogonal:
+        """All rows B and D B factored at once, in the coordinates of V."""
+        rows = np.empty((self.answers, self.rank))
+        rows[self.first], start = self.lower, 0
+        for block in self.blocks:
+            places = self.rest[start : start + block.shape[0]]
+            rows[places] = block @ self.lower[: block.shape[1]]
+            start += block.shape[0]
+        return Orthogonal(rows)
 
     def append(self, query: ArrayLike, scale: float) -> Factor:
         """Return the factorisation after one more answer, to `query` with noise of this scale."""

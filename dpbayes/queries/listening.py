@@ -198,10 +198,13 @@ class _OnUnixSocket(_Listening):
 def listening(service: Service, port: int = 0, unix_socket: str | Path | None = None) -> _Listening:
     """Return a server bound to 127.0.0.1, or to a Unix socket; call its `serve_forever`.
 
-    Nothing listens on any other interface. `port` 0 takes a free one, see `server_port`.
+    Nothing listens on any other interface. `port` 0 takes a free one, see `server_port`. A socket
+    that nobody listens to any more, as a killed service leaves it, is taken over.
     """
     if unix_socket is not None:
         path = Path(unix_socket)
+        if _forsaken(path):
+            path.unlink(missing_ok=True)
         if path.exists():
             raise ValueError(f"unix_socket must be a path that does not exist, got {str(path)!r}")
         bound: _Listening = _OnUnixSocket(cast(Any, str(path)), _Handler)
@@ -209,6 +212,21 @@ def listening(service: Service, port: int = 0, unix_socket: str | Path | None = 
         bound = _Listening(("127.0.0.1", port), _Handler)
     bound.service = service
     return bound
+
+
+def _forsaken(path: Path) -> bool:
+    """Return whether this is a Unix socket that refuses connections."""
+    if not path.is_socket():
+        return False
+    with socket.socket(socket.AF_UNIX) as line:
+        line.settimeout(PATIENCE)
+        try:
+            line.connect(str(path))
+        except ConnectionRefusedError:
+            return True
+        except OSError:  # a busy one, or one of somebody else
+            return False
+    return False
 
 
 def in_background(bound: _Listening) -> threading.Thread:

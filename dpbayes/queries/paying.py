@@ -24,6 +24,8 @@ from dpbayes.queries.grid import as_text, from_text
 from dpbayes.releasing.account import Account
 from dpbayes.releasing.decimals import float_below
 
+_ANSWER = '{"answer": '
+
 
 @dataclass(frozen=True)
 class Purchase:
@@ -55,7 +57,7 @@ class Purchase:
     @classmethod
     def read(cls, statement: str, mark: str) -> Purchase | None:
         """Return what a statement says was bought; None if it is not about the cube so marked."""
-        if not statement.startswith(f'{{"answer": {json.dumps(mark)}'):
+        if not statement.startswith(f"{_ANSWER}{json.dumps(mark)}"):
             return None
         fields = json.loads(statement)
         content = zlib.decompress(base64.b64decode(fields["query"]))
@@ -98,10 +100,13 @@ class Payments:
         return self._account.buy(request, cost, statement, self.seen)
 
     def drawn(self, request: str, draw: Callable[[], int]) -> int:
-        """Return the noisy answer kept for a request; it is drawn where there is none yet."""
+        """Return the noisy answer kept for a request; it is drawn where there is none yet.
+
+        One that was kept is kept again, since a crash may have come before its entry was noted
+        beside the key: without that an older copy of the account could bring another draw.
+        """
         kept = self._account.result(request)
-        text = self._account.keep(request, as_text(draw())) if kept is None else kept
-        return from_text(text)
+        return from_text(self._account.keep(request, as_text(draw()) if kept is None else kept))
 
     def asked(self, request: str) -> str | None:
         """Return what was asked under a request's name, None if nothing was paid under it."""
@@ -114,6 +119,15 @@ class Payments:
         if bodies and bought is None:
             return "something about another cube"
         return None if bought is None else bought.asked
+
+
+def is_answer(statement: str) -> bool:
+    """Return whether a statement in an account says that an answer was bought, of whatever cube.
+
+    >>> is_answer(Purchase("all", np.ones(2), 2**130).statement("a mark")), is_answer("a plan")
+    (True, False)
+    """
+    return statement.startswith(_ANSWER)
 
 
 def price_factor(account: Account, neighbours: str) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 
@@ -23,11 +24,15 @@ _REQUEST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}(#[0-9]{1,9})?")
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
+Cap = Fraction | Callable[[], Fraction] | None
+
+
 @dataclass(frozen=True)
 class Question:
     """A checked question: its coefficients `query` (cells,), what it wants, who pays, and its id.
 
-    `most` caps its cost, `request` is None where it has no id.
+    `most` caps its cost, or is a function that returns the cap at the moment it is asked;
+    `request` is None where it has no id.
 
     >>> Question("all", np.ones(2), 40.0, 0.05, request="a").name
     'answer--id-a'
@@ -39,7 +44,7 @@ class Question:
     delta: float
     consistent: bool = False
     payer: str = ""
-    most: Fraction | None = None
+    most: Cap = None
     request: str | None = None
 
     @property

@@ -31,6 +31,7 @@ from dpbayes.queries.history import History
 from dpbayes.queries.ledger import Entry, LedgerError, open_ledger
 from dpbayes.queries.paying import Payments, Purchase
 from dpbayes.queries.repeats import (
+    Cap,
     Question,
     answer_text,
     checked_request,
@@ -149,7 +150,7 @@ class QueryServer:
         L: float,
         delta: float,
         *,
-        most: Fraction | None = None,
+        most: Cap = None,
         payer: str = "",
         consistent: bool = False,
         request: str | None = None,
@@ -159,7 +160,8 @@ class QueryServer:
         `q` is a coefficient vector (cells,) or a predicate over the cube's attributes such as
         "income >= 10 and age < 35". Nothing is spent and nothing changes when it is rejected or
         when an argument is refused. `most` caps what the answer may cost in the unit of the account
-        (of the bound, where there is none); `payer` is noted in the account beside the spend.
+        (of the bound, where there is none), or is a function that returns the cap when it is
+        needed; `payer` is noted in the account beside the spend.
         `consistent` adds the estimate that fits counts of at least 0 (`dpbayes.queries.consistent`)
         beside the unbiased one; it is worked out from the noisy answers and costs nothing.
 
@@ -203,9 +205,7 @@ class QueryServer:
                 f"{LARGEST} coefficients are taken into account"
             )
 
-    def price(
-        self, q: str | ArrayLike, L: float, delta: float, *, most: Fraction | None = None
-    ) -> Answer:
+    def price(self, q: str | ArrayLike, L: float, delta: float, *, most: Cap = None) -> Answer:
         """Return what `ask` would do and cost, without an answer and without spending anything."""
         question = self._checked(q, L, delta, most=most)
         with self._lock:
@@ -226,7 +226,7 @@ class QueryServer:
         delta: float,
         consistent: bool = False,
         payer: str = "",
-        most: Fraction | None = None,
+        most: Cap = None,
         request: str | None = None,
     ) -> Question:
         coefficients = self.cube.query(q) if isinstance(q, str) else q
@@ -256,8 +256,9 @@ class QueryServer:
             self._history.state, question.query, question.L, question.delta, limit, self.policy
         )
 
-    def _limit(self, most: Fraction | None) -> float:
+    def _limit(self, cap: Cap) -> float:
         """The overall cost this cube may come to: its bound, and what payer and account hold."""
+        most = cap() if callable(cap) else cap
         if self._payments is not None:
             rise = self._payments.affordable(most)
         elif most is not None:

@@ -16,6 +16,7 @@ requests come in and how answers leave.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import hmac
 import json
@@ -33,6 +34,7 @@ from typing import Any
 from dpbayes._validate import shown
 from dpbayes.queries.answers import Answer
 from dpbayes.queries.groups import by_value
+from dpbayes.queries.paying import is_answer
 from dpbayes.queries.repeats import checked_request
 from dpbayes.queries.server import QueryServer
 from dpbayes.releasing.account import Account
@@ -107,10 +109,10 @@ class Service:
         return found[0]
 
     def left(self, analyst: Analyst) -> Fraction:
-        """Return what an analyst may still spend: budget less entries, at most the balance."""
+        """Return what an analyst may still spend: budget less answers, at most the balance."""
         mine = f"answer-{analyst.name}-"
-        entries = self.account.entries
-        spent = sum((e.epsilon for e in entries if e.request.startswith(mine)), Fraction(0))
+        answers = [entry for entry in self.account.entries if is_answer(entry.body)]
+        spent = sum((e.epsilon for e in answers if e.request.startswith(mine)), Fraction(0))
         return max(min(analyst.budget - spent, self.account.balance), Fraction(0))
 
     def reply(self, method: str, path: str, header: str | None, body: bytes) -> dict[str, Any]:
@@ -166,7 +168,8 @@ class Service:
     def _answered(self, path: str, analyst: Analyst, wish: Wish) -> dict[str, Any]:
         # One at a time: two questions of one analyst must not both see the same budget.
         with self._lock:
-            most, delta = self.left(analyst), 1.0 - wish.confidence
+            # Counted when it is decided: another process may serve from the same account.
+            most, delta = functools.partial(self.left, analyst), 1.0 - wish.confidence
             if path == "/price":
                 answer = self.server.price(wish.question, wish.length, delta, most=most)
             else:

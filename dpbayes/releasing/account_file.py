@@ -125,8 +125,12 @@ def rows_from(connection: sqlite3.Connection, first: int) -> list[tuple[Any, ...
 
 
 def append_line(path: Path, line: str) -> None:
-    """Add a line to a file of receipts durably; AccountError where that is not possible."""
+    """Add a line to a file of receipts durably; AccountError where that is not possible.
+
+    What a full disk has left of a line is cut off first, so that the file can be read again.
+    """
     try:
+        _end_line(path)
         with path.open("a", encoding="utf-8") as stream:
             stream.write(line + "\n")
             stream.flush()
@@ -136,6 +140,19 @@ def append_line(path: Path, line: str) -> None:
             f"receipts {path} cannot be written: {error.strerror}. The account holds the entry; "
             "the same command again goes on from there and pays nothing twice"
         ) from error
+
+
+def _end_line(path: Path) -> None:
+    """End the last line of a file of receipts, or cut it off where it is none that is whole."""
+    if not path.is_file():
+        return
+    with path.open("r+b") as stream:
+        content = stream.read()
+        last = content.rpartition(b"\n")[2]
+        if last and _RECEIPT.fullmatch(last.decode(errors="replace")):
+            stream.write(b"\n")
+        elif last:
+            stream.truncate(len(content) - len(last))
 
 
 def has_line(path: str, line: str) -> bool:

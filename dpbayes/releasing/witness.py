@@ -126,12 +126,15 @@ def write_witness(witness: Witness) -> None:
     path = witness_file(witness.dataset)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as stream:
-        json.dump(asdict(witness), stream, indent=1)
-        stream.flush()
-        os.fsync(stream.fileno())
-    part.replace(path)
+    try:
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            json.dump(asdict(witness), stream, indent=1)
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
     sync_folder(path.parent)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 import numpy as np
+import scipy.fft
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes._validate import generator, integer, open_unit, positive
@@ -25,6 +26,7 @@ from dpbayes.queries.intervals import credible_interval, gaussian_half_width
 from dpbayes.queries.masses import (
     MassVector,
     exact_masses,
+    laplace_masses,
     pmf_monte_carlo,
     pmf_probability_calculation,
 )
@@ -32,6 +34,7 @@ from dpbayes.queries.noise import NoiseLaw
 from dpbayes.queries.workload import random_ranges, range_query
 
 Array = NDArray[np.float64]
+_LOST = 1e-200  # a mass below it may have lost its digits
 
 
 def squared_error(approximation: MassVector, law: NoiseLaw) -> float:
@@ -80,10 +83,29 @@ def reported_noise(
     for size in _arrays.positive_entries("sizes", sizes):
         weights = np.full(count, size)
         law, vector = NoiseLaw(weights), pmf_probability_calculation(weights, gamma)
+        if vector.total < _LOST:
+            vector = MassVector(_kept_masses(float(size), count, gamma), vector.lost)
         ratios.append(vector.standard_deviation / law.standard_deviation)
         interval = credible_interval(vector.masses / vector.total, delta)
         missed.append(2.0 * law.tail(interval.half_width))
     return np.array(ratios), np.array(missed)
+
+
+def _kept_masses(size: float, count: int, gamma: float) -> Array:
+    """Return the masses of Algorithm 2 for equal weights where nearly all of them is lost, over 1.
+
+    Every vector is brought to the mass 1 before they are convolved, and not their convolution.
+    """
+    one = laplace_masses(size, gamma)
+    length = 2 * one.half_length * count + 1
+    points = int(scipy.fft.next_fast_len(length, real=True))
+    # Around the cell 0 the vector is even, so its transform is real.
+    around = np.roll(np.pad(one.masses, (0, points - one.masses.size)), -one.half_length)
+    folded = scipy.fft.irfft(scipy.fft.rfft(around / one.total).real ** count, points)
+    side = np.maximum(folded[: length // 2 + 1], 0.0)
+    # Farther than forty deviations out is rounding only.
+    side[math.ceil(40.0 * one.standard_deviation * math.sqrt(count)) :] = 0.0
+    return np.concatenate([side[:0:-1], side])
 
 
 def running_times(

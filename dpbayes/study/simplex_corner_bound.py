@@ -154,6 +154,8 @@ class Search:
         self.boxes, self.epsilon, self.radius = found, epsilon, radius
         self.q = float(np.exp(-epsilon))
         self.corners = Corners(found, radius, prior)
+        # Prices are convex above 0 only, and the largest count is no level of its own.
+        self.corners.require_largest(radius + 1)
         self.rings = [Ring(found.k, d) for d in range(radius + 1)]
         self.most = self.corners.spans(self.rings)
         self.shape, self.local = self._fitted(prior)

@@ -84,8 +84,7 @@ class Corners:
         self.levels = sorted_rows(len(starts), columns)[self.places].astype(np.int64)
         counts = starts[self.levels]
         self.counts = np.column_stack([counts, found.n - counts.sum(axis=1)])
-        if self.wide[found.levels].any() and int(self.counts[:, -1].min()) < radius:
-            raise ValueError("levels are so wide that a corner has no largest count: shorten them")
+        self.require_largest(radius)
         first, last = self._ends
         low, high = first[self.levels], last[self.levels]
         rest = np.maximum(
@@ -99,6 +98,11 @@ class Corners:
             rows=np.ones(len(counts), dtype=np.int64),
             places=self.places,
         )
+
+    def require_largest(self, least: int) -> None:
+        """Raise ValueError where levels are wide and a corner's largest count is below `least`."""
+        if self.wide[self.boxes.levels].any() and int(self.counts[:, -1].min()) < least:
+            raise ValueError("levels are so wide that a corner has no largest count: shorten them")
 
     def nearest(self) -> Array:
         """Return at most the distance between each corner and what is `radius` away or more, (V,).

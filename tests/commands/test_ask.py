@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from fractions import Fraction
 from pathlib import Path
 
@@ -130,6 +131,18 @@ def test_a_mistyped_ledger_is_no_new_budget(cube: Path, capsys: pytest.CaptureFi
     assert cli.main(words) == 2
     assert "--ledger must be a ledger that exists" in capsys.readouterr().err
     assert not Path("typo.sqlite").exists()
+
+
+def test_a_ledger_cut_to_nothing_is_no_new_budget(
+    cube: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ask(cube, "all", "--length", "40") == 0
+    ledger = cube.parent / "spend.sqlite"
+    os.truncate(ledger, 0)
+    words = ["ask", "all", "--cube", str(cube), "--length", "20", "--ledger", str(ledger)]
+    assert cli.main(words) == 2
+    assert "--ledger must be a ledger that exists" in capsys.readouterr().err
+    assert ask(cube, "all", "--length", "40") == 0  # which says --create-ledger
 
 
 @pytest.fixture

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -21,7 +24,9 @@ def test_only_digests_are_stored_and_tokens_are_long(capsys):
     assert len(token) >= 32
 
 
-def test_the_command_serves_what_its_file_says(cells, monkeypatch, capsys):
+@pytest.fixture
+def described(cells):
+    """Write a table, its cube and the file of a service of Anna; return the place of a socket."""
     pytest.importorskip("duckdb")
     (cells / "table.csv").write_text("age\n" + "\n".join(str(a) for a in range(18, 78)) * 5 + "\n")
     open_account(cells / "a.account").accept(cells / "table.csv")
@@ -33,14 +38,22 @@ def test_the_command_serves_what_its_file_says(cells, monkeypatch, capsys):
         'cube = "cube.toml"\naccount = "a.account"\ntick = 0.01\n[[analyst]]\nname = "anna"\n'
         f'token = "{token_digest(ANNA)}"\nbudget = "0.3"\n'
     )
-    place = cells / "s"
+    return cells / "s"
+
+
+def appeared(place):
+    for _ in range(300):
+        if place.exists():
+            return
+        time.sleep(0.1)
+
+
+def test_the_command_serves_what_its_file_says(cells, described, monkeypatch, capsys):
+    place = described
     words = ["serve", str(cells / "service.toml"), "--socket", str(place)]
     thread = threading.Thread(target=cli.main, args=(words,), daemon=True)
     thread.start()
-    for _ in range(300):
-        if place.exists():
-            break
-        time.sleep(0.1)
+    appeared(place)
     monkeypatch.setenv("DPBAYES_TOKEN", ANNA)
     asking = ["ask", "age between 18 and 58", "--server", f"unix:{place}", "--length", "60"]
     assert cli.main([*asking, "--price"]) == 0
@@ -50,6 +63,18 @@ def test_the_command_serves_what_its_file_says(cells, monkeypatch, capsys):
     assert "left 0.2001" in printed
     monkeypatch.delenv("DPBAYES_TOKEN")
     assert cli.main(asking) == 2
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGKILL"])
+def test_the_same_command_serves_again_after_an_end(cells, described, name):
+    words = [sys.executable, "-m", "dpbayes", "serve", "service.toml", "--socket", described.name]
+    for _ in range(2):
+        served = subprocess.Popen(words, cwd=cells, stdout=subprocess.PIPE, text=True)
+        assert served.stdout.readline().startswith("serving at ")
+        served.send_signal(signal.Signals[name])
+        assert served.communicate(timeout=60) == ("", None)
+        assert served.returncode == (-signal.SIGKILL if name == "SIGKILL" else 0)
+        assert described.exists() == (name == "SIGKILL")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -186,3 +187,30 @@ def test_a_figure_needs_a_figure_and_words(record: results.Record) -> None:
 def test_results_import_no_plotting_library() -> None:
     script = "import sys; import dpbayes.press.record; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_two_writers_of_one_file_leave_no_mixture_and_no_error(tmp_path):
+    place, contents = tmp_path / "file", [bytes([letter]) * 300_000 for letter in b"ab"]
+    results.write_atomically(place, contents[0])
+
+    def writing(content):
+        for _ in range(100):
+            results.write_atomically(place, content, durable=False)
+            assert place.read_bytes() in contents
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(writing, contents))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_write_that_fails_leaves_the_old_file_alone(tmp_path, monkeypatch):
+    place = tmp_path / "file"
+    results.write_atomically(place, b"old")
+
+    def full(path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(results, "synced", full)
+    with pytest.raises(OSError, match="No space left"):
+        results.write_atomically(place, b"new")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file": b"old"}

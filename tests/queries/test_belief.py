@@ -168,3 +168,17 @@ def test_bad_input(call: object, message: str) -> None:
     assert callable(call)
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("far", [1e3, 1e6, 1e9])
+@pytest.mark.parametrize("p", [1e-9, 0.1, 0.5, 0.9])
+def test_a_precise_answer_keeps_its_digits_beside_a_far_one(far: float, p: float) -> None:
+    """Between the two the density grows by far more e-folds than a float holds."""
+    one = queries.posterior_one_unknown([0.0, far], [1e-4, 1.0])
+    other = queries.posterior_one_unknown([0.0, -far], [1e-4, 1.0])
+    rises, falls = 1e4 + 1.0, 1e4 - 1.0  # of the log density left of 0, and right of it
+    left = falls / (rises + falls)
+    low = np.log(p / left) / rises
+    high = -np.log((1.0 - p) / (1.0 - left)) / falls
+    assert one.quantile(p) == pytest.approx(low if p < left else high, rel=1e-9, abs=1e-18)
+    assert other.quantile(1.0 - p) == pytest.approx(-one.quantile(p), rel=1e-6, abs=1e-18)

@@ -1,5 +1,7 @@
 """The estimator against the pseudo-inverse, the growing factorisation and OpenDP's tree."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -178,3 +180,59 @@ def test_booleans_and_text_are_not_coefficients() -> None:
 def test_answers_must_fit_the_history() -> None:
     with pytest.raises(ValueError, match="y must have 6 entries, got 2"):
         queries.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.q).estimate([1.0, 2.0])
+
+
+@pytest.mark.parametrize("spread", [8, 12, 15])
+def test_what_is_estimable_does_not_depend_on_the_scales(spread: int) -> None:
+    """Against the best weights worked out with fractions."""
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        cells, m = int(rng.integers(1, 5)), int(rng.integers(2, 9))
+        H = rng.integers(-2, 3, (m, cells)).astype(float)
+        H[~H.any(axis=1), 0] = 1.0
+        scales = 2.0 ** rng.integers(0, int(3.3 * spread), m)
+        query = rng.integers(-2, 3, cells).astype(float)
+        exact = shortest_in_fractions(H, scales, query)
+        found = queries.blue(H, scales, query)
+        assert bool(found.estimable) == (exact is not None)
+        if exact is not None:
+            np.testing.assert_allclose(found.weights @ H, query, atol=1e-8)
+            assert np.linalg.norm(found.noise_weights) <= np.linalg.norm(exact) * (1 + 1e-4)
+
+
+def test_a_history_of_zeros_says_nothing_at_any_scales() -> None:
+    assert not queries.blue(np.zeros((2, 2)), [1.0, 1e12], [1.0, 0.0]).estimable
+
+
+def shortest_in_fractions(
+    H: np.ndarray, scales: np.ndarray, query: np.ndarray
+) -> list[float] | None:
+    """Return w = G x with G = diag(1/b) H and G^T G x = query, by elimination; None if none."""
+    G = [
+        [Fraction(float(one)) / Fraction(float(b)) for one in row]
+        for row, b in zip(H, scales, strict=True)
+    ]
+    n = len(query)
+    rows = [
+        [*(sum(g[i] * g[j] for g in G) for j in range(n)), Fraction(float(query[i]))]
+        for i in range(n)
+    ]
+    x, done = [Fraction(0)] * n, 0
+    pivots = []
+    for column in range(n):
+        place = next((i for i in range(done, n) if rows[i][column]), None)
+        if place is None:
+            continue
+        rows[done], rows[place] = rows[place], rows[done]
+        rows[done] = [one / rows[done][column] for one in rows[done]]
+        for i in range(n):
+            if i != done:
+                factor = rows[i][column]
+                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[done], strict=True)]
+        pivots.append(column)
+        done += 1
+    if any(row[n] for row in rows[done:]):
+        return None
+    for row, column in zip(rows, pivots, strict=False):
+        x[column] = row[n]
+    return [float(sum(a * b for a, b in zip(g, x, strict=True))) for g in G]

@@ -92,7 +92,7 @@ def test_a_refusal_can_say_what_would_be_answered() -> None:
     length = shortest_affordable(state, query, 1.0, 0.05, 0.1, Policy())
     assert length is not None
     assert decide(state, query, length, 0.05, 0.1, Policy()).outcome == "fresh"
-    assert decide(state, query, 0.998 * length, 0.05, 0.1, Policy()).outcome == "rejected"
+    assert decide(state, query, 0.999 * length, 0.05, 0.1, Policy()).outcome == "rejected"
     alone = 2.0 * NoiseLaw([10.0]).half_width(0.05)  # all of the bound on one question
     assert length == pytest.approx(alone, rel=2e-3)
 
@@ -115,3 +115,14 @@ def test_a_query_that_no_neighbour_changes_needs_no_private_system() -> None:
     policy = Policy(neighbours="replace-one")
     with pytest.raises(ValueError, match="its answer is public"):
         decide(state, np.ones(2), 10.0, 0.05, 1.0, policy)
+
+
+def test_an_affordable_length_is_named_however_short_the_one_asked_for() -> None:
+    """From the smallest scale of noise to the largest one."""
+    query = np.ones(2)
+    asked = 2.0**-11 * -np.log(0.05) * 1.001
+    for bound in (0.01, 1e-6, 1e-11):
+        length = shortest_affordable(
+            empty_state(2, "add-remove"), query, asked, 0.05, bound, Policy()
+        )
+        assert length == pytest.approx(-2.0 * np.log(0.05) / bound, rel=2e-3)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpbayes import queries
 from dpbayes.queries.factor import Factor, empty_factor, factor_of
 
 rows = st.lists(
@@ -197,3 +198,25 @@ def test_weights_are_the_best_where_scales_differ_by_thousands() -> None:
     np.testing.assert_allclose(scaled.T @ found, q, atol=1e-11)
     assert float(found @ found) == pytest.approx(float(expected @ expected), rel=1e-12)
     np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("spread", [6, 8, 10, 12])
+def test_rough_answers_before_precise_ones_do_not_spoil_the_estimate(spread: int) -> None:
+    """Scales over many powers of ten: as good as a factorisation of all answers at once."""
+    rng = np.random.default_rng(7)
+    for _ in range(300):
+        cells, m = int(rng.integers(1, 5)), int(rng.integers(4, 10))
+        H = rng.integers(0, 2, (m, cells)).astype(float)
+        H[~H.any(axis=1), 0] = 1.0
+        scales = 10.0 ** rng.uniform(0, spread, m)
+        query = rng.integers(-1, 2, m) @ H
+        if not query.any():
+            continue
+        factor = empty_factor(cells)
+        for row, scale in zip(H, scales, strict=True):
+            factor = factor.append(row, float(scale))
+        found = factor.noise_weights(query)
+        assert found is not None
+        best = np.linalg.norm(queries.blue(H, scales, query).noise_weights)
+        assert np.linalg.norm(found) <= best * (1 + 1e-5)
+        np.testing.assert_allclose(found / scales @ H, query, atol=1e-8)

@@ -165,3 +165,25 @@ def test_answers_leave_at_whole_ticks():
     with pytest.raises(ZeroDivisionError):
         at_tick(lambda: 1 / 0, 0.1, lambda: next(moments), slept.append)
     assert slept[0] == pytest.approx(0.09)
+
+
+def test_a_socket_that_a_killed_service_has_left_is_taken_over(service, tmp_path):
+    place = tmp_path / "s"
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(place))
+        left.listen()
+    found = listening(service, unix_socket=place)
+    in_background(found)
+    try:
+        assert request(f"unix:{place}", ANNA, "/balance")["analyst"] == "anna"
+    finally:
+        found.shutdown()
+        found.server_close()
+
+
+def test_a_file_in_the_place_of_a_socket_stays(service, tmp_path):
+    place = tmp_path / "notes.txt"
+    place.write_text("kept")
+    with pytest.raises(ValueError, match="unix_socket must be a path that does not exist"):
+        listening(service, unix_socket=place)
+    assert place.read_text() == "kept"

@@ -15,6 +15,7 @@ from dpbayes.queries.grid import as_text
 from dpbayes.queries.paying import Payments, Purchase, price_factor
 from dpbayes.releasing.account import Account
 from dpbayes.releasing.opening import create_account, open_account
+from dpbayes.releasing.witness import read_witness
 from tests.queries import asker
 
 CELLS = 16
@@ -225,3 +226,21 @@ def test_only_its_own_answers_are_read(folder: Path) -> None:
     assert other.asked("answer--id-a") == "something about another cube"
     assert one.drawn("answer--id-a", lambda: 5) == 5
     assert one.drawn("answer--id-a", lambda: 6) == 5
+
+
+@pytest.mark.parametrize("kind", ["spend", "result"])
+def test_what_a_crash_left_unwitnessed_is_witnessed_before_it_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """An older copy of account and ledger is noticed: it could let an answer be drawn anew."""
+
+    def killed(account: Account, *_: object) -> None:
+        if account._entries[-1].kind == kind:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as crashing:
+        crashing.setattr(Account, "_move_witness", killed)
+        with pytest.raises(KeyboardInterrupt):
+            asker.open_paid(str(folder)).ask(cell(1), 20.0, 0.05)
+    assert asker.open_paid(str(folder)).ask(cell(1), 20.0, 0.05).outcome == "derived"
+    assert read_witness("cells").sequence == len(account_of(folder).entries) - 1

@@ -250,3 +250,34 @@ def test_one_analyst_cannot_occupy_the_service(cells):
     service._inside["anna"] = MOST_OF_ONE - 1
     assert replied(service)["outcome"] == "derived"
     assert service._inside == {"anna": MOST_OF_ONE - 1, "ben": 0}
+
+
+def test_two_services_at_once_do_not_both_see_the_same_budget(cells, monkeypatch):
+    """The second one answers between the moment the first has counted and the moment it pays."""
+    first, second = served(cells), served(cells)
+    decided = first.server._written
+
+    def late(question):
+        body = b'{"question": "cell >= 3", "length": 40}'
+        assert second.reply("POST", "/ask", f"Bearer {BEN}", body)["outcome"] == "fresh"
+        return decided(question)
+
+    monkeypatch.setattr(first.server, "_written", late)
+    body = b'{"question": "cell >= 2", "length": 35}'
+    assert first.reply("POST", "/ask", f"Bearer {BEN}", body)["outcome"] == "rejected"
+    assert 0 < first.left(first.analysts[1]) < Fraction(6, 100)
+
+
+def test_a_release_under_the_name_of_an_answer_is_not_the_analysts(cells):
+    service = served(cells)
+    service.account.spend("answer-anna-x", Fraction(1, 10), "a plan")
+    assert service.left(service.analysts[0]) == Fraction(1, 2)
+
+
+def test_the_first_question_to_an_empty_account_is_rejected(cells):
+    service = served(cells)
+    service.account.spend("release", Fraction(1), "elsewhere")
+    for path in ("/ask", "/price"):
+        body = b'{"question": "all", "length": 40}'
+        answer = service.reply("POST", path, f"Bearer {ANNA}", body)
+        assert (answer["outcome"], answer["affordable_length"]) == ("rejected", None)

@@ -84,3 +84,12 @@ def test_what_only_looks_like_a_receipt_is_refused(text):
 def test_a_place_of_receipts_that_cannot_be_written_is_named_with_what_stands(tmp_path):
     with pytest.raises(AccountError, match=r"receipts .* cannot be written: .* pays nothing twice"):
         append_line(tmp_path, "clinic 1")
+
+
+@pytest.mark.parametrize("left", ["", "clinic 1 {}", "clinic 1 0123456789abcdef"])
+def test_a_line_that_a_full_disk_left_unfinished_spoils_no_later_receipt(tmp_path, left):
+    place, whole = tmp_path / "receipts.txt", f"clinic 0 {'0' * 64}\n"
+    place.write_text(whole + left.format("1" * 64))
+    append_line(place, f"clinic 2 {'2' * 64}")
+    numbers = [Receipt.parse(line).sequence for line in place.read_text().splitlines()]
+    assert numbers == ([0, 1, 2] if left.endswith("{}") else [0, 2])

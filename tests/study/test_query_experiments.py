@@ -28,6 +28,21 @@ def test_probability_calculation_stops_at_a_floor() -> None:
     assert errors[2] > 1e-9
 
 
+@pytest.mark.parametrize(("answers", "gamma"), [(300_000, 0.01), (3000, 0.9)])
+def test_noise_is_reported_where_hardly_any_mass_is_kept(answers: int, gamma: float) -> None:
+    """The kept part of a sum of so many terms is normal, with the variance of a kept term."""
+    one = queries.laplace_masses(0.7, gamma)
+    ratio, missed = experiments.reported_noise([0.7], answers, gamma, 0.2)
+    assert ratio[0] == pytest.approx(one.standard_deviation / (0.7 * np.sqrt(2.0)), rel=1e-6)
+    assert 0.0 < missed[0] < 1.0
+
+
+def test_kept_masses_are_those_of_the_convolution_over_their_sum() -> None:
+    whole = queries.pmf_probability_calculation(np.full(30, 0.7), 0.3)
+    kept = experiments._kept_masses(0.7, 30, 0.3)
+    np.testing.assert_allclose(kept, whole.masses / whole.total, rtol=0, atol=1e-15)
+
+
 def test_reported_noise_of_the_specification() -> None:
     ratio, missed = experiments.reported_noise([0.1, 5.0], 1000, 0.01, 0.05)
     assert ratio[0] * math.sqrt(20) == pytest.approx(2.596, abs=5e-4)

@@ -8,8 +8,9 @@ from dpbayes.mechanisms.optimum import distance_table
 from dpbayes.posteriors import compositions
 from dpbayes.study import simplex_corner_bound as tested
 from dpbayes.study.orbit_programs import orbit_optimum
-from dpbayes.study.simplex_corner_bound import corner_bound, searched
-from dpbayes.study.simplex_corners import Corners, CornerWindow
+from dpbayes.study.simplex_boxes import boxes
+from dpbayes.study.simplex_corner_bound import corner_bound
+from dpbayes.study.simplex_corners import Corners, CornerWindow, Shape
 from dpbayes.study.simplex_record import read_record
 from tests.study.private_columns import least_values
 
@@ -121,6 +122,26 @@ def test_what_it_cannot_take_is_refused():
 
 @pytest.mark.parametrize(("n", "radius"), [(16, 1), (17, 2)])
 def test_what_a_largest_count_near_the_radius_loses_is_a_number(n: int, radius: int) -> None:
-    losses = searched(n, 5.0, 3, 1.0, 1.5, radius).corners.losses
+    losses = Corners(boxes(n, 3, 1.5, 2 * radius), radius, 1.0).losses
     assert np.all((losses >= 0.0) & (losses < 1.0))
     assert losses[:, -1].max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "ratio", "radius"), [(33, 3, 1.5, 3), (58, 4, 1.5, 1), (44, 4, 1.46, 2)]
+)
+def test_a_corner_whose_largest_count_can_end_at_zero_is_refused(n, k, ratio, radius):
+    """Prices are not convex at 0: there s + z can cost more than every mean of corners + z."""
+    found = Corners(boxes(n, k, ratio, 2 * radius), radius, 20.0)
+    assert found.counts[:, -1].min() == radius
+    with pytest.raises(ValueError, match="has no largest count: shorten them"):
+        corner_bound(n, 3.0, k, 20.0, ratio, radius)
+
+
+def test_why_it_is_refused():
+    shape, step = Shape(0.0, 1.0, 20.0), np.array([2, 1, -3])
+    corners = np.array([[10, 10, 13], [10, 15, 8], [15, 15, 3]])
+    share = np.linalg.solve(corners.T, [11.0, 11.0, 11.0])
+    assert share == pytest.approx([0.8, 0.0, 0.2])
+    inside = shape.of_rows(np.array([[11, 11, 11]]) + step).item()
+    assert inside > share @ shape.of_rows(corners + step) + 0.001
