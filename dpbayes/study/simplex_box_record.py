@@ -17,7 +17,7 @@ from dpbayes.study.simplex_corner_columns import column_bound
 
 RATIOS = {
     (4, 300, 5.0): 1.05, (4, 1000, 5.0): 1.05, (5, 300, 5.0): 1.1, (5, 1000, 5.0): 1.12,
-    (4, 300, 2.0): 1.06, (4, 1000, 2.0): 1.06, (4, 300, 1.0): 1.1, (4, 1000, 1.0): 1.1,
+    (4, 300, 2.0): 1.06, (4, 1000, 2.0): 1.06, (4, 300, 1.0): 1.1, (4, 1000, 1.0): 1.15,
     (5, 1000, 2.0): 1.14,
 }  # fmt: skip
 """For each number of categories, of records, and epsilon how far the counts of a level differ."""
@@ -27,9 +27,9 @@ CORNERS = {
 }  # fmt: skip
 """Lines whose conditions are asked at corners: `radius` and `rounds` of `corner_bound`."""
 
-COLUMNS: dict[tuple[int, int, float], tuple[int, int, int, float, int | None]] = {
+COLUMNS: dict[tuple[int, int, float], tuple[int, int, int, float, int]] = {
     (4, 300, 1.0): (14, 4000, 12, 1.5, 7),
-    (4, 1000, 1.0): (11, 8000, 12, 1.5, None),
+    (4, 1000, 1.0): (13, 3500, 11, 1.7, 9),
 }
 """Lines whose factors come from a mesh and whose columns count by their prices: `radius`,
 `answers`, `turns`, `mesh` and `learned` of `column_bound`.
