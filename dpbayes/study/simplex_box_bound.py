@@ -137,6 +137,11 @@ class Ring:
         ways = sparse.csr_array((shares, self.start, self._rows), shape=self._shape)
         return np.asarray(ways @ given)
 
+    def reached(self, shares: Array, held: Array) -> Array:
+        """Return for each step the sum over its shares of what is `held` further in, (steps, B)."""
+        ways = sparse.csr_array((shares, self.start, self._rows), shape=self._shape)
+        return np.asarray(ways.T @ held)
+
 
 @dataclass
 class Shares:

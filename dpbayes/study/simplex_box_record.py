@@ -14,11 +14,10 @@ from dpbayes.study.simplex_box_bound import BoxBound, box_bound
 from dpbayes.study.simplex_box_means import box_mean
 from dpbayes.study.simplex_corner_bound import CornerBound, corner_bound
 from dpbayes.study.simplex_corner_columns import column_bound
-from dpbayes.study.simplex_corner_mesh import mesh_bound
 
 RATIOS = {
     (4, 300, 5.0): 1.05, (4, 1000, 5.0): 1.05, (5, 300, 5.0): 1.1, (5, 1000, 5.0): 1.12,
-    (4, 300, 2.0): 1.06, (4, 1000, 2.0): 1.06, (4, 300, 1.0): 1.06, (4, 1000, 1.0): 1.1,
+    (4, 300, 2.0): 1.06, (4, 1000, 2.0): 1.06, (4, 300, 1.0): 1.1, (4, 1000, 1.0): 1.15,
     (5, 1000, 2.0): 1.14,
 }  # fmt: skip
 """For each number of categories, of records, and epsilon how far the counts of a level differ."""
@@ -28,11 +27,13 @@ CORNERS = {
 }  # fmt: skip
 """Lines whose conditions are asked at corners: `radius` and `rounds` of `corner_bound`."""
 
-MESHES = {(4, 300, 1.0): (9, 6000, 10)}
-"""Lines whose factors come from a mesh: `radius`, `answers` and `turns` of `mesh_bound`."""
-
-COLUMNS = {(4, 1000, 1.0): (11, 8000, 12, 1.5)}
-"""Lines whose columns count by their prices: these and `mesh`, of `column_bound`."""
+COLUMNS: dict[tuple[int, int, float], tuple[int, int, int, float, int]] = {
+    (4, 300, 1.0): (14, 4000, 12, 1.5, 7),
+    (4, 1000, 1.0): (13, 3500, 11, 1.7, 9),
+}
+"""Lines whose factors come from a mesh and whose columns count by their prices: `radius`,
+`answers`, `turns`, `mesh` and `learned` of `column_bound`.
+"""
 
 ROUNDS, FALL = 15, 1.5
 """Rounds and length of steps for the other lines of the record, see `box_bound`."""
@@ -78,11 +79,8 @@ def box_bounded(n: int, epsilon: float, ratio: float, k: int = 4) -> BoxBounded:
 def found_bound(n: int, epsilon: float, ratio: float, k: int) -> BoxBound | CornerBound:
     """Return the bound behind a line: by boxes, if it is in none of the tables for corners."""
     if (k, n, epsilon) in COLUMNS:
-        radius, answers, turns, mesh = COLUMNS[k, n, epsilon]
-        return column_bound(n, epsilon, k, 1.0, ratio, radius, answers, turns, mesh)
-    if (k, n, epsilon) in MESHES:
-        radius, answers, turns = MESHES[k, n, epsilon]
-        return mesh_bound(n, epsilon, k, 1.0, ratio, radius, answers, turns)
+        radius, answers, turns, mesh, near = COLUMNS[k, n, epsilon]
+        return column_bound(n, epsilon, k, 1.0, ratio, radius, answers, turns, mesh, near)
     if (k, n, epsilon) in CORNERS:
         radius, rounds = CORNERS[k, n, epsilon]
         return corner_bound(n, epsilon, k, ratio=ratio, radius=radius, rounds=rounds)

@@ -110,10 +110,13 @@ def searched(
     ratio: float,
     radius: int | None,
     beyond: int = 0,
+    learned: int | None = None,
+    sideways: bool = False,
 ) -> Search:
     """Return where a search for factors begins, with the arguments of `corner_bound`, checked.
 
-    Prices are held against the ring that is so many rings `beyond` the last: 0, or 1.
+    Prices are held against the ring that is so many rings `beyond` the last: 0, or 1. Shares are
+    `learned` up to that ring, by default up to the last, and if `sideways` in a ring, too.
 
     >>> searched(60, 5.0, 4, 1.0, 1.1, None).radius
     3
@@ -122,7 +125,9 @@ def searched(
     far = reach(size, budget) if radius is None else radius
     far = _validate.integer("radius", far, minimum=1, maximum=size)
     found = boxes(size, parts, wide, 2 * far if size > 2 * parts * far + parts else size)
-    return Search(found, budget, a, far, beyond)
+    near = far if learned is None else learned
+    near = _validate.integer("learned", near, minimum=1, maximum=far)
+    return Search(found, budget, a, far, beyond, near, sideways)
 
 
 @dataclass
@@ -149,15 +154,26 @@ class Search:
     """
 
     def __init__(
-        self, found: Boxes, epsilon: float, prior: float, radius: int, beyond: int = 0
+        self,
+        found: Boxes,
+        epsilon: float,
+        prior: float,
+        radius: int,
+        beyond: int = 0,
+        learned: int | None = None,
+        sideways: bool = False,
     ) -> None:
-        self.boxes, self.epsilon, self.radius = found, epsilon, radius
+        self.boxes, self.epsilon, self.radius, self.sideways = found, epsilon, radius, sideways
         self.q = float(np.exp(-epsilon))
         self.corners = Corners(found, radius, prior)
         # Prices are convex above 0 only, and the largest count is no level of its own.
         self.corners.require_largest(radius + 1)
-        self.rings = [Ring(found.k, d) for d in range(radius + 1)]
+        every = [Ring(found.k, d) for d in range(radius + 1)]
+        near = radius if learned is None else learned
+        self.rings, self.far = every[: near + 1], every[near + 1 :]
         self.most = self.corners.spans(self.rings)
+        # Data on the rings beyond are spread over more levels.
+        self.all_most = self.most + (self.corners.spans(every) if self.far else ())
         self.shape, self.local = self._fitted(prior)
         self.means = self.corners.means(self.shape)
         # No price may be above the distance to an answer beyond the window.
@@ -179,7 +195,7 @@ class Search:
 
     def highest(self, factors: Array) -> Array:
         """Return the highest factor that data near each place have, as `OwnWindow` takes it."""
-        return np.concatenate([self.corners.highest(factors, most) for most in self.most])
+        return np.concatenate([self.corners.highest(factors, most) for most in self.all_most])
 
     def bound(self, lower: float, factors: Array) -> CornerBound:
         """Return the bound that factors prove."""
@@ -273,10 +289,14 @@ class Search:
             part = np.minimum(part, _LONGER * np.maximum(-result.rise, 0.0) + 1e-6)
         return np.asarray(factors * (1.0 - self.seen(part)))
 
-    def seen(self, values: Array) -> Array:
-        """Return for each box the largest value (V,) of a corner that looks at it, (M,)."""
+    def seen(self, values: Array, corners: Numbers | None = None) -> Array:
+        """Return for each box the largest value (V,) of a corner that looks at it, (M,).
+
+        Of all corners, or of some; -inf where none of these looks.
+        """
         worst = np.full(2 * self.boxes.size, -np.inf)
-        for at in np.array_split(np.arange(len(values)), len(values) // 512 + 1):
+        some = np.arange(len(values)) if corners is None else corners
+        for at in np.array_split(some, len(some) // 512 + 1):
             window = CornerWindow(self.corners, at)
             for one in self.rings:
                 inside = window.inside(one.steps)

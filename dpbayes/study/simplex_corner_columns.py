@@ -3,7 +3,8 @@
 As `simplex_corner_mesh`. Wide noise among many records has columns whose mass is far from the
 answer: V there is large and negative although prices are too high by a little. So what is lacking
 is measured against the prices in the column. Prices fall near corners that undercut, until none
-does.
+does. Data pass on to neighbours in the same ring, too, and windows reach farther than shares are
+learned: on the rings beyond they stay straight.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import numpy as np
 from dpbayes import _validate
 from dpbayes.study.simplex_box_bound import MARGIN
 from dpbayes.study.simplex_corner_bound import CornerBound, Search, searched
-from dpbayes.study.simplex_corner_mesh import Program, blocks, fallen, gained
+from dpbayes.study.simplex_corner_mesh import Program, blocks, fallen, gained, own_window
 from dpbayes.study.simplex_corner_windows import OwnWindow, all_ways
 from dpbayes.study.simplex_windows import Array, Numbers
 
 _MOVE = 0.03  # how far ratios move in a turn at first
 _ROUNDS = (6, 30)  # rounds of shares: for all corners, then for those that undercut
-_PASSES, _NEAR = 8, 2  # falls until no corner undercuts; those that are near the corner only
+_PASSES, _NEAR = 8, (2, 4)  # falls until no corner undercuts; those that are near the corner only
 _FARTHER, _LEAST = 1.2, 2e-5  # how much more prices fall than a column asks for, and at least
 
 
@@ -33,17 +34,22 @@ def column_bound(
     answers: int = 6000,
     turns: int = 12,
     mesh: float = 1.6,
+    learned: int | None = None,
 ) -> CornerBound:
     """Return a proved lower bound on the mean distance over all data of n records, k categories.
 
     With the arguments of `mesh_bound`; about ten `answers` for each node of the mesh are enough.
+    If `learned` is given, shares are learned for so many of the `radius` rings, there for ways in a
+    ring as well, and stay straight on the others: a higher bound in less time and memory. A few
+    rings more than an answer is nearer than its price are enough.
     Book: `thm-simplex-corners`.
 
     >>> found = column_bound(20, 1.0, 3, turns=8)
     >>> bool(0.318 < found.lower < 0.325)
     True
     """
-    search = searched(n, epsilon, k, prior, ratio, radius, beyond=1)
+    beside = learned is not None
+    search = searched(n, epsilon, k, prior, ratio, radius, 1, learned, sideways=beside)
     some = _validate.integer("answers", answers, minimum=1)
     rounds = _validate.integer("turns", turns, minimum=5)
     between = _validate.real("mesh", mesh)
@@ -68,12 +74,12 @@ def valued(
     search: Search, factors: Array, at: Numbers, rounds: tuple[int, ...]
 ) -> tuple[Array, Array, Array]:
     """Return V at the corners `at`, the distances around, and the prices in the column of V."""
-    held, ways = search.highest(factors), all_ways(search.boxes.k, search.radius)
+    held, ways = search.highest(factors), all_ways(search.boxes.k, len(search.rings) - 1)
     values, apart, charged = np.full(len(at), -np.inf), np.empty(len(at)), np.empty(len(at))
     for number in rounds:
         # Those that undercut learn again, and for longer.
         for some in blocks(np.flatnonzero(values < 0.0), search):
-            window = OwnWindow(search.corners, at[some], search.rings, ways, search.shape, search.q)
+            window = own_window(search, at[some], ways)
             window.begin(held)
             for turn in range(number):
                 found = window.values()
@@ -102,9 +108,10 @@ def proved(search: Search, factors: Array) -> Array:
             return np.asarray(factors * (1.0 - float((short / (apart[bad] + short)).max())))
         part = np.zeros(size)
         part[at] = np.minimum(_FARTHER * short / charged[bad] + _LEAST, 1.0)
-        if number < _NEAR:
-            whole = gained(search, search.highest(factors), np.ones(len(factors)))
-            factors = fallen(search, factors, part * whole)
+        if number < _NEAR[search.sideways]:
+            held, short = search.highest(factors), np.zeros(size)
+            short[at] = part[at] * gained(search, held, np.ones(len(factors)), at)
+            factors = fallen(search, factors, short)
         else:
-            factors = factors * (1.0 - np.clip(search.seen(part), 0.0, 1.0))
+            factors = factors * (1.0 - np.clip(search.seen(part, at), 0.0, 1.0))
     return factors

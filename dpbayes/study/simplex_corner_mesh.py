@@ -18,7 +18,8 @@ from dpbayes import _validate
 from dpbayes.study.simplex_box_bound import MARGIN
 from dpbayes.study.simplex_boxes import Boxes, sorted_rows
 from dpbayes.study.simplex_corner_bound import CornerBound, Search, searched
-from dpbayes.study.simplex_corner_windows import OwnWindow, all_ways
+from dpbayes.study.simplex_corner_sideways import SidewaysWindow
+from dpbayes.study.simplex_corner_windows import OwnWindow, Ways, all_ways
 from dpbayes.study.simplex_corners import CornerWindow
 from dpbayes.study.simplex_windows import Array, Numbers
 
@@ -90,6 +91,14 @@ def mesh_bound(
     return search.bound(*best)
 
 
+def own_window(search: Search, at: Numbers, ways: list[Ways]) -> OwnWindow:
+    """Return the corners `at` with the data around them."""
+    corners, shape = search.corners, search.shape
+    if search.sideways:
+        return SidewaysWindow(corners, at, search.rings, shape, search.q, search.far)
+    return OwnWindow(corners, at, search.rings, ways, shape, search.q, search.far)
+
+
 def blocks(at: Numbers, search: Search) -> Iterator[Numbers]:
     """Yield corners `at` in blocks whose data are gone through together."""
     many = max(1, _BLOCK // sum(len(one.steps) for one in search.rings))
@@ -102,12 +111,12 @@ def every_value(search: Search, factors: Array) -> tuple[Array, Array]:
     The distances are the sum of e^(-epsilon d) H around.
     """
     size, held = len(search.corners.places), search.highest(factors)
-    ways = all_ways(search.boxes.k, search.radius)
+    ways = all_ways(search.boxes.k, len(search.rings) - 1)
     values, apart = np.full(size, -np.inf), np.empty(size)
     for rounds in _ALONE:
         # Those that undercut learn again, and for longer.
         for at in blocks(np.flatnonzero(values < 0.0), search):
-            window = OwnWindow(search.corners, at, search.rings, ways, search.shape, search.q)
+            window = own_window(search, at, ways)
             window.begin(held)
             for number in range(rounds):
                 values[at] = np.maximum(values[at], window.values())
@@ -124,23 +133,24 @@ def fallen(search: Search, factors: Array, short: Array) -> Array:
     The fall b of the prices with the sum of e^(-epsilon d) b around at least that, in some steps.
     """
     fall, held = np.zeros(len(factors)), search.highest(factors)
-    kernel = gained(search, held, np.ones(len(factors)))
+    at, missing = np.flatnonzero(short > 0.0), np.zeros(len(short))
+    kernel = gained(search, held, np.ones(len(factors)), at)
     for _ in range(_FALLS):
-        missing = np.maximum(short - gained(search, held, fall), 0.0) / kernel
+        missing[at] = np.maximum(short[at] - gained(search, held, fall, at), 0.0) / kernel
         fall = fall + missing[search.corners.of_box].max(axis=1)
     return np.asarray(factors * (1.0 - np.minimum(fall, 1.0)))
 
 
-def gained(search: Search, held: Array, fall: Array) -> Array:
-    """Return the sum of e^(-epsilon d) b around each corner, (V,), on the rings that are near.
+def gained(search: Search, held: Array, fall: Array, corners: Numbers) -> Array:
+    """Return the sum of e^(-epsilon d) b around each of the `corners`, on the rings that are near.
 
     b is the part `fall` (M,) of the prices with the highest factors `held`.
     """
     least = -search.highest(-fall)
     prices = np.where(np.isfinite(least) & np.isfinite(held), held * least, 0.0)
-    found, near = np.zeros(len(search.corners.places)), search.rings[: _NEAR + 1]
+    found, near = np.zeros(len(corners)), search.rings[: _NEAR + 1]
     for at in blocks(np.arange(len(found)), search):
-        window = CornerWindow(search.corners, at)
+        window = CornerWindow(search.corners, corners[at])
         for d, one in enumerate(near):
             inside = window.inside(one.steps)
             place = window.places(one.steps, window.low_levels) + window.table
@@ -169,12 +179,10 @@ class Program:
     def join(self, at: Numbers) -> None:
         """Let the corners `at` limit the ratios, too."""
         search = self.search
-        ways = all_ways(search.boxes.k, search.radius)
-        self.at = np.concatenate([self.at, at])
+        ways = all_ways(search.boxes.k, len(search.rings) - 1)
         for some in blocks(at, search):
-            self.windows.append(
-                OwnWindow(search.corners, some, search.rings, ways, search.shape, search.q)
-            )
+            self.windows.append(own_window(search, some, ways))
+        self.at = np.concatenate([one.at for one in self.windows])
         # The part of all data around each of these corners, at least a part of the mean.
         near = self.between[search.corners.places[self.at]]
         whole = np.maximum(near.T @ np.ones(len(self.at)), 1e-9)
@@ -233,12 +241,12 @@ class Program:
             value = one.values()
             scale = self.scale(one)
             values.append(value / scale)
-            columns = zip(one.columns(), one.worths, strict=True)
-            worth = np.concatenate([u * each for u, each in columns])
-            place = box[np.concatenate(one.place)]
-            owner = np.broadcast_to(np.arange(len(one.at)), place.shape)
-            shape, entries = (len(one.at), len(factors)), (worth / scale).ravel()
-            around = sparse.csr_array((entries, (owner.ravel(), place.ravel())), shape=shape)
+            columns = one.columns()
+            parts = [u * each for u, each in zip(columns, one.worths, strict=True)]
+            worth, place = np.concatenate(parts), np.concatenate(one.place)
+            around = _summed(worth / scale, box[place], len(factors))
+            for place, worth in one.far_columns():
+                around = around + _summed(worth / scale, box[place], len(factors))
             slope = sparse.csr_array(around @ self.boxes)
             slope.data[np.abs(slope.data) < _LEFT] = 0.0
             slope.eliminate_zeros()
@@ -261,6 +269,13 @@ class Program:
             method="highs-ipm",
         )
         return np.asarray(found.x[: ratios.size]) if found.success else ratios
+
+
+def _summed(entries: Array, columns: Numbers, size: int) -> sparse.csr_array:
+    # What stands in each column (P, B), one row for each of B, (B, size).
+    owner = np.broadcast_to(np.arange(entries.shape[1]), entries.shape)
+    shape = (entries.shape[1], size)
+    return sparse.csr_array((entries.ravel(), (owner.ravel(), columns.ravel())), shape=shape)
 
 
 def _node_counts(n: int, ratio: float) -> Array:

@@ -6,6 +6,8 @@ share what they pass on. Here the shares are learned for one corner at a time, a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,8 +16,8 @@ from dpbayes.study.simplex_box_bound import Ring
 from dpbayes.study.simplex_corners import Corners, CornerWindow, Shape
 from dpbayes.study.simplex_windows import Array, Numbers, inward_edges
 
-_LEAST, _FIRST, _STEEP = 1e-4, 1e-5, 5.0  # least share; at first; how much nearer steps get then
-_WIDTHS, _NARROWER = (0.3, 0.08), 0.9  # below which part of the price V counts as 0: first, last
+LEAST, FIRST, STEEP = 1e-4, 1e-5, 5.0  # least share; at first; how much nearer steps get then
+WIDTHS, NARROWER = (0.3, 0.08), 0.9  # below which part of the price V counts as 0: first, last
 
 Ways = list[tuple[Numbers, Numbers, Array]]
 
@@ -44,10 +46,14 @@ class OwnWindow(CornerWindow):
         ways: list[Ways],
         shape: Shape,
         q: float,
+        far: list[Ring] | None = None,
     ) -> None:
         super().__init__(corners, at)
         self.at, self.q, self.ways, self.learned = at, q, ways, 0
+        self.shape, self.far = shape, far or []
         self.scale = shape.of_rows(corners.counts[at])
+        # The places of the rings beyond stand in tables of their own.
+        self.far_table = self.table + 2 * corners.boxes.size
         self.kept = [self.inside(one.steps) for one in rings]
         away = [self.distances(one.steps) for one in rings]
         self.distance = [np.where(i, h, 0.0) for i, h in zip(self.kept, away, strict=True)]
@@ -57,9 +63,9 @@ class OwnWindow(CornerWindow):
         self.apart = sum(q**d * one.sum(axis=0) for d, one in enumerate(self.distance))
         # What is nearer to the answer gets more.
         self.weights, self.total = [list[NDArray[np.float32]]()], [np.empty(0)]
-        near = away[min(1, len(away) - 1)].mean(axis=0) / _STEEP
-        for d, inner in enumerate(away[:-1], start=1):
-            wanted = np.exp((inner.min(axis=0) - inner) / near) + _FIRST
+        near = away[min(1, len(away) - 1)].mean(axis=0) / STEEP
+        for d, inner in enumerate(away[:-1] if ways[-1] else [], start=1):
+            wanted = np.exp((inner.min(axis=0) - inner) / near) + FIRST
             self.weights.append(
                 [(part[:, None] * wanted[end]).astype(np.float32) for _, end, part in ways[d]]
             )
@@ -77,10 +83,39 @@ class OwnWindow(CornerWindow):
             np.where(inside, held[place], 0.0) * worth
             for inside, place, worth in zip(self.kept, self.place, self.worths, strict=True)
         ]
+        self.passed = self._from_far(held)
+
+    def _from_far(self, held: Array) -> Array:
+        # What the rings beyond pass on to the last of those whose shares are learned.
+        passed, self.owed = np.zeros((1, 1)), list[NDArray[np.bool_]]()
+        for one in reversed(self.far):
+            inside, place, worth = self._of_far(one)
+            distance = np.where(inside, self.distances(one.steps), 0.0)
+            left = distance - np.where(inside, held[place], 0.0) * worth + passed
+            self.owed.append(left < 0.0)
+            given = left * np.where(self.owed[-1], 1.0 / self.q, self.q)
+            passed = one.moved(one.of_each(one.straight), given)
+        return passed
+
+    def _of_far(self, one: Ring) -> tuple[NDArray[np.bool_], Numbers, Array]:
+        inside = self.inside(one.steps)
+        place = self.places(one.steps, self.low_levels) + self.far_table
+        return inside, place, self.worth(self.shape, one.steps, inside)
+
+    def far_columns(self) -> Iterator[tuple[Numbers, Array]]:
+        """Yield for each ring beyond the places and what prices there take from V by a factor of 1.
+
+        For the last `columns` of the other rings.
+        """
+        u = self.edge
+        for one, owed in zip(self.far, self.owed[::-1], strict=True):
+            _, place, worth = self._of_far(one)
+            u = one.reached(one.of_each(one.straight), u) * np.where(owed, 1.0 / self.q, self.q)
+            yield place, u * worth
 
     def values(self) -> Array:
         """Return V at the corners, by the recursion of `thm-simplex-corners`."""
-        passed, rings = np.zeros((1, 1)), len(self.distance)
+        passed, rings = self.passed, len(self.distance)
         self.left, self.factors = [np.empty(0)] * rings, [np.empty(0)] * rings
         for d in range(rings - 1, -1, -1):
             left = self.distance[d] - self.prices[d] + passed
@@ -107,6 +142,7 @@ class OwnWindow(CornerWindow):
         found = [np.ones(self.distance[0].shape)]
         for d in range(1, len(self.distance)):
             found.append(self._outwards(d, found[-1]) * self.factors[d])
+        self.edge = found[-1]
         return [u * inside for u, inside in zip(found, self.kept, strict=True)]
 
     def charged(self) -> Array:
@@ -116,7 +152,7 @@ class OwnWindow(CornerWindow):
 
     def learn(self) -> None:
         """Give more to the neighbours where a unit adds more to V, and less of what is owed."""
-        width = max(_WIDTHS[0] * _NARROWER**self.learned, _WIDTHS[1])
+        width = max(WIDTHS[0] * NARROWER**self.learned, WIDTHS[1])
         self.learned += 1
         reached = np.ones(self.distance[0].shape)
         for d in range(1, len(self.distance)):
@@ -128,6 +164,6 @@ class OwnWindow(CornerWindow):
                 for number, (start, end, _) in enumerate(self.ways[d]):
                     change = np.clip((inner[end] - mean[start]) * sign[start], -1.0, 1.0)
                     share = self.weights[d][number] / self.total[d][start] * np.exp(change)
-                    self.weights[d][number] = np.maximum(share, _LEAST).astype(np.float32)
+                    self.weights[d][number] = np.maximum(share, LEAST).astype(np.float32)
                 self.total[d] = self._sums(d)
             reached = outer * self.q**sign

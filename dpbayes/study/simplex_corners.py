@@ -181,7 +181,8 @@ class Corners:
         found, every = self.boxes, np.arange(len(self.boxes.starts))
         clear, other = np.zeros_like(every), np.zeros_like(every)
         first, last = (one[: int(self.levels.max()) + 1] for one in self._ends)
-        for z in range(-self.radius, self.radius + 1):
+        reach = len(rings) - 1
+        for z in range(-reach, reach + 1):
             below = found.level_of(first + z).astype(np.int64)
             above = found.level_of(np.minimum(last + z, found.n))
             np.maximum.at(clear, below, above - below)
