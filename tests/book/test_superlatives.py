@@ -451,6 +451,22 @@ def test_the_draft_loses_from_twelve_to_some_hundreds_of_balanced_records_and_wi
     assert [n for n, a, b in zip(sizes, draft, lap, strict=True) if a < b] == [500, 1000, 5000]
 
 
+@pytest.mark.parametrize("n", range(2, 13))
+def test_on_few_records_the_draft_ends_less_often_at_an_end_of_the_range_than_its_baseline(n):
+    # chapters/earlier-papers: two categories, flat prior, epsilon = 0.8, delta = 5e-4, even data.
+    x, ends = dp.split(n, [0.5, 0.5]), [[0, n], [n, 0]]
+    draft, lap = (
+        sum(m.law(x, FLAT).probability(end) for end in ends)
+        for m in (
+            dp.mechanism("expMech-delta", 0.8, delta=5e-4, distance="hamming"),
+            dp.mechanism("lapMech", 0.8),
+        )
+    )
+    assert draft < lap
+    assert (lap > 0.5) == (n <= 4)  # so many are not most of the releases where the draft is ahead
+    assert n > 9 or lap > 0.2
+
+
 @pytest.mark.parametrize(("epsilon", "first"), [(0.02, 232), (0.1, 55), (0.2, 30), (0.5, 14)])
 def test_the_lead_on_few_records_ends_before_seven_over_epsilon_where_epsilon_is_small(
     epsilon, first
