@@ -467,6 +467,20 @@ def test_on_few_records_the_draft_ends_less_often_at_an_end_of_the_range_than_it
     assert n > 9 or lap > 0.2
 
 
+@pytest.mark.parametrize("shares", [[0.1] * 10, [0.5, 0.1, *[0.05] * 8], [1.0, *[0.0] * 9]])
+def test_with_ten_categories_every_choice_by_distance_is_lost_at_epsilon_one_and_not_at_five(
+    shares,
+):
+    # chapters/scale: 20,000 records, a flat prior.
+    x = dp.split(20_000, shares)
+    for name in ("expMech", "expMech-local", "expMech-smooth", "expMech-delta", "expMech-repaired"):
+        delta = {"delta": 1e-8} if name in ("expMech-delta", "expMech-repaired") else {}
+        found = dp.mechanism(name, 1.0, **delta).law(x, [1.0] * 10).mean_distance()
+        assert found > 0.9999
+    if max(shares) == 0.1:
+        assert dp.mechanism("expMech-smooth", 5.0).law(x, [1.0] * 10).mean_distance() < 0.1
+
+
 @pytest.mark.parametrize(("epsilon", "first"), [(0.02, 232), (0.1, 55), (0.2, 30), (0.5, 14)])
 def test_the_lead_on_few_records_ends_before_seven_over_epsilon_where_epsilon_is_small(
     epsilon, first
