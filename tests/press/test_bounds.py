@@ -134,7 +134,7 @@ def test_no_bound_is_interpolated_where_nothing_rounds_it_outward() -> None:
 
 # "At most 0.1% with the one and 0.2% with the other": nothing rounds the second number up.
 SHARED = re.compile(
-    r"(?:at most|at least|no more than) \{[^{}]*\}[^.;:{}]*(?:\band [^.,;:{}]*|, )"
+    r"(?:at most|at least|no more than) \{[^{}]*[efg%]\}[^.;:{}]*(?:\band [^.,;:{}]*|, )"
     r"(?<!at most )(?<!at least )(?<!reaches )\{[^{}]*:[^{}]*[efg%]\}"
 )
 
