@@ -225,6 +225,8 @@ def parse(parameter: Parameter, text: str) -> Any:
     """Return the value written on the command line, checked against the parameter."""
     if "str" in [part.strip() for part in parameter.type.split("|")]:
         return check(parameter, text)
+    if parameter.type == "list[str]" and not re.search("[][()\"']", text):
+        return check(parameter, [word.strip() for word in text.split(",")])
     plain = {"true": "True", "false": "False", "null": "None", "none": "None"}
     try:
         if "str" not in parameter.type and re.search("[0-9]_|0[xob]", text.lower()):

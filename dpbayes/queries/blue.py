@@ -123,13 +123,15 @@ def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
 def _whatever_the_scales(
     matrix: NDArray[np.float64], scaled: NDArray[np.float64], rows: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return noise weights for the rows, in the row space of the matrix as it is without scales."""
+    """Return noise weights for the rows, over columns that matter in the matrix without scales."""
     lengths = np.abs(matrix).max(axis=1)
     plain = matrix[lengths > 0.0] / lengths[lengths > 0.0, None]
-    _, sizes, directions = np.linalg.svd(plain, full_matrices=False)
-    basis = directions[sizes > _RANK * sizes[0]]
-    factored = Orthogonal(scaled @ basis.T)
-    return np.array([factored.shortest(row) for row in rows @ basis.T])
+    # Columns are chosen, not turned: what turning rounds in a precise row hides the rough ones.
+    corner, pivots = scipy.linalg.qr(plain, mode="r", pivoting=True, check_finite=False)
+    sizes = np.abs(np.diag(corner))
+    chosen = pivots[: sizes.size][sizes > _RANK * sizes[0]]
+    factored = Orthogonal(scaled[:, chosen])
+    return np.array([factored.shortest(row) for row in rows[:, chosen]])
 
 
 def chebyshev_delta(variance: float, distance: float) -> float:

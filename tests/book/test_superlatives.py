@@ -451,6 +451,36 @@ def test_the_draft_loses_from_twelve_to_some_hundreds_of_balanced_records_and_wi
     assert [n for n, a, b in zip(sizes, draft, lap, strict=True) if a < b] == [500, 1000, 5000]
 
 
+@pytest.mark.parametrize("n", range(2, 13))
+def test_on_few_records_the_draft_ends_less_often_at_an_end_of_the_range_than_its_baseline(n):
+    # chapters/earlier-papers: two categories, flat prior, epsilon = 0.8, delta = 5e-4, even data.
+    x, ends = dp.split(n, [0.5, 0.5]), [[0, n], [n, 0]]
+    draft, lap = (
+        sum(m.law(x, FLAT).probability(end) for end in ends)
+        for m in (
+            dp.mechanism("expMech-delta", 0.8, delta=5e-4, distance="hamming"),
+            dp.mechanism("lapMech", 0.8),
+        )
+    )
+    assert draft < lap
+    assert (lap > 0.5) == (n <= 4)  # so many are not most of the releases where the draft is ahead
+    assert n > 9 or lap > 0.2
+
+
+@pytest.mark.parametrize("shares", [[0.1] * 10, [0.5, 0.1, *[0.05] * 8], [1.0, *[0.0] * 9]])
+def test_with_ten_categories_every_choice_by_distance_is_lost_at_epsilon_one_and_not_at_five(
+    shares,
+):
+    # chapters/scale: 20,000 records, a flat prior.
+    x = dp.split(20_000, shares)
+    for name in ("expMech", "expMech-local", "expMech-smooth", "expMech-delta", "expMech-repaired"):
+        delta = {"delta": 1e-8} if name in ("expMech-delta", "expMech-repaired") else {}
+        found = dp.mechanism(name, 1.0, **delta).law(x, [1.0] * 10).mean_distance()
+        assert found > 0.9999
+    if max(shares) == 0.1:
+        assert dp.mechanism("expMech-smooth", 5.0).law(x, [1.0] * 10).mean_distance() < 0.1
+
+
 @pytest.mark.parametrize(("epsilon", "first"), [(0.02, 232), (0.1, 55), (0.2, 30), (0.5, 14)])
 def test_the_lead_on_few_records_ends_before_seven_over_epsilon_where_epsilon_is_small(
     epsilon, first

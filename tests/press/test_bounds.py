@@ -130,3 +130,22 @@ def test_no_bound_is_interpolated_where_nothing_rounds_it_outward() -> None:
         assert not [line for line in lines if INTERPOLATED.search(line)], path.name
     for path in ROOT.glob("dpbayes/figures/*.py"):
         assert not INTERPOLATED.search(path.read_text(encoding="utf-8")), path.name
+
+
+# "At most 0.1% with the one and 0.2% with the other": nothing rounds the second number up.
+SHARED = re.compile(
+    r"(?:at most|at least|no more than) \{[^{}]*[efg%]\}[^.;:{}]*(?:\band [^.,;:{}]*|, )"
+    r"(?<!at most )(?<!at least )(?<!reaches )\{[^{}]*:[^{}]*[efg%]\}"
+)
+
+
+def test_no_two_numbers_share_the_words_that_round_the_first() -> None:
+    assert SHARED.search("it gains at most {a:.1%} with smooth and {b:.1%} with global sensitivity")
+    assert SHARED.search("at most {a:.3f} with the flattest prior, {b:.3f} over three")
+    assert not SHARED.search("at most {top:.3f} of the upper and at least {low:.3f} of the other")
+    assert not SHARED.search("within one step at most {a:.3f}; over three {b:.3f}")
+    for path in ROOT.glob("notebooks/*/*.ipynb"):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        for cell in cells:
+            text = re.sub(r'"\n\s*"', "", "".join(cell["source"]))
+            assert not SHARED.search(text), path.name

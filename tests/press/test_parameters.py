@@ -207,6 +207,17 @@ def test_a_list_survives_the_command_line(sizes: list[int]) -> None:
     assert parse(parameter, ",".join(map(str, sizes))) == sizes
 
 
+@pytest.mark.parametrize(
+    "text", ["badges,bike-days", "badges, bike-days", '["badges", "bike-days"]']
+)
+def test_a_list_of_words_is_written_as_one_of_numbers_is(text: str) -> None:
+    words = Parameter("sets", "list[str]", ["bike-days"], "names", choices=("badges", "bike-days"))
+    assert parse(words, text) == ["badges", "bike-days"]
+    assert parse(words, "badges") == ["badges"]
+    with pytest.raises(ValueError, match="sets must be one of badges, bike-days, got ''"):
+        parse(words, "badges,")
+
+
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_float_survives_the_command_line(value: float) -> None:
     parameter: Any = read_declarations("x: float = 1.0")["x"]

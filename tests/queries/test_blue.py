@@ -200,6 +200,14 @@ def test_what_is_estimable_does_not_depend_on_the_scales(spread: int) -> None:
             assert np.linalg.norm(found.noise_weights) <= np.linalg.norm(exact) * (1 + 1e-4)
 
 
+def test_precise_repeats_do_not_hide_a_rough_answer() -> None:
+    """The two precise rows differ by their scale alone, also in their last digit."""
+    scales = [4.2820519864938797e-07, 2.014118976746866e-05, 145343947.19452444]
+    found = queries.blue([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0]], scales, [0.0, 1.0])
+    assert found.estimable
+    assert found.variance == pytest.approx(2.0 * scales[2] ** 2, rel=1e-9)
+
+
 def test_a_history_of_zeros_says_nothing_at_any_scales() -> None:
     assert not queries.blue(np.zeros((2, 2)), [1.0, 1e12], [1.0, 0.0]).estimable
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
 from dpbayes.study.reproduction.catalogue import catalogue
 from dpbayes.study.reproduction.points import arrays, published_points, raw_means
 
+ROOT = Path(__file__).parents[3]
 LOWEST = "actual epsilon (lowest marker; n read as 10)"
 
 
@@ -58,3 +60,15 @@ def test_raw_means_are_complete() -> None:
 def test_unknown_curves_are_named(arguments: tuple[str, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         published_points(*arguments)
+
+
+def test_the_draft_looks_at_two_to_thirty_records() -> None:
+    # chapters/earlier-papers, claims/documents, the first page.
+    figures = [("1", "a"), ("1", "b"), ("2", ""), ("3", ""), ("4", ""), ("5", "")]
+    data = [point.x.partition("|")[0] for one in figures for point in published_points("B", *one)]
+    records = [sum(map(int, x.split("/"))) for x in data]
+    assert (min(records), max(records)) == (2, 30)
+    for page in ("chapters/earlier-papers", "claims/documents", "index"):
+        assert "two to thirty records" in ROOT.joinpath(f"book/{page}.md").read_text(
+            encoding="utf-8"
+        )
