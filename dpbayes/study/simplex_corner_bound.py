@@ -13,9 +13,10 @@ import numpy as np
 from scipy.optimize import nnls
 
 from dpbayes import _validate
-from dpbayes.study.simplex_box_bound import MARGIN, Ring, Shares, reach
+from dpbayes.study.simplex_box_bound import MARGIN, Shares, reach
 from dpbayes.study.simplex_boxes import Boxes, alike, boxes, given
 from dpbayes.study.simplex_corners import Corners, CornerWindow, Shape
+from dpbayes.study.simplex_rings import Ring
 from dpbayes.study.simplex_windows import Array, Numbers
 
 _AT_ONCE, _FEWEST = 100_000, 128  # data gone through together, and boxes that share, at least

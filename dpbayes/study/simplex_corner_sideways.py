@@ -13,9 +13,9 @@ from itertools import permutations
 import numpy as np
 
 from dpbayes.study.simplex import ring
-from dpbayes.study.simplex_box_bound import Ring
 from dpbayes.study.simplex_corner_windows import FIRST, LEAST, STEEP, OwnWindow
 from dpbayes.study.simplex_corners import Corners, Shape
+from dpbayes.study.simplex_rings import Ring
 from dpbayes.study.simplex_windows import Array, Numbers
 
 _BESIDE = 0.3  # what a way in the same ring gets at first, before what is nearer gets more

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.study.simplex import ring
-from dpbayes.study.simplex_box_bound import Ring
 from dpbayes.study.simplex_corners import Corners, CornerWindow, Shape
+from dpbayes.study.simplex_rings import Ring
 from dpbayes.study.simplex_windows import Array, Numbers, inward_edges
 
 LEAST, FIRST, STEEP = 1e-4, 1e-5, 5.0  # least share; at first; how much nearer steps get then

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from dpbayes.divergences import affinity_by_step
 from dpbayes.study.simplex import ring
-from dpbayes.study.simplex_box_bound import Ring, Window
+from dpbayes.study.simplex_box_bound import Window
 from dpbayes.study.simplex_boxes import Boxes, boxes_from, sorted_rows
+from dpbayes.study.simplex_rings import Ring
 from dpbayes.study.simplex_windows import Array, Numbers
 
 _SHIFT, _NONE = 0.8, 0.2  # 1 / (m + prior + shift) for counts above 0, and this / prior for 0
