@@ -17,7 +17,7 @@ from dpbayes.study.simplex_corner_columns import column_bound
 
 RATIOS = {
     (4, 300, 5.0): 1.05, (4, 1000, 5.0): 1.05, (5, 300, 5.0): 1.1, (5, 1000, 5.0): 1.12,
-    (4, 300, 2.0): 1.06, (4, 1000, 2.0): 1.06, (4, 300, 1.0): 1.1, (4, 1000, 1.0): 1.15,
+    (4, 300, 2.0): 1.06, (4, 1000, 2.0): 1.06, (4, 300, 1.0): 1.1, (4, 1000, 1.0): 1.08,
     (5, 1000, 2.0): 1.14,
 }  # fmt: skip
 """For each number of categories, of records, and epsilon how far the counts of a level differ."""
@@ -27,12 +27,12 @@ CORNERS = {
 }  # fmt: skip
 """Lines whose conditions are asked at corners: `radius` and `rounds` of `corner_bound`."""
 
-COLUMNS: dict[tuple[int, int, float], tuple[int, int, int, float, int]] = {
-    (4, 300, 1.0): (14, 4000, 12, 1.5, 7),
-    (4, 1000, 1.0): (13, 3500, 11, 1.7, 9),
+COLUMNS: dict[tuple[int, int, float], tuple[int, int, int, float, int, float]] = {
+    (4, 300, 1.0): (14, 4000, 12, 1.5, 7, 0.0),
+    (4, 1000, 1.0): (15, 8000, 12, 1.45, 9, 0.004),
 }
 """Lines whose factors come from a mesh and whose columns count by their prices: `radius`,
-`answers`, `turns`, `mesh` and `learned` of `column_bound`.
+`answers`, `turns`, `mesh`, `learned` and `reserve` of `column_bound`.
 """
 
 ROUNDS, FALL = 15, 1.5
@@ -79,8 +79,8 @@ def box_bounded(n: int, epsilon: float, ratio: float, k: int = 4) -> BoxBounded:
 def found_bound(n: int, epsilon: float, ratio: float, k: int) -> BoxBound | CornerBound:
     """Return the bound behind a line: by boxes, if it is in none of the tables for corners."""
     if (k, n, epsilon) in COLUMNS:
-        radius, answers, turns, mesh, near = COLUMNS[k, n, epsilon]
-        return column_bound(n, epsilon, k, 1.0, ratio, radius, answers, turns, mesh, near)
+        radius, answers, turns, mesh, near, less = COLUMNS[k, n, epsilon]
+        return column_bound(n, epsilon, k, 1.0, ratio, radius, answers, turns, mesh, near, less)
     if (k, n, epsilon) in CORNERS:
         radius, rounds = CORNERS[k, n, epsilon]
         return corner_bound(n, epsilon, k, ratio=ratio, radius=radius, rounds=rounds)

@@ -120,5 +120,12 @@ def test_what_it_cannot_take_is_refused():
         column_bound(40, 2.0, 3, turns=4)
     with pytest.raises(ValueError, match=r"mesh must be in \(1, 3\], got 1.0"):
         column_bound(40, 2.0, 3, mesh=1.0)
+    with pytest.raises(ValueError, match=r"reserve must be in \[0, 1\), got 1.0"):
+        column_bound(20, 1.0, 3, reserve=1.0)
     with pytest.raises(ValueError, match="learned must be"):
         column_bound(40, 2.0, 3, radius=4, learned=5)
+
+
+def test_a_reserve_is_taken_off_all_prices_and_leaves_less_to_prove():
+    plain, spared = (column_bound(20, 1.0, 3, turns=8, reserve=part) for part in (0.0, 0.05))
+    assert 0.94 * plain.lower < spared.lower < 0.97 * plain.lower
