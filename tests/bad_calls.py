@@ -511,7 +511,7 @@ def query_calls() -> list[Call]:
             query=(np.array(q), "vector"),
             L=positive,
             delta=unit,
-            bound=positive,
+            bound=(1.0, "non-negative"),
             policy=(qu.Policy(), "noise law"),
         ),
         _call(

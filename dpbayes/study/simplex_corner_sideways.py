@@ -32,7 +32,7 @@ class Layers:
     >>> layers.steps.tolist()
     [[0, 0, 0], [0, -1, 1], [0, 1, -1], [-1, 0, 1], [1, 0, -1], [-1, 1, 0], [1, -1, 0]]
     >>> [len(one) for one in layers.ways]
-    [0, 2, 4, 4]
+    [0, 2, 4, 6]
     """
 
     def __init__(self, k: int, radius: int) -> None:
