@@ -6,6 +6,7 @@ A mechanism that is added to the registry and is ahead of what a page calls ahea
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from dpbayes.sensitivity import profile
 from dpbayes.study.asymptotics import step_law
 from dpbayes.study.theorem_chain import corner_pair, enumerated_pair
 
+ROOT = Path(__file__).parents[2]
 FLAT, LAPLACE = [1.0, 1.0], ("lapMech", "ilapMech")
 
 
@@ -225,7 +227,9 @@ def test_the_two_choices_by_distance_have_the_two_largest_errors_of_five(n: int,
     assert (largest == {"expMech", "expMech-smooth"}) == ahead
 
 
-@pytest.mark.parametrize(("k", "ahead"), [(4, False), (8, False), (10, True), (16, True)])
+@pytest.mark.parametrize(
+    ("k", "ahead"), [(4, False), (8, False), (9, True), (10, True), (16, True)]
+)
 def test_where_records_and_categories_are_many_the_smooth_mechanism_passes_the_larger_laplace_noise(
     k: int, ahead: bool
 ):
@@ -237,6 +241,22 @@ def test_where_records_and_categories_are_many_the_smooth_mechanism_passes_the_l
     )
     assert (smooth < lap) == ahead
     assert ilap < 0.5 * smooth
+
+
+def test_the_paper_names_the_least_number_of_categories_from_which_it_passes() -> None:
+    ahead = []
+    for k in range(2, 13):
+        counts, prior = [10**6] * k, [1.0] * k
+        smooth, lap = (
+            dp.mechanism(name, 1.0).law(counts, prior).mean_distance()
+            for name in ("expMech-smooth", "lapMech")
+        )
+        ahead += [k] if smooth < lap else []
+    words = dict(zip(("eight", "nine", "ten"), (8, 9, 10), strict=True))
+    said = re.search(r"From (\w+) categories on", (ROOT / "book/paper.md").read_text("utf-8"))
+    assert ahead == list(range(9, 13))
+    assert said is not None
+    assert words[said[1]] == min(ahead)
 
 
 @pytest.mark.parametrize(("epsilon", "kept"), [(1.0, False), (20.0, True)])
@@ -497,7 +517,7 @@ def test_the_lead_on_few_records_ends_before_seven_over_epsilon_where_epsilon_is
 
 def test_up_to_a_million_candidates_of_three_categories_the_list_is_the_faster_way():
     # scale/speed: the rows of enumeration and series at equal size, and the targets of the series.
-    path = Path(__file__).parents[2] / "book" / "scale" / "timings.csv"
+    path = ROOT / "book" / "scale" / "timings.csv"
     rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
     seconds = {
         way: [
