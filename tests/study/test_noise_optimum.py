@@ -60,6 +60,17 @@ def test_plateau_noise_closes_the_gap_of_skewed_shares(
     assert found.flat_to > 0
 
 
+@pytest.mark.parametrize(
+    ("shares", "epsilon"), [([1, 92, 7], 3.5), ([3, 58, 39], 1.6), ([4, 79, 17], 1.1)]
+)
+def test_with_a_rare_category_lattice_noise_is_optimal_where_epsilon_is_large_enough(
+    shares: list[Share], epsilon: float
+) -> None:
+    found = noise_bound(shares, epsilon, int(24 / epsilon))
+    assert found.flat_to == 0
+    assert -1e-9 < found.lattice_gap < min(found.window, 1e-6)
+
+
 def test_the_certificate_holds_in_exact_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any flow proves something; a wrong one proves less, never more."""
     shares: list[Share] = [1, 1, 2]
