@@ -107,6 +107,17 @@ SAID = {
         "of the 2 sizes tried",
         "none",
     ),
+    # What is the smaller one at one release, too, has not only turned from the larger one.
+    ("comparison/many-releases", "turn"): (
+        {"epsilon": 20.0, "delta": 0.5, "categories": [8], "releases": [1, 3]},
+        "the smaller one at 1, the larger one at 9 and the smaller one at 10 releases with k = 8",
+        "With more releases Gaussian noise turns",
+    ),
+    ("comparison/win-maps", "remap"): (
+        {"categories": [4], "priors": [1.0], "sizes": [1, 2], "epsilons": [6.0, 15.0]},
+        "in 4 of 4 cells another mechanism has a smaller mean, down to",
+        "in one cell",
+    ),
     # Lattice noise is the best at some skewed shares, and at all of them where ε is large.
     ("comparison/noise-shares", "skewed"): (
         {"epsilons": [2.0], "reach": 6.0, "more": [3]},
