@@ -118,6 +118,12 @@ SAID = {
         "in 4 of 4 cells another mechanism has a smaller mean, down to",
         "in one cell",
     ),
+    # A mean that rises is not past its fall, however small it is.
+    ("scale/twenty-thousand", "fall"): (
+        {"epsilon": 10.0, "sizes": [20, 21]},
+        "from 0.214 to 0.219 with four: not both are past the fall",
+        "at the end both",
+    ),
     # Lattice noise is the best at some skewed shares, and at all of them where ε is large.
     ("comparison/noise-shares", "skewed"): (
         {"epsilons": [2.0], "reach": 6.0, "more": [3]},
@@ -341,6 +347,16 @@ REFUSED = {
 def test_what_leaves_nothing_to_say_is_refused_before_anything_runs(name: str) -> None:
     with pytest.raises(ValueError, match="must"):
         chosen(name, declared(load(NOTEBOOKS[name])), REFUSED[name])
+
+
+def test_priors_at_which_a_mechanism_is_ahead_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(theme, "png_bytes", lambda figure: b"")
+    name = "accuracy/prior-boxes"
+    values = {"priors": [20.0, 30.0], "epsilon": 9.0, "counts": [3, 9]}
+    said = findings(run_cells(NOTEBOOKS[name], name, values, tmp_path))["smooth"]["sentence"]
+    assert "is ahead of `lapMech` at 2 of these 2 priors in" in said
 
 
 def test_a_belief_that_begins_past_the_threshold_is_carried_there_by_no_answer(
