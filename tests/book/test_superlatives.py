@@ -125,6 +125,23 @@ def test_at_three_categories_nothing_registered_has_a_smaller_mean_than_folded_n
 
 
 @pytest.mark.parametrize(
+    ("n", "k", "epsilon", "ahead"),
+    [(3, 3, 0.4, True), (12, 3, 0.5, True), (5, 4, 0.5, True), (1, 3, 0.5, False),
+     (8, 3, 1.0, False), (5, 4, 1.0, False), (3, 5, 1.0, False)],
+)  # fmt: skip
+def test_at_a_small_budget_lattice_noise_with_a_remap_is_ahead_of_folded_noise(
+    n: int, k: int, epsilon: float, ahead: bool
+) -> None:
+    # what-to-use: a flat prior, few records over three and more categories.
+    remapped = over_all(dp.mechanism("lattice", epsilon, remap=True), n, [1.0] * k)
+    folded = over_all(dp.mechanism("folded", epsilon), n, [1.0] * k)
+    assert (remapped < 0.99 * folded) == ahead
+    assert (folded < 0.99 * remapped) != ahead
+    said = (ROOT / "book/limits/what-to-use.md").read_text("utf-8")
+    assert 'dp.mechanism("lattice", epsilon, remap=True)' in said
+
+
+@pytest.mark.parametrize(
     ("n", "k", "epsilon", "prior", "ahead"),
     [(8, 3, 0.5, 1.0, True), (8, 3, 5.0, 1.0, True), (4, 4, 1.0, 0.1, True),
      (12, 3, 0.35, 0.1, False)],
