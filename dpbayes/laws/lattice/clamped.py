@@ -140,7 +140,7 @@ class ClampedPart:
             root = fitted_root(exponent * self.gap)
             moments, each = self.moments(exponent * root.powers, mass)
             return root.mean_root(mass, self.probability(self.counts), moments, each)
-        if not self.wide.possible:
+        if not self.wide.possible(exponent):
             return mass, np.inf
         try:
             return growing_root.mean_root(
@@ -158,7 +158,7 @@ class ClampedPart:
         if self.affordable:
             moments, error = self.moments([exponent], mass)
             return float(moments[0]), error
-        if not self.wide.possible:
+        if not self.wide.possible(exponent):
             return 0.0, np.inf
         try:
             return self.wide.moment(exponent)

@@ -145,7 +145,8 @@ def test_nodes_that_are_left_out_add_no_more_than_is_said():
     left_out = abs(parts[fewer.last :].sum())
     assert 0.0 < left_out <= most <= 1e-6 / sums.scale
     panels = level.heights.panels(blocks, level.counts)
-    rule = thinning(level, panels, list(every), whole, 0, 1, shortfall, 1e-6 / sums.scale)
+    neglect = 1e-6 / sums.scale
+    rule = thinning(level, panels, whole.half()[0], sums._prefixes, whole, 0, 1, shortfall, neglect)
     turns = rule.sums[0].nodes.turns
     assert turns.size < parts.size
     change = abs(parts[turns] @ (rule.weights - rule.coarser))
