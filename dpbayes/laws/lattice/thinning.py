@@ -32,7 +32,7 @@ _FURTHER = 2.2  # times as far every second one of those
 _APART = 170  # of the half circle: so many nodes are left of it where it is thinnest
 MOST_CARE = 4
 _HALFWAY, _STEEP = 0.6, 13.0
-_AT_ONCE = 1 << 22  # sums that are kept while nodes are tried
+_AT_ONCE = 1 << 21  # sums that are kept while nodes are tried
 _FEWEST = 48  # nodes that are tried together
 
 Sums = Callable[[Nodes], list[Prefixes]]
