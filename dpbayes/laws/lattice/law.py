@@ -69,6 +69,8 @@ def listed_law(
 
 
 def _fits(k: int, size: int) -> bool:
+    if k > 2 and size * size > _LARGEST_LIST:  # there are at least as many, so none are counted
+        return False
     return noise.number_of_points(k, size) * k <= _LARGEST_LIST
 
 
@@ -76,8 +78,10 @@ def _followed(n: int, k: int, size: int, projection: str) -> bool:
     """Say whether levels are followed: the list is too long, or takes longer than they do."""
     if projection != "l2":
         return False
+    if not _fits(k, size):
+        return True
     points = noise.number_of_points(k, size)
-    return not _fits(k, size) or (points > _SHORT_LIST and work(n, k, size) <= 4.0 * points)
+    return points > _SHORT_LIST and work(n, k, size) <= 4.0 * points
 
 
 def _log_mass(shifts: NDArray[np.int64], epsilon: float) -> NDArray[np.float64]:

@@ -55,9 +55,9 @@ def test_sizes_in_closed_form_are_those_of_the_table(k, epsilon):
 
 
 def test_draws_without_a_table_are_those_of_the_table(monkeypatch):
-    table = np.exp(noise.log_table(4, 0.4))
+    table = np.exp(noise.log_table(5, 0.4))
     monkeypatch.setattr(noise, "_LONGEST_TABLE", 0)
-    draws = noise.draw(np.random.default_rng(3), 4, 0.4, 200_000)
+    draws = noise.draw(np.random.default_rng(3), 5, 0.4, 200_000)
     assert (draws.sum(axis=1) == 0).all()
     moved, positives = np.maximum(draws, 0).sum(axis=1), (draws > 0).sum(axis=1)
     for m, j in ((0, 0), (1, 1), (2, 2), (5, 1), (5, 3), (9, 2)):
