@@ -50,6 +50,7 @@ _EVALUATED = 400  # longer stretches of levels or heights cost no more, being sm
 _LEVELS_END = 1e-12
 _FIRST_LEVELS = 1  # then about twice as many, and so on
 _DOUBT = 1e-13  # of each level
+_ALL_NODES, _ALIASES = 1000, 1e-16  # more nodes of the shortfall are not taken, with such an error
 _SURE, _PART = 3e-16, 3e-13  # of the probability of one output: this much, or this part of it
 
 
@@ -140,7 +141,7 @@ class ClampedPart:
             root = fitted_root(exponent * self.gap)
             moments, each = self.moments(exponent * root.powers, mass)
             return root.mean_root(mass, self.probability(self.counts), moments, each)
-        if not self.wide.possible:
+        if not self.wide.possible(exponent):
             return mass, np.inf
         try:
             return growing_root.mean_root(
@@ -158,7 +159,7 @@ class ClampedPart:
         if self.affordable:
             moments, error = self.moments([exponent], mass)
             return float(moments[0]), error
-        if not self.wide.possible:
+        if not self.wide.possible(exponent):
             return 0.0, np.inf
         try:
             return self.wide.moment(exponent)
@@ -237,20 +238,24 @@ class ClampedPart:
         while first < last:
             end = min(2 * first + _FIRST_LEVELS, last)
             inner = [int(t) for t in np.unique(kinks) if first < t < end]
-            levels = partial(self._landing, output)
+            levels = partial(self._landing, output, _ALIASES / last)
             sure = max(_SURE / self._scale, _PART * total)
             tolerance = sure * (end - first) / last
             sums, _ = smooth_sum(levels, list(pairwise([first, *inner, end])), tolerance)
             total, first = total + float(sums[0]), end
         return max(total, 0.0) * self._scale
 
-    def _landing(self, output: NDArray[np.int64], levels: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _landing(
+        self, output: NDArray[np.int64], alias: float, levels: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
         found = []
         for t in levels.tolist():
             heights = Heights(output + t, output + t + 1, t)
             level = Level(self.prior, self.counts, self.epsilon, t, heights, output)
             blocks = np.arange(heights.edges.size - 1)
-            circle = replace(level.shortfall_circle(), nodes=level.degree)
+            circle = level.shortfall_circle(alias if level.degree > _ALL_NODES else ALIASES)
+            if level.degree <= _ALL_NODES:
+                circle = replace(circle, nodes=level.degree)
             found.append(level.parts(np.zeros(1), Circle(0.0, 1), circle, blocks).sum())
         return np.array([found])
 

@@ -14,24 +14,23 @@ from numpy.typing import NDArray
 from dpbayes import _validate
 from dpbayes.divergences import (
     affinity_exponent,
-    affinity_of_counts,
     distance_from_log_affinity,
     hellinger,
     hellinger_published,
 )
 from dpbayes.laws.estimate import Estimate, drawn_mean
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.lattice import landing, noise, transforms
+from dpbayes.laws.lattice import landing, noise
 from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.few import LARGEST_K, FewCategories
 from dpbayes.laws.lattice.outputs import clamped_masses, work
 from dpbayes.laws.lattice.projection import project
+from dpbayes.laws.lattice.unclamped import TAIL, UnclampedPart
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, metric_function
 from dpbayes.laws.square_root import square_root_series
 from dpbayes.posteriors import compositions, number_of_candidates
 
-TAIL = 1e-16
 LARGEST_TAIL = 1e-12
 
 _NEGLIGIBLE = 1e-12
@@ -70,6 +69,8 @@ def listed_law(
 
 
 def _fits(k: int, size: int) -> bool:
+    if k > 2 and size * size > _LARGEST_LIST:  # there are at least as many, so none are counted
+        return False
     return noise.number_of_points(k, size) * k <= _LARGEST_LIST
 
 
@@ -77,8 +78,10 @@ def _followed(n: int, k: int, size: int, projection: str) -> bool:
     """Say whether levels are followed: the list is too long, or takes longer than they do."""
     if projection != "l2":
         return False
+    if not _fits(k, size):
+        return True
     points = noise.number_of_points(k, size)
-    return not _fits(k, size) or (points > _SHORT_LIST and work(n, k, size) <= 4.0 * points)
+    return points > _SHORT_LIST and work(n, k, size) <= 4.0 * points
 
 
 def _log_mass(shifts: NDArray[np.int64], epsilon: float) -> NDArray[np.float64]:
@@ -200,7 +203,7 @@ class LatticeLaw(Unlisted):
             if self._few is not None:
                 root = partial(distance_from_log_affinity, exponent=exponent)
                 return self._few.mean(root, exponent)
-            if self._to_be_drawn:
+            if self._to_be_drawn(exponent):
                 return drawn_mean(self, metric)
             value, clamped = self._series(exponent)
             if clamped <= _NEGLIGIBLE:
@@ -220,7 +223,7 @@ class LatticeLaw(Unlisted):
             if self._few is not None:
                 exponent = self._exponent_of(distance)
                 return self._few.mean(lambda logs: -np.expm1(exponent * logs), exponent)
-            inside, affinity = self._unclamped(np.array([0.0, self._exponent_of(distance)]))
+            inside, affinity = self._free.means(np.array([0.0, self._exponent_of(distance)]))
             value, clamped = float(inside - affinity), max(1.0 - float(inside), 0.0)
             if clamped > _NEGLIGIBLE and self.projection == "l2":
                 power, error = self._part.mean_power(self._exponent_of(distance), clamped)
@@ -241,7 +244,7 @@ class LatticeLaw(Unlisted):
         """Probability that the noise makes some count negative."""
         if self._few is not None:
             return self._few.clamped
-        return max(0.0, 1.0 - float(self._unclamped(np.zeros(1))[0]))
+        return max(0.0, 1.0 - float(self._free.means(np.zeros(1))[0]))
 
     @property
     def _few(self) -> FewCategories | None:
@@ -254,10 +257,10 @@ class LatticeLaw(Unlisted):
             return FewCategories(self.prior, self.counts, self.epsilon)
         return None
 
-    @property
-    def _to_be_drawn(self) -> bool:
+    def _to_be_drawn(self, exponent: float) -> bool:
         """Whether too much is clamped to be bounded, and too wide to be followed."""
-        followed = self.projection == "l2" and (self._part.affordable or self._part.wide.possible)
+        part = self._part
+        followed = self.projection == "l2" and (part.affordable or part.wide.possible(exponent))
         return not followed and self.clamped > _SMALL
 
     @property
@@ -271,6 +274,10 @@ class LatticeLaw(Unlisted):
         return max(_ROUNDING, 1e-14 * self.counts.size)
 
     @property
+    def _free(self) -> UnclampedPart:
+        return UnclampedPart(self.prior, self.counts, self.epsilon)
+
+    @property
     def _part(self) -> ClampedPart:
         return ClampedPart(self.prior, self.counts, self.epsilon)
 
@@ -282,34 +289,14 @@ class LatticeLaw(Unlisted):
         return affinity_exponent(metric, float(self.prior.sum() + self.counts.sum()))
 
     def _series(self, exponent: float) -> tuple[float, float]:
-        columns, steps = self._columns
+        columns, steps = self._free.columns(exponent)
         least = -exponent * max(float(column[steps != 0].max()) for column in columns)
         series = square_root_series(40.0 / least)
-        means = self._unclamped(np.concatenate(([0.0], exponent * series.powers)))
+        means = self._free.means(np.concatenate(([0.0], exponent * series.powers)))
         at_truth = np.exp(-noise.log_normaliser(self.counts.size, self.epsilon))
         inside = means[0]
         value = series.mean_root(inside - means[1:], inside - at_truth)
         return value, max(0.0, 1.0 - float(inside))
-
-    @property
-    def _columns(self) -> tuple[list[NDArray[np.float64]], NDArray[np.int64]]:
-        reach = noise.radius(self.counts.size, self.epsilon, TAIL)
-        steps = np.arange(-reach, reach + 1)
-        return [self._affinities(i, steps) for i in range(self.counts.size)], steps
-
-    def _unclamped(self, powers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return E[BC^j; no noisy count is negative] for each power j."""
-        columns, steps = self._columns
-        base = -0.5 * self.epsilon * np.abs(steps)
-        scale = -noise.log_normaliser(len(columns), self.epsilon)
-        return transforms.zero_sum_means(columns, steps, base, powers, scale)
-
-    def _affinities(self, i: int, steps: NDArray[np.int64]) -> NDArray[np.float64]:
-        logs = np.full(steps.size, -np.inf)
-        allowed = steps >= -self.counts[i]
-        count = int(self.counts[i])
-        logs[allowed] = affinity_of_counts(self.prior[i], count, count + steps[allowed])
-        return logs
 
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
         """Return the probability that exactly these counts are released.

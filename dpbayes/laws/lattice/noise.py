@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
 from dpbayes import _validate
+from dpbayes.laws.lattice import sizes
 
 _LARGEST_TABLE = 20_000_000
+_FEWEST_CATEGORIES, _LEAST_EPSILON = 5, 1e-6  # as far as laws without a table were tried
+_LONGEST_TABLE = 1 << 20  # longer ones are done without where that is possible
 _ROWS, _LONG = 1 << 16, 1 << 20
 _NEGLIGIBLE = 80.0  # e^-80 of the largest weight is where tables of weights end
 
@@ -48,7 +51,7 @@ def log_table(k: int, epsilon: float) -> NDArray[np.float64]:
     The table ends where weights are below e^-80 of the largest. Raises ValueError when epsilon is
     so small that it would not fit in memory.
     """
-    top = int(np.ceil((_NEGLIGIBLE + 2 * k) / epsilon)) + k + 2
+    top = _top(k, epsilon)
     while True:
         if top * (k - 1) > _LARGEST_TABLE:
             raise ValueError(
@@ -59,13 +62,26 @@ def log_table(k: int, epsilon: float) -> NDArray[np.float64]:
         table[0, 0] = 0.0
         # In blocks: at small epsilon what it takes to count is several times the table.
         for start in range(1, top, _ROWS):
-            sizes = np.arange(start, min(start + _ROWS, top))
-            table[sizes] = log_numbers(k, sizes) - epsilon * sizes[:, None]
+            some = np.arange(start, min(start + _ROWS, top))
+            table[some] = log_numbers(k, some) - epsilon * some[:, None]
         if table[-1].max() < float(table.max()) - _NEGLIGIBLE:
             break
         top *= 2
     table -= logsumexp([logsumexp(table[some]) for some in _blocks(top)] if top > _LONG else table)
     return _validate.frozen(table)
+
+
+def _top(k: int, epsilon: float) -> int:
+    return int(np.ceil((_NEGLIGIBLE + 2 * k) / epsilon)) + k + 2
+
+
+def _long(k: int, epsilon: float) -> bool:
+    # Otherwise the table is asked for, and refuses what does not fit.
+    return (
+        k >= _FEWEST_CATEGORIES
+        and epsilon >= _LEAST_EPSILON
+        and _top(k, epsilon) * (k - 1) > _LONGEST_TABLE
+    )
 
 
 def _blocks(rows: int) -> list[slice]:
@@ -74,12 +90,16 @@ def _blocks(rows: int) -> list[slice]:
 
 def log_normaliser(k: int, epsilon: float) -> float:
     """Return ln Z, Z = sum over all z of e^(-epsilon |z|_1 / 2)."""
+    if _long(k, epsilon):
+        return sizes.log_normaliser(k, epsilon)
     return -float(log_table(k, epsilon)[0, 0])
 
 
 @lru_cache(maxsize=256)
 def radius(k: int, epsilon: float, tail: float) -> int:
     """Return the smallest m such that larger positive parts have probability at most `tail`."""
+    if _long(k, epsilon):
+        return sizes.radius(k, epsilon, tail)
     table = log_table(k, epsilon)
     masses = np.exp(
         np.concatenate([logsumexp(table[some], axis=1) for some in _blocks(len(table))])
@@ -91,6 +111,8 @@ def radius(k: int, epsilon: float, tail: float) -> int:
 @lru_cache(maxsize=256)
 def tail_mass(k: int, epsilon: float, m: int) -> float:
     """Return the probability of positive parts above m >= 0, or a bound beyond the table."""
+    if _long(k, epsilon):
+        return sizes.tail_mass(k, epsilon, m)
     beyond = log_table(k, epsilon)[m + 1 :]
     return float(np.exp(logsumexp(beyond))) if beyond.size else float(np.exp(-0.9 * _NEGLIGIBLE))
 
@@ -115,15 +137,19 @@ def probability_inside(counts: NDArray[np.int64], epsilon: float) -> float:
     >>> round(probability_inside(np.array([5, 5, 5]), 1.0), 12)
     0.984236633699
     """
-    nodes = int(100.0 / epsilon) + 64
+    nodes, n = int(100.0 / epsilon) + 64, int(counts.sum())
+    # No z is above n - x. With windows that end there so few nodes are enough for any noise.
+    short = (counts.size - 1) * n < nodes
+    nodes = (counts.size - 1) * n + 1 if short else nodes
     total = 0.0
     for start in range(0, nodes, _ROWS):
         turns = np.arange(start, min(start + _ROWS, nodes)) * (2j * np.pi / nodes)
         product = np.ones(turns.size, dtype=np.complex128)
-        fallen = -0.5 * epsilon - turns
+        fallen, rising = -0.5 * epsilon - turns, turns - 0.5 * epsilon
         for x in counts.tolist():
             below = np.exp(fallen) * np.expm1(x * fallen) / np.expm1(fallen)
-            product *= below - 1.0 / np.expm1(turns - 0.5 * epsilon)
+            above = np.expm1((n - x + 1) * rising) if short else -1.0
+            product *= below + above / np.expm1(rising)
         total += float(product.real.sum())
     return total / nodes * float(np.exp(-log_normaliser(counts.size, epsilon)))
 
@@ -154,15 +180,12 @@ def draw(rng: np.random.Generator, k: int, epsilon: float, size: int) -> NDArray
     Draws (m, j), then which j entries are positive, then a uniform composition of m into j
     positive parts and one into k - j parts that may be 0. Book: `thm-lattice-sampler`.
     """
-    table = log_table(k, epsilon)
-    cumulative = np.cumsum(np.exp(table).ravel())
-    cells = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
-    sizes, positives = np.divmod(np.minimum(cells, cumulative.size - 1), k - 1)
+    moved, positives = _drawn_sizes(rng, k, epsilon, size)
     result = np.zeros((size, k), dtype=np.int64)
     for j in range(1, k):
-        rows = np.flatnonzero((positives == j - 1) & (sizes > 0))
+        rows = np.flatnonzero((positives == j - 1) & (moved > 0))
         if rows.size:
-            m = sizes[rows]
+            m = moved[rows]
             places = np.argsort(rng.random((rows.size, k)), axis=1, kind="stable")
             gains = _composition(rng, m, j)
             losses = _composition(rng, m + (k - j), k - j) - 1
@@ -171,6 +194,24 @@ def draw(rng: np.random.Generator, k: int, epsilon: float, size: int) -> NDArray
             np.put_along_axis(shuffled, places, values, axis=1)
             result[rows] = shuffled
     return result
+
+
+def _drawn_sizes(
+    rng: np.random.Generator, k: int, epsilon: float, size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return positive parts, and how many positive entries there are beyond the first."""
+    if not _long(k, epsilon):
+        cumulative = np.cumsum(np.exp(log_table(k, epsilon)).ravel())
+        cells = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
+        return np.divmod(np.minimum(cells, cumulative.size - 1), k - 1)
+    moved = sizes.draw(rng, k, epsilon, size)
+    positives = np.zeros_like(moved)
+    for some in _blocks(size):
+        logs = log_numbers(k, np.maximum(moved[some], 1))
+        shares = np.exp(logs - logs.max(axis=1, keepdims=True)).cumsum(axis=1)
+        chosen = rng.random(len(shares)) * shares[:, -1]
+        positives[some] = np.minimum((shares <= chosen[:, None]).sum(axis=1), k - 2)
+    return moved, positives
 
 
 def _composition(

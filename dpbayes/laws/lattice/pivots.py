@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.chains import Link, Row, rows
-from dpbayes.laws.lattice.circles import Circle, Nodes, fewest_nodes, log_bound
+from dpbayes.laws.lattice.circles import ALIAS, Circle, Nodes, fewest_nodes, log_bound
 from dpbayes.laws.lattice.shortfalls import payments, readings, short, shortfall_circle
 
 LARGEST_ARRAY = 1 << 18
@@ -166,9 +166,9 @@ class Level:
         zeta = np.exp([shortfall.log_radius])
         return np.asarray(self._read(exponents, nodes, zeta, None).real.min(axis=2))
 
-    def shortfall_circle(self) -> Circle:
-        """Return the circle for the shortfall."""
-        return shortfall_circle(self._shortfall_bounds, self.rho, self.level, self.degree)
+    def shortfall_circle(self, alias: float = ALIAS) -> Circle:
+        """Return the circle for the shortfall that wrongly reads at most `alias`."""
+        return shortfall_circle(self._shortfall_bounds, self.rho, self.level, self.degree, alias)
 
     def _shortfall_bounds(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
         zeta = np.exp(places)

@@ -7,6 +7,7 @@ all levels: a window of ten thousand counts costs a look-up.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,25 +21,46 @@ from dpbayes.laws.lattice.circles import Nodes
 
 _AT_ONCE = 1 << 18  # terms of a sum
 _NOTHING = 77.0  # e^-31 lies beyond the reach of the noise, and e^-46 is nothing beside it
+_GONE = 45.0
 
 
 @dataclass(frozen=True)
 class Category:
-    """One category: its true count, and ln BC of what it may release within twice the reach."""
+    """One category: its true count, and ln BC of what it may release within twice the reach.
+
+    `least` is the smallest power of BC that is asked for: released counts whose BC to that power is
+    below e^-45 are left out. The factors of BC are at most 1, and so is what all others add.
+
+    >>> category = Category(1.0, 1000, 10**9, 1.0)
+    >>> category.first, category.last
+    (488, 1692)
+    """
 
     prior: float
     count: int
     reach: int
+    least: float = 0.0
 
-    @property
+    @cached_property
     def first(self) -> int:
         """The least released count of the table."""
-        return max(0, self.count - 2 * self.reach - 2)
+        most = min(self.count, 2 * self.reach + 2)
+        return self.count - bisect_left(range(1, most + 1), True, key=lambda m: self._gone(-m))
+
+    @cached_property
+    def last(self) -> int:
+        """The largest released count of the table."""
+        won = range(1, self.reach + 2)
+        return self.count + bisect_left(won, True, key=self._gone)
+
+    def _gone(self, moved: int) -> bool:
+        log = float(affinity_of_counts(self.prior, self.count, self.count + moved))
+        return self.least * log < -_GONE
 
     @cached_property
     def logs(self) -> NDArray[np.float64]:
-        """The ln BC of the released counts from `first` to the true count + reach + 1."""
-        released = np.arange(self.first, self.count + self.reach + 2)
+        """The ln BC of the released counts from `first` to `last`."""
+        released = np.arange(self.first, self.last + 1)
         return affinity_of_counts(self.prior, self.count, released)
 
     @cached_property
@@ -73,7 +95,8 @@ class Prefixes:
         self.category, self.rho, self.nodes = category, rho, nodes
         x = category.count
         low = max(category.first, x - category.reach - levels[1] - 1)
-        released = np.arange(low, max(low, min(x + category.reach - levels[0], total + 1)) + 1)
+        high = min(x + category.reach - levels[0], total + 1, category.last)
+        released = np.arange(low, max(low, high) + 1)
         logs = exponent * category.logs[released - category.first]
         some = self._not_nothing(released, logs)
         released, logs = released[some], logs[some]

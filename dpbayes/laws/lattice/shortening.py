@@ -53,14 +53,16 @@ def _caps(level: WideLevel, edges: Edges, log_radius: float, chords: NDArray[np.
     caps: Caps = []
     for i, (category, _) in enumerate(level.runs):
         x, t = category.count, level.level
-        heights = np.arange(level.heights.low[i], level.heights.high[i] + 1)
         pair = []
         for paid in (0, 1):
+            low = max(int(level.heights.low[i]), category.first + t + paid)
+            high = min(int(level.heights.high[i]), category.last + t + paid)
+            heights = np.arange(low, high + 1)
             released = heights - t - paid
             logs = level.exponent * category.logs[released - category.first]
             logs += (released - x) * log_radius
             weights = np.exp(logs + np.log(level.rho) * (np.abs(heights - x) - t))
-            pair.append(_cap(weights, int(level.heights.low[i]), edges, chords))
+            pair.append(_cap(weights, low, edges, chords))
         caps.append((pair[0], pair[1]))
     return caps
 

@@ -11,7 +11,9 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
+from scipy.special import bernoulli, factorial
 
 from dpbayes import _validate
 
@@ -21,6 +23,7 @@ LONGEST_RULE = 24
 
 _SHARE = 0.05
 _SPARE = 3  # the degrees that are left out for the error
+_LONGEST_TABLE = 1 << 16
 
 Values = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
@@ -85,8 +88,12 @@ def _rule(
     top = length - 1
     cosines = np.cos(np.pi * np.arange(_NODES) / (_NODES - 1))[:: (_NODES - 1) // (size - 1)]
     nodes = np.unique(np.rint(0.5 * top * (1.0 - cosines)).astype(np.int64))
-    places = np.polynomial.chebyshev.chebvander(2.0 * np.arange(length) / top - 1.0, nodes.size - 1)
-    sums, at_nodes = places.sum(axis=0), places[nodes].T
+    if length <= _LONGEST_TABLE:
+        places = chebyshev.chebvander(2.0 * np.arange(length) / top - 1.0, nodes.size - 1)
+        sums, at_nodes = places.sum(axis=0), places[nodes].T
+    else:
+        sums = _chebyshev_sums(length, nodes.size)
+        at_nodes = chebyshev.chebvander(2.0 * nodes / top - 1.0, nodes.size - 1).T
     weights = np.linalg.solve(at_nodes, sums)
     fewer = np.linalg.lstsq(at_nodes[:-_SPARE], sums[:-_SPARE], rcond=None)[0]
     doubts = (weights - fewer)[None, :]
@@ -94,3 +101,25 @@ def _rule(
         highest = np.linalg.inv(at_nodes.T)[-_SPARE:]
         doubts = np.vstack((doubts, _SHARE * length * highest))
     return _validate.frozen(nodes), weights, doubts
+
+
+def _chebyshev_sums(length: int, size: int) -> NDArray[np.float64]:
+    """Return the sums of T_0 ... T_(size - 1) over `length` places from -1 to 1.
+
+    Euler and Maclaurin's formula, which is exact for polynomials.
+
+    >>> places = np.linspace(-1.0, 1.0, 1001)
+    >>> bool(np.allclose(_chebyshev_sums(1001, 17), chebyshev.chebvander(places, 16).sum(axis=0)))
+    True
+    """
+    top, ends, basis = length - 1, np.array([-1.0, 1.0]), np.eye(size)
+    whole = chebyshev.chebval(ends, chebyshev.chebint(basis))
+    sums = 0.5 * top * (whole[:, 1] - whole[:, 0]) + 0.5 * chebyshev.chebval(ends, basis).sum(
+        axis=1
+    )
+    numbers = bernoulli(size)
+    for i in range(2, size, 2):
+        slopes = chebyshev.chebval(ends, chebyshev.chebder(basis, i - 1))
+        share = numbers[i] / factorial(i) * (2.0 / top) ** (i - 1)
+        sums += share * (slopes[:, 1] - slopes[:, 0])
+    return np.asarray(sums)

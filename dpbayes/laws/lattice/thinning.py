@@ -9,6 +9,7 @@ cut leaves out all that is beyond. Both are tried, not proved.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import erfc
 
 from dpbayes import _validate
-from dpbayes.laws.lattice.circles import Circle
+from dpbayes.laws.lattice.circles import Circle, Nodes
 from dpbayes.laws.lattice.prefixes import Prefixes
 from dpbayes.laws.lattice.wide_levels import WideLevel
 
@@ -31,6 +32,38 @@ _FURTHER = 2.2  # times as far every second one of those
 _APART = 170  # of the half circle: so many nodes are left of it where it is thinnest
 MOST_CARE = 4
 _HALFWAY, _STEEP = 0.6, 13.0
+_AT_ONCE = 1 << 21  # sums that are kept while nodes are tried
+_FEWEST = 48  # nodes that are tried together
+
+Sums = Callable[[Nodes], list[Prefixes]]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which nodes of a circle count: how often halved, from where, and where they end."""
+
+    times: int
+    start: int
+    cut: int
+    care: int
+
+    def weights(self, whole: int, turns: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+        """Return the weights that were tried, those of the coarser rule, and those to be taken."""
+        found = []
+        for step in (1, self.care, self.care + 1):
+            cut, start = _SHARES[self.cut :][:step][-1], _STARTS[self.start :][:step][-1]
+            found.append(_weights(whole, turns, cut, start, self.times))
+        return found
+
+    def again(self, sums: Sums, circle: Circle) -> Thinning | None:
+        """Return the same rule on another circle, or None if its nodes are not halved as often."""
+        if self.times > doublings(circle.nodes) + 1:
+            return None
+        turns = np.arange(circle.nodes // 2 + 1)[: circle.last]
+        _, coarser, best = self.weights(circle.nodes, turns)
+        some = np.flatnonzero(best)
+        nodes = Nodes(np.array([circle.log_radius]), turns[some], circle.nodes)
+        return Thinning(sums(nodes), best[some], coarser[some], self)
 
 
 @dataclass(frozen=True)
@@ -44,6 +77,7 @@ class Thinning:
     sums: list[Prefixes]
     weights: NDArray[np.float64]
     coarser: NDArray[np.float64]
+    choice: Choice | None = None
 
     def below(self, last: int) -> Thinning:
         """Return the same rule without the nodes from `last` on."""
@@ -51,7 +85,7 @@ class Thinning:
         if size == self.weights.size:
             return self
         fewer = [one.at_nodes(slice(0, size)) for one in self.sums]
-        return Thinning(fewer, self.weights[:size], self.coarser[:size])
+        return Thinning(fewer, self.weights[:size], self.coarser[:size], self.choice)
 
 
 def doublings(whole: int) -> int:
@@ -106,7 +140,8 @@ def _cut(turns: NDArray[np.int64], end: float) -> NDArray[np.float64]:
 def thinning(
     level: WideLevel,
     panels: list[tuple[int, int]],
-    sums: list[Prefixes],
+    nodes: Nodes,
+    sums: Sums,
     records: Circle,
     times: int,
     care: int,
@@ -115,17 +150,17 @@ def thinning(
 ) -> Thinning | None:
     """Return nodes that are enough, `care` steps past those that change `neglect` at most.
 
-    All nodes of the sums, left out `times` times, are tried at a few heights of each panel, and the
-    largest change there is taken for all of its heights. None if they are too few. The sums become
-    those at the nodes that are taken.
+    All of `nodes`, left out `times` times, are tried at a few heights of each panel, and the
+    largest change there is taken for all of its heights. None if they are too few. `sums` returns
+    the sums at some nodes; those at all of them live together only if they are short.
     """
-    turns, whole = sums[0].nodes.turns, records.nodes
+    turns, whole = nodes.turns, records.nodes
     most = _weights(whole, turns, np.inf, _STARTS[-1], times)
     tried = {(a * (6 - j) + (b - 1) * j) // 6 for a, b in panels for j in _PROBES}
     if times == 0 and (turns.size < _LONG or len(tried) > _MOST_PROBES):
-        return Thinning(sums, most, most)
+        return Thinning(sums(nodes), most, most)
     blocks = np.array(sorted(tried))
-    parts = level.parts(blocks, sums, records, shortfall)
+    found, parts = _tried(level, blocks, nodes, sums, records, shortfall)
     owner = np.searchsorted([a for a, _ in panels], blocks, side="right") - 1
     lengths = np.array([b - a for a, b in panels])
 
@@ -134,23 +169,41 @@ def thinning(
         np.maximum.at(worst, owner, np.abs(parts @ (most - fewer)))
         return bool(worst @ lengths <= neglect)
 
-    best, coarser = most, _weights(whole, turns, np.inf, _STARTS[-2], times)
+    best, coarser, taken = most, _weights(whole, turns, np.inf, _STARTS[-2], times), None
     if not enough(coarser):
         return None
     for more, start, cut in product(
         (times, times + 1), range(len(_STARTS) - 1), range(len(_SHARES))
     ):
-        weights = [
-            _weights(whole, turns, _SHARES[cut:][:step][-1], _STARTS[start:][:step][-1], more)
-            for step in (1, care, care + 1)
-        ]
+        choice = Choice(more, start, cut, care)
+        weights = choice.weights(whole, turns)
         if np.count_nonzero(weights[2]) < np.count_nonzero(best) and enough(weights[0]):
-            best, coarser = weights[2], weights[1]
+            best, coarser, taken = weights[2], weights[1], choice
     places = np.flatnonzero(best)
-    if places.size < turns.size:
-        for i, one in enumerate(sums):  # one by one, so that not all of them live twice
-            sums[i] = one.at_nodes(places)
-    return Thinning(sums, best[places], coarser[places])
+    if found is None:
+        kept = sums(nodes.at(places))
+    else:  # one by one, so that not all of them live twice
+        kept = [found.pop(0).at_nodes(places) for _ in level.runs]
+    return Thinning(kept, best[places], coarser[places], taken)
+
+
+def _tried(
+    level: WideLevel,
+    blocks: NDArray[np.int64],
+    nodes: Nodes,
+    sums: Sums,
+    records: Circle,
+    shortfall: Circle,
+) -> tuple[list[Prefixes] | None, NDArray[np.float64]]:
+    """Return what each node adds to each block, and the sums if all of them were kept."""
+    length = sum(category.last - category.first for category, _ in level.runs)
+    size = max(_FEWEST, _AT_ONCE // length)
+    found: list[Prefixes] | None = None
+    parts = []
+    for first in range(0, nodes.size, size):
+        found = sums(nodes.at(slice(first, first + size)))
+        parts.append(level.parts(blocks, found, records, shortfall))
+    return (found if len(parts) == 1 else None), np.concatenate(parts, axis=1)
 
 
 def _weights(

@@ -8,7 +8,7 @@ Book: `thm-clamped`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -23,6 +23,7 @@ from dpbayes.laws.lattice.shortening import shortened
 from dpbayes.laws.lattice.smooth_sums import smooth_sum
 from dpbayes.laws.lattice.thinning import (
     MOST_CARE,
+    Choice,
     Thinning,
     dense_turns,
     doublings,
@@ -44,46 +45,60 @@ _NO_LEVELS = 10.0  # times that of one level: levels whose bounds are smaller co
 LARGEST_K = 64
 """Products over more categories leave the range of floats."""
 
-LONGEST_REACH = 20_000
-"""Beyond this windows are longer than tables should be."""
+LONGEST_WINDOW = 40_000
+"""Beyond this many released counts of one category tables are longer than they should be."""
 
 LARGEST_WORK = 1_000_000_000
 """Numbers multiplied for one power: more takes more than a minute for all of them."""
 
 
 class NotFollowed(Exception):
-    """One power takes more than `LARGEST_WORK`, or leaves the range of floats."""
+    """One power takes more than `LARGEST_WORK`, or leaves what is in range."""
 
 
 @dataclass(frozen=True)
 class WideNoise:
-    """Clamped lattice noise at these true counts, followed no farther than `reach`."""
+    """Clamped lattice noise at these true counts, followed no farther than `reach`.
+
+    Released counts are followed as far as BC^`least` is not nothing.
+    """
 
     prior: NDArray[np.float64]
     counts: NDArray[np.int64]
     epsilon: float
     reach: int
+    least: float = 0.0
 
-    @property
-    def possible(self) -> bool:
-        """Whether categories and reach are in range."""
-        return self.counts.size <= LARGEST_K and self.reach <= LONGEST_REACH
+    circles: dict[int, tuple[float, Circle]] = field(default_factory=dict, compare=False)
+    """The circle for the shortfall at each level, and the least exponent it is known for.
+
+    What a higher power weighs less is read wrongly in no larger part.
+    """
+
+    _octaves: dict[float, WideNoise] = field(default_factory=dict, compare=False)
+
+    def possible(self, exponent: float) -> bool:
+        """Whether categories and windows are in range for this power and all above."""
+        return self.counts.size <= LARGEST_K and all(
+            min(one.last - one.first, 2 * self.reach) <= LONGEST_WINDOW
+            for one, _ in self._from(exponent).runs
+        )
+
+    def _from(self, exponent: float) -> WideNoise:
+        """Return the same noise with windows for powers from the last power of two on."""
+        least = 2.0 ** math.floor(math.log2(exponent)) if exponent > 0.0 else 0.0
+        if least not in self._octaves:
+            self._octaves.clear()
+            self._octaves[least] = replace(self, least=least, _octaves={})
+        return self._octaves[least]
 
     @cached_property
     def runs(self) -> list[tuple[Category, int]]:
         """The categories, and how often each follows itself."""
         return [
-            (Category(float(self.prior[i]), int(self.counts[i]), self.reach), copies)
+            (Category(float(self.prior[i]), int(self.counts[i]), self.reach, self.least), copies)
             for i, copies in equal_runs(self.prior, self.counts)
         ]
-
-    @cached_property
-    def circles(self) -> dict[int, tuple[float, Circle]]:
-        """The circle for the shortfall at each level, and the least exponent it is known for.
-
-        What a higher power weighs less is read wrongly in no larger part.
-        """
-        return {}
 
     @cached_property
     def heights(self) -> dict[int, WideHeights]:
@@ -95,7 +110,9 @@ class WideNoise:
 
         Raises `NotFollowed`.
         """
-        sums = _LevelSums(self, exponent)
+        if not self.possible(exponent):
+            raise NotFollowed
+        sums = _LevelSums(self._from(exponent), exponent)
         first, last = 0, self.reach + int(self.counts.max())
         while first < last and not sums.ended:
             end = min(2 * first + max(1, int(0.5 / self.epsilon)), last)
@@ -140,6 +157,7 @@ class _LevelSums:
         self.sure = _SURE * min(1.0, part.counts.size * part.epsilon)
         self.tilts = Nodes.positive(-np.log(self.rho) * _TILTS)
         self.value, self.error, self.ended, self.work = 0.0, 0.0, False, 0
+        self._choice: Choice | None = None
 
     def add(self, first: int, end: int, last: int) -> None:
         """Add the levels from `first` to `end`, and see whether those up to `last` matter."""
@@ -233,11 +251,19 @@ class _LevelSums:
         neglect: float,
     ) -> Thinning:
         while True:
-            sums = self._prefixes(known.nodes())
             found = thinning(
-                level, panels, sums, records, known.times, known.care, shortfall, neglect
+                level,
+                panels,
+                known.nodes(),
+                self._prefixes,
+                records,
+                known.times,
+                known.care,
+                shortfall,
+                neglect,
             )
             if found is not None:
+                self._choice = found.choice
                 return found
             known.times -= 1
 
@@ -303,7 +329,10 @@ class _LevelSums:
                 return self._shared, Circle(known.log_radius, known.nodes, last)
         whole = rounded(int(1.05 * records.nodes) + 4)
         most = min(whole // 2 + 1, int(1.2 * wanted(whole)) + 8)
-        self._shared = _Shared(Circle(records.log_radius, whole, most), doublings(whole))
+        circle = Circle(records.log_radius, whole, most)
+        self._shared = _Shared(circle, doublings(whole))
+        if self._choice is not None:  # a rule that was enough is tried first
+            self._shared.rule = self._choice.again(self._prefixes, circle)
         return self._shared, Circle(records.log_radius, whole, wanted(whole))
 
 

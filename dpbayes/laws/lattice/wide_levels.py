@@ -38,11 +38,12 @@ class WideHeights:
     def blocks(self) -> Heights:
         """The windows and blocks."""
         # A category that follows itself is two windows alike, so that its heights stay single.
-        counts = np.array([category.count for category, _ in self.runs])
-        copies = np.array([copies for _, copies in self.runs])
-        both = np.concatenate((counts, counts[copies > 1]))
-        reach = self.runs[0][0].reach
-        return Heights(both - reach, both + reach, self.level, int(counts @ copies))
+        each = [one for one, _ in self.runs] + [one for one, copies in self.runs if copies > 1]
+        low = [max(one.count - one.reach, one.first + self.level) for one in each]
+        high = [min(one.count + one.reach, one.last + self.level + 1) for one in each]
+        total = sum(category.count * copies for category, copies in self.runs)
+        least = np.minimum(low, np.array(high) + 1)
+        return Heights(least, np.array(high), self.level, total)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpbayes.laws.lattice import noise
+from dpbayes.laws.lattice import noise, sizes, transforms
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5])
@@ -39,3 +39,43 @@ def test_normaliser_against_characteristic_function(k, epsilon):
             / mpmath.pi
         )
     assert math.exp(noise.log_normaliser(k, epsilon)) == pytest.approx(float(mean), rel=1e-12)
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(2, 0.5), (5, 0.01), (12, 0.1)])
+def test_sizes_in_closed_form_are_those_of_the_table(k, epsilon):
+    assert sizes.log_normaliser(k, epsilon) == pytest.approx(
+        noise.log_normaliser(k, epsilon), abs=1e-11
+    )
+    for tail in (0.3, 1e-6, 1e-16):
+        m = noise.radius(k, epsilon, tail)
+        assert sizes.radius(k, epsilon, tail) == m
+        assert sizes.tail_mass(k, epsilon, m) == pytest.approx(
+            noise.tail_mass(k, epsilon, m), rel=1e-9
+        )
+
+
+def test_draws_without_a_table_are_those_of_the_table(monkeypatch):
+    table = np.exp(noise.log_table(5, 0.4))
+    monkeypatch.setattr(noise, "_LONGEST_TABLE", 0)
+    draws = noise.draw(np.random.default_rng(3), 5, 0.4, 200_000)
+    assert (draws.sum(axis=1) == 0).all()
+    moved, positives = np.maximum(draws, 0).sum(axis=1), (draws > 0).sum(axis=1)
+    for m, j in ((0, 0), (1, 1), (2, 2), (5, 1), (5, 3), (9, 2)):
+        share = float(((moved == m) & (positives == j)).mean())
+        expected = float(table[m, max(j - 1, 0)])
+        assert abs(share - expected) < 5 * np.sqrt(expected / 200_000)
+
+
+@pytest.mark.parametrize("counts", [(3, 0, 5), (40, 0, 3, 9, 1)])
+def test_no_count_becomes_negative_as_often_as_windows_say(counts):
+    x, epsilon = np.array(counts), 0.01
+    steps = np.arange(-x.sum(), x.sum() + 1)
+    columns = [np.where(steps >= -count, 0.0, -np.inf) for count in counts]
+    expected = transforms.zero_sum_means(
+        columns,
+        steps,
+        -0.5 * epsilon * np.abs(steps),
+        np.zeros(1),
+        -noise.log_normaliser(x.size, epsilon),
+    )
+    assert noise.probability_inside(x, epsilon) == pytest.approx(expected[0], rel=1e-11)

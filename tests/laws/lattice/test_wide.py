@@ -6,6 +6,7 @@ import pytest
 import dpbayes as dp
 from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.lattice import noise, wide
+from dpbayes.laws.lattice import thinning as thinning_module
 from dpbayes.laws.lattice.circles import Circle, Nodes
 from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.few import FewCategories
@@ -145,7 +146,8 @@ def test_nodes_that_are_left_out_add_no_more_than_is_said():
     left_out = abs(parts[fewer.last :].sum())
     assert 0.0 < left_out <= most <= 1e-6 / sums.scale
     panels = level.heights.panels(blocks, level.counts)
-    rule = thinning(level, panels, list(every), whole, 0, 1, shortfall, 1e-6 / sums.scale)
+    neglect = 1e-6 / sums.scale
+    rule = thinning(level, panels, whole.half()[0], sums._prefixes, whole, 0, 1, shortfall, neglect)
     turns = rule.sums[0].nodes.turns
     assert turns.size < parts.size
     change = abs(parts[turns] @ (rule.weights - rule.coarser))
@@ -218,3 +220,56 @@ def test_what_takes_too_long_is_drawn(monkeypatch):
     assert law.mean_square().how == "draws"
     with pytest.raises(wide.NotFollowed):
         law._part.wide.moment(1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("counts", "epsilon"), [([50, 3, 0, 0, 2], 1e-4), ([60, 9, 0, 1, 2, 0], 1e-5)]
+)
+def test_means_at_tiny_epsilon_lie_within_the_error_of_draws(counts, epsilon):
+    law = LatticeLaw(np.ones(len(counts)), np.array(counts), epsilon, "l2")
+    estimate = law.mean_distance()
+    assert estimate.how == "series"
+    assert estimate.error < 1e-9
+    draws = law.sample(np.random.default_rng(5), 100_000)
+    distances = dp.hellinger(law.prior + law.counts, law.prior + draws)
+    assert abs(distances.mean() - estimate.value) < 5 * distances.std() / np.sqrt(100_000) + 1e-9
+
+
+@pytest.mark.slow
+def test_noise_without_end_leaves_all_records_in_one_category_or_another():
+    x, power = np.array([50, 3, 0, 0, 2]), 2.0
+    corners = 55 * np.eye(5, dtype=np.int64)
+    limit = np.exp(power * log_affinity_of_outputs(np.ones(5), x, corners)).mean()
+    once, twice = (wide_noise(x, epsilon).moment(power) for epsilon in (1e-6, 2e-6))
+    assert once[1] + twice[1] < 1e-9
+    assert 1e-7 < abs(once[0] - limit) < 1e-6
+    # What is of first order in epsilon cancels.
+    assert abs(2.0 * once[0] - twice[0] - limit) < 2.0 * once[1] + twice[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("counts", "power"), [([900, 0, 30, 4, 250], 2.0), ([40, 0, 3, 9, 1], 5.0)]
+)
+def test_windows_that_end_where_the_affinity_does_change_nothing(counts, power, monkeypatch):
+    part = wide_noise(counts, 0.02)
+    shorter, error = part.moment(power)
+    least = part._from(power)
+    assert sum(one.last - one.first for one, _ in least.runs) < 0.5 * sum(
+        one.last - one.first for one, _ in part.runs
+    )
+    monkeypatch.setattr(wide.WideNoise, "_from", lambda self, _: self)
+    whole, uncertain = wide_noise(counts, 0.02).moment(power)
+    assert shorter != 0.0
+    assert error + uncertain < 1e-9
+    assert abs(shorter - whole) <= error + uncertain
+
+
+@pytest.mark.slow
+def test_nodes_are_tried_a_few_at_a_time_where_sums_are_long(monkeypatch):
+    expected, error = wide_noise([400, 90, 30, 4, 0], 0.02).moment(1.0)
+    monkeypatch.setattr(thinning_module, "_AT_ONCE", 1)
+    found, uncertain = wide_noise([400, 90, 30, 4, 0], 0.02).moment(1.0)
+    assert abs(found - expected) < 1e-12
+    assert error + uncertain < 1e-9

@@ -1,0 +1,77 @@
+"""Moments of BC where no noisy count is negative: a convolution read at zero.
+
+Book: `thm-lattice-mean`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes.divergences import affinity_of_counts
+from dpbayes.laws.lattice import noise, transforms
+from dpbayes.laws.lattice.prefixes import Category
+
+TAIL = 1e-16
+_SHORTER = 4  # so much shorter windows are worth another way to the power 0
+
+
+@dataclass(frozen=True)
+class UnclampedPart:
+    """The noise at these true counts that makes none of them negative."""
+
+    prior: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    epsilon: float
+
+    @property
+    def reach(self) -> int:
+        """How far the noise is followed."""
+        return noise.radius(self.counts.size, self.epsilon, TAIL)
+
+    def columns(self, power: float) -> tuple[list[NDArray[np.float64]], NDArray[np.int64]]:
+        """Return ln BC of each category at steps of the noise, and these steps.
+
+        Where BC^`power` feels only a small part of what the noise reaches, the steps end there:
+        what is beyond adds at most e^-45 for each category.
+        """
+        steps = np.arange(-self._far(power), self._far(power) + 1)
+        columns = []
+        for prior, count in zip(self.prior, self.counts.tolist(), strict=True):
+            logs = np.full(steps.size, -np.inf)
+            allowed = steps >= -count
+            logs[allowed] = affinity_of_counts(prior, count, count + steps[allowed])
+            columns.append(logs)
+        return columns, steps
+
+    def _far(self, power: float) -> int:
+        reach, far = self.reach, 1
+        for prior, count in zip(self.prior.tolist(), self.counts.tolist(), strict=True):
+            felt = Category(prior, count, reach, power)
+            far = max(far, count - felt.first, felt.last - count)
+        return far if _SHORTER * far < reach else reach
+
+    def means(self, powers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return E[BC^j; no noisy count is negative] for each power j >= 0, in rising order.
+
+        >>> part = UnclampedPart(np.ones(3), np.array([1, 2, 3]), 1e-3)
+        >>> each = part.means(np.array([0.0, 1.0]))
+        >>> bool(np.allclose(each, [part.means(np.array([j]))[0] for j in (0.0, 1.0)], rtol=1e-9))
+        True
+        """
+        some = powers > 0.0
+        if some.any() and self._far(float(powers[some][0])) < self.reach:
+            means = np.full(powers.size, noise.probability_inside(self.counts, self.epsilon))
+            means[some] = self._transformed(powers[some])
+            return means
+        if not some.any() and _SHORTER * int(self.counts.sum()) < self.reach:
+            return np.full(powers.size, noise.probability_inside(self.counts, self.epsilon))
+        return self._transformed(powers)
+
+    def _transformed(self, powers: NDArray[np.float64]) -> NDArray[np.float64]:
+        columns, steps = self.columns(float(powers[0]))
+        base = -0.5 * self.epsilon * np.abs(steps)
+        scale = -noise.log_normaliser(len(columns), self.epsilon)
+        return transforms.zero_sum_means(columns, steps, base, powers, scale)
