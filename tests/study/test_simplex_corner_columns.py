@@ -128,7 +128,7 @@ def test_what_it_cannot_take_is_refused():
         column_bound(40, 2.0, 3, radius=4, learned=5)
     with pytest.raises(ValueError, match="plateau must be positive"):
         column_bound(40, 2.0, 3, learned=2, plateau=0.0)
-    with pytest.raises(ValueError, match="plateau must be None where learned is, got 2.0"):
+    with pytest.raises(ValueError, match=r"plateau must be None where learned is, got 2\.0"):
         column_bound(40, 2.0, 3, plateau=2.0)
 
 
