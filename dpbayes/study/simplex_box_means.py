@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 
@@ -34,10 +35,10 @@ def box_mean(n: int, epsilon: float, k: int = 4, prior: float = 1.0, ratio: floa
         -budget * (np.abs(steps).sum(axis=1) // 2) + noise.log_table(parts, budget)[0, 0]
     )
     means = np.full(len(found.rows), noise.tail_mass(parts, budget, reach))
-    average = _averages(found, reach, a)
+    logs, average = _tables(found, reach, a)
     for start in range(0, len(means), 128):
         at = slice(start, start + 128)
-        block = _Block(found, at, reach, a, average)
+        block = _Block(found, at, reach, logs, average)
         for some in _parts(len(steps), max(_AT_ONCE // 128, 1)):
             means[at] += weights[some] @ block.distances(steps[some])
     return found.mean(means)
@@ -48,24 +49,27 @@ def _parts(size: int, step: int) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def _averages(found: Boxes, reach: int, prior: float) -> Array:
-    # The mean of -ln BC of counts m and m + z over the m of each level, shape (3 reach + 1, L).
+def _tables(found: Boxes, reach: int, prior: float) -> tuple[Array, Array]:
+    # -ln BC of the counts m and m + z, (3 reach + 1, n + 1), and its mean over the m of each level.
     counts, moves = np.arange(found.n + 1), np.arange(-2 * reach, reach + 1)[:, None]
     logs = -affinity_by_step(prior + counts, np.maximum(moves, -counts).astype(np.float64))
-    return np.asarray(np.add.reduceat(logs, found.starts, axis=1) / (found.ends - found.starts + 1))
+    means = np.add.reduceat(logs, found.starts, axis=1) / (found.ends - found.starts + 1)
+    return np.asarray(logs), np.asarray(means)
 
 
 class _Block:
     # Some boxes, with tables of -ln BC of one category, one row for each move of the count.
-    def __init__(self, found: Boxes, at: slice, reach: int, prior: float, average: Array) -> None:
+    def __init__(self, found: Boxes, at: slice, reach: int, logs: Array, average: Array) -> None:
         self.low, self.reach, self.n = found.low[at], reach, found.n
-        high, moves = found.high[at], np.arange(-2 * reach, reach + 1)[:, None]
+        high = found.high[at]
         # -ln BC falls in the count: these are the largest of each box.
-        self.corner = [_logs(low, moves, prior) for low in self.low.T]
+        self.corner = [logs[:, low] for low in self.low.T]
         # Where all combinations of the levels leave the largest count above them, they are equally
-        # frequent. -ln BC is convex in the count: for the largest count the mean of both ends.
+        # frequent. -ln BC is convex in the count: for the largest count the mean where each of the
+        # others stands at either end of its level.
         whole = high[:, -2] < found.n - high[:, :-1].sum(axis=1)
-        last = 0.5 * (self.corner[-1] + _logs(high[:, -1], moves, prior))
+        ends = list(product(*zip(self.low[:, :-1].T, high[:, :-1].T, strict=True)))
+        last = sum(logs[:, np.maximum(found.n - sum(some), 0)] for some in ends) / len(ends)
         means = [average[:, level] for level in found.levels[at].T] + [last]
         self.mean = [
             np.where(whole, mean, corner) for mean, corner in zip(means, self.corner, strict=True)
@@ -101,9 +105,3 @@ class _Block:
                 np.maximum(corner[z - least + middle, box], corner[z - most + middle, box]),
             )
         return total
-
-
-def _logs(counts: Numbers, moves: Numbers, prior: float) -> Array:
-    return np.asarray(
-        -affinity_by_step(prior + counts, np.maximum(moves, -counts).astype(np.float64))
-    )

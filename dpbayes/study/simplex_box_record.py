@@ -27,12 +27,12 @@ CORNERS = {
 }  # fmt: skip
 """Lines whose conditions are asked at corners: `radius` and `rounds` of `corner_bound`."""
 
-COLUMNS: dict[tuple[int, int, float], tuple[int, int, int, float, int, float]] = {
-    (4, 300, 1.0): (14, 4000, 12, 1.5, 7, 0.0),
-    (4, 1000, 1.0): (15, 8000, 12, 1.45, 9, 0.004),
+COLUMNS: dict[tuple[int, int, float], tuple[int, int, int, float, int, float, float | None]] = {
+    (4, 300, 1.0): (14, 4000, 12, 1.5, 7, 0.0, None),
+    (4, 1000, 1.0): (15, 8000, 12, 1.45, 9, 0.004, None),
 }
 """Lines whose factors come from a mesh and whose columns count by their prices: `radius`,
-`answers`, `turns`, `mesh`, `learned` and `reserve` of `column_bound`.
+`answers`, `turns`, `mesh`, `learned`, `reserve` and `plateau` of `column_bound`.
 """
 
 ROUNDS, FALL = 15, 1.5
@@ -79,8 +79,7 @@ def box_bounded(n: int, epsilon: float, ratio: float, k: int = 4) -> BoxBounded:
 def found_bound(n: int, epsilon: float, ratio: float, k: int) -> BoxBound | CornerBound:
     """Return the bound behind a line: by boxes, if it is in none of the tables for corners."""
     if (k, n, epsilon) in COLUMNS:
-        radius, answers, turns, mesh, near, less = COLUMNS[k, n, epsilon]
-        return column_bound(n, epsilon, k, 1.0, ratio, radius, answers, turns, mesh, near, less)
+        return column_bound(n, epsilon, k, 1.0, ratio, *COLUMNS[k, n, epsilon])
     if (k, n, epsilon) in CORNERS:
         radius, rounds = CORNERS[k, n, epsilon]
         return corner_bound(n, epsilon, k, ratio=ratio, radius=radius, rounds=rounds)

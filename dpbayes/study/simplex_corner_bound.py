@@ -113,6 +113,7 @@ def searched(
     beyond: int = 0,
     learned: int | None = None,
     sideways: bool = False,
+    plateau: float | None = None,
 ) -> Search:
     """Return where a search for factors begins, with the arguments of `corner_bound`, checked.
 
@@ -128,7 +129,7 @@ def searched(
     found = boxes(size, parts, wide, 2 * far if size > 2 * parts * far + parts else size)
     near = far if learned is None else learned
     near = _validate.integer("learned", near, minimum=1, maximum=far)
-    return Search(found, budget, a, far, beyond, near, sideways)
+    return Search(found, budget, a, far, beyond, near, sideways, plateau)
 
 
 @dataclass
@@ -163,7 +164,9 @@ class Search:
         beyond: int = 0,
         learned: int | None = None,
         sideways: bool = False,
+        plateau: float | None = None,
     ) -> None:
+        self.plateau = plateau
         self.boxes, self.epsilon, self.radius, self.sideways = found, epsilon, radius, sideways
         self.q = float(np.exp(-epsilon))
         self.corners = Corners(found, radius, prior)
@@ -197,6 +200,12 @@ class Search:
     def highest(self, factors: Array) -> Array:
         """Return the highest factor that data near each place have, as `OwnWindow` takes it."""
         return np.concatenate([self.corners.highest(factors, most) for most in self.all_most])
+
+    def fall(self, asked: Array) -> Array:
+        """Return for each box the largest of what is `asked` at the places it is `highest` for."""
+        parts = zip(np.split(asked, len(self.all_most)), self.all_most, strict=True)
+        found = np.max([self.corners.spread(part, most) for part, most in parts], axis=0)
+        return np.asarray(found[self.boxes.places])
 
     def bound(self, lower: float, factors: Array) -> CornerBound:
         """Return the bound that factors prove."""
@@ -304,6 +313,6 @@ class Search:
                 place = window.places(one.steps, window.low_levels) + window.table
                 asked = np.broadcast_to(values[at], place.shape)
                 np.maximum.at(worst, place[inside], asked[inside])
-        parts = zip(np.split(worst, 2), self.most, strict=True)
-        found = np.max([self.corners.spread(part, most) for part, most in parts], axis=0)
-        return np.asarray(found[self.boxes.places])
+        return self.fall(
+            np.append(worst, np.full(len(worst) * (len(self.all_most) // 2 - 1), -np.inf))
+        )

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from dpbayes import _validate
 from dpbayes.study.simplex_box_bound import MARGIN
-from dpbayes.study.simplex_boxes import Boxes, sorted_rows
+from dpbayes.study.simplex_boxes import Boxes, alike, sorted_rows
 from dpbayes.study.simplex_corner_bound import CornerBound, Search, searched
 from dpbayes.study.simplex_corner_sideways import SidewaysWindow
 from dpbayes.study.simplex_corner_windows import OwnWindow, Ways, all_ways
@@ -39,7 +39,7 @@ _EACH = 0.2  # part of the mean that a corner counts for at least
 _LEFT = 1e-7  # less weight of a node in a column is left out of the program
 _ADDED, _WORST = 2500, 0.005  # corners that join after a proof, and what they lack of the distances
 _FALLS, _NEAR, _PROOFS = 16, 5, 2  # steps of a fall; rings that count in it; proofs
-_BLOCK = 400_000  # data gone through together
+_BLOCK, _ALIKE = 400_000, 64  # data gone through together, and corners that choose their steps
 
 
 def mesh_bound(
@@ -95,14 +95,23 @@ def own_window(search: Search, at: Numbers, ways: list[Ways]) -> OwnWindow:
     """Return the corners `at` with the data around them."""
     corners, shape = search.corners, search.shape
     if search.sideways:
-        return SidewaysWindow(corners, at, search.rings, shape, search.q, search.far)
+        rings, local, wide = search.rings, search.local, search.plateau
+        return SidewaysWindow(corners, at, rings, shape, search.q, search.far, local, wide)
     return OwnWindow(corners, at, search.rings, ways, shape, search.q, search.far)
 
 
-def blocks(at: Numbers, search: Search) -> Iterator[Numbers]:
-    """Yield corners `at` in blocks whose data are gone through together."""
+def blocks(at: Numbers, search: Search, corners: Numbers | None = None) -> Iterator[Numbers]:
+    """Yield corners `at` in blocks whose data are gone through together.
+
+    Or, if `corners` are given, the numbers `at` of some of those.
+    """
     many = max(1, _BLOCK // sum(len(one.steps) for one in search.rings))
-    yield from np.array_split(at, -(-len(at) // many)) if at.size else ()
+    if search.plateau is None:
+        yield from np.array_split(at, -(-len(at) // many)) if at.size else ()
+        return
+    # Corners that are alike are near the same data.
+    levels = search.corners.levels[at if corners is None else corners[at]].astype(np.int16)
+    yield from (at[some] for some in alike(levels, min(many, _ALIKE)) if some.size)
 
 
 def every_value(search: Search, factors: Array) -> tuple[Array, Array]:
@@ -241,12 +250,10 @@ class Program:
             value = one.values()
             scale = self.scale(one)
             values.append(value / scale)
-            columns = one.columns()
-            parts = [u * each for u, each in zip(columns, one.worths, strict=True)]
-            worth, place = np.concatenate(parts), np.concatenate(one.place)
-            around = _summed(worth / scale, box[place], len(factors))
-            for place, worth in one.far_columns():
-                around = around + _summed(worth / scale, box[place], len(factors))
+            parts = [
+                _summed(worth / scale, box[place], len(factors)) for place, worth in one.around()
+            ]
+            around = sum(parts[1:], start=parts[0])
             slope = sparse.csr_array(around @ self.boxes)
             slope.data[np.abs(slope.data) < _LEFT] = 0.0
             slope.eliminate_zeros()
@@ -317,10 +324,12 @@ def _between(found: Boxes, counts: Array) -> sparse.csr_array:
 
 
 def _drawn(cells: Array, count: int) -> Numbers:
-    # So many rows, the same number from each cell as far as there are, in a random order.
+    # So many rows in a random order, the same number from each cell as far as there are.
     _, cell = np.unique(cells, axis=0, return_inverse=True)
     order = np.random.default_rng(0).permutation(len(cells))
-    order = order[np.argsort(cell.ravel()[order], kind="stable")]
-    sorted_cells = cell.ravel()[order]
-    rank = np.arange(len(cells)) - np.searchsorted(sorted_cells, sorted_cells)
+    by_cell = np.argsort(cell.ravel()[order], kind="stable")
+    sorted_cells = cell.ravel()[order][by_cell]
+    rank = np.empty(len(cells), dtype=np.int64)
+    rank[by_cell] = np.arange(len(cells)) - np.searchsorted(sorted_cells, sorted_cells)
+    # Where there are more cells than answers, those that get one lie everywhere.
     return np.asarray(np.sort(order[np.argsort(rank, kind="stable")][:count]), dtype=np.int64)

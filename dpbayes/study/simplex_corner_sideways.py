@@ -7,18 +7,21 @@ cheap, without a step towards the answer.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import permutations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbayes.study.simplex import ring
 from dpbayes.study.simplex_corner_windows import FIRST, LEAST, STEEP, OwnWindow
-from dpbayes.study.simplex_corners import Corners, Shape
+from dpbayes.study.simplex_corners import Corners, CornerWindow, Shape
 from dpbayes.study.simplex_rings import Ring
 from dpbayes.study.simplex_windows import Array, Numbers
 
 _BESIDE = 0.3  # what a way in the same ring gets at first, before what is nearer gets more
+_FIRST_RINGS = 2  # all of whose shares are learned
 _WIDTH = 0.3  # below which part of the price V counts as 0
 
 
@@ -35,8 +38,9 @@ class Layers:
     [0, 2, 4, 6]
     """
 
-    def __init__(self, k: int, radius: int) -> None:
-        steps = np.concatenate([ring(k, d) for d in range(radius + 1)])
+    def __init__(self, k: int, radius: int, chosen: NDArray[np.bool_] | None = None) -> None:
+        every = np.concatenate([ring(k, d) for d in range(radius + 1)])
+        steps = every if chosen is None else every[chosen]
         away = np.abs(steps).sum(axis=1) // 2
         # Small counts come first in a row; a step that moves them is dear.
         dear = np.abs(steps) @ np.arange(k)[::-1]
@@ -68,7 +72,12 @@ layers_of = lru_cache(maxsize=2)(Layers)
 
 
 class SidewaysWindow(OwnWindow):
-    """As `OwnWindow`, with ways in the same ring; arrays stand in the order of `Layers`, flat."""
+    """As `OwnWindow`, with ways in the same ring; arrays stand in the order of `Layers`, flat.
+
+    Shares are learned for all steps of the `rings`. Or, if `wide` is given, for the first two rings
+    and for all steps to which the distance from some corner is at most so many times the mean
+    distance of the noise there. All other steps come first, and pass on straight inwards.
+    """
 
     def __init__(
         self,
@@ -78,32 +87,97 @@ class SidewaysWindow(OwnWindow):
         shape: Shape,
         q: float,
         far: list[Ring] | None = None,
+        local: Array | None = None,
+        wide: float | None = None,
     ) -> None:
-        super().__init__(corners, at, rings, [[] for _ in rings], shape, q, far)
-        self.layers = layers_of(corners.boxes.k, len(rings) - 1)
-        order, layers = self.layers.order, self.layers
-        self.kept = [np.concatenate(self.kept)[order]]
-        self.distance = [np.concatenate(self.distance)[order]]
-        self.worths = [np.concatenate(self.worths)[order]]
-        self.place = [np.concatenate(self.place)[order]]
-        away = self.distances(layers.steps)
-        near = away[1 : 1 + len(rings[1].steps)].mean(axis=0) / STEEP
-        least = np.repeat(
-            np.minimum.reduceat(away, self._firsts(rings)), self._sizes(rings), axis=0
-        )
-        wanted = np.exp((least - away) / near) + FIRST
+        CornerWindow.__init__(self, corners, at)
+        self.at, self.q, self.shape = at, q, shape
+        self.scale = shape.of_rows(corners.counts[at])
+        self.rings, self.last = [*rings, *(far or [])], len(rings) - 1
+        self.far_table = self.table + 2 * corners.boxes.size
+        away = [self.distances(one.steps) for one in self.rings]
+        self.chosen = self._chosen(away, local, wide)
+        learned = np.concatenate(self.chosen)
+        if wide is None:
+            self.layers = layers_of(corners.boxes.k, self.last)
+        else:
+            self.layers = Layers(corners.boxes.k, len(self.rings) - 1, learned)
+        steps = self.layers.steps
+        order, ring_of = self.layers.order, np.abs(steps).sum(axis=1) // 2
+        table = np.where(ring_of[:, None] <= self.last, self.table, self.far_table)
+        distance = np.concatenate(away)[learned][order]
+        self.kept = [self.inside(steps)]
+        self.distance = [np.where(self.kept[0], distance, 0.0)]
+        self.worths = [self.worth(shape, steps, self.kept[0])]
+        self.place = [self.places(steps, self.low_levels) + table]
+        self.apart = (q ** ring_of[:, None] * self.distance[0]).sum(axis=0)
+        # What is nearer to the answer gets more.
+        near = away[min(1, len(away) - 1)].mean(axis=0) / STEEP
+        least = np.stack([one.min(axis=0) for one in away])[ring_of]
+        wanted = np.exp((least - distance) / near) + FIRST
         self.weights = [
             [(part[:, None] * wanted[end]).astype(np.float32) for _, end, part in ways]
-            for ways in layers.ways
+            for ways in self.layers.ways
         ]
-        self.total = [np.empty(0), *(self._sums(one) for one in range(1, len(layers.ends)))]
-        self.outside = len(layers.order) - len(rings[-1].steps)
+        self.total = [np.empty(0), *(self._sums(one) for one in range(1, len(self.layers.ends)))]
 
-    def _firsts(self, rings: list[Ring]) -> Numbers:
-        return np.append(0, np.cumsum(self._sizes(rings))[:-1])
+    def _chosen(
+        self, away: list[Array], local: Array | None, wide: float | None
+    ) -> list[NDArray[np.bool_]]:
+        if wide is None or local is None:
+            return [np.full(len(one), d <= self.last) for d, one in enumerate(away)]
+        found = [np.any(one <= wide * local[self.at], axis=1) for one in away]
+        for one in found[: _FIRST_RINGS + 1]:
+            one[:] = True
+        for d in range(len(away) - 1, 0, -1):
+            # Every step that is chosen has ways inwards to others.
+            inner = self.rings[d].moved(self.rings[d].straight, found[d][:, None].astype(float))
+            found[d - 1] |= inner[:, 0] > 0.0
+        return found
 
-    def _sizes(self, rings: list[Ring]) -> Numbers:
-        return np.array([len(one.steps) for one in rings])
+    def _from_far(self, held: Array) -> Array:
+        # What the other steps pass on to those whose shares are learned.
+        self.owed, arrived = [], []
+        passed: Array = np.zeros((len(self.rings[-1].steps), len(self.at)))
+        for one, chosen in zip(reversed(self.rings), reversed(self.chosen), strict=True):
+            arrived.append(passed[chosen])
+            given, other = np.zeros_like(passed), ~chosen
+            if other.any():
+                steps = one.steps[other]
+                inside, place, worth = self._of_steps(steps)
+                distance = np.where(inside, self.distances(steps), 0.0)
+                left = distance - np.where(inside, held[place], 0.0) * worth + passed[other]
+                self.owed.append(left < 0.0)
+                given[other] = left * np.where(left < 0.0, 1.0 / self.q, self.q)
+            if len(arrived) < len(self.rings):
+                passed = one.moved(one.even, given)
+        self.owed.reverse()
+        return np.asarray(np.concatenate(arrived[::-1])[self.layers.order])
+
+    def _of_steps(self, steps: Numbers) -> tuple[NDArray[np.bool_], Numbers, Array]:
+        inside = self.inside(steps)
+        ring_of = np.abs(steps).sum(axis=1, keepdims=True) // 2
+        table = np.where(ring_of <= self.last, self.table, self.far_table)
+        place = self.places(steps, self.low_levels) + table
+        return inside, place, self.worth(self.shape, steps, inside)
+
+    def far_columns(self) -> Iterator[tuple[Numbers, Array]]:
+        """Yield for each ring the other steps' places, and what prices there take from V by 1."""
+        u: Array = np.ones((1, len(self.at)))
+        flat = np.empty_like(self.flat)
+        flat[self.layers.order] = self.units
+        first, owed = 0, iter(self.owed)
+        for one, chosen in zip(self.rings, self.chosen, strict=True):
+            # Ring 0 has no way inwards, and is chosen.
+            u = one.reached(one.even, u) if first else u
+            size = int(np.count_nonzero(chosen))
+            u[chosen] = flat[first : first + size]
+            first += size
+            other = ~chosen
+            if other.any():
+                _, place, worth = self._of_steps(one.steps[other])
+                u[other] *= np.where(next(owed), 1.0 / self.q, self.q)
+                yield place, u[other] * worth
 
     def _slice(self, layer: int) -> slice:
         return slice(int(self.layers.ends[layer - 1]), int(self.layers.ends[layer]))
@@ -117,12 +191,7 @@ class SidewaysWindow(OwnWindow):
 
     def values(self) -> Array:
         """Return V at the corners, by the recursion of `thm-simplex-corners`."""
-        left = self.distance[0] - self.prices[0]
-        if self.far:
-            # What arrives from beyond stands in the order of the ring.
-            last = self.layers.order[self.outside :] - self.outside
-            left[self.outside :] += self.passed[last]
-        self.flat = left
+        left = self.flat = self.distance[0] - self.prices[0] + self.passed
         for layer in range(len(self.layers.ends) - 1, 0, -1):
             at = self._slice(layer)
             some = left[at]
@@ -148,9 +217,11 @@ class SidewaysWindow(OwnWindow):
         for layer in range(1, len(self.layers.ends)):
             at = self._slice(layer)
             u[at] = self._mean(layer, u) * factor[at]
-        self.edge: Array = np.empty_like(u[self.outside :])
-        self.edge[self.layers.order[self.outside :] - self.outside] = u[self.outside :]
+        self.units = u
         return [u * self.kept[0]]
+
+    def _lefts(self) -> list[Array]:
+        return [self.flat]
 
     def learn(self) -> None:
         """Give more to the neighbours where a unit adds more to V, and less of what is owed."""

@@ -83,7 +83,7 @@ class OwnWindow(CornerWindow):
             np.where(inside, held[place], 0.0) * worth
             for inside, place, worth in zip(self.kept, self.place, self.worths, strict=True)
         ]
-        self.passed = self._from_far(held)
+        self.held, self.passed = held, self._from_far(held)
 
     def _from_far(self, held: Array) -> Array:
         # What the rings beyond pass on to the last of those whose shares are learned.
@@ -95,6 +95,7 @@ class OwnWindow(CornerWindow):
             self.owed.append(left < 0.0)
             given = left * np.where(self.owed[-1], 1.0 / self.q, self.q)
             passed = one.moved(one.of_each(one.straight), given)
+        self.owed.reverse()
         return passed
 
     def _of_far(self, one: Ring) -> tuple[NDArray[np.bool_], Numbers, Array]:
@@ -108,7 +109,7 @@ class OwnWindow(CornerWindow):
         For the last `columns` of the other rings.
         """
         u = self.edge
-        for one, owed in zip(self.far, self.owed[::-1], strict=True):
+        for one, owed in zip(self.far, self.owed, strict=True):
             _, place, worth = self._of_far(one)
             u = one.reached(one.of_each(one.straight), u) * np.where(owed, 1.0 / self.q, self.q)
             yield place, u * worth
@@ -145,10 +146,32 @@ class OwnWindow(CornerWindow):
         self.edge = found[-1]
         return [u * inside for u, inside in zip(found, self.kept, strict=True)]
 
+    def around(self) -> Iterator[tuple[Numbers, Array]]:
+        """Yield places, and what prices there take from V by a factor of 1, ring by ring.
+
+        With the last factors.
+        """
+        columns = self.columns()
+        for place, u, worth in zip(self.place, columns, self.worths, strict=True):
+            yield place, u * worth
+        yield from self.far_columns()
+
+    def charges(self) -> Iterator[tuple[Numbers, Array, NDArray[np.bool_]]]:
+        """Yield places, prices there in the column of V, and whether they are owed, ring by ring.
+
+        Owed is what a price is above the distance and all that is passed on to it, (steps, B).
+        """
+        owed = [*(one < 0.0 for one in self._lefts()), *self.owed]
+        for (place, worth), short in zip(self.around(), owed, strict=True):
+            yield place, worth * np.where(worth > 0.0, self.held[place], 0.0), short
+
     def charged(self) -> Array:
         """Return what the prices around are in the column that V is the sum over, (B,)."""
-        parts = zip(self.columns(), self.prices, strict=True)
-        return np.asarray(np.maximum(sum((u * each).sum(axis=0) for u, each in parts), 1e-300))
+        found = sum(prices.sum(axis=0) for _, prices, _ in self.charges())
+        return np.asarray(np.maximum(found, 1e-300))
+
+    def _lefts(self) -> list[Array]:
+        return self.left
 
     def learn(self) -> None:
         """Give more to the neighbours where a unit adds more to V, and less of what is owed."""

@@ -23,7 +23,6 @@ from dpbayes.study.simplex_windows import Array, Numbers
 
 _SHIFT, _NONE = 0.8, 0.2  # 1 / (m + prior + shift) for counts above 0, and this / prior for 0
 _SPLIT = 3  # parts of each level where means over boxes are bounded
-_ROUND = 4  # ends of the largest count are taken outwards to multiples of this
 
 
 @dataclass(frozen=True)
@@ -146,29 +145,41 @@ class Corners:
 
     @cached_property
     def losses(self) -> Array:
-        """By which part -ln BC of each category falls below chords of the boxes around, (V, k)."""
-        n, starts = self.boxes.n, np.append(self.boxes.starts, self.boxes.n)
-        used, wide = int(self.boxes.levels.max()), self.wide
-        each = np.zeros(len(self.boxes.starts))
-        for level in np.flatnonzero(wide[: used + 1]):
+        """By which part -ln BC of each category falls below its mean over the corners, (V, k).
+
+        Of the boxes around, at most. The largest count moves with one of the others after another.
+        """
+        starts, size = np.append(self.boxes.starts, self.boxes.n), len(self.boxes.starts)
+        widths = np.where(self.wide, np.diff(starts), 0)
+        used = np.unique(self.boxes.levels)
+        rises = {width: self._rises(width) for width in np.unique(widths[used]).tolist()}
+        each = np.zeros(size)
+        for level in used[self.wide[used]].tolist():
             each[level] = self._loss(int(starts[level]), int(starts[level + 1]))
         found = np.maximum(each, np.append(0.0, each[:-1]))[self.levels]
-        last = self.counts[self.of_box, -1]
-        low = last.min(axis=1) // _ROUND * _ROUND
-        high = np.minimum(-(-last.max(axis=1) // _ROUND) * _ROUND, n)
-        # From a count below the radius some steps are impossible, and their chords have no end.
-        low = np.where(low < self.radius, last.min(axis=1), low)
-        low, high = np.where(last.min(axis=1) == last.max(axis=1), [high, high], [low, high])
-        pairs, number = np.unique(low * (n + 1) + high, return_inverse=True)
-        some = np.array([self._loss(*divmod(int(one), n + 1)) for one in pairs])[number]
+        low, kept = self.counts[self.of_box, -1].min(axis=1), np.ones(len(self.of_box))
+        for column in widths[self.boxes.levels].T:
+            for width in np.unique(column[column > 1]).tolist():
+                at = column == width
+                kept[at] /= 1.0 + rises[width][low[at]]
         worst = np.zeros(len(self.places))
         for corner in self.of_box.T:
-            np.maximum.at(worst, corner, some)
+            np.maximum.at(worst, corner, 1.0 - kept)
         return np.column_stack([found, worst])
 
+    def _rises(self, width: int) -> Array:
+        # By which part chords of this width that begin at a count (n + 1,), or above, are too high.
+        g = -np.delete(self.logs, self.radius, axis=0)
+        worst, last = np.zeros(g.shape[1]), g.shape[1] - width
+        for step in range(1, width):
+            part = step / width
+            chord = g[:, :last] * (1.0 - part) + g[:, width:] * part
+            rise = (chord / g[:, step : last + step]).max(axis=0) - 1.0
+            np.maximum(worst[:last], rise + 1e-12, out=worst[:last])
+        # Chords from counts below the radius have no end: they are asked for nowhere.
+        return np.asarray(np.maximum.accumulate(worst[::-1])[::-1])
+
     def _loss(self, low: int, high: int) -> float:
-        if high <= low + 1:
-            return 0.0
         g = -np.delete(self.logs[:, low : high + 1], self.radius, axis=0)
         part = np.linspace(0.0, 1.0, high - low + 1)
         chord = g[:, :1] * (1.0 - part) + g[:, -1:] * part

@@ -25,6 +25,8 @@ class Ring:
         self.start, self.straight = ways.indices, ways.data
         self.end = np.repeat(np.arange(len(inner)), np.diff(ways.indptr))
         self._rows, self._shape = ways.indptr, shape
+        # Straight parts over their sum for each step; ring 0 has no ways.
+        self.even = self.of_each(self.straight) if d else self.straight
 
     def of_each(self, weights: Array) -> Array:
         """Return the weights of ways, over their sum for each step."""

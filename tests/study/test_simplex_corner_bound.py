@@ -1,8 +1,10 @@
 """The bound from corners of boxes: below programs, near the bound answer by answer."""
 
+from itertools import product
+
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from scipy.special import gammaln
 
 from dpbayes.mechanisms.optimum import distance_table
 from dpbayes.posteriors import compositions
@@ -54,34 +56,53 @@ def test_no_column_whatever_makes_prices_in_wide_boxes_too_high():
     assert min(least_values(rows, prices, epsilon)) > -1e-7
 
 
-def test_the_corner_distances_and_shapes_hold_for_every_answer_of_a_box():
-    # A row of a box as a mean of its corners: distances are above their mean, the shape below.
-    found = corner_bound(120, 5.0, 3, ratio=1.5)
-    corners = Corners(found.boxes, found.radius, 1.0)
+@pytest.mark.parametrize(("n", "k", "ratio", "every"), [(120, 3, 1.5, 1), (100, 4, 1.4, 7)])
+def test_the_corner_distances_and_shapes_hold_for_every_answer_of_a_box(n, k, ratio, every):
+    # A row as a mean of corners, each count by itself: distances are above, the shape below.
+    radius, rng = 2, np.random.default_rng(3)
+    found = boxes(n, k, ratio, 2 * radius)
+    corners, shape = Corners(found, radius, 1.0), Shape(0.3, 0.7, 1.0)
     window = CornerWindow(corners, np.arange(len(corners.places)))
-    step = np.array([[1, 1, -2], [-2, 1, 1], [1, -1, 0]])
-    away = window.distances(step)
-    rows = compositions(120, 3)
-    rows = rows[np.all(np.diff(rows, axis=1) >= 0, axis=1)]
-    every = np.all((found.boxes.low[:, None] <= rows) & (rows <= found.boxes.high[:, None]), axis=2)
-    table = distance_table(120, [1.0] * 3)
-    number = {tuple(row): i for i, row in enumerate(compositions(120, 3).tolist())}
-    seen = 0
-    for row, box in zip(rows, every.argmax(axis=0), strict=True):
-        if row[0] < 2:
-            continue
-        at = np.unique(corners.of_box[box])
-        counts = corners.counts[at].astype(float)
-        system = np.vstack([counts.T, np.ones(len(at))])
-        parts = linprog(np.zeros(len(at)), A_eq=system, b_eq=[*row, 1.0], method="highs")
-        assert parts.success
-        for z, one in zip(step, away, strict=True):
-            here = number[tuple((row + z).tolist())], number[tuple(row.tolist())]
-            assert table[here] >= parts.x @ one[at] - 1e-9
-            mean = parts.x @ found.shape.of_rows(counts + z)
-            assert found.shape.of_rows((row + z)[None])[0] <= mean + 1e-12
-        seen += len(at) > 1
+    steps = np.array([z for z in product(range(-2, 3), repeat=k) if sum(z) == 0 and any(z)])
+    steps = steps[np.abs(steps).sum(axis=1) <= 2 * radius]
+    away, step = window.distances(steps), {tuple(z): i for i, z in enumerate(steps.tolist())}
+    corner = {tuple(row): i for i, row in enumerate(corners.counts.tolist())}
+    rows = compositions(n, k)
+    rows = rows[np.all(np.diff(rows, axis=1) >= 0, axis=1) & (rows[:, 0] >= radius)][::every]
+    table, seen, closest = logs_of(n, radius), 0, np.inf
+    for row in rows:
+        lows = found.starts[found.level_of(row[:-1]).astype(int)]
+        ends = np.append(found.starts, n)[found.level_of(row[:-1]).astype(int) + 1]
+        ends = np.where(ends == lows + 1, lows, ends)
+        parts = [
+            [(m, 1.0)] if m == top else [(m, (top - x) / (top - m)), (top, (x - m) / (top - m))]
+            for x, m, top in zip(row.tolist(), lows.tolist(), ends.tolist(), strict=False)
+        ]
+        for z in steps[rng.choice(len(steps), 3, replace=False)]:
+            least = mean = 0.0
+            for chosen in product(*parts):
+                counts, weight = [m for m, _ in chosen], float(np.prod([w for _, w in chosen]))
+                order = [*np.argsort(counts, kind="stable").tolist(), k - 1]
+                counts = np.array([*counts, n - sum(counts)])
+                at = corner[tuple(counts[order].tolist())]
+                least += weight * away[step[tuple(z[order].tolist())], at]
+                mean += weight * float(shape.of_rows((counts + z)[None])[0])
+            logs = sum(table[move + radius, x] for move, x in zip(z, row, strict=True))
+            exact = float(np.sqrt(-np.expm1(logs)))
+            assert exact >= least - 1e-12
+            closest = min(closest, exact / least) if len(parts) < sum(map(len, parts)) else closest
+            assert shape.of_rows((row + z)[None].astype(float))[0] <= mean + 1e-12
+        seen += len(parts) < sum(map(len, parts))
     assert seen > 100
+    assert closest < 1.05
+
+
+def logs_of(n, radius):
+    """Return ln BC of the counts m and m + z with the prior 1, by the gamma function."""
+    z, m = np.arange(-radius, radius + 1)[:, None], np.arange(n + 1)
+    with np.errstate(invalid="ignore"):
+        half = gammaln(1.0 + m + z / 2.0)
+        return half - 0.5 * (gammaln(1.0 + m) + gammaln(1.0 + np.maximum(m + z, 0)))
 
 
 def test_the_prices_pass_and_prices_a_little_higher_are_refused():

@@ -37,14 +37,15 @@ def test_prices_fall_until_no_corner_undercuts_and_no_farther_than_that_takes():
     found = column_bound(60, 2.0, 3, ratio=1.2)
     search = searched(60, 2.0, 3, 1.0, 1.2, found.radius)
     at = np.arange(len(search.corners.places))
-    values, apart, _ = valued(search, found.factors, at, (6, 40))
-    assert (values / apart).min() > -1e-9
+    there = valued(search, found.factors, at, (6, 40))
+    assert (there.value / there.apart).min() > -1e-9
+    assert not there.fall.any()
     higher = 1.02 * found.factors
-    assert valued(search, higher, at, (6, 40))[0].min() < 0.0
+    assert valued(search, higher, at, (6, 40)).value.min() < 0.0
     kept = proved(search, higher)
     assert np.all(kept <= higher)
     assert search.mean(kept) > 0.98 * found.lower
-    assert valued(search, kept, at, (6, 40))[0].min() > -1e-9
+    assert valued(search, kept, at, (6, 40)).value.min() > -1e-9
 
 
 def test_what_a_column_is_charged_is_what_v_falls_with_when_all_prices_rise():
@@ -96,11 +97,12 @@ def test_shares_beyond_need_not_be_learned_for_a_bound_about_as_high():
     assert near.lower > (1.0 - 1e-3) * learned.lower
 
 
-def test_no_column_whatever_makes_prices_too_high_that_rings_beyond_allow():
+@pytest.mark.parametrize("plateau", [None, 1.5])
+def test_no_column_whatever_makes_prices_too_high_that_rings_beyond_allow(plateau):
     # The second road: for each answer s the least value over all private columns, by a program.
     n, k, epsilon = 40, 3, 2.0
     rows = compositions(n, k)
-    found = column_bound(n, epsilon, k, ratio=1.4, radius=5, learned=2)
+    found = column_bound(n, epsilon, k, ratio=1.4, radius=5, learned=2, plateau=plateau)
     assert found.boxes.rows.max() > 3
     assert min(least_values(rows, found.prices(rows), epsilon)) > -1e-7
 
@@ -124,6 +126,10 @@ def test_what_it_cannot_take_is_refused():
         column_bound(20, 1.0, 3, reserve=1.0)
     with pytest.raises(ValueError, match="learned must be"):
         column_bound(40, 2.0, 3, radius=4, learned=5)
+    with pytest.raises(ValueError, match="plateau must be positive"):
+        column_bound(40, 2.0, 3, learned=2, plateau=0.0)
+    with pytest.raises(ValueError, match=r"plateau must be None where learned is, got 2\.0"):
+        column_bound(40, 2.0, 3, plateau=2.0)
 
 
 def test_a_reserve_is_taken_off_all_prices_and_leaves_less_to_prove():

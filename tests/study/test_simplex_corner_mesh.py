@@ -11,6 +11,7 @@ from dpbayes.study.simplex_corner_columns import column_bound
 from dpbayes.study.simplex_corner_mesh import (
     Program,
     _between,
+    _drawn,
     _node_counts,
     every_value,
     fallen,
@@ -112,3 +113,13 @@ def test_what_it_cannot_take_is_refused():
         mesh_bound(40, 2.0, 3, turns=3)
     with pytest.raises(ValueError, match=r"mesh must be in \(1, 3\], got 1.0"):
         mesh_bound(40, 2.0, 3, mesh=1.0)
+
+
+def test_fewer_answers_than_cells_lie_in_cells_everywhere():
+    cells = np.repeat(np.arange(1000.0), 3)[:, None]
+    some = _drawn(cells, 400)
+    assert len(np.unique(cells[some])) == 400
+    assert np.all(np.histogram(cells[some], bins=5, range=(0, 1000))[0] > 50)
+    many = _drawn(cells, 1500)
+    assert np.bincount(cells[many, 0].astype(int)).min() == 1
+    assert len(np.unique(many)) == 1500

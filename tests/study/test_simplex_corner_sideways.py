@@ -71,6 +71,54 @@ def test_v_is_the_recursion_written_out_and_the_sum_over_its_column(n, k, epsilo
     assert np.allclose(whole, values[-1], rtol=1e-9, atol=1e-12)
 
 
+def _plateaus(learned, plateau, turns=5):
+    # Corners of k = 3 with windows of 8 rings, their last V, and what all their prices charge.
+    search = searched(1000, 2.0, 3, 1.0, 1.3, 8, 1, learned, True, plateau)
+    at = np.arange(len(search.corners.places))
+    window, values = _learned(search, at, 1.1, turns)
+    return search, window, values[-1]
+
+
+@pytest.mark.parametrize(("learned", "plateau"), [(2, 1e-9), (8, 1e9)])
+def test_no_plateau_is_the_first_two_rings_and_an_endless_one_is_all_of_them(learned, plateau):
+    _, window, values = _plateaus(learned, plateau)
+    _, _, rings = _plateaus(learned, None)
+    assert len(window.layers.steps) == (19 if learned == 2 else 217)
+    assert np.allclose(values, rings, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("plateau", [None, 1.2, 2.0])
+def test_the_steps_that_come_first_pass_on_straight_and_the_column_is_what_v_falls_with(plateau):
+    search, window, values = _plateaus(3, plateau)
+    size = sum(len(one.steps) for one in [*search.rings, *search.far])
+    assert 37 <= len(window.layers.steps) < size
+    assert sum(len(place) for place, _ in window.around()) == size
+    charged = window.charged()
+    held = search.highest(np.full(len(search.boxes.rows), 1.1))
+    window.begin((1.0 + 1e-7) * held)
+    assert np.allclose((values - window.values()) / charged, 1e-7, rtol=1e-3)
+
+
+def test_shares_on_a_plateau_come_near_to_those_of_all_data_and_v_stays_below_private_columns():
+    whole, full, every = _plateaus(3, 1e9, 12)
+    _, _, some = _plateaus(3, 2.0, 12)
+    _, _, rings = _plateaus(3, None, 12)
+    lacks = [float(np.maximum(-one, 0.0).sum()) for one in (every, some, rings)]
+    assert lacks[0] < 0.5 * lacks[1] < 0.5 * 0.7 * lacks[2]
+    counts, at = whole.corners.counts, range(0, len(every), 40)
+    steps = full.layers.steps
+    close = np.argwhere(np.abs(steps[:, None] - steps).sum(axis=2) == 2)
+    each, shape = np.arange(len(close)), (len(close), len(steps))
+    private = sparse.coo_array((np.ones(len(close)), (each, close[:, 0])), shape) - (
+        sparse.coo_array((np.full(len(close), np.exp(2.0)), (each, close[:, 1])), shape)
+    )
+    for b in at:
+        cost = (full.distance[0] - full.prices[0])[:, b]
+        bounds = [(1.0, 1.0), *[(0.0, None)] * (len(steps) - 1)]
+        least = linprog(cost, private.tocsr(), np.zeros(len(close)), bounds=bounds).fun
+        assert some[b] <= least + 1e-6, counts[b]
+
+
 def test_v_is_below_the_least_of_private_columns_and_nearer_than_without_ways_in_a_ring():
     n, k, epsilon, radius = 300, 4, 1.0, 6
     search = searched(n, epsilon, k, 1.0, 1.1, radius, sideways=True)
