@@ -143,22 +143,22 @@ def _window(
     shifts, logs = _shared_window(k, size, epsilon)
     noisy = counts + shifts
     if int(noisy.min()) < 0:
-        noisy = project(noisy, projection)
-        keys, rows = _keyed(noisy)
+        keys, rows = _keyed(project(noisy, projection, reuse=True))
         del noisy  # millions of rows, which are not read while their keys are sorted
-        axis = None if keys.ndim == 1 else 0
-        found, inverse = np.unique(keys, axis=axis, return_inverse=True)
-        noisy = rows(found)
+        found, inverse = np.unique(keys, axis=0 if keys.ndim > 1 else None, return_inverse=True)
         logs = np.log(np.bincount(inverse.ravel(), np.exp(logs)))
+        del keys, inverse
+        noisy = rows(found)
     return FiniteLaw(prior, counts, noisy, logs, noise.tail_mass(k, epsilon, size))
 
 
 @functools.lru_cache(maxsize=1)
 def _shared_window(
     k: int, size: int, epsilon: float
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     shifts = noise.points(k, size)
-    return _validate.frozen(shifts), _validate.frozen(_log_mass(shifts, epsilon))
+    kept = shifts.astype(np.int32, order="K")  # half the memory
+    return _validate.frozen(kept), _validate.frozen(_log_mass(shifts, epsilon))
 
 
 def _keyed(
@@ -176,7 +176,14 @@ def _keyed(
     keys = np.zeros(len(rows), dtype=np.int64)
     for column, least, stride in zip(rows.T, low.tolist(), strides.tolist(), strict=True):
         keys += (column - least) * stride
-    return keys, lambda found: found[:, None] // strides % widths + low
+
+    def rows_of(found: NDArray[np.int64]) -> NDArray[np.int64]:
+        table = np.empty((found.size, widths.size), dtype=np.int64)
+        for i, column in enumerate(table.T):
+            column[:] = found // strides[i] % widths[i] + low[i]
+        return table
+
+    return keys, rows_of
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ PROJECTIONS = ("l2", "l1")
 _AT_ONCE = 1 << 16  # rows, so that what is sorted of millions takes no memory to speak of
 
 
-def project(noisy: NDArray[np.int64], how: str = "l2") -> NDArray[np.int64]:
+def project(noisy: NDArray[np.int64], how: str = "l2", reuse: bool = False) -> NDArray[np.int64]:
     """Return the nearest histogram with the same total for each row of `noisy`, shape (N, k).
 
     Negative entries become 0. The d records this creates are taken away again from the others:
@@ -27,7 +27,7 @@ def project(noisy: NDArray[np.int64], how: str = "l2") -> NDArray[np.int64]:
     """
     if noisy.size and int(noisy.min()) >= 0:
         return noisy
-    result = noisy.copy()
+    result = noisy if reuse else noisy.copy()
     rows = np.flatnonzero((noisy < 0).any(axis=1))
     land = _level if how == "l2" else _drain_largest
     for first in range(0, rows.size, _AT_ONCE):

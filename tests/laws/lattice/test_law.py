@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +13,7 @@ from mpmath import mp
 import dpbayes as dp
 from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.law import LatticeLaw, _keyed, listed_law
+from dpbayes.laws.lattice.projection import project
 
 
 @pytest.mark.parametrize(
@@ -96,3 +99,26 @@ def test_a_probability_over_many_categories_is_right_within_its_error(k, epsilon
         powers = [((1 - q * q) / (1 - 2 * q * mp.cos(t) + q * q)) ** k for t in angles]
         exact = q * q / (mp.fsum(powers) / 256)
         assert abs(mp.mpf(float(found)) - exact) <= found.error <= 2e-11 * found
+
+
+@pytest.mark.slow
+def test_the_longest_lists_of_clamped_outputs_take_less_than_300_mb():
+    # In a process of its own, since what others took counts for the peak.
+    program = (
+        "import resource, dpbayes as dp\n"
+        "dp.mechanism('lattice', 0.045).law([6331, 10, 0], [1.0] * 3).mean_distance()\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) / 1024 < 300
+
+
+def test_rows_projected_in_place_are_those_projected_apart():
+    noisy = np.random.default_rng(3).integers(-20, 60, (500, 4))
+    noisy = noisy[noisy.sum(axis=1) >= 0]
+    for how in ("l2", "l1"):
+        apart, place = project(noisy, how), noisy.copy()
+        assert project(place, how, reuse=True) is place
+        np.testing.assert_array_equal(apart, place)
