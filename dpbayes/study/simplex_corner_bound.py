@@ -201,6 +201,15 @@ class Search:
         """Return the highest factor that data near each place have, as `OwnWindow` takes it."""
         return np.concatenate([self.corners.highest(factors, most) for most in self.all_most])
 
+    def highest_box(self, factors: Array) -> tuple[Array, Numbers]:
+        """Return the highest factor that data near each place have, and the box that has it."""
+        order = np.argsort(factors)
+        rank = np.empty(len(order))
+        rank[order] = np.arange(len(order))
+        top = self.highest(rank)
+        box = order[np.where(np.isfinite(top), top, 0.0).astype(np.int64)]
+        return np.where(np.isfinite(top), factors[box], -np.inf), box
+
     def fall(self, asked: Array) -> Array:
         """Return for each box the largest of what is `asked` at the places it is `highest` for."""
         parts = zip(np.split(asked, len(self.all_most)), self.all_most, strict=True)

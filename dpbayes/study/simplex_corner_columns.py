@@ -2,31 +2,34 @@
 
 As `simplex_corner_mesh`. Wide noise among many records has columns whose mass is far from the
 answer: V there is large and negative although prices are too high by a little. So what is lacking
-is measured against the prices in the column. Prices fall near corners that undercut, until none
-does; where much is lacking they fall in the column. Data pass on to neighbours in the same ring,
-too, and windows reach farther than shares are learned: beyond they stay straight.
+is measured against the prices in the column. For corners that undercut, prices fall where that
+costs least, which a linear program over the mesh decides, until none does. Data pass on to
+neighbours in the same ring, too, and windows reach farther than shares are learned: beyond they
+stay straight.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 from dpbayes import _validate
 from dpbayes.study.simplex_box_bound import MARGIN
 from dpbayes.study.simplex_corner_bound import CornerBound, Search, searched
-from dpbayes.study.simplex_corner_mesh import Program, blocks, fallen, gained, own_window
+from dpbayes.study.simplex_corner_mesh import Program, blocks, own_window, summed
 from dpbayes.study.simplex_corner_windows import OwnWindow, all_ways
 from dpbayes.study.simplex_windows import Array, Numbers
 
 _MOVE = 0.03  # how far ratios move in a turn at first
 _ROUNDS = (6, 30)  # rounds of shares: for all corners, then for those that undercut
-_PASSES, _NEAR = 12, (2, 4)  # falls until no corner undercuts; those that are near the corner
-_FAR = (
-    0.1  # part of the prices: who lacks more asks it of the data that owe, from the first fall on
-)
-_FARTHER, _LEAST = 1.2, 2e-5  # how much more prices fall than a column asks for, and at least
+_PASSES, _MESH = 16, 10  # falls until no corner undercuts; first those over the mesh
+_FARTHER, _LEAST = 1.1, 5e-5  # how much more prices fall than a column asks for, and at least
+_HIGHEST, _DEAR = 0.5, 10.0  # most by which a node falls at once; times what a corner costs
 _MOST = 0.2  # of what is owed: who lacks more asks it of all data around
 
 
@@ -74,8 +77,9 @@ def column_bound(
         raise ValueError(f"reserve must be in [0, 1), got {reserve!r}")
     program = ByPrices(search, some, between)
     factors = program.factors(program.solved(program.begun(), rounds, _MOVE))
+    nodes = program.boxes
     del program
-    kept = proved(search, factors * less)
+    kept = proved(search, factors * less, nodes)
     return search.bound(search.mean(kept) - MARGIN, kept)
 
 
@@ -91,26 +95,27 @@ class ByPrices(Program):
 class Valued:
     """V at some corners, and the distances around, each (B,).
 
-    `charged` (B,) are the prices in the column of V where that is negative, `fall` (M,) is the part
-    by which factors shall fall for the corners that lack much.
+    Where V is negative, `lacks` says what part of the prices in its column that is, and `around`
+    (., M) how these prices are spread over the boxes. `fall` (M,) is the part by which factors
+    would fall if each of these corners asked it of the data in its column that owe.
     """
 
     value: Array
     apart: Array
-    charged: Array
+    lacks: Array
+    around: sparse.csr_array
     fall: Array
 
 
-def valued(
-    search: Search, factors: Array, at: Numbers, rounds: tuple[int, ...], much: float = 0.0
-) -> Valued:
-    """Return V at the corners `at`, and a fall for those that lack more than that part of prices.
+def valued(search: Search, factors: Array, at: Numbers, rounds: tuple[int, ...]) -> Valued:
+    """Return V at the corners `at`, by shares learned in so many `rounds`; last by those below 0.
 
-    It is asked of the data that owe, whose prices are above what is left over there.
+    Data owe whose prices are above what is left over there.
     """
-    held, ways = search.highest(factors), all_ways(search.boxes.k, len(search.rings) - 1)
-    value, asked = np.full(len(at), -np.inf), np.zeros(len(held))
-    apart, charged = np.empty(len(at)), np.full(len(at), np.inf)
+    held, box = search.highest_box(factors)
+    ways = all_ways(search.boxes.k, len(search.rings) - 1)
+    value, asked, apart = np.full(len(at), -np.inf), np.zeros(len(held)), np.empty(len(at))
+    lacks, found, owners = np.zeros(len(at)), [sparse.csr_array((0, len(factors)))], [at[:0]]
     for last, number in zip([*[False] * (len(rounds) - 1), True], rounds, strict=True):
         # Those that undercut learn again, and for longer.
         for some in blocks(np.flatnonzero(value < 0.0), search, at):
@@ -122,53 +127,77 @@ def valued(
                     break
                 window.learn()
             apart[some] = window.apart
-            if last:
-                charged[some] = window.charged()
-                _ask(asked, window, np.maximum(-value[some], 0.0), much * charged[some])
-    return Valued(value, apart, charged, search.fall(asked))
+            bad = value[some] < 0.0
+            if not last or not bad.any():
+                continue
+            charges = list(window.charges())
+            charged = np.maximum(sum(prices.sum(axis=0) for _, prices, _ in charges), 1e-300)
+            lacks[some] = np.maximum(-value[some], 0.0) / charged
+            each = [
+                summed(prices / charged, box[place], len(factors)) for place, prices, _ in charges
+            ]
+            found.append(sparse.csr_array(sum(each[1:], start=each[0])[bad]))
+            owners.append(some[bad])
+            _ask(asked, charges, lacks[some])
+    order = np.argsort(np.concatenate(owners))
+    around = sparse.csr_array(sparse.vstack(found).tocsr()[order])
+    return Valued(value, apart, lacks, around, search.fall(asked))
 
 
-def _ask(asked: Array, window: OwnWindow, short: Array, much: Array) -> None:
-    # Let prices that are owed fall together by what a corner is short of, and a little more.
-    short = np.where(short > much, short, 0.0)
-    if not short.any():
-        return
-    charges = list(window.charges())
+def _ask(
+    asked: Array, charges: list[tuple[Numbers, Array, NDArray[np.bool_]]], lacks: Array
+) -> None:
+    # Let prices that are owed fall together by what a corner lacks, and a little more.
     whole = sum(prices.sum(axis=0) for _, prices, _ in charges)
     some = sum(np.where(owed, prices, 0.0).sum(axis=0) for _, prices, owed in charges)
-    few = short > _MOST * some
-    part = short / np.maximum(np.where(few, whole, some), 1e-300)
-    part = np.where(short > 0.0, np.minimum(_FARTHER * part + _LEAST, 1.0), 0.0)
+    few = lacks * whole > _MOST * some
+    part = lacks * whole / np.maximum(np.where(few, whole, some), 1e-300)
+    part = np.where(lacks > 0.0, np.minimum(_FARTHER * part + _LEAST, 1.0), 0.0)
     for place, prices, owed in charges:
         at = (owed | few) & (prices > 0.0)
         np.maximum.at(asked, place[at], np.broadcast_to(part, place.shape)[at])
 
 
-def proved(search: Search, factors: Array) -> Array:
+def proved(search: Search, factors: Array, nodes: sparse.csr_array) -> Array:
     """Return factors, no higher, at which V is not negative at any corner.
 
-    Where prices fall V only rises: a corner that does not undercut is not looked at again.
+    Where prices fall V only rises: a corner that does not undercut is not looked at again. `nodes`
+    (M, N) are the weights of the nodes of a mesh in each box.
     """
     at = np.arange(len(search.corners.places))
     for number in range(_PASSES + 1):
-        near = number < _NEAR[search.sideways]
-        found = valued(search, factors, at, _ROUNDS[min(number, 1) :], _FAR if near else 0.0)
+        found = valued(search, factors, at, _ROUNDS[min(number, 1) :])
         bad = found.value < 0.0
         if not bad.any():
             break
         at, short = at[bad], -found.value[bad]
         if number == _PASSES:
             return np.asarray(factors * (1.0 - float((short / (found.apart[bad] + short)).max())))
-        if near:
-            part = short / found.charged[bad]
-            factors = _fallen(search, factors, at, np.where(part > _FAR, 0.0, part))
-        factors = factors * (1.0 - found.fall)
+        fall = found.fall
+        if number < _MESH:
+            fall = cheapest(search, factors, nodes, found.around @ nodes, found.lacks[bad])
+        factors = factors * (1.0 - fall)
     return factors
 
 
-def _fallen(search: Search, factors: Array, at: Numbers, part: Array) -> Array:
-    # Prices fall near the corners that lack a part of them; one fall serves several.
-    short, held = np.zeros(len(search.corners.places)), search.highest(factors)
-    prices = gained(search, held, np.ones(len(factors)), at)
-    short[at] = np.where(part > 0.0, _FARTHER * part + _LEAST, 0.0) * prices
-    return fallen(search, factors, short)
+def cheapest(
+    search: Search, factors: Array, nodes: sparse.csr_array, around: sparse.csr_array, lacks: Array
+) -> Array:
+    """Return the fall (M,) that costs the mean price least and gives each column what it lacks.
+
+    Straight between the nodes. Of a column that cannot be served the rest is left for later.
+    """
+    optimize: Any = import_module("scipy.optimize")
+    boxes, columns = search.boxes, len(lacks)
+    cost = nodes.T @ (search.means * boxes.rows / boxes.rows.sum() * factors)
+    limits: Any = sparse.hstack([around, sparse.eye_array(columns)])
+    found = optimize.linprog(
+        np.append(cost, np.full(columns, _DEAR * float(cost.sum()) / columns)),
+        -limits.tocsr(),
+        -np.minimum(_FARTHER * lacks + _LEAST, 1.0),
+        bounds=[*[(0.0, _HIGHEST)] * len(cost), *[(0.0, None)] * columns],
+        method="highs-ipm",
+    )
+    if not found.success:
+        return np.zeros(len(factors))
+    return np.asarray(np.clip(nodes @ found.x[: len(cost)], 0.0, 1.0))

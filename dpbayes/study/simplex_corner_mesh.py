@@ -234,13 +234,8 @@ class Program:
     def _straight(self, ratios: Array, rounds: int) -> tuple[Array, sparse.csr_array]:
         # V at each corner by its scale, and by how much it falls with the ratios.
         factors = self.factors(ratios)
-        order = np.argsort(factors)
-        rank = np.empty(len(order))
-        rank[order] = np.arange(len(order))
-        # The box with the highest factor near each place: what V falls with.
-        top = self.search.highest(rank)
-        box = order[np.where(np.isfinite(top), top, 0.0).astype(np.int64)]
-        held = np.where(np.isfinite(top), factors[box], -np.inf)
+        # What V falls with.
+        held, box = self.search.highest_box(factors)
         values, slopes = [], []
         for one in self.windows:
             one.begin(held)
@@ -251,7 +246,7 @@ class Program:
             scale = self.scale(one)
             values.append(value / scale)
             parts = [
-                _summed(worth / scale, box[place], len(factors)) for place, worth in one.around()
+                summed(worth / scale, box[place], len(factors)) for place, worth in one.around()
             ]
             around = sum(parts[1:], start=parts[0])
             slope = sparse.csr_array(around @ self.boxes)
@@ -278,8 +273,12 @@ class Program:
         return np.asarray(found.x[: ratios.size]) if found.success else ratios
 
 
-def _summed(entries: Array, columns: Numbers, size: int) -> sparse.csr_array:
-    # What stands in each column (P, B), one row for each of B, (B, size).
+def summed(entries: Array, columns: Numbers, size: int) -> sparse.csr_array:
+    """Return what of the `entries` (P, B) stands in each column, one row for each of B, (B, size).
+
+    >>> summed(np.ones((3, 1)), np.array([[1], [0], [1]]), 2).toarray().tolist()
+    [[1.0, 2.0]]
+    """
     owner = np.broadcast_to(np.arange(entries.shape[1]), entries.shape)
     shape = (entries.shape[1], size)
     return sparse.csr_array((entries.ravel(), (owner.ravel(), columns.ravel())), shape=shape)

@@ -8,7 +8,7 @@ from dpbayes.study.orbit_programs import orbit_optimum
 from dpbayes.study.simplex_box_check import CornerCheck
 from dpbayes.study.simplex_corner_bound import corner_bound, searched
 from dpbayes.study.simplex_corner_columns import column_bound, proved, valued
-from dpbayes.study.simplex_corner_mesh import own_window
+from dpbayes.study.simplex_corner_mesh import Program, own_window
 from dpbayes.study.simplex_corner_windows import OwnWindow, all_ways
 from dpbayes.study.simplex_record import read_record
 from tests.study.private_columns import least_values
@@ -40,9 +40,13 @@ def test_prices_fall_until_no_corner_undercuts_and_no_farther_than_that_takes():
     there = valued(search, found.factors, at, (6, 40))
     assert (there.value / there.apart).min() > -1e-9
     assert not there.fall.any()
-    higher = 1.02 * found.factors
-    assert valued(search, higher, at, (6, 40)).value.min() < 0.0
-    kept = proved(search, higher)
+    assert not there.lacks.any()
+    higher, nodes = 1.02 * found.factors, Program(search, 500, 1.6).boxes
+    above = valued(search, higher, at, (6, 40))
+    assert above.value.min() < 0.0
+    assert np.allclose(above.around.sum(axis=1), 1.0)
+    assert above.around.shape[0] == np.count_nonzero(above.lacks > 0.0)
+    kept = proved(search, higher, nodes)
     assert np.all(kept <= higher)
     assert search.mean(kept) > 0.98 * found.lower
     assert valued(search, kept, at, (6, 40)).value.min() > -1e-9
