@@ -166,3 +166,22 @@ def test_a_split_sums_to_n_where_shares_are_rounded(n, shares):
     assert int(parts.sum()) == n
     assert parts.min() >= 0
     np.testing.assert_allclose(parts / n, shares, atol=2e-9)
+
+
+@pytest.mark.parametrize(
+    ("n", "first"), [(2, 6), (3, 5), (4, 4), (5, 3), (500, 3), (1000, 4), (20_000, 6)]
+)
+def test_many_categories_are_a_wall_and_few_records_move_it_to_the_right_too(n, first):
+    smooth = dp.mechanism("expMech-smooth", 1.0)
+    means = [
+        smooth.law(dp.split(n, [1 / k] * k), [1.0] * k).mean_distance() for k in (first - 1, first)
+    ]
+    assert means[0] < 0.5 < means[1]
+
+
+def test_one_record_meets_no_wall():
+    data = [[1] + [0] * (k - 1) for k in (2, 10, 300)]
+    smooth, apart = dp.mechanism("expMech-smooth", 1.0), dp.hellinger([2.0, 1.0], [1.0, 2.0])
+    means = [smooth.law(x, [1.0] * len(x)).mean_distance() for x in data]
+    assert means == sorted(means)
+    assert means[-1] < apart < 0.47

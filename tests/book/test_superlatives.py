@@ -285,6 +285,19 @@ def test_a_rare_answer_is_kept_where_epsilon_is_large_beside_the_logarithm(epsil
         assert (law.mean_distance() > 0.99) != kept
 
 
+def test_a_bounded_score_with_a_small_sensitivity_keeps_a_rare_answer():
+    # large-n-laws: candidates win against scores that are bounded in units of their sensitivity.
+    means = []
+    for n in (1_000, 10_000, 100_000):
+        score, sensitivity = np.abs(np.arange(n + 1) - 1) / n, 1 / n  # from 0 to 1; epsilon is 1
+        weight = np.exp(-score / (2 * sensitivity))
+        near = np.flatnonzero(weight > 1e-18)
+        distances = [dp.hellinger([2.0, n], [1.0 + m, n + 1.0 - m]) for m in near]
+        means.append(float(weight[near] @ distances / weight.sum()))
+    assert means == pytest.approx([0.286] * 3, abs=1e-3)
+    assert "any bounded score" not in (ROOT / "book/limits/large-n-laws.md").read_text("utf-8")
+
+
 @pytest.mark.parametrize(("epsilon", "failed"), [(1.0, True), (5.0, True), (20.0, False)])
 def test_many_categories_are_none_too_many_where_epsilon_is_large(epsilon: float, failed: bool):
     # what-to-use: eight categories, a thousand evenly spread records, flat prior.
