@@ -110,7 +110,7 @@ def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
     estimable = np.abs(solved.T @ scaled - rows).max(axis=1) <= _TOLERANCE * largest
     if not np.all(estimable) and b.max() > b.min() and np.any(matrix):
         # Where scales differ that much, the cut takes the rough answers for rounding.
-        again = _whatever_the_scales(matrix, scaled, rows[~estimable])
+        again = _whatever_the_scales(matrix, b, rows[~estimable])
         solved[:, ~estimable] = again.T
         estimable = np.abs(solved.T @ scaled - rows).max(axis=1) <= _TOLERANCE * largest
     weights = np.where(estimable[:, None], solved.T / b, np.nan)
@@ -121,17 +121,30 @@ def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
 
 
 def _whatever_the_scales(
-    matrix: NDArray[np.float64], scaled: NDArray[np.float64], rows: NDArray[np.float64]
+    matrix: NDArray[np.float64], scales: NDArray[np.float64], rows: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return noise weights for the rows, over columns that matter in the matrix without scales."""
-    lengths = np.abs(matrix).max(axis=1)
-    plain = matrix[lengths > 0.0] / lengths[lengths > 0.0, None]
-    # Columns are chosen, not turned: what turning rounds in a precise row hides the rough ones.
+    asked = np.flatnonzero(matrix.any(axis=1))
+    first = matrix[asked, (matrix[asked] != 0.0).argmax(axis=1)]
+    lengths = np.copysign(np.abs(matrix[asked]).max(axis=1), first)
+    # The same question again is one row: beside a precise one, what rounding leaves of the
+    # difference of two of them would hide the rough ones.
+    plain, number = np.unique(matrix[asked] / lengths[:, None], axis=0, return_inverse=True)
+    each = lengths / scales[asked]
+    number = number.ravel()
+    largest = np.zeros(len(plain))
+    np.maximum.at(largest, number, np.abs(each))
+    whole = largest * np.sqrt(np.bincount(number, (each / largest[number]) ** 2))
+    # Columns are chosen, not turned, for the same reason.
     corner, pivots = scipy.linalg.qr(plain, mode="r", pivoting=True, check_finite=False)
     sizes = np.abs(np.diag(corner))
     chosen = pivots[: sizes.size][sizes > _RANK * sizes[0]]
-    factored = Orthogonal(scaled[:, chosen])
-    return np.array([factored.shortest(row) for row in rows[:, chosen]])
+    factored = Orthogonal(plain[:, chosen] * whole[:, None])
+    found = np.zeros((len(rows), len(matrix)))
+    shared = each / whole[number]
+    for weights, row in zip(found, rows[:, chosen], strict=True):
+        weights[asked] = factored.shortest(row)[number] * shared
+    return found
 
 
 def chebyshev_delta(variance: float, distance: float) -> float:
