@@ -1,7 +1,7 @@
 """Compute the lower bounds by boxes that the record lacks, one by one.
 
 python tools/bound_boxes.py [record]: the record is written after every case, so the run can be
-stopped and taken up again. All cases together take about half an hour on one idle core.
+stopped and taken up again. All cases together take more than an hour on one idle core.
 """
 
 from __future__ import annotations

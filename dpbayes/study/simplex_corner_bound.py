@@ -211,8 +211,11 @@ class Search:
         return np.where(np.isfinite(top), factors[box], -np.inf), box
 
     def fall(self, asked: Array) -> Array:
-        """Return for each box the largest of what is `asked` at the places it is `highest` for."""
-        parts = zip(np.split(asked, len(self.all_most)), self.all_most, strict=True)
+        """Return for each box the largest of what is `asked` at the places it is `highest` for.
+
+        Of all data, or of those near alone, whose tables come first.
+        """
+        parts = zip(asked.reshape(-1, self.boxes.size), self.all_most, strict=False)
         found = np.max([self.corners.spread(part, most) for part, most in parts], axis=0)
         return np.asarray(found[self.boxes.places])
 
@@ -308,20 +311,14 @@ class Search:
             part = np.minimum(part, _LONGER * np.maximum(-result.rise, 0.0) + 1e-6)
         return np.asarray(factors * (1.0 - self.seen(part)))
 
-    def seen(self, values: Array, corners: Numbers | None = None) -> Array:
-        """Return for each box the largest value (V,) of a corner that looks at it, (M,).
-
-        Of all corners, or of some; -inf where none of these looks.
-        """
+    def seen(self, values: Array) -> Array:
+        """Return for each box the largest value (V,) of a corner that looks at it, (M,)."""
         worst = np.full(2 * self.boxes.size, -np.inf)
-        some = np.arange(len(values)) if corners is None else corners
-        for at in np.array_split(some, len(some) // 512 + 1):
+        for at in np.array_split(np.arange(len(values)), len(values) // 512 + 1):
             window = CornerWindow(self.corners, at)
             for one in self.rings:
                 inside = window.inside(one.steps)
                 place = window.places(one.steps, window.low_levels) + window.table
                 asked = np.broadcast_to(values[at], place.shape)
                 np.maximum.at(worst, place[inside], asked[inside])
-        return self.fall(
-            np.append(worst, np.full(len(worst) * (len(self.all_most) // 2 - 1), -np.inf))
-        )
+        return self.fall(worst)
