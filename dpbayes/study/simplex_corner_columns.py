@@ -26,7 +26,7 @@ from dpbayes.study.simplex_corner_windows import OwnWindow, all_ways
 from dpbayes.study.simplex_windows import Array, Numbers
 
 _MOVE = 0.03  # how far ratios move in a turn at first
-_ROUNDS = (6, 30)  # rounds of shares: for all corners, then for those that undercut
+_ROUNDS = (2, 4, 8, 30)  # rounds of shares: for all corners, then for those that undercut
 _PASSES, _MESH = 16, 10  # falls until no corner undercuts; first those over the mesh
 _FARTHER, _LEAST = 1.1, 5e-5  # how much more prices fall than a column asks for, and at least
 _HIGHEST, _DEAR = 0.5, 10.0  # most by which a node falls at once; times what a corner costs
@@ -117,10 +117,14 @@ def valued(search: Search, factors: Array, at: Numbers, rounds: tuple[int, ...])
     value, asked, apart = np.full(len(at), -np.inf), np.zeros(len(held)), np.empty(len(at))
     lacks, found, owners = np.zeros(len(at)), [sparse.csr_array((0, len(factors)))], [at[:0]]
     for last, number in zip([*[False] * (len(rounds) - 1), True], rounds, strict=True):
-        # Those that undercut learn again, and for longer.
+        # Those that undercut learn again, and for longer. Each begins as those before it ended.
+        before = None
         for some in blocks(np.flatnonzero(value < 0.0), search, at):
             window = own_window(search, at[some], ways)
             window.begin(held)
+            if before is not None:
+                window.taught(before)
+            before = window
             for turn in range(number):
                 value[some] = np.maximum(value[some], window.values())
                 if turn == number - 1 or value[some].min() >= 0.0:
@@ -166,7 +170,7 @@ def proved(search: Search, factors: Array, nodes: sparse.csr_array) -> Array:
     """
     at = np.arange(len(search.corners.places))
     for number in range(_PASSES + 1):
-        found = valued(search, factors, at, _ROUNDS[min(number, 1) :])
+        found = valued(search, factors, at, _ROUNDS[-1:] if number else _ROUNDS)
         bad = found.value < 0.0
         if not bad.any():
             break

@@ -106,12 +106,13 @@ def blocks(at: Numbers, search: Search, corners: Numbers | None = None) -> Itera
     Or, if `corners` are given, the numbers `at` of some of those.
     """
     many = max(1, _BLOCK // sum(len(one.steps) for one in search.rings))
-    if search.plateau is None:
+    if not search.sideways:
         yield from np.array_split(at, -(-len(at) // many)) if at.size else ()
         return
-    # Corners that are alike are near the same data.
+    # Corners that are alike are near the same data, and learn from each other.
     levels = search.corners.levels[at if corners is None else corners[at]].astype(np.int16)
-    yield from (at[some] for some in alike(levels, min(many, _ALIKE)) if some.size)
+    most = many if search.plateau is None else min(many, _ALIKE)
+    yield from (at[some] for some in alike(levels, most) if some.size)
 
 
 def every_value(search: Search, factors: Array) -> tuple[Array, Array]:
@@ -237,8 +238,10 @@ class Program:
         # What V falls with.
         held, box = self.search.highest_box(factors)
         values, slopes = [], []
-        for one in self.windows:
+        for before, one in zip([None, *self.windows], self.windows, strict=False):
             one.begin(held)
+            if before is not None and rounds == _FIRST:
+                one.taught(before)
             for _ in range(rounds):
                 one.values()
                 one.learn()

@@ -179,6 +179,10 @@ class SidewaysWindow(OwnWindow):
                 u[other] *= np.where(next(owed), 1.0 / self.q, self.q)
                 yield place, u[other] * worth
 
+    def passing(self) -> list[list[tuple[Numbers, Numbers, Array]]]:
+        """Return the ways to earlier steps, layer by layer."""
+        return self.layers.ways
+
     def _slice(self, layer: int) -> slice:
         return slice(int(self.layers.ends[layer - 1]), int(self.layers.ends[layer]))
 

@@ -77,6 +77,25 @@ class OwnWindow(CornerWindow):
             total[start] += weight
         return total
 
+    def passing(self) -> list[list[tuple[Numbers, Numbers, Array]]]:
+        """Return the ways inwards that have shares, in the order of these."""
+        return self.ways
+
+    def taught(self, other: OwnWindow) -> None:
+        """Begin with the mean of the shares that the corners of another window have learned.
+
+        Where both pass on along the same ways; else nothing changes.
+        """
+        if other.passing() is not self.passing():
+            return
+        for d, ways in enumerate(self.passing()[: len(self.weights)]):
+            for number, (start, _, _) in enumerate(ways if d else ()):
+                mean = (other.weights[d][number] / other.total[d][start]).mean(axis=1)
+                share = np.repeat(mean[:, None], len(self.at), axis=1)
+                self.weights[d][number] = share.astype(np.float32)
+            if d:
+                self.total[d] = self._sums(d)
+
     def begin(self, held: Array) -> None:
         """Take the highest factors `held` near each place, as `Corners.highest` gives them."""
         self.prices = [

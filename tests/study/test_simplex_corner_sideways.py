@@ -149,3 +149,36 @@ def test_v_is_below_the_least_of_private_columns_and_nearer_than_without_ways_in
         assert best[b] <= least + 1e-6
         assert least - best[b] <= least - alone[b] + 1e-3
     assert (best - alone).max() > 0.05
+
+
+def test_corners_learn_from_those_that_are_alike_and_are_soon_as_far():
+    search = searched(300, 1.0, 3, 1.0, 1.1, 7, 1, 5, True)
+    low = search.corners.counts[:, 0]
+    some = np.flatnonzero((low > 8) & (low < 30))[:40]
+    teacher, _ = _learned(search, some[::2], 0.97, 12)
+    _, values = _learned(search, some[1::2], 0.97, 12)
+    pupil = own_window(search, some[1::2], [])
+    pupil.begin(teacher.held)
+    pupil.taught(teacher)
+    assert (pupil.values() - values[0]).sum() > 0.6 * (values[-1] - values[0]).sum() > 0.0
+
+
+def test_without_ways_in_a_ring_the_mean_share_is_taught():
+    search, ways = searched(300, 1.0, 3, 1.0, 1.1, 7), all_ways(3, 7)
+    teacher, pupil = (own_window(search, np.arange(at, at + 9), ways) for at in (100, 300))
+    pupil.taught(teacher)
+    for d in range(2, 8):
+        for number, (start, _, _) in enumerate(ways[d]):
+            shares = teacher.weights[d][number] / teacher.total[d][start]
+            begun = pupil.weights[d][number] / pupil.total[d][start]
+            assert np.allclose(begun, shares.mean(axis=1)[:, None], rtol=1e-6)
+
+
+def test_nothing_is_taught_where_data_pass_on_along_other_ways():
+    search = searched(300, 1.0, 3, 1.0, 1.1, 7, 1, 4, True)
+    at = np.flatnonzero(search.corners.counts[:, 0] > 8)[:10]
+    teacher, _ = _learned(search, at, 0.97, 3)
+    search.plateau = 2.0
+    pupil, values = _learned(search, at, 0.97, 0)
+    pupil.taught(teacher)
+    assert np.array_equal(pupil.values(), values[0])
