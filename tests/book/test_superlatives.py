@@ -386,6 +386,16 @@ def test_the_smooth_mechanism_comes_close_to_half_with_strong_priors_and_small_b
     assert 0.4 < spent / 1e-3 < 0.5
 
 
+@pytest.mark.parametrize("n", [1, 2, 20, 300])
+@pytest.mark.parametrize("prior", [(1.0, 1.0), (1e3, 1e3), (1e-2, 1e2)])
+def test_with_a_rate_of_one_it_spends_less_than_half_and_with_a_smaller_rate_it_may_not(n, prior):
+    # README and paper: "its smoothing rate 1 ... less than half, at every size and prior audited".
+    spent = dp.audit(dp.mechanism("expMech-smooth", 1.0), n, list(prior)).epsilon
+    slower = dp.audit(dp.mechanism("expMech-smooth", 1.0, gamma=0.01), n, list(prior)).epsilon
+    assert spent < 0.45
+    assert 0.49 < slower < 0.72
+
+
 def test_with_fifty_categories_the_smooth_mechanism_spends_more_than_half():
     # paper: "with fifty, three records can spend a little more than half".
     smooth, prior = dp.mechanism("expMech-smooth", 0.01), [1.0] + [1e8] * 49
