@@ -179,7 +179,10 @@ class LaplaceMechanism:
                 f"epsilon = {self.epsilon!r} spreads the noise over more than {LARGEST_WINDOW} "
                 f"counts either side; n = {n} records are too many for that"
             )
-        windows = [self.window(int(count), n, k) for count in x[:-1]]
+        # The longest first: each array then takes the place of what was needed for the one before.
+        windows = [Marginal(0, np.zeros(1))] * (k - 1)
+        for place in np.argsort(x[:-1], kind="stable")[::-1].tolist():
+            windows[place] = self.window(int(x[place]), n, k)
         outputs = math.prod(window.log_probabilities.size for window in windows)
         law = ProductLaw(alpha, x, tuple(windows))
         between = LARGEST_FINITE < outputs <= LARGEST_GRID

@@ -7,22 +7,30 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import fft
 
 UNSEEN = 46.0
 """Sums of steps are left out where all of them together have probability 2 e^-UNSEEN."""
 
+_LONG = 1 << 18  # places: of more, the next power of two may take far more memory
+
 
 @dataclass(frozen=True)
 class Factor:
-    """One category's steps first, first + 1, … with probabilities and log-affinities.
+    """One category's steps first, first + 1, … with ln of probabilities and of affinities.
 
     `copies` independent categories have this factor.
     """
 
     first: int
-    probabilities: NDArray[np.float64]
+    log_probabilities: NDArray[np.float64]
     log_affinity: NDArray[np.float64]
     copies: int = 1
+
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Probability of each step: of millions they are not kept."""
+        return np.asarray(np.exp(self.log_probabilities))
 
     def again(self) -> Factor:
         """Return this factor with one more copy."""
@@ -31,7 +39,7 @@ class Factor:
     @property
     def steps(self) -> NDArray[np.int64]:
         """Steps listed."""
-        return self.first + np.arange(self.probabilities.size)
+        return self.first + np.arange(self.log_probabilities.size)
 
 
 def wrap_length(factors: Sequence[Factor]) -> tuple[int, int]:
@@ -46,14 +54,18 @@ def wrap_length(factors: Sequence[Factor]) -> tuple[int, int]:
         total = sum(ends)
         widest = max(float(np.abs(f.steps[[0, -1]]).max()) for f in factors)
         etas = np.geomspace(0.5, 600.0, 30) / max(widest, 1.0)
-        bounds = [(_log_growth(factors, sign * eta) + UNSEEN) / eta for eta in etas]
-        reaches.append(int(min(np.ceil(max(min(bounds), 0.0)), total)))
+        bounds = (_log_growth(factors, sign * etas) + UNSEEN) / etas
+        reaches.append(int(min(np.ceil(max(float(bounds.min()), 0.0)), total)))
     return reaches[0], reaches[1]
 
 
-def _log_growth(factors: Sequence[Factor], eta: float) -> float:
-    logs = [np.log(f.probabilities @ np.exp(eta * f.steps)) * f.copies for f in factors]
-    return float(sum(logs))
+def _log_growth(factors: Sequence[Factor], etas: NDArray[np.float64]) -> NDArray[np.float64]:
+    found = np.zeros(etas.size)
+    for factor in factors:
+        probabilities, steps = factor.probabilities, factor.steps
+        sums = [probabilities @ np.exp(eta * steps) for eta in etas.tolist()]
+        found += np.log(sums) * factor.copies
+    return found
 
 
 def convolve(
@@ -76,13 +88,13 @@ def convolve(
         return found
     # No factor is longer than the circle, so none of them overlaps itself.
     widest = max(high - low for low, high in ranges)
-    length = 1 << int(max(min(down + up, highest - lowest), widest)).bit_length()
+    length = _length(int(max(min(down + up, highest - lowest), widest)) + 1)
     # At millions of steps these arrays are the memory of a mean: as few as possible live at once.
     product = np.ones((1, 1), dtype=np.complex128)
     for factor, (low, high) in zip(factors, ranges, strict=True):
         masses = powers[:, None] * factor.log_affinity[low:high]
         np.exp(masses, out=masses)
-        masses *= factor.probabilities[low:high]
+        masses *= np.exp(factor.log_probabilities[low:high])
         wrapped = np.zeros((powers.size, length))
         for ours, theirs in _around(factor.first + low, high - low, length):
             wrapped[:, theirs] = masses[:, ours]
@@ -99,6 +111,17 @@ def convolve(
     for ours, theirs in _around(below, above - below + 1, length):
         np.maximum(sums[:, theirs], 0.0, out=inside[:, ours])
     return found
+
+
+def _length(least: int) -> int:
+    """Return a length of a circle that takes so many places and is transformed fast.
+
+    >>> _length(3), _length(1025), _length(1 << 20), _length((1 << 20) + 1)
+    (4, 2048, 1048576, 1049760)
+    """
+    if least <= _LONG:
+        return 1 << (least - 1).bit_length()
+    return int(fft.next_fast_len(least, real=True))
 
 
 def _around(first: int, size: int, length: int) -> list[tuple[slice, slice]]:

@@ -38,7 +38,7 @@ class ExcessMoments:
 
     >>> steps = np.arange(-3, 9)
     >>> masses = np.exp(-np.abs(steps)) / np.exp(-np.abs(steps)).sum()
-    >>> part = Factor(-3, masses, affinity_of_counts(1.0, 3, 3 + steps))
+    >>> part = Factor(-3, np.log(masses), affinity_of_counts(1.0, 3, 3 + steps))
     >>> found = ExcessMoments([part], np.ones(2), np.array([3, 0]))
     >>> round(found.moment(0.0)[0], 12) == round(float(masses[4:].sum()), 12)
     True
@@ -63,7 +63,7 @@ class ExcessMoments:
             emptied = float(affinity_of_counts(prior[-1], last, 0))
             self.gains = emptied - affinity_of_counts(float(prior.sum()), n, n + self.sums - last)
             self.closest = merged_affinity(prior, counts, self.sums)
-            widest = max(factor.probabilities.size for factor in factors)
+            widest = max(factor.log_probabilities.size for factor in factors)
             tilts = np.append(0.0, _TILTS / widest)
             self.likely = chernoff(steps_of(factors, 0.0), self.sums, tilts)
             self.known, self.power = self.likely, 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from hashlib import sha256
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,7 +62,7 @@ class Marginal:
         if not abs(total - 1.0) <= max(1e-9, 2.0 * self.outside):
             raise ValueError(f"probabilities must sum to 1, got {total!r}")
 
-    @cached_property
+    @property
     def probabilities(self) -> NDArray[np.float64]:
         """Probability of each count listed."""
         return np.asarray(_validate.frozen(np.exp(self.log_probabilities)))
@@ -103,17 +104,24 @@ class ProductLaw(Unlisted):
 
     @cached_property
     def _factors(self) -> list[Factor]:
-        factors: dict[tuple[float, int, int, bytes], Factor] = {}
-        triples = zip(self.prior[:-1], self.counts[:-1], self.marginals, strict=True)
-        for alpha, count, marginal in triples:
-            key = (float(alpha), int(count), marginal.start, marginal.probabilities.tobytes())
-            if key in factors:
-                factors[key] = factors[key].again()
-                continue
-            steps = np.arange(marginal.start, marginal.stop) - int(count)
-            log_affinity = affinity_of_counts(alpha, count, count + steps)
-            factors[key] = Factor(int(steps[0]), marginal.probabilities, log_affinity)
-        return list(factors.values())
+        alike: dict[tuple[float, int, int, bytes], list[int]] = {}
+        for place, marginal in enumerate(self.marginals):
+            # Of wide noise these are most of the memory: a digest stands for what has been seen.
+            seen = sha256(marginal.log_probabilities.tobytes()).digest()
+            key = (float(self.prior[place]), int(self.counts[place]), marginal.start, seen)
+            alike.setdefault(key, []).append(place)
+        groups = list(alike.values())
+        factors = [Factor(0, np.zeros(1), np.zeros(1))] * len(groups)
+        # The longest first, as where they come from.
+        sizes = [self.marginals[places[0]].log_probabilities.size for places in groups]
+        for number in np.argsort(sizes, kind="stable")[::-1].tolist():
+            place = groups[number][0]
+            marginal, count = self.marginals[place], int(self.counts[place])
+            steps = np.arange(marginal.start, marginal.stop) - count
+            log_affinity = affinity_of_counts(self.prior[place], count, count + steps)
+            first, logs = int(steps[0]), marginal.log_probabilities
+            factors[number] = Factor(first, logs, log_affinity, len(groups[number]))
+        return factors
 
     @cached_property
     def _reach(self) -> tuple[int, int]:
@@ -264,8 +272,9 @@ class ProductLaw(Unlisted):
             return Estimate(0.0, 0.0, "sum")
         result = 1.0
         for value, marginal in zip(wanted[:-1], self.marginals, strict=True):
+            at = slice(value - marginal.start, value - marginal.start + 1)
             inside = marginal.start <= value < marginal.stop
-            result *= float(marginal.probabilities[value - marginal.start]) if inside else 0.0
+            result *= float(np.exp(marginal.log_probabilities[at])[0]) if inside else 0.0
         return Estimate(result, self.mass_outside + self._rounded(result), "sum")
 
     def _rounded(self, probability: float) -> float:

@@ -115,8 +115,9 @@ def steps_of(factors: Sequence[Factor], power: float) -> list[Steps]:
     """Return the factors, each weighted by a power of its affinity."""
     found = []
     for factor in factors:
-        with np.errstate(divide="ignore"):
-            logs = np.log(factor.probabilities) + power * factor.log_affinity
+        logs = factor.log_probabilities
+        if power != 0.0:
+            logs = logs + power * factor.log_affinity
         known = np.flatnonzero(np.isfinite(logs))
         first, last = int(known[0]), int(known[-1])
         found.append(Steps(factor.first + first, logs[first : last + 1], factor.copies))

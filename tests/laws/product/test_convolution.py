@@ -15,7 +15,7 @@ def factors():
     result = []
     for first, size in ((-3, 6), (-1, 4), (0, 2)):
         masses = rng.random(size)
-        result.append(Factor(first, masses / masses.sum(), -rng.random(size)))
+        result.append(Factor(first, np.log(masses / masses.sum()), -rng.random(size)))
     return [result[0].again(), *result[1:]]
 
 
@@ -37,8 +37,8 @@ def test_transforms_agree_with_numpys_convolution(power):
 
 def test_the_reach_leaves_out_almost_nothing():
     steps = np.arange(-4000, 4001)
-    masses = np.exp(-0.5 * np.abs(steps))
-    part = Factor(-4000, masses / masses.sum(), -1e-3 * np.abs(steps))
+    logs = -0.5 * np.abs(steps)
+    part = Factor(-4000, logs - np.log(np.exp(logs).sum()), -1e-3 * np.abs(steps))
     down, up = wrap_length([part])
     assert down == up < 400
     assert part.probabilities[np.abs(steps) > up].sum() < 1e-18
@@ -49,7 +49,7 @@ def test_the_reach_leaves_out_almost_nothing():
 def test_a_long_transform_holds_few_arrays_at_once():
     steps = np.arange(-30_000, 30_001)
     masses = np.exp(-np.abs(steps) / 3000.0)
-    part = Factor(-30_000, masses / masses.sum(), -1e-8 * steps.astype(np.float64) ** 2)
+    part = Factor(-30_000, np.log(masses / masses.sum()), -1e-8 * steps.astype(np.float64) ** 2)
     tracemalloc.start()
     try:
         convolve([part, part, part], np.ones(1), 60_000, 60_000)

@@ -26,7 +26,9 @@ def factors_of(counts, prior, rate, reach):
     for x, alpha in zip(counts[:-1], prior[:-1], strict=True):
         steps = np.arange(-x, reach + 1)
         weights = np.exp(-rate * np.abs(steps))
-        found.append(Factor(-x, weights / weights.sum(), affinity_of_counts(alpha, x, x + steps)))
+        found.append(
+            Factor(-x, np.log(weights / weights.sum()), affinity_of_counts(alpha, x, x + steps))
+        )
     return found
 
 

@@ -1,5 +1,7 @@
 """The product law of the Laplace family against the grid of all outputs."""
 
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -341,3 +343,26 @@ def test_a_probability_states_the_rounding_it_has(epsilon):
         each = [(share**t - share ** (t + 1)) / 2 for t in (3, 0, 0)]
         found = law.probability([53, 50, 50, 47])
         assert 0.0 < abs(mp.mpf(float(found)) - mp.fprod(each)) <= found.error < 1e-13 * found
+
+
+@pytest.mark.slow
+def test_ten_counts_in_a_million_under_very_wide_noise_take_less_than_300_mb():
+    # In a process of its own, and read from /proc: `ru_maxrss` starts at the parent's peak.
+    program = (
+        "import pathlib, dpbayes as dp\n"
+        "counts = [130_000 - 7_000 * i for i in range(10)]\n"
+        "dp.mechanism('lapMech', 0.001).law(counts[::-1], [1.0] * 10).mean_distance()\n"
+        "print(pathlib.Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) / 1024 < 300
+
+
+def test_factors_stand_in_the_order_of_the_categories_whatever_their_lengths():
+    counts, prior = np.array([3, 40, 11, 40, 6]), np.array([1.0, 1.0, 2.0, 1.0, 1.0])
+    law = product(dp.mechanism("lapMech", 30.0), counts, prior)
+    starts = [marginal.start - int(x) for marginal, x in zip(law.marginals, counts, strict=False)]
+    assert [factor.first for factor in law._factors] == starts[:3]
+    assert [factor.copies for factor in law._factors] == [1, 2, 1]
