@@ -15,12 +15,7 @@ def test_the_record_is_complete_and_every_bound_is_below_lattice_noise():
 
 def test_with_a_thousand_records_of_four_and_five_categories_the_gap_is_below_five_per_cent():
     close = {(one.k, one.epsilon) for one in read_record() if one.n == 1000 and one.above < 0.05}
-    assert {(4, 5.0), (4, 2.0), (4, 1.0), (5, 5.0)} <= close
-
-
-def test_with_five_categories_and_epsilon_two_the_gap_is_below_six_per_cent():
-    line = next(one for one in read_record() if (one.k, one.n, one.epsilon) == (5, 1000, 2.0))
-    assert line.above < 0.06
+    assert {(4, 5.0), (4, 2.0), (4, 1.0), (5, 5.0), (5, 2.0)} <= close
 
 
 def test_with_a_thousand_records_of_four_categories_it_is_below_that_in_every_case():
