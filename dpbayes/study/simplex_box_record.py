@@ -18,7 +18,7 @@ from dpbayes.study.simplex_corner_columns import column_bound
 RATIOS = {
     (4, 300, 5.0): 1.05, (4, 1000, 5.0): 1.05, (5, 300, 5.0): 1.1, (5, 1000, 5.0): 1.12,
     (4, 300, 2.0): 1.06, (4, 1000, 2.0): 1.06, (4, 300, 1.0): 1.1, (4, 1000, 1.0): 1.08,
-    (5, 1000, 2.0): 1.15,
+    (5, 1000, 2.0): 1.15, (5, 300, 2.0): 1.15,
 }  # fmt: skip
 """For each number of categories, of records, and epsilon how far the counts of a level differ."""
 
@@ -28,6 +28,7 @@ CORNERS = {(4, 300, 2.0): (6, 20), (4, 1000, 2.0): (6, 20)}
 COLUMNS: dict[tuple[int, int, float], tuple[int, int, int, float, int, float, float | None]] = {
     (4, 300, 1.0): (14, 4000, 12, 1.5, 7, 0.0, None),
     (4, 1000, 1.0): (15, 8000, 12, 1.45, 9, 0.004, None),
+    (5, 300, 2.0): (8, 5000, 10, 2.0, 6, 0.002, None),
     (5, 1000, 2.0): (8, 7000, 10, 2.2, 6, 0.002, None),
 }
 """Lines whose factors come from a mesh and whose columns count by their prices: `radius`,
