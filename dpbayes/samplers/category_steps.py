@@ -22,6 +22,7 @@ UNIT = 128
 """Heights of steps are whole multiples of 2^-UNIT."""
 
 _GROWTH = 1.12
+_HALVINGS = 60
 
 
 @dataclass
@@ -147,7 +148,38 @@ def cuts(
     )
     run = np.repeat(np.cumsum(changes) - changes, times) + inner * np.repeat(changes, times)
     places, run = np.append(places, counts[-1] + 1), np.append(run, run[-1] + changes[-1])
-    return _blocks(places.tolist(), run.tolist(), each)
+    return _tight(_blocks(places.tolist(), run.tolist(), each), counts, falls, rises, each)
+
+
+def _tight(
+    starts: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    falls: NDArray[np.float64],
+    rises: NDArray[np.float64],
+    each: float,
+) -> NDArray[np.int64]:
+    """Return these beginnings, and more of them where a height would be far above f.
+
+    In a long block the part that falls is bounded at one end and the tilt at the other. It is cut
+    in two where this bound is above all of f, or e times f there and the area counts.
+    """
+    logs, truth = falls + rises, float(counts[falls.argmax()])
+    top = float(logs.max())
+    for _ in range(_HALVINGS):
+        last = np.append(starts[1:], counts[-1] + 1) - 1
+        ends = np.stack([starts, last])
+        near = np.interp(np.clip(truth, starts, last), counts, falls)
+        bound = near + np.interp(ends, counts, rises).max(axis=0)
+        inside = np.maximum.reduceat(
+            np.append(logs, -np.inf), np.minimum(np.searchsorted(counts, starts), logs.size)
+        )
+        loose = bound - np.maximum(inside, np.interp(ends, counts, logs).max(axis=0)) > 1.0
+        much = last - starts + 1 > each * np.exp(np.clip(top - bound, -600.0, 600.0))
+        bad = (last > starts) & ((bound > top + 0.1) | (loose & much))
+        if not bad.any():
+            break
+        starts = np.union1d(starts, (starts[bad] + last[bad] + 1) // 2)
+    return starts
 
 
 def _blocks(places: list[int], run: list[float], each: float) -> NDArray[np.int64]:

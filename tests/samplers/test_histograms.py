@@ -15,7 +15,7 @@ import dpbayes as dp
 from dpbayes.auditing.bits import audit_bits
 from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.samplers import histograms
-from dpbayes.samplers.category_steps import Category
+from dpbayes.samplers.category_steps import UNIT, Category
 from tests.samplers.sources import SeededBits
 
 flint = pytest.importorskip("flint")
@@ -217,3 +217,16 @@ def test_much_epsilon_gives_back_the_truth(counts):
         rate = mechanism.exact_rate(x, prior)
         drawn = histograms.draw_histogram(SeededBits(seed), flint, x, prior, rate)
         assert drawn.tolist() == counts
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon"),
+    [([10, 1000, 998_990], 4), ([0, 0, 10**6], 5), ([3, 10**5, 899_997], 3), ([0, 7, 10**9], 6)],
+)
+def test_steps_above_a_tilted_power_stay_near_it_for_skewed_counts(counts, epsilon):
+    # A block from 0 to far away had a height of e^39 times the weight, and no draw was ever kept.
+    made = prepared("expMech-smooth", epsilon, counts, [1.0] * 3)
+    grids = histograms._Grids(made.categories)
+    ideal = grids.tilts(np.array([float(power.power) for power in made.powers]))
+    for power, (_, log) in zip(made.powers, ideal, strict=True):
+        assert math.log(power.area) - 3 * UNIT * math.log(2.0) < log + 2.5
