@@ -174,7 +174,7 @@ class LaplaceMechanism:
                 Way("list", True, fact, lambda: product_grid(alpha, x, complete))
             )
             return listing
-        if min(self.scale(k) * _TAIL, n) > LARGEST_WINDOW:
+        if min(self.scale(k) * _TAIL, n * (k - 1)) > LARGEST_WINDOW:
             raise ValueError(
                 f"epsilon = {self.epsilon!r} spreads the noise over more than {LARGEST_WINDOW} "
                 f"counts either side; n = {n} records are too many for that"
