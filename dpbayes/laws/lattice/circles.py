@@ -42,8 +42,10 @@ class Nodes:
         sizes = np.exp(np.outer(exponents, self.log_radius))
         if self.whole == 1:
             return np.asarray(sizes)
-        roots = np.exp(2j * np.pi / self.whole * np.arange(self.whole))
-        return np.asarray(roots[np.outer(exponents, self.turns) % self.whole] * sizes)
+        turned, step = np.outer(exponents, self.turns) % self.whole, 2j * np.pi / self.whole
+        if turned.size < self.whole:
+            return np.asarray(np.exp(step * turned) * sizes)
+        return np.asarray(np.exp(step * np.arange(self.whole))[turned] * sizes)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws import growing_root
 from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.circles import Circle
-from dpbayes.laws.lattice.pivots import LARGEST_ARRAY, Heights, Level, equal_runs
+from dpbayes.laws.lattice.heights import Heights
+from dpbayes.laws.lattice.pivots import LARGEST_ARRAY, Level, equal_runs
 from dpbayes.laws.lattice.smooth_sums import LONGEST_RULE, smooth_sum
 from dpbayes.laws.lattice.wide import NotFollowed, WideNoise, largest
 from dpbayes.laws.series.candidate_sums import nearest_gap
@@ -141,7 +142,7 @@ class ClampedPart:
             root = fitted_root(exponent * self.gap)
             moments, each = self.moments(exponent * root.powers, mass)
             return root.mean_root(mass, self.probability(self.counts), moments, each)
-        if not self.wide.possible(exponent):
+        if not self.wide.possible:
             return mass, np.inf
         try:
             return growing_root.mean_root(
@@ -159,7 +160,7 @@ class ClampedPart:
         if self.affordable:
             moments, error = self.moments([exponent], mass)
             return float(moments[0]), error
-        if not self.wide.possible(exponent):
+        if not self.wide.possible:
             return 0.0, np.inf
         try:
             return self.wide.moment(exponent)
@@ -252,7 +253,7 @@ class ClampedPart:
         for t in levels.tolist():
             heights = Heights(output + t, output + t + 1, t)
             level = Level(self.prior, self.counts, self.epsilon, t, heights, output)
-            blocks = np.arange(heights.edges.size - 1)
+            blocks = np.arange(heights.blocks)
             circle = level.shortfall_circle(alias if level.degree > _ALL_NODES else ALIASES)
             if level.degree <= _ALL_NODES:
                 circle = replace(circle, nodes=level.degree)

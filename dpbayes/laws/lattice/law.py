@@ -25,7 +25,7 @@ from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.few import LARGEST_K, FewCategories
 from dpbayes.laws.lattice.outputs import clamped_masses, work
 from dpbayes.laws.lattice.projection import project
-from dpbayes.laws.lattice.unclamped import TAIL, UnclampedPart
+from dpbayes.laws.lattice.unclamped import LONGEST_SERIES, TAIL, UnclampedPart
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, metric_function
 from dpbayes.laws.square_root import square_root_series
@@ -40,7 +40,6 @@ _ROUNDING = 1e-12
 _LARGEST_LIST = 8_000_000
 _LARGEST_COMPLETE = 200_000
 _LARGEST_WORK = 2e8  # some seconds
-_LONGEST_SERIES = 20_000  # the reach of noise beyond which panels are shorter than transforms
 _SHORT_LIST = 20_000  # points listed as fast as levels are followed
 _LEVELS_FIRST = 8  # so many laws without a table take as long as a table does
 
@@ -210,17 +209,17 @@ class LatticeLaw(Unlisted):
             if self._few is not None:
                 root = partial(distance_from_log_affinity, exponent=exponent)
                 return self._few.mean(root, exponent)
-            if self._to_be_drawn(exponent):
+            if self._to_be_drawn:
                 return drawn_mean(self, metric)
-            value, clamped = self._series(exponent)
+            value, clamped, doubt = self._series(exponent)
             if clamped <= _NEGLIGIBLE:
-                return Estimate(value + 0.5 * clamped, 0.5 * clamped + self._rounding, "series")
+                return Estimate(value + 0.5 * clamped, 0.5 * clamped + doubt, "series")
             if self.projection == "l2":
                 rest, error = self._part.mean_root(exponent, self.clamped)
                 if error <= _UNSURE:
-                    return Estimate(value + rest, error + self._rounding, "series")
+                    return Estimate(value + rest, error + doubt, "series")
             if clamped <= _SMALL:
-                return Estimate(value + 0.5 * clamped, 0.5 * clamped + self._rounding, "series")
+                return Estimate(value + 0.5 * clamped, 0.5 * clamped + doubt, "series")
         return drawn_mean(self, metric)
 
     def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
@@ -230,15 +229,17 @@ class LatticeLaw(Unlisted):
             if self._few is not None:
                 exponent = self._exponent_of(distance)
                 return self._few.mean(lambda logs: -np.expm1(exponent * logs), exponent)
-            inside, affinity = self._free.means(np.array([0.0, self._exponent_of(distance)]))
-            value, clamped = float(inside - affinity), max(1.0 - float(inside), 0.0)
+            inside = float(self._free.means(np.zeros(1))[0])
+            affinity, doubt = self._free.moment(self._exponent_of(distance))
+            value, clamped = inside - affinity, max(1.0 - inside, 0.0)
+            doubt += self._rounding
             if clamped > _NEGLIGIBLE and self.projection == "l2":
                 power, error = self._part.mean_power(self._exponent_of(distance), clamped)
                 if error <= _UNSURE:
                     value += clamped - power
-                    return Estimate(value, error + self._rounding, "series")
+                    return Estimate(value, error + doubt, "series")
             if clamped <= _SMALL:
-                return Estimate(value + 0.5 * clamped, 0.5 * clamped + self._rounding, "series")
+                return Estimate(value + 0.5 * clamped, 0.5 * clamped + doubt, "series")
         return drawn_mean(self, lambda a, b: distance(a, b) ** 2)
 
     @property
@@ -259,15 +260,16 @@ class LatticeLaw(Unlisted):
         k = self.counts.size
         if not 3 <= k <= min(LARGEST_K, int(self.counts.sum())) or self.projection != "l2":
             return None
-        far = noise.radius(k, self.epsilon, TAIL) > _LONGEST_SERIES
+        far = noise.radius(k, self.epsilon, TAIL) > LONGEST_SERIES
         if far or self._part.possible:
             return FewCategories(self.prior, self.counts, self.epsilon)
         return None
 
-    def _to_be_drawn(self, exponent: float) -> bool:
+    @property
+    def _to_be_drawn(self) -> bool:
         """Whether too much is clamped to be bounded, and too wide to be followed."""
         part = self._part
-        followed = self.projection == "l2" and (part.affordable or part.wide.possible(exponent))
+        followed = self.projection == "l2" and (part.affordable or part.wide.possible)
         return not followed and self.clamped > _SMALL
 
     @property
@@ -295,15 +297,20 @@ class LatticeLaw(Unlisted):
     def _exponent_of(self, metric: Yardstick) -> float:
         return affinity_exponent(metric, float(self.prior.sum() + self.counts.sum()))
 
-    def _series(self, exponent: float) -> tuple[float, float]:
+    def _series(self, exponent: float) -> tuple[float, float, float]:
+        """Return the mean where no noisy count is negative, P(not so), and what is in doubt."""
+        at_truth = np.exp(-noise.log_normaliser(self.counts.size, self.epsilon))
+        if self._free.wide:
+            inside = float(self._free.means(np.zeros(1))[0])
+            value, doubt = self._free.mean_root(exponent, inside, float(at_truth))
+            return value, max(0.0, 1.0 - inside), doubt + self._rounding
         columns, steps = self._free.columns(exponent)
         least = -exponent * max(float(column[steps != 0].max()) for column in columns)
         series = square_root_series(40.0 / least)
         means = self._free.means(np.concatenate(([0.0], exponent * series.powers)))
-        at_truth = np.exp(-noise.log_normaliser(self.counts.size, self.epsilon))
         inside = means[0]
         value = series.mean_root(inside - means[1:], inside - at_truth)
-        return value, max(0.0, 1.0 - float(inside))
+        return value, max(0.0, 1.0 - float(inside)), self._rounding
 
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
         """Return the probability that exactly these counts are released.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.chains import Link, Row, rows
 from dpbayes.laws.lattice.circles import ALIAS, Circle, Nodes, fewest_nodes, log_bound
+from dpbayes.laws.lattice.heights import Heights
 from dpbayes.laws.lattice.shortfalls import payments, readings, short, shortfall_circle
 
 LARGEST_ARRAY = 1 << 18
@@ -19,81 +19,6 @@ LARGEST_ARRAY = 1 << 18
 
 PIECE = 1 << 13
 """Numbers of one array, so that a product stays near the processor."""
-
-
-class Heights:
-    """Windows `low` … `high` (k,) of noisy counts above level t, and blocks of heights.
-
-    Blocks are single heights where windows overlap. Where only one window reaches, only its
-    category can be the last payer and all others are constant, so that heights are joined. With
-    `total` records nothing is higher than total + 1 above the level, and only one category more
-    than total // 2 + 1: what a joined block adds there belongs to larger totals.
-    """
-
-    def __init__(
-        self,
-        low: NDArray[np.int64],
-        high: NDArray[np.int64],
-        level: int,
-        total: int | None = None,
-    ) -> None:
-        self.low = np.maximum(low, level + 1)
-        self.high = np.maximum(high, level)
-        if total is not None:
-            self.high = np.minimum(self.high, level + 1 + total)
-        bottom, top = int(self.low.min()), int(self.high.max())
-        begins, ends = (np.zeros(top - bottom + 3, dtype=np.int64) for _ in range(2))
-        filled = self.high >= self.low
-        np.add.at(begins, self.low[filled] - bottom, 1)
-        np.add.at(ends, self.high[filled] + 1 - bottom, 1)
-        heights = np.arange(bottom, top + 1)
-        covered = np.cumsum(begins - ends)[: heights.size]
-        fresh = (covered > 1) | (begins + ends)[: heights.size].astype(bool)
-        if total is not None:
-            alone = level + 2 + total // 2
-            fresh &= heights <= alone
-            fresh[heights == alone] = True
-        fresh[:1] = True
-        self.edges = np.append(heights[fresh], top + 1)
-
-    def panels(self, kept: NDArray[np.int64], kinks: NDArray[np.int64]) -> list[tuple[int, int]]:
-        """Return the kept blocks as ranges of single heights, and joined blocks by themselves."""
-        joined = (np.diff(self.edges) > 1)[kept]
-        cut = (np.diff(kept) > 1) | joined[1:] | joined[:-1]
-        cut |= np.isin(self.edges[kept[1:]], kinks)
-        places = [0, *(np.flatnonzero(cut) + 1).tolist(), kept.size]
-        return [(int(kept[a]), int(kept[b - 1]) + 1) for a, b in pairwise(places)]
-
-    def merged(
-        self, kept: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.int64], slice | NDArray[np.int64]]:
-        """Return edges of the kept blocks, what lies between them joined, and the kept places."""
-        if kept is None:
-            return self.edges, slice(None)
-        ends = (self.edges[[0, -1]], self.edges[kept], self.edges[kept + 1])
-        edges = np.unique(np.concatenate(ends))
-        return edges, np.searchsorted(edges, self.edges[kept])
-
-    def groups(
-        self, starts: NDArray[np.int64], ends: NDArray[np.int64]
-    ) -> list[tuple[slice, NDArray[np.bool_]]]:
-        """Return which blocks lie alike to all windows, and which windows (k,) they meet."""
-        below = self.high[:, None] < starts
-        above = self.low[:, None] >= ends
-        turns = np.diff(below, axis=1) | np.diff(above, axis=1)
-        cuts = [0, *(np.flatnonzero(turns.any(axis=0)) + 1).tolist(), starts.size]
-        return [(slice(a, b), ~(below | above)[:, a]) for a, b in pairwise(cuts)]
-
-    def sums(self, i: int, terms: NDArray[Any], edges: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the sums between edges of `terms` (j, heights of category i, nodes)."""
-        shape = (terms.shape[0], edges.size - 1, terms.shape[2])
-        result = np.zeros(shape, dtype=terms.dtype)
-        if terms.shape[1]:
-            first = int(np.searchsorted(edges, self.low[i], side="right")) - 1
-            last = int(np.searchsorted(edges, self.high[i], side="right")) - 1
-            starts = np.maximum(edges[first : last + 1] - self.low[i], 0)
-            result[:, first : last + 1] = np.add.reduceat(terms, starts, axis=1)
-        return result
 
 
 class Level:

@@ -19,9 +19,16 @@ from numpy.typing import NDArray
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.lattice.circles import Nodes
 
+NOTHING = 77.0
+"""e^-31 lies beyond the reach of the noise, and e^-46 is nothing beside it."""
+
+LONG = 2_500
+"""So many released counts of one category are summed by panels."""
+
 _AT_ONCE = 1 << 18  # terms of a sum
-_NOTHING = 77.0  # e^-31 lies beyond the reach of the noise, and e^-46 is nothing beside it
 _GONE = 45.0
+
+Pair = tuple[NDArray[Any], NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,22 @@ class Category:
     def _gone(self, moved: int) -> bool:
         log = float(affinity_of_counts(self.prior, self.count, self.count + moved))
         return self.least * log < -_GONE
+
+    @property
+    def long(self) -> bool:
+        """Whether so much may be released that there is no table of it."""
+        return min(self.last - self.first, 2 * self.reach) > LONG
+
+    @property
+    def length(self) -> int:
+        """About how many numbers the sums of this category take, for one node."""
+        return LONG // 10 if self.long else self.last - self.first
+
+    def logs_at(self, released: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the ln BC of these released counts, between `first` and `last`."""
+        if self.long:
+            return affinity_of_counts(self.prior, self.count, released)
+        return self.logs[released - self.first]
 
     @cached_property
     def logs(self) -> NDArray[np.float64]:
@@ -112,7 +135,7 @@ class Prefixes:
     def _not_nothing(self, released: NDArray[np.int64], logs: NDArray[np.float64]) -> slice:
         radii = self.nodes.log_radius[[0, -1]]
         sizes = logs + np.outer(radii, released - self.category.count)
-        kept = (sizes >= sizes.max(axis=1, keepdims=True) - _NOTHING).any(axis=0)
+        kept = (sizes >= sizes.max(axis=1, keepdims=True) - NOTHING).any(axis=0)
         places = np.flatnonzero(kept)
         return slice(int(places[0]), int(places[-1]) + 1)
 
@@ -132,7 +155,7 @@ class Prefixes:
 
     def at(
         self, level: int, released: NDArray[np.int64], paid: int, some: slice | list[int]
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
+    ) -> Pair:
         """Return the sums below the true count and below `released`, and those above both.
 
         Shape (released, some of the nodes). A record is `paid` or not. The power of rho that
@@ -147,6 +170,10 @@ class Prefixes:
         if isinstance(some, slice):
             return near * self._left[:, some][below], far * self._right[:, some][above]
         return near * self._left[below][:, some], far * self._right[above][:, some]
+
+    def pairs(self, level: int, heights: NDArray[np.int64], some: slice | list[int]) -> list[Pair]:
+        """Return both sums at these heights, with no record paid and with one."""
+        return [self.at(level, heights - level - paid, paid, some) for paid in (0, 1)]
 
     def at_nodes(self, places: slice | NDArray[np.int64]) -> Prefixes:
         """Return the same sums at some of the nodes."""

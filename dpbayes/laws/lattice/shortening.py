@@ -10,17 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.laws.lattice.circles import Circle, Nodes
+from dpbayes.laws.lattice.long_prefixes import AnyPrefixes
 from dpbayes.laws.lattice.prefixes import Prefixes
 from dpbayes.laws.lattice.wide_levels import Caps, Edges, WideLevel
 
 _SHORT = 12  # so few nodes are all taken
 _BOUNDED = 25
+_SPARE = 1.1  # times weights of which only some are looked at
 
 
 def shortened(
     level: WideLevel,
     edges: Edges,
-    sums: list[Prefixes],
+    sums: list[AnyPrefixes],
     node: int,
     records: Circle,
     shortfall: Circle,
@@ -37,7 +39,7 @@ def shortened(
         return records, 0.0
     turns = np.unique(np.geomspace(1, half, _BOUNDED).astype(np.int64))[:-1]
     chords = 2.0 * np.sin(np.pi * turns / records.nodes)
-    caps = _caps(level, edges, records.log_radius, chords)
+    caps = _caps(level, edges, sums, records.log_radius, chords)
     nodes = Nodes.positive(np.full(turns.size, records.log_radius))
     found = level.bounds(edges, sums, nodes, [node] * turns.size, shortfall, caps).sum(axis=0)
     steps = np.diff(np.append(turns, half)) * 2.0 / records.nodes
@@ -49,7 +51,13 @@ def shortened(
     return Circle(records.log_radius, records.nodes, last), float(beyond[some[0]])
 
 
-def _caps(level: WideLevel, edges: Edges, log_radius: float, chords: NDArray[np.float64]) -> Caps:
+def _caps(
+    level: WideLevel,
+    edges: Edges,
+    sums: list[AnyPrefixes],
+    log_radius: float,
+    chords: NDArray[np.float64],
+) -> Caps:
     caps: Caps = []
     for i, (category, _) in enumerate(level.runs):
         x, t = category.count, level.level
@@ -57,28 +65,43 @@ def _caps(level: WideLevel, edges: Edges, log_radius: float, chords: NDArray[np.
         for paid in (0, 1):
             low = max(int(level.heights.low[i]), category.first + t + paid)
             high = min(int(level.heights.high[i]), category.last + t + paid)
-            heights = np.arange(low, high + 1)
-            released = heights - t - paid
-            logs = level.exponent * category.logs[released - category.first]
-            logs += (released - x) * log_radius
-            weights = np.exp(logs + np.log(level.rho) * (np.abs(heights - x) - t))
-            pair.append(_cap(weights, low, edges, chords))
+            heights, spare = _looked_at(sums[i], low, high, t + paid), 1.0
+            if heights.size < high + 1 - low:
+                spare = _SPARE
+            logs = level.exponent * category.logs_at(heights - t - paid)
+            logs += (heights - t - paid - x) * log_radius
+            weights = spare * np.exp(logs + np.log(level.rho) * (np.abs(heights - x) - t))
+            pair.append(_cap(weights, heights, edges, chords))
         caps.append((pair[0], pair[1]))
     return caps
 
 
+def _looked_at(sums: AnyPrefixes, low: int, high: int, lowered: int) -> NDArray[np.int64]:
+    """Return heights from `low` to `high`: all of them, or some between which little changes."""
+    if isinstance(sums, Prefixes):
+        return np.arange(low, high + 1)
+    x = sums.category.count
+    kinks = [j for j in (low, x - 1, x, x + 1, high) if low <= j <= high]
+    inside = sums.grid + lowered
+    return np.union1d(inside[(inside >= low) & (inside <= high)], kinks).astype(np.int64)
+
+
 def _cap(
-    weights: NDArray[np.float64], low: int, edges: Edges, chords: NDArray[np.float64]
+    weights: NDArray[np.float64],
+    heights: NDArray[np.int64],
+    edges: Edges,
+    chords: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Return bounds (blocks, chords) on the sums of these weights up to a place in each block."""
     if not weights.size:
         return np.zeros((edges[0].size, chords.size))
-    steps = np.diff(weights)
+    steps = np.diff(weights) / np.diff(heights)
     bends = np.abs(np.diff(steps)).sum() + (np.abs(steps[[0, -1]]).sum() if steps.size else 0.0)
-    first, last = edges[0] - 1 - low, edges[1] - low
-    places = [np.clip(place, 0, weights.size - 1) for place in (first, last)]
-    pairs = np.column_stack((places[0], places[1] + 1)).ravel()
-    highest = np.maximum.reduceat(np.append(weights, 0.0), pairs)[::2]
-    highest[(last < 0) | (first >= weights.size)] = 0.0
+    first, last = edges[0] - 1, edges[1]
+    left = np.searchsorted(heights, first, side="right") - 1
+    right = np.searchsorted(heights, last, side="left")
+    pairs = np.column_stack((np.maximum(left, 0), np.minimum(right, weights.size - 1) + 1))
+    highest = np.maximum.reduceat(np.append(weights, 0.0), pairs.ravel())[::2]
+    highest[(last < heights[0]) | (first > heights[-1])] = 0.0
     jumps = highest + weights[0] + weights[-1]
     return np.asarray((jumps[:, None] + bends / chords) / chords)

@@ -8,34 +8,26 @@ cut leaves out all that is beyond. Both are tried, not proved.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfc
 
-from dpbayes import _validate
 from dpbayes.laws.lattice.circles import Circle, Nodes
-from dpbayes.laws.lattice.prefixes import Prefixes
+from dpbayes.laws.lattice.fewer_nodes import LONG, STARTS, doublings, kept_turns, weights_of
+from dpbayes.laws.lattice.long_prefixes import AnyPrefixes
 from dpbayes.laws.lattice.wide_levels import WideLevel
 
-_LONG = 128  # from so many nodes on it pays to leave out some
 _PROBES = (1, 3, 5)  # sixths of each panel
 _MOST_PROBES = 60
 _SHARES = (0.06, 0.09, 0.13, 0.2, 0.3, 0.45, 0.65, np.inf)  # of the half circle
-_STARTS = (24.0, 34.0, 48.0, 68.0, 96.0, 136.0)  # where every second node is left out
-_FURTHER = 2.2  # times as far every second one of those
-_APART = 170  # of the half circle: so many nodes are left of it where it is thinnest
 MOST_CARE = 4
-_HALFWAY, _STEEP = 0.6, 13.0
 _AT_ONCE = 1 << 21  # sums that are kept while nodes are tried
 _FEWEST = 48  # nodes that are tried together
 
-Sums = Callable[[Nodes], list[Prefixes]]
+Sums = Callable[[Nodes], list[AnyPrefixes]]
 
 
 @dataclass(frozen=True)
@@ -51,15 +43,16 @@ class Choice:
         """Return the weights that were tried, those of the coarser rule, and those to be taken."""
         found = []
         for step in (1, self.care, self.care + 1):
-            cut, start = _SHARES[self.cut :][:step][-1], _STARTS[self.start :][:step][-1]
-            found.append(_weights(whole, turns, cut, start, self.times))
+            cut, start = _SHARES[self.cut :][:step][-1], STARTS[self.start :][:step][-1]
+            found.append(weights_of(whole, turns, cut, start, self.times))
         return found
 
     def again(self, sums: Sums, circle: Circle) -> Thinning | None:
         """Return the same rule on another circle, or None if its nodes are not halved as often."""
         if self.times > doublings(circle.nodes) + 1:
             return None
-        turns = np.arange(circle.nodes // 2 + 1)[: circle.last]
+        last = circle.last or circle.nodes // 2 + 1
+        turns = kept_turns(last, STARTS[-1], self.times)
         _, coarser, best = self.weights(circle.nodes, turns)
         some = np.flatnonzero(best)
         nodes = Nodes(np.array([circle.log_radius]), turns[some], circle.nodes)
@@ -74,7 +67,7 @@ class Thinning:
     likelihood, how far this one is.
     """
 
-    sums: list[Prefixes]
+    sums: list[AnyPrefixes]
     weights: NDArray[np.float64]
     coarser: NDArray[np.float64]
     choice: Choice | None = None
@@ -86,55 +79,6 @@ class Thinning:
             return self
         fewer = [one.at_nodes(slice(0, size)) for one in self.sums]
         return Thinning(fewer, self.weights[:size], self.coarser[:size], self.choice)
-
-
-def doublings(whole: int) -> int:
-    """Return how often every second one of `whole` nodes may be left out without a doubt.
-
-    >>> doublings(1472), doublings(20_000)
-    (2, 5)
-    """
-    return max(0, int(math.log2(max(1.0, 0.5 * whole / _APART))))
-
-
-def rounded(whole: int) -> int:
-    """Return the next number of nodes that may be halved as often as it is thinned.
-
-    >>> rounded(1469), rounded(30)
-    (1472, 30)
-    """
-    step = 2 << doublings(whole) if whole >= _LONG else 1
-    return -(-whole // step) * step
-
-
-def dense_turns(whole: int, last: int, times: int) -> NDArray[np.int64]:
-    """Return the nodes below `last` of the half circle that the most careful rule takes.
-
-    Every second one is left out `times` times.
-    """
-    return np.flatnonzero(_thinned(whole, _STARTS[-1], times)[:last])
-
-
-@lru_cache(maxsize=64)
-def _thinned(whole: int, start: float, times: int) -> NDArray[np.float64]:
-    """Return the weights of all nodes of the half circle; those left out have none.
-
-    >>> weights = _thinned(1024, 24.0, 3)
-    >>> weights[:4].tolist(), float(weights[-1]), int(np.count_nonzero(weights))
-    ([1.0, 1.0, 1.0, 1.0], 8.0, 105)
-    """
-    turns = np.arange(whole // 2 + 1)
-    weights = np.ones(turns.size)
-    for j in range(times):
-        left, step = _cut(turns, start * _FURTHER**j), 1 << j
-        weights[step :: 2 * step] *= left[step :: 2 * step]
-        weights[:: 2 * step] *= 2.0 - left[:: 2 * step]
-    return _validate.frozen(weights)
-
-
-def _cut(turns: NDArray[np.int64], end: float) -> NDArray[np.float64]:
-    left = 0.5 * erfc((turns / end - _HALFWAY) * _STEEP)
-    return np.where(turns < end, left, 0.0)
 
 
 def thinning(
@@ -155,9 +99,9 @@ def thinning(
     the sums at some nodes; those at all of them live together only if they are short.
     """
     turns, whole = nodes.turns, records.nodes
-    most = _weights(whole, turns, np.inf, _STARTS[-1], times)
+    most = weights_of(whole, turns, np.inf, STARTS[-1], times)
     tried = {(a * (6 - j) + (b - 1) * j) // 6 for a, b in panels for j in _PROBES}
-    if times == 0 and (turns.size < _LONG or len(tried) > _MOST_PROBES):
+    if times == 0 and (turns.size < LONG or len(tried) > _MOST_PROBES):
         return Thinning(sums(nodes), most, most)
     blocks = np.array(sorted(tried))
     found, parts = _tried(level, blocks, nodes, sums, records, shortfall)
@@ -169,11 +113,11 @@ def thinning(
         np.maximum.at(worst, owner, np.abs(parts @ (most - fewer)))
         return bool(worst @ lengths <= neglect)
 
-    best, coarser, taken = most, _weights(whole, turns, np.inf, _STARTS[-2], times), None
+    best, coarser, taken = most, weights_of(whole, turns, np.inf, STARTS[-2], times), None
     if not enough(coarser):
         return None
     for more, start, cut in product(
-        (times, times + 1), range(len(_STARTS) - 1), range(len(_SHARES))
+        (times, times + 1), range(len(STARTS) - 1), range(len(_SHARES))
     ):
         choice = Choice(more, start, cut, care)
         weights = choice.weights(whole, turns)
@@ -194,22 +138,13 @@ def _tried(
     sums: Sums,
     records: Circle,
     shortfall: Circle,
-) -> tuple[list[Prefixes] | None, NDArray[np.float64]]:
+) -> tuple[list[AnyPrefixes] | None, NDArray[np.float64]]:
     """Return what each node adds to each block, and the sums if all of them were kept."""
-    length = sum(category.last - category.first for category, _ in level.runs)
+    length = sum(category.length for category, _ in level.runs)
     size = max(_FEWEST, _AT_ONCE // length)
-    found: list[Prefixes] | None = None
+    found: list[AnyPrefixes] | None = None
     parts = []
     for first in range(0, nodes.size, size):
         found = sums(nodes.at(slice(first, first + size)))
         parts.append(level.parts(blocks, found, records, shortfall))
     return (found if len(parts) == 1 else None), np.concatenate(parts, axis=1)
-
-
-def _weights(
-    whole: int, turns: NDArray[np.int64], cut: float, start: float, times: int
-) -> NDArray[np.float64]:
-    thinned = _thinned(whole, start, times)[turns]
-    if not np.isfinite(cut):
-        return np.asarray(thinned)
-    return np.asarray(thinned * _cut(turns, cut * whole / 2))

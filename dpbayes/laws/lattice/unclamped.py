@@ -11,10 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.divergences import affinity_of_counts
+from dpbayes.laws import growing_root
 from dpbayes.laws.lattice import noise, transforms
 from dpbayes.laws.lattice.prefixes import Category
+from dpbayes.laws.lattice.unclamped_sums import unclamped_moment
+from dpbayes.laws.series.candidate_sums import nearest_gap
 
 TAIL = 1e-16
+LONGEST_SERIES = 20_000
+"""The reach of noise beyond which panels are shorter than transforms."""
+
+_MISSED = 2e-10  # by the powers
+_TRANSFORMED = 1e-13  # left in doubt by a transform
 _SHORTER = 4  # so much shorter windows are worth another way to the power 0
 
 
@@ -66,9 +74,31 @@ class UnclampedPart:
             means = np.full(powers.size, noise.probability_inside(self.counts, self.epsilon))
             means[some] = self._transformed(powers[some])
             return means
-        if not some.any() and _SHORTER * int(self.counts.sum()) < self.reach:
+        inside = _SHORTER * int(self.counts.sum()) < self.reach or self.wide
+        if not some.any() and inside:
             return np.full(powers.size, noise.probability_inside(self.counts, self.epsilon))
         return self._transformed(powers)
+
+    @property
+    def wide(self) -> bool:
+        """Whether panels are shorter than transforms."""
+        return self.reach > LONGEST_SERIES
+
+    def mean_root(self, exponent: float, inside: float, at_truth: float) -> tuple[float, float]:
+        """Return E[sqrt(1 - BC^exponent); no noisy count is negative], and its error.
+
+        `inside` is the probability of that, `at_truth` that of no noise.
+        """
+        gap = exponent * nearest_gap(self.prior, self.counts)
+        return growing_root.mean_root(
+            lambda power: self.moment(exponent * power), gap, inside, lambda: at_truth, _MISSED
+        )
+
+    def moment(self, power: float) -> tuple[float, float]:
+        """Return E[BC^power; no noisy count is negative] for a power > 0, and its error."""
+        if not self.wide:
+            return float(self.means(np.array([power]))[0]), _TRANSFORMED
+        return unclamped_moment(self.prior, self.counts, self.epsilon, self.reach, power)
 
     def _transformed(self, powers: NDArray[np.float64]) -> NDArray[np.float64]:
         columns, steps = self.columns(float(powers[0]))

@@ -15,21 +15,15 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes.laws.lattice import noise
+from dpbayes.laws.lattice import noise, sizes
 from dpbayes.laws.lattice.circles import Circle, Nodes, fewest_nodes, log_bound, lossless, nodes_at
+from dpbayes.laws.lattice.fewer_nodes import STARTS, doublings, kept_turns, rounded
+from dpbayes.laws.lattice.long_prefixes import AnyPrefixes, prefixes
 from dpbayes.laws.lattice.pivots import equal_runs
-from dpbayes.laws.lattice.prefixes import Category, Prefixes
+from dpbayes.laws.lattice.prefixes import Category
 from dpbayes.laws.lattice.shortening import shortened
 from dpbayes.laws.lattice.smooth_sums import smooth_sum
-from dpbayes.laws.lattice.thinning import (
-    MOST_CARE,
-    Choice,
-    Thinning,
-    dense_turns,
-    doublings,
-    rounded,
-    thinning,
-)
+from dpbayes.laws.lattice.thinning import MOST_CARE, Choice, Thinning, thinning
 from dpbayes.laws.lattice.wide_levels import Edges, WideHeights, WideLevel
 
 _TILTS = np.concatenate((-np.geomspace(0.98, 0.02, 12), [0.0], np.geomspace(0.02, 0.98, 12)))
@@ -44,9 +38,6 @@ _NO_LEVELS = 10.0  # times that of one level: levels whose bounds are smaller co
 
 LARGEST_K = 64
 """Products over more categories leave the range of floats."""
-
-LONGEST_WINDOW = 40_000
-"""Beyond this many released counts of one category tables are longer than they should be."""
 
 LARGEST_WORK = 1_000_000_000
 """Numbers multiplied for one power: more takes more than a minute for all of them."""
@@ -77,12 +68,10 @@ class WideNoise:
 
     _octaves: dict[float, WideNoise] = field(default_factory=dict, compare=False)
 
-    def possible(self, exponent: float) -> bool:
-        """Whether categories and windows are in range for this power and all above."""
-        return self.counts.size <= LARGEST_K and all(
-            min(one.last - one.first, 2 * self.reach) <= LONGEST_WINDOW
-            for one, _ in self._from(exponent).runs
-        )
+    @property
+    def possible(self) -> bool:
+        """Whether there are few enough categories."""
+        return self.counts.size <= LARGEST_K
 
     def _from(self, exponent: float) -> WideNoise:
         """Return the same noise with windows for powers from the last power of two on."""
@@ -110,7 +99,7 @@ class WideNoise:
 
         Raises `NotFollowed`.
         """
-        if not self.possible(exponent):
+        if not self.possible:
             raise NotFollowed
         sums = _LevelSums(self._from(exponent), exponent)
         first, last = 0, self.reach + int(self.counts.max())
@@ -143,7 +132,8 @@ class _Shared:
     def nodes(self) -> Nodes:
         """Return the nodes of the most careful rule."""
         whole, radius = self.circle.nodes, np.array([self.circle.log_radius])
-        return Nodes(radius, dense_turns(whole, self.circle.last or whole, self.times), whole)
+        last = self.circle.last or whole // 2 + 1
+        return Nodes(radius, kept_turns(last, STARTS[-1], self.times), whole)
 
 
 class _LevelSums:
@@ -178,15 +168,15 @@ class _LevelSums:
     def _levels(self, levels: NDArray[np.int64]) -> NDArray[np.float64]:
         return np.array([[self._level(t) for t in levels.tolist()]])
 
-    def _prefixes(self, nodes: Nodes) -> list[Prefixes]:
+    def _prefixes(self, nodes: Nodes) -> list[AnyPrefixes]:
         return [
-            Prefixes(category, self.exponent, self.rho, nodes, self._range, self.total)
+            prefixes(category, self.exponent, self.rho, nodes, self._range, self.total)
             for category, _ in self.part.runs
         ]
 
     def _level(self, t: int) -> float:
         # Who ends at 0 is short of t for each of the others, so the positive part is at least t.
-        unlikely = noise.tail_mass(self.part.counts.size, self.part.epsilon, max(t - 1, 0))
+        unlikely = sizes.tail_mass(self.part.counts.size, self.part.epsilon, max(t - 1, 0))
         if t and unlikely < self.sure:
             self._bounds.append(unlikely)
             self._errors.append(unlikely)

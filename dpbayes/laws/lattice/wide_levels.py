@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from dpbayes.laws.lattice.chains import Link, Row, rows
 from dpbayes.laws.lattice.circles import Circle, Nodes, log_bound
-from dpbayes.laws.lattice.pivots import PIECE, Heights
-from dpbayes.laws.lattice.prefixes import Category, Prefixes
+from dpbayes.laws.lattice.heights import Heights
+from dpbayes.laws.lattice.long_prefixes import AnyPrefixes
+from dpbayes.laws.lattice.pivots import PIECE
+from dpbayes.laws.lattice.prefixes import Category, Pair
 from dpbayes.laws.lattice.shortfalls import payments, readings, short, shortfall_circle
 
 Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -90,29 +92,24 @@ class WideLevel:
     @cached_property
     def places(self) -> NDArray[np.int64]:
         """A coarse list of blocks: some of the single heights, all joined ones and all kinks."""
-        heights = self.heights
-        edges, single = heights.edges, np.diff(heights.edges) == 1
-        inner = np.zeros(edges.size, dtype=bool)
-        inner[1:-1] = single[1:] & single[:-1]
-        step = max(1, int(_LOOSE / self.epsilon))
+        heights, step = self.heights, max(1, int(_LOOSE / self.epsilon))
         kinks = np.concatenate((self.counts, heights.low, heights.high + 1))
-        fresh = ~inner | ((edges - edges[0]) % step == 0) | np.isin(edges, kinks)
-        return np.flatnonzero(fresh)
+        return heights.some(step, kinks)
 
     @property
     def coarse(self) -> Edges:
         """Where the coarse blocks start and end."""
-        edges = self.heights.edges[self.places]
+        edges = self.heights.at(self.places)
         return edges[:-1], edges[1:]
 
     def panels(self, kept: NDArray[np.int64]) -> list[tuple[int, int]]:
         """Return the blocks of heights in the kept coarse blocks, as ranges cut at kinks."""
-        fine = np.concatenate([np.arange(*self.places[[j, j + 1]]) for j in kept.tolist()])
         kinks = (self.counts, self.counts + self.level, self.counts + self.level + 1)
-        return self.heights.panels(fine, np.concatenate(kinks))
+        first, stop = self.places[kept], self.places[kept + 1]
+        return self.heights.ranges(first, stop, np.concatenate(kinks))
 
     def shortfall_circle(
-        self, sums: list[Prefixes], node: int, alias: float, scale: float
+        self, sums: list[AnyPrefixes], node: int, alias: float, scale: float
     ) -> Circle:
         """Return the circle for the shortfall that wrongly reads at most `alias`.
 
@@ -139,7 +136,7 @@ class WideLevel:
     def bounds(
         self,
         edges: Edges,
-        sums: list[Prefixes],
+        sums: list[AnyPrefixes],
         nodes: Nodes,
         some: list[int],
         shortfall: Circle,
@@ -159,13 +156,13 @@ class WideLevel:
     def parts(
         self,
         blocks: NDArray[np.int64],
-        sums: list[Prefixes],
+        sums: list[AnyPrefixes],
         records: Circle,
         shortfall: Circle,
     ) -> NDArray[np.float64]:
         """Return what each node of the sums adds to each block of heights, not normalised."""
         nodes = sums[0].nodes
-        edges = self.heights.edges[blocks], self.heights.edges[blocks + 1]
+        edges = self.heights.at(blocks), self.heights.at(blocks + 1)
         zeta = shortfall.places()
         found = np.empty((blocks.size, nodes.size))
         some = max(1, PIECE // blocks.size)
@@ -196,7 +193,7 @@ class WideLevel:
     def _links(
         self,
         edges: Edges,
-        sums: list[Prefixes],
+        sums: list[AnyPrefixes],
         nodes: Nodes,
         some: slice | list[int],
         coarse: bool,
@@ -205,8 +202,10 @@ class WideLevel:
         links = []
         for i, (category, _) in enumerate(self.runs):
             low, high = int(self.heights.low[i]), int(self.heights.high[i]) + 1
-            keep, below, _ = self._kept(sums[i], edges, (low, high), some, 0)
-            pay, _, above = self._kept(sums[i], edges, (low, high), some, 1)
+            places = np.concatenate((*edges, [low, max(low, high)]))
+            np.minimum(np.maximum(places, low, out=places), max(low, high), out=places)
+            kept, paid = sums[i].pairs(self.level, places, some)
+            (keep, below, _), (pay, _, above) = _parted(kept), _parted(paid)
             if coarse:
                 below, above, keep = below + keep, above + pay, np.zeros_like(keep)
             if caps is not None:
@@ -215,31 +214,25 @@ class WideLevel:
             links.append(Link(self._zero(category, nodes), np.zeros(0), *heights))
         return links
 
-    def _kept(
-        self,
-        sums: Prefixes,
-        edges: Edges,
-        window: tuple[int, int],
-        some: slice | list[int],
-        paid: int,
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return the sums in each block, below and above it, over the window of the category."""
-        low, high = window[0], max(window)
-        places = np.concatenate((*edges, [low, high]))
-        np.minimum(np.maximum(places, low, out=places), high, out=places)
-        left, right = sums.at(self.level, places - self.level - paid, paid, some)
-        size = edges[0].size
-        within = (left[size:-2] - left[:size]) + (right[:size] - right[size:-2])
-        below = (left[:size] - left[-2]) + (right[-2] - right[:size])
-        above = (left[-1] - left[size:-2]) + (right[size:-2] - right[-1])
-        return within, below, above
-
     def _zero(self, category: Category, nodes: Nodes) -> NDArray[Any]:
         x, t = category.count, self.level
         nearer = np.log(self.rho) * (max(x - t, 0) - min(x, t))
         logs = self.exponent * category.empty + nearer - x * nodes.log_radius
         turned = Nodes(np.zeros(1), nodes.turns, nodes.whole).powers(np.array([-x]))
         return np.asarray((np.exp(logs) * turned)[None])
+
+
+def _parted(sums: Pair) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the sums in each block, below and above it.
+
+    They are given where blocks start, where they end, and at both ends of the window.
+    """
+    left, right = sums
+    size = len(left) // 2 - 1
+    within = (left[size:-2] - left[:size]) + (right[:size] - right[size:-2])
+    below = (left[:size] - left[-2]) + (right[-2] - right[:size])
+    above = (left[-1] - left[size:-2]) + (right[size:-2] - right[-1])
+    return within, below, above
 
 
 def _heights_of(link: Link) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:

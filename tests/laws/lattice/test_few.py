@@ -112,7 +112,7 @@ def test_no_series_is_summed_for_what_is_drawn(monkeypatch):
     monkeypatch.setattr(
         LatticeLaw, "_series", lambda *_: pytest.fail("a series was summed and thrown away")
     )
-    law = LatticeLaw(np.ones(5), np.array([4_000_000, 9, 0, 5, 8]), 1e-3, "l2")
+    law = LatticeLaw(np.ones(65), np.full(65, 3), 0.5, "l2")
     assert law.mean_distance().how == "draws"
     assert LatticeLaw(np.ones(3), np.array([900, 9, 0]), 0.05, "l1").mean_distance().how == "draws"
 

@@ -12,7 +12,8 @@ from scipy.special import gammaln
 from dpbayes.laws.lattice import pivots
 from dpbayes.laws.lattice.chains import Chain, paid_in_row
 from dpbayes.laws.lattice.circles import Circle
-from dpbayes.laws.lattice.pivots import Heights, Level
+from dpbayes.laws.lattice.heights import Heights
+from dpbayes.laws.lattice.pivots import Level
 from dpbayes.laws.lattice.projection import project
 
 REACH = 14

@@ -10,10 +10,11 @@ from dpbayes.laws.lattice import thinning as thinning_module
 from dpbayes.laws.lattice.circles import Circle, Nodes
 from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.few import FewCategories
+from dpbayes.laws.lattice.fewer_nodes import weights_of
 from dpbayes.laws.lattice.law import LatticeLaw, listed_law
 from dpbayes.laws.lattice.prefixes import Category, Prefixes
 from dpbayes.laws.lattice.shortening import shortened
-from dpbayes.laws.lattice.thinning import _thinned, thinning
+from dpbayes.laws.lattice.thinning import thinning
 from dpbayes.laws.lattice.wide_levels import WideHeights, WideLevel
 
 
@@ -166,15 +167,21 @@ def test_thinned_nodes_read_what_has_no_kink_far_away(times):
     folds = Circle(0.0, whole).folds(turns)
     every, thin, coarser = (
         float((weights * folds) @ spectrum**3) / whole
-        for weights in (np.ones(turns.size), *(_thinned(whole, start, times) for start in (96, 48)))
+        for weights in (
+            np.ones(turns.size),
+            *(weights_of(whole, turns, np.inf, start, times) for start in (96, 48)),
+        )
     )
-    assert np.count_nonzero(_thinned(whole, 96, times)) < 0.6 * turns.size
+    assert np.count_nonzero(weights_of(whole, turns, np.inf, 96, times)) < 0.6 * turns.size
     assert abs(thin - every) < 1e-10 * every
     # A kink where the thinned nodes read as well is seen, and the coarser rule sees more of it.
     moved = spectrum**3 * np.cos(turns * 2 * np.pi / (1 << times))
     every, thin, coarser = (
         float((weights * folds) @ moved) / whole
-        for weights in (np.ones(turns.size), *(_thinned(whole, start, times) for start in (96, 48)))
+        for weights in (
+            np.ones(turns.size),
+            *(weights_of(whole, turns, np.inf, start, times) for start in (96, 48)),
+        )
     )
     assert 1e-9 < abs(thin - every) < 0.5 * abs(coarser - thin)
 

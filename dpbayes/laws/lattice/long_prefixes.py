@@ -1,0 +1,142 @@
+"""`Prefixes` of a category that may release very many counts: from a few values on panels."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes.divergences import affinity_of_counts
+from dpbayes.laws.lattice.circles import Nodes
+from dpbayes.laws.lattice.long_sums import (
+    CHANGE,
+    Floats,
+    Panels,
+    RunningSums,
+    Whole,
+    panels_between,
+    running_sums,
+)
+from dpbayes.laws.lattice.prefixes import NOTHING, Category, Pair, Prefixes
+
+
+class LongPrefixes:
+    """What `Prefixes` gives, for the same arguments, without a table of all released counts.
+
+    >>> from dpbayes.laws.lattice.prefixes import Prefixes
+    >>> nodes = Nodes(np.zeros(1), np.array([0, 3, 500]), 2001)
+    >>> rest = Category(1.0, 1000, 2000), 0.5, 0.999, nodes, (0, 2), 5000
+    >>> asked = 1, np.array([400, 700, 1300]), 0, slice(None)
+    >>> found, known = LongPrefixes(*rest).at(*asked), Prefixes(*rest).at(*asked)
+    >>> all(np.allclose(a, b, rtol=0.0, atol=1e-11) for a, b in zip(found, known))
+    True
+    """
+
+    def __init__(
+        self,
+        category: Category,
+        exponent: float,
+        rho: float,
+        nodes: Nodes,
+        levels: tuple[int, int],
+        total: int,
+    ) -> None:
+        self.category, self.rho, self.nodes, self.exponent = category, rho, nodes, exponent
+        x = category.count
+        low = max(category.first, x - category.reach - levels[1] - 1)
+        high = min(x + category.reach - levels[0], total + 1, category.last)
+        self._turn, self._back = x - levels[0], x - levels[1] - 1
+        self.grid = np.zeros(0, dtype=np.int64)
+        """Released counts, some of each panel, between which the weights change little."""
+
+        self._left = self._sums(low, min(high, self._turn), self._turn, False)
+        self._right = self._sums(max(low, self._back), high, self._back, True)
+
+    def _sums(self, first: int, last: int, anchor: int, backward: bool) -> RunningSums | None:
+        if last < first:
+            return None
+        panels = self._felt(panels_between(first, last + 1, self._fits), anchor)
+        self.grid = np.union1d(self.grid, panels.grid)
+
+        sign = 1 if backward else -1  # no kink where a panel's last place is beyond the anchor
+
+        def logs(released: Floats) -> Floats:
+            return np.asarray(self._logs(released) + sign * np.log(self.rho) * (released - anchor))
+
+        return running_sums(logs, panels, self.nodes, self.category.count, backward)
+
+    def _logs(self, released: Floats | Whole) -> Floats:
+        held = np.maximum(released, 0)
+        return self.exponent * affinity_of_counts(self.category.prior, self.category.count, held)
+
+    def _fits(self, start: int, length: int) -> bool:
+        """Say whether the sizes of terms change by e^8 at most, and on this scale only."""
+        a, x = self.category.prior, self.category.count
+        if length > start + a:
+            return False
+        ends = np.array([start, start + length]) + a
+        slope = float(np.abs(0.5 * np.log((ends + x + a) / (2.0 * ends))).max())
+        tilt = float(np.abs(self.nodes.log_radius).max()) - np.log(self.rho)
+        return bool((self.exponent * slope + tilt) * length <= CHANGE)
+
+    def _felt(self, panels: Panels, anchor: int) -> Panels:
+        """Return the panels without those at both ends where all terms are nothing."""
+        places = np.stack((panels.starts, panels.starts + panels.lengths))
+        logs = self._logs(places) + np.log(self.rho) * np.abs(places - anchor)
+        tilts = self.nodes.log_radius[[0, -1]]
+        sizes = logs + tilts[:, None, None] * (places - self.category.count)
+        kept = (sizes >= sizes.max(axis=(1, 2), keepdims=True) - NOTHING).any(axis=(0, 1))
+        some = np.flatnonzero(kept)
+        within = slice(int(some[0]), int(some[-1]) + 1)
+        return Panels(panels.starts[within], panels.lengths[within])
+
+    def at(
+        self, level: int, released: NDArray[np.int64], paid: int, some: slice | list[int]
+    ) -> Pair:
+        """Return the sums below the true count and below `released`, and those above both."""
+        return self.pairs(level, released + level + paid, some)[paid]
+
+    def pairs(self, level: int, heights: NDArray[np.int64], some: slice | list[int]) -> list[Pair]:
+        """Return both sums at these heights, with no record paid and with one."""
+        x, size = self.category.count, heights.size
+        lowered = [np.minimum(heights, x) - level, np.maximum(heights, x) - level]
+        below, above = (
+            self._read(sums, np.concatenate((places, places - 1)), some)
+            for sums, places in zip((self._left, self._right), lowered, strict=True)
+        )
+        near, far = self.rho ** (x - 2 * level - self._turn), self.rho ** (self._back - x)
+        return [
+            (near * below[:size], far * above[:size]),
+            (near / self.rho * below[size:], far * self.rho * above[size:]),
+        ]
+
+    def _read(self, sums: RunningSums | None, places: Whole, some: slice | list[int]) -> Any:
+        if sums is None:
+            return np.zeros((places.size, np.arange(self.nodes.size)[some].size))
+        return sums.up_to(places, some)
+
+    def at_nodes(self, places: slice | NDArray[np.int64]) -> LongPrefixes:
+        """Return the same sums at some of the nodes."""
+        found = copy(self)
+        found._left = self._left and self._left.at_nodes(places)
+        found._right = self._right and self._right.at_nodes(places)
+        found.nodes = self.nodes.at(places)
+        return found
+
+
+AnyPrefixes = Prefixes | LongPrefixes
+
+
+def prefixes(
+    category: Category,
+    exponent: float,
+    rho: float,
+    nodes: Nodes,
+    levels: tuple[int, int],
+    total: int,
+) -> AnyPrefixes:
+    """Return the sums of one category, by panels where a table would be long."""
+    kind = LongPrefixes if category.long else Prefixes
+    return kind(category, exponent, rho, nodes, levels, total)
