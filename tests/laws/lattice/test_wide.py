@@ -6,6 +6,7 @@ import pytest
 import dpbayes as dp
 from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.lattice import noise, wide
+from dpbayes.laws.lattice import prefixes as prefixes_module
 from dpbayes.laws.lattice import thinning as thinning_module
 from dpbayes.laws.lattice.circles import Circle, Nodes
 from dpbayes.laws.lattice.clamped import ClampedPart
@@ -15,6 +16,8 @@ from dpbayes.laws.lattice.law import LatticeLaw, listed_law
 from dpbayes.laws.lattice.prefixes import Category, Prefixes
 from dpbayes.laws.lattice.shortening import shortened
 from dpbayes.laws.lattice.thinning import thinning
+from dpbayes.laws.lattice.unclamped import UnclampedPart
+from dpbayes.laws.lattice.unclamped_sums import unclamped_moment
 from dpbayes.laws.lattice.wide_levels import WideHeights, WideLevel
 
 
@@ -269,3 +272,51 @@ def test_nodes_are_tried_a_few_at_a_time_where_sums_are_long(monkeypatch):
     found, uncertain = wide_noise([400, 90, 30, 4, 0], 0.02).moment(1.0)
     assert abs(found - expected) < 1e-12
     assert error + uncertain < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon", "power"),
+    [
+        ([2000, 0, 30, 700, 700], 0.01, 1.0),
+        ([4000, 9, 0], 0.02, 2.5),
+        ([900, 800, 3, 0, 0, 60], 0.02, 0.5),
+    ],
+)
+def test_panels_and_tables_give_the_same_moments(monkeypatch, counts, epsilon, power):
+    known, doubt = wide_noise(counts, epsilon).moment(power)
+    monkeypatch.setattr(prefixes_module, "LONG", 100)
+    found, error = wide_noise(counts, epsilon).moment(power)
+    assert found > 1e-9
+    assert abs(found - known) < 1e-12
+    assert max(error, doubt) < 3e-10
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon"),
+    [
+        ([31_185_953, 977_570, 466], 0.00141),
+        ([3 * 10**8, 14, 31], 0.0019),
+        ([10**9, 10**9, 3], 0.0015),
+    ],
+)
+def test_windows_of_a_hundred_thousand_against_all_outputs(counts, epsilon):
+    x, prior = np.array(counts), np.full(3, 0.5)
+    panels = FewCategories(prior, x, epsilon).mean(lambda logs: -np.expm1(logs))
+    law = LatticeLaw(prior, x, epsilon, "l2")
+    assert max(category.length for category, _ in law._part.wide.runs) < 5000
+    assert max(category.last - category.first for category, _ in law._part.wide.runs) > 40_000
+    found = law.mean_square()
+    assert found.how == "series"
+    assert found.error < 1e-9
+    assert abs(found - panels) <= found.error + panels.error
+
+
+@pytest.mark.parametrize("power", [0.5, 3.0])
+@pytest.mark.parametrize(
+    ("counts", "epsilon"), [([10] * 10, 0.01), ([3000, 1000, 50], 0.01), ([9000, 0, 400, 7], 0.002)]
+)
+def test_unclamped_moments_by_panels_and_by_transforms(counts, epsilon, power):
+    part = UnclampedPart(np.full(len(counts), 0.5), np.array(counts), epsilon)
+    found, doubt = unclamped_moment(part.prior, part.counts, epsilon, part.reach, power)
+    assert not part.wide
+    assert abs(found - part.means(np.array([power]))[0]) <= doubt <= 2e-13
