@@ -17,7 +17,7 @@ import numpy as np
 
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.estimate import Estimate
-from dpbayes.laws.lattice import noise
+from dpbayes.laws.lattice import noise, sizes
 from dpbayes.laws.lattice.landings import Landings
 from dpbayes.laws.nested import Floats, Whole, inner_sums, outer_sums, single_sums
 from dpbayes.laws.panels import Points, range_points
@@ -74,7 +74,7 @@ class FewCategories:
             self._scale * _added(self._unclamped(below)),
             self._scale * _added(self._clamped(below)),
         )
-        missing = abs(noise.probability_inside(self.counts, self.epsilon) + rest[0, 1] - 1.0)
+        missing = abs(sizes.probability_clamped(self.counts, self.epsilon) - rest[0, 1])
         value = 1.0 - self._scale - inner[0, 0] - rest[0, 0]
         error = inner[1, 0] + rest[1].sum() + missing + _ROUNDING
         return Estimate(value, error, "quadrature")
