@@ -7,7 +7,7 @@ nearest place where terms bend on ever smaller scales, so that a polynomial foll
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,17 @@ class Rows:
     gaps: Whole
     longest: int
     nodes: int = 17
+
+    def of_each_parity(self) -> Rows:
+        """Return the even numbers of one row as the first row, the odd ones as the second, halved.
+
+        >>> row = Rows(np.array([[3], [8]]), np.zeros((2, 1), dtype=np.int64), 16)
+        >>> row.of_each_parity().ends.tolist()
+        [[2, 1], [4, 4]]
+        """
+        halves = (self.ends + 1) // 2, self.ends // 2
+        gaps = np.hstack((self.gaps, self.gaps)) // 2
+        return replace(self, ends=np.hstack(halves), gaps=gaps, longest=max(16, self.longest // 2))
 
     def sums(self, terms: Terms) -> Floats:
         """Return for each row the sums of all terms, and their doubts: (2, terms, rows)."""

@@ -70,8 +70,8 @@ class FewCategories:
             return 1.0 - values(logs)
 
         inner, rest = (
-            self._scale * _added(self._unclamped(below)),
-            self._scale * _added(self._clamped(below)),
+            self._scale * _added(self._unclamped(below), 1),
+            self._scale * _added(self._clamped(below), 2),
         )
         missing = abs(sizes.probability_clamped(self.counts, self.epsilon) - rest[0, 1])
         value = 1.0 - self._scale - inner[0, 0] - rest[0, 0]
@@ -81,7 +81,7 @@ class FewCategories:
     @property
     def clamped(self) -> float:
         """Probability that the noise makes some count negative."""
-        return float(_added(self._clamped(np.zeros_like))[0, 1] * self._scale)
+        return float(_added(self._clamped(np.zeros_like), 2)[0, 1] * self._scale)
 
     def probability(self, output: Whole) -> float:
         """Return the probability of one output of n records."""
@@ -259,14 +259,18 @@ class FewCategories:
     def _face(self, values: Values, kept: Sequence[int], log: float) -> Floats:
         (h, i, j), n = kept, int(self.counts.sum())
         a, b, c = (int(self.counts[one]) for one in kept)
-        # Where the count of i is at a kink, as a line over the count of h.
+        # Where the count of i is at a kink, as a line over the count of h: true counts, equal
+        # ones, empty categories, and counts that noise moved alike.
         lines = [(b, 0.0), (n - c, -1.0), (0, 1.0), (n, -2.0), (n / 2, -0.5), (0, 0.0), (n, -1.0)]
+        lines += [(b - a, 1.0), (n - c + a, -2.0), ((n - c + b) / 2, -0.5)]
         crossings = {int((v - u) // (p - q)) for (u, p), (v, q) in combinations(lines, 2) if p != q}
 
-        def inner(_: Whole, first: Whole) -> Floats:
+        def inner(odd: Whole, half: Whole) -> Floats:
+            first = 2 * half + odd
             left, rest = self._logs(h, first) + log, n - first
+            kinks = [first, rest - first, rest // 2]
+            kinks += [first - a + b, rest - c - first + a, (rest - c + b) // 2]
             truth = [np.full_like(first, b), rest - c]
-            rows = self._held(i, rest - 1, truth, [first, rest - first, rest // 2])
 
             def terms(owner: Whole, held: Whole) -> tuple[Floats, Floats]:
                 third = rest[owner] - held
@@ -274,11 +278,13 @@ class FewCategories:
                 logs = left[owner] + self._logs(i, held) + self._logs(j, third)
                 return values(logs) * weights, weights
 
-            return rows.sums(terms)
+            return self._held(i, rest - 1, truth, kinks).sums(terms)
 
+        # Equal counts of i and j are twice as probable, and next to each other only where h
+        # has an even count, or only where it has an odd one: these are two rows.
         truth = [np.array([m]) for m in (a, n - b - c)]
         outer = self._held(h, np.array([n - 2]), truth, [np.array([m]) for m in sorted(crossings)])
-        return outer.sums_of_sums(inner)[:, :, 0]
+        return outer.of_each_parity().sums_of_sums(inner).sum(axis=2)
 
     def _held(self, one: int, most: Whole, truth: Sequence[Whole], kinks: Sequence[Whole]) -> Rows:
         """Return rows for 1 to `most` as counts of `one` that noise may bring about.
@@ -298,5 +304,5 @@ class FewCategories:
         return Rows(ends, gaps, self._landings.longest, self._landings.nodes)
 
 
-def _added(parts: Iterable[Floats]) -> Floats:
-    return np.asarray(sum(parts, start=np.zeros((2, 1))))
+def _added(parts: Iterable[Floats], terms: int) -> Floats:
+    return np.asarray(sum(parts, start=np.zeros((2, terms))))
