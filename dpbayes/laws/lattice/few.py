@@ -278,7 +278,10 @@ class FewCategories:
                 logs = left[owner] + self._logs(i, held) + self._logs(j, third)
                 return values(logs) * weights, weights
 
-            return self._held(i, rest - 1, truth, kinks).sums(terms)
+            rows = self._held(i, rest - 1, truth, kinks)
+            # Where distances are 1 there are just probabilities, which bend at kinks alone.
+            far = np.where(self.exponent * left > -_NOTHING, 0, n)
+            return replace(rows, gaps=rows.gaps + far).sums(terms)
 
         # Equal counts of i and j are twice as probable, and next to each other only where h
         # has an even count, or only where it has an odd one: these are two rows.

@@ -53,17 +53,17 @@ class Landings:
         moves = np.array([one - self.counts[j] for j, one in zip(kept, held, strict=True)])
         for paying in range(len(kept)):
             for payers in combinations(range(len(kept)), paying):
-                pays = self._pays(payers, held)
-                if not pays.any():
+                some = np.flatnonzero(self._pays(payers, held)) if paying else np.arange(size[0])
+                if not some.size:
                     continue
-                moved = moves[:, pays]
-                moved[list(payers)] += 1
+                moved = moves if some.size == size[0] else moves[:, some]
+                moved = moved + np.array([[j in payers] for j in range(len(kept))])
                 if len(empty) == 1:
-                    total[pays] += self._one_empty(int(self.counts[empty[0]]), moved, paying)
+                    total[some] += self._one_empty(int(self.counts[empty[0]]), moved, paying)
                 elif len(empty) == 2:
-                    total[pays] += self._two_empty(empty, moved, paying)
+                    total[some] += self._two_empty(empty, moved, paying)
                 else:
-                    total[pays] += self._three_empty(empty, moved)
+                    total[some] += self._three_empty(empty, moved)
         if len(kept) == len(empty) == 2:
             total += self._paid_all(kept, held, moves, empty)
         return total
@@ -98,15 +98,17 @@ class Landings:
         kept, half = len(moved), 0.5 * self.epsilon
         # Each move may be negative up to its own turn; between turns the series is geometric. The
         # moves sum to 0 or more, so that they never all fall.
-        turns = _in_order(np.maximum(-moved, 0 if paying else 1))
-        total = np.zeros(moved.shape[1])
+        turns = _in_order(np.maximum(-moved, 0 if paying else 1).astype(np.float64))
+        rows, total = moved.astype(np.float64), np.zeros(moved.shape[1])
         for j, turn in enumerate(turns):
-            exponent = np.abs(moved + turn).sum(axis=0)
-            exponent += kept * turn + (count + paying)
+            exponent = kept * turn + (count + paying)
+            for row in rows:  # for few rows faster than a sum over an axis
+                exponent += np.abs(row + turn)
             # From this turn on j + 1 of the kept counts rise, before it j.
             share = -1.0 / np.expm1(-self.epsilon * (j + 1))
             share += 1.0 / np.expm1(-self.epsilon * j) if j else 0.0
-            total += share * np.exp(-half * exponent)
+            exponent *= -half
+            total += share * np.exp(exponent, out=exponent)
         return total
 
     def _two_empty(self, empty: Sequence[int], moved: Whole, paying: int) -> Floats:
