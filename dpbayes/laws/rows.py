@@ -6,7 +6,7 @@ nearest place where terms bend on ever smaller scales, so that a polynomial foll
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,9 +21,9 @@ _AT_ONCE = 1 << 15
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Terms = Callable[[Whole, Whole], tuple[Floats, ...]]
-"""Numbers of rows and places in them, both (m,), to some terms of shape (m,)."""
+"""Numbers of rows, (p, 1), and places in them, (p, m), to some terms of shape (p, m)."""
 Sums = Callable[[Whole, Whole], Floats]
-"""The same to sums of such terms in the first row, and to their doubts: (2, terms, m)."""
+"""Numbers of rows and places, both (m,), to sums of such terms and their doubts: (2, terms, m)."""
 
 
 @dataclass(frozen=True)
@@ -98,11 +98,11 @@ class Panels:
         """Return the sums of terms in rows counted from `first` on: (2, terms, rows)."""
         parts = []
         for some, rule in self._alike():
-            owner, place = self._points(some, rule[0])
-            values = terms(owner + first, place)
-            parts.append(_of_rule([one.reshape(-1, rule[0].size) for one in values], rule))
+            values = terms(self.rows[some, None] + first, self.starts[some, None] + rule[0])
+            parts.append(_of_rule(values, rule))
         if not parts:
-            return np.zeros((2, len(terms(*np.zeros((2, 0), dtype=np.int64))), self.number))
+            nothing = np.zeros((0, 1), dtype=np.int64)
+            return np.zeros((2, len(terms(nothing, nothing)), self.number))
         return self._added(np.concatenate(parts, axis=2))
 
     def sums_of_sums(self, inner: Sums, first: int) -> Floats:
@@ -115,7 +115,7 @@ class Panels:
         parts, at = [np.zeros((2, found.shape[1], 0))], 0
         for (_, rule), (one, _) in zip(every, points, strict=True):
             block = found[:, :, at : at + one.size].reshape(*found.shape[:2], -1, rule[0].size)
-            part = _of_rule(list(block[0]), rule)
+            part = _of_rule(block[0], rule)
             part[1] += block[1] @ np.abs(rule[1])
             parts.append(part)
             at += one.size
@@ -141,11 +141,11 @@ class Panels:
         return found
 
 
-def _of_rule(values: list[Floats], rule: tuple[Whole, Floats, Floats]) -> Floats:
+def _of_rule(values: Iterable[Floats], rule: tuple[Whole, Floats, Floats]) -> Floats:
     """Return sums and doubts of panels with these values, (panels, nodes) for each term."""
     _, weights, lower = rule
-    sums = [one @ weights for one in values]
-    return np.stack((sums, [np.abs(one @ lower) for one in values]))
+    pairs = [(one @ weights, np.abs(one @ lower)) for one in values]
+    return np.array(pairs).swapaxes(0, 1)
 
 
 def _cut(

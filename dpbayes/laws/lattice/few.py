@@ -201,10 +201,11 @@ class FewCategories:
         rows = self._lost(i, logs) if losers else self._won(i, size, self._far[j][1], logs)
 
         def terms(owner: Whole, place: Whole) -> tuple[Floats, ...]:
-            found = self._logs(i, self.counts[i] + sign * place)
-            found += self._logs(j, self.counts[j] + size[owner] - sign * place)
+            place = sign * place
+            found = self._logs(i, self.counts[i] + place)
+            found += self._logs(j, (self.counts[j] + size[owner]) - place)
             found += logs[owner]
-            return (values(found) * self._decay(place) if losers else values(found),)
+            return (values(found) * self._decay(-place) if losers else values(found),)
 
         return rows.sums(terms)
 
@@ -287,7 +288,7 @@ class FewCategories:
         # has an even count, or only where it has an odd one: these are two rows.
         truth = [np.array([m]) for m in (a, n - b - c)]
         outer = self._held(h, np.array([n - 2]), truth, [np.array([m]) for m in sorted(crossings)])
-        return outer.of_each_parity().sums_of_sums(inner).sum(axis=2)
+        return np.asarray(outer.of_each_parity().sums_of_sums(inner).sum(axis=2))
 
     def _held(self, one: int, most: Whole, truth: Sequence[Whole], kinks: Sequence[Whole]) -> Rows:
         """Return rows for 1 to `most` as counts of `one` that noise may bring about.

@@ -46,17 +46,21 @@ class Landings:
         return 1 << max(4, int(np.log2(_LONGEST / self.epsilon)))
 
     def weights(self, kept: Sequence[int], held: Sequence[Whole]) -> Floats:
-        """Return the weight of clamped noise for `held` counts of the `kept` categories, (m,)."""
+        """Return the weight of clamped noise for `held` counts of the `kept` categories.
+
+        The counts have shapes that are broadcast to that of the weights.
+        """
         empty = [i for i in range(self.counts.size) if i not in kept]
-        size = np.broadcast_shapes(*(one.shape for one in held))
-        total = np.zeros(size)
+        shape = np.broadcast_shapes(*(one.shape for one in held))
+        held = [np.broadcast_to(one, shape).ravel() for one in held]
         moves = np.array([one - self.counts[j] for j, one in zip(kept, held, strict=True)])
+        total = np.zeros(held[0].size)
         for paying in range(len(kept)):
             for payers in combinations(range(len(kept)), paying):
-                some = np.flatnonzero(self._pays(payers, held)) if paying else np.arange(size[0])
+                some = np.flatnonzero(self._pays(payers, held)) if paying else np.arange(total.size)
                 if not some.size:
                     continue
-                moved = moves if some.size == size[0] else moves[:, some]
+                moved = moves if some.size == total.size else moves[:, some]
                 moved = moved + np.array([[j in payers] for j in range(len(kept))])
                 if len(empty) == 1:
                     total[some] += self._one_empty(int(self.counts[empty[0]]), moved, paying)
@@ -66,7 +70,7 @@ class Landings:
                     total[some] += self._three_empty(empty, moved)
         if len(kept) == len(empty) == 2:
             total += self._paid_all(kept, held, moves, empty)
-        return total
+        return total.reshape(shape)
 
     def _paid_all(
         self, kept: Sequence[int], held: Sequence[Whole], moves: Whole, empty: Sequence[int]
@@ -101,7 +105,7 @@ class Landings:
         turns = _in_order(np.maximum(-moved, 0 if paying else 1).astype(np.float64))
         rows, total = moved.astype(np.float64), np.zeros(moved.shape[1])
         for j, turn in enumerate(turns):
-            exponent = kept * turn + (count + paying)
+            exponent = np.asarray(kept * turn + (count + paying), dtype=np.float64)
             for row in rows:  # for few rows faster than a sum over an axis
                 exponent += np.abs(row + turn)
             # From this turn on j + 1 of the kept counts rise, before it j.
