@@ -55,8 +55,9 @@ class FewCategories:
     def mean(self, values: Values, exponent: float = 1.0) -> Estimate:
         """Return E[values(ln BC)] for values that fall from 1 to 0 as BC^exponent rises to 1.
 
-        The error adds what each panel's polynomial leaves in doubt and what all probabilities miss
-        of 1. While it is more than 1e-9, more nodes are taken.
+        The error adds what each panel's polynomial leaves in doubt and what the probabilities of
+        clamped outputs miss of that of being clamped. While it is more than 1e-9, more nodes are
+        taken.
         """
         for nodes in _NODES:
             found = replace(self, nodes=nodes, exponent=exponent)._mean(values)
@@ -69,10 +70,8 @@ class FewCategories:
         def below(logs: Floats) -> Floats:
             return 1.0 - values(logs)
 
-        inner, rest = (
-            self._scale * _added(self._unclamped(below), 1),
-            self._scale * _added(self._clamped(below), 2),
-        )
+        inner = self._scale * _added(self._unclamped(below), 1)
+        rest = self._scale * _added(self._clamped(below), 2)
         missing = abs(sizes.probability_clamped(self.counts, self.epsilon) - rest[0, 1])
         value = 1.0 - self._scale - inner[0, 0] - rest[0, 0]
         error = inner[1, 0] + rest[1].sum() + missing + _ROUNDING
@@ -118,11 +117,9 @@ class FewCategories:
 
     def _logs(self, one: int, released: Whole) -> Floats:
         before, table = self._tables[one]
-        return (
-            table.take(released - before, mode="clip")
-            if table.size
-            else self._log_of(one, released)
-        )
+        if not table.size:
+            return self._log_of(one, released)
+        return table.take(released - before, mode="clip")
 
     def _log_of(self, one: int, released: Whole) -> Floats:
         return affinity_of_counts(self.prior[one], int(self.counts[one]), released)

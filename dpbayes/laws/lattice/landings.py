@@ -3,7 +3,7 @@
 The projection lowers all counts to a level t, and the e largest of the c kept counts m_j pay one
 more. So it came from y_j = m_j + t, or one more, and from y_i <= t in the empty categories, which
 are short of c t + e records together. A category one above the level may pay that one, too. Book:
-`thm-few-categories`.
+`thm-few-categories`. Sums over the level are closed where one or two categories are empty.
 """
 
 from __future__ import annotations
