@@ -67,9 +67,3 @@ def outer_sums(points: Points, weights: Floats, rows: Floats) -> Floats:
     sums, doubts = rows * weights
     panels = np.abs(np.add.reduceat(sums * points.lower, points.starts, axis=1)).sum(axis=1)
     return np.stack((sums @ points.weights, panels + doubts @ np.abs(points.weights)))
-
-
-def single_sums(points: Points, weights: Floats, values: Floats) -> Floats:
-    """Return the sums of `values` times `weights` and of the weights, as `outer_sums` does."""
-    both = np.stack((values, np.ones_like(values)))
-    return outer_sums(points, weights, np.stack((both, np.zeros_like(both))))

@@ -17,10 +17,9 @@ import numpy as np
 
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.estimate import Estimate
-from dpbayes.laws.lattice import noise
+from dpbayes.laws.lattice import noise, sizes
 from dpbayes.laws.lattice.landings import Landings
-from dpbayes.laws.nested import Floats, Whole, inner_sums, outer_sums, single_sums
-from dpbayes.laws.panels import Points, range_points
+from dpbayes.laws.rows import Floats, Rows, Whole
 
 LARGEST_K = 4
 """So many categories are summed directly."""
@@ -29,7 +28,7 @@ _NODES = (17, 21, 25)  # of a panel
 _SURE = 1e-9
 _ROUNDING = 1e-12
 _NOTHING = 40.0
-_LARGEST_TABLE = 4_000_000  # log-affinities of one category that are kept
+_LARGEST_TABLE = 1 << 19  # log-affinities of one category that are kept
 
 Values = Callable[[Floats], Floats]
 
@@ -56,8 +55,9 @@ class FewCategories:
     def mean(self, values: Values, exponent: float = 1.0) -> Estimate:
         """Return E[values(ln BC)] for values that fall from 1 to 0 as BC^exponent rises to 1.
 
-        The error adds what each panel's polynomial leaves in doubt and what all probabilities miss
-        of 1. While it is more than 1e-9, more nodes are taken.
+        The error adds what each panel's polynomial leaves in doubt and what the probabilities of
+        clamped outputs miss of that of being clamped. While it is more than 1e-9, more nodes are
+        taken.
         """
         for nodes in _NODES:
             found = replace(self, nodes=nodes, exponent=exponent)._mean(values)
@@ -70,11 +70,9 @@ class FewCategories:
         def below(logs: Floats) -> Floats:
             return 1.0 - values(logs)
 
-        inner, rest = (
-            self._scale * _added(self._unclamped(below)),
-            self._scale * _added(self._clamped(below)),
-        )
-        missing = abs(noise.probability_inside(self.counts, self.epsilon) + rest[0, 1] - 1.0)
+        inner = self._scale * _added(self._unclamped(below), 1)
+        rest = self._scale * _added(self._clamped(below), 2)
+        missing = abs(sizes.probability_clamped(self.counts, self.epsilon) - rest[0, 1])
         value = 1.0 - self._scale - inner[0, 0] - rest[0, 0]
         error = inner[1, 0] + rest[1].sum() + missing + _ROUNDING
         return Estimate(value, error, "quadrature")
@@ -82,7 +80,7 @@ class FewCategories:
     @property
     def clamped(self) -> float:
         """Probability that the noise makes some count negative."""
-        return float(_added(self._clamped(np.zeros_like))[0, 1] * self._scale)
+        return float(_added(self._clamped(np.zeros_like), 2)[0, 1] * self._scale)
 
     def probability(self, output: Whole) -> float:
         """Return the probability of one output of n records."""
@@ -102,28 +100,29 @@ class FewCategories:
 
     @cached_property
     def _tables(self) -> list[tuple[int, Floats]]:
-        """For each category the first of some released counts, and the ln BC of these."""
+        """For each category one less than the first released count that matters, and ln BC from it.
+
+        Beyond either end of a table ln BC is -infinity. Long tables are empty.
+        """
         found = []
-        for prior, count in zip(self.prior, self.counts.tolist(), strict=True):
-            first = max(0, count - self._landings.reach)
-            last = count + 3 * self._landings.reach
-            short = last - first < _LARGEST_TABLE
-            released = np.arange(first, last + 1 if short else first)
-            found.append((first, affinity_of_counts(prior, count, released)))
+        for one, (count, (down, up)) in enumerate(
+            zip(self.counts.tolist(), self._far, strict=True)
+        ):
+            table = np.zeros(0)
+            if down + up < _LARGEST_TABLE:
+                near = self._log_of(one, np.arange(count - down, count + up + 1))
+                table = np.concatenate(([-np.inf], near, [-np.inf]))
+            found.append((count - down - 1, table))
         return found
 
     def _logs(self, one: int, released: Whole) -> Floats:
-        first, table = self._tables[one]
-        if table.size:
-            return table[released - first]
+        before, table = self._tables[one]
+        if not table.size:
+            return self._log_of(one, released)
+        return table.take(released - before, mode="clip")
+
+    def _log_of(self, one: int, released: Whole) -> Floats:
         return affinity_of_counts(self.prior[one], int(self.counts[one]), released)
-
-    def _lost(self, one: int) -> Points:
-        """Return points for the records that a category may lose, from 1 on."""
-        return self._points(1, min(self._far[one][0], self._landings.reach))
-
-    def _points(self, first: int, last: int) -> Points:
-        return range_points([first, last + 1], self._landings.longest, self._landings.nodes)
 
     @cached_property
     def _far(self) -> list[tuple[int, int]]:
@@ -151,76 +150,75 @@ class FewCategories:
         for number in every[1:]:
             for losers in combinations(every, number):
                 winners = [i for i in every if i not in losers]
-                if self.counts.size == 3:
-                    yield self._plane(values, losers, winners, 0, 0.0)
-                else:
-                    yield self._space(values, losers, winners)
+                yield self._moved(
+                    values, losers, winners, np.zeros(1, dtype=np.int64), np.zeros(1)
+                )[:, :, 0]
 
-    def _space(self, values: Values, losers: Sequence[int], winners: Sequence[int]) -> Floats:
-        one, lost = losers[0], self._lost(losers[0])
-        left = self._logs(one, self.counts[one] - lost.places)
-        rows = [
-            self._plane(values, losers[1:], winners, size, log)
-            for size, log in zip(lost.places.tolist(), left.tolist(), strict=True)
-        ]
-        both = np.array(rows).reshape(-1, 2, 2).transpose(1, 2, 0)
-        return outer_sums(lost, self._decay(lost.places), both)
-
-    def _plane(
+    def _moved(
         self,
         values: Values,
         losers: Sequence[int],
         winners: Sequence[int],
-        size: int,
-        log: float,
+        size: Whole,
+        logs: Floats,
     ) -> Floats:
-        """Sum over two numbers where another category lost `size` records, and `log` in ln BC."""
-        if not losers:
-            return self._won(values, winners, size, log)
-        one, lost = losers[0], self._lost(losers[0])
-        left = self._logs(one, self.counts[one] - lost.places) + log
-        x = self.counts
-        if len(losers) == 1:
-            i, j = winners
-            inner = [self._shared(i, j, size + c) for c in lost.places.tolist()]
+        """Sum over what these lose and win where others lost `size` more records than they won.
+
+        The others add `logs` to ln BC. Both have shape (m,), the sums (2, 1, m).
+        """
+        if len(losers) + len(winners) == 2:
+            return self._last(values, losers, winners, size, logs)
+        if losers:
+            one, rows = losers[0], self._lost(losers[0], logs)
         else:
-            i, j = losers[1], winners[0]
-            inner = [self._lost(i)] * lost.places.size
+            one = winners[0]
+            others = sum(self._far[i][1] for i in winners[1:])
+            rows = self._won(one, size, others, logs)
 
-        def won(owner: Whole, place: Whole) -> tuple[Floats, Floats]:
-            logs = self._logs(i, x[i] + place)
-            logs += self._logs(j, x[j] + (size + lost.places[owner] - place))
-            logs += left[owner]
-            return values(logs), np.ones(logs.size)
+        def inner(owner: Whole, place: Whole) -> Floats:
+            lost = place if losers else -place
+            left = logs[owner] + self._logs(one, self.counts[one] - lost)
+            rest = losers[1:], winners if losers else winners[1:]
+            found = self._moved(values, *rest, size[owner] + lost, left)
+            return found * self._decay(place) if losers else found
 
-        def gone(owner: Whole, place: Whole) -> tuple[Floats, Floats]:
-            logs = self._logs(i, x[i] - place)
-            logs += self._logs(j, x[j] + (size + lost.places[owner] + place))
-            logs += left[owner]
-            weights = self._decay(place)
-            return values(logs) * weights, weights
+        return rows.sums_of_sums(inner)
 
-        rows = inner_sums(inner, won if len(losers) == 1 else gone)
-        return outer_sums(lost, self._decay(lost.places), rows)
+    def _last(
+        self,
+        values: Values,
+        losers: Sequence[int],
+        winners: Sequence[int],
+        size: Whole,
+        logs: Floats,
+    ) -> Floats:
+        """Return the same where two numbers are left, which differ by `size` or add up to it."""
+        j = winners[-1]
+        i, sign = (losers[0], -1) if losers else (winners[0], 1)
+        rows = self._lost(i, logs) if losers else self._won(i, size, self._far[j][1], logs)
 
-    def _won(self, values: Values, winners: Sequence[int], size: int, log: float) -> Floats:
-        (h, i, j), x = winners, self.counts
-        most = [self._far[one][1] for one in winners]
-        outer = self._points(max(0, size - most[1] - most[2]), min(size, most[0]))
-        left = self._logs(h, x[h] + outer.places) + log
+        def terms(owner: Whole, place: Whole) -> tuple[Floats, ...]:
+            place = sign * place
+            found = self._logs(i, self.counts[i] + place)
+            found += self._logs(j, (self.counts[j] + size[owner]) - place)
+            found += logs[owner]
+            return (values(found) * self._decay(-place) if losers else values(found),)
 
-        def terms(owner: Whole, won: Whole) -> tuple[Floats, Floats]:
-            logs = self._logs(i, x[i] + won)
-            logs += self._logs(j, x[j] + (size - outer.places[owner] - won))
-            logs += left[owner]
-            return values(logs), np.ones(logs.size)
+        return rows.sums(terms)
 
-        inner = [self._shared(i, j, size - a) for a in outer.places.tolist()]
-        return outer_sums(outer, np.ones(outer.places.size), inner_sums(inner, terms))
+    def _lost(self, one: int, logs: Floats) -> Rows:
+        """Return rows for the records that a category may lose, from 1 on."""
+        last = min(self._far[one][0], self._landings.reach)
+        return self._rows(np.ones(logs.size, dtype=np.int64), np.full(logs.size, last), logs)
 
-    def _shared(self, i: int, j: int, size: int) -> Points:
-        """Return points for what i wins where i and j together win `size`, which is in reach."""
-        return self._points(max(0, size - self._far[j][1]), min(size, self._far[i][1]))
+    def _won(self, one: int, size: Whole, most: int, logs: Floats) -> Rows:
+        """Return rows for what a category may win of `size` where others win up to `most`."""
+        return self._rows(np.maximum(0, size - most), np.minimum(size, self._far[one][1]), logs)
+
+    def _rows(self, first: Whole, last: Whole, logs: Floats) -> Rows:
+        near = self.exponent * logs > -_NOTHING
+        ends = np.stack((first, np.where(near, np.maximum(last + 1, first), first)))
+        return Rows(ends, np.zeros_like(ends), self._landings.longest, self.nodes)
 
     def _clamped(self, values: Values) -> Iterator[Floats]:
         """Yield the sums over clamped noise that leaves records in just these categories."""
@@ -241,57 +239,71 @@ class FewCategories:
     def _corner(self, values: Values, one: int, log: float) -> Floats:
         all_of_them = np.array([self.counts.sum()])
         weight = self._landings.weights([one], [all_of_them])
-        value = values(log + self._log_of(one, all_of_them))
+        value = values(log + self._logs(one, all_of_them))
         return np.array([[float(value[0] * weight[0]), float(weight[0])], [0.0, 0.0]])
-
-    def _log_of(self, one: int, released: Whole) -> Floats:
-        # Counts of outputs with empty categories may lie beyond the tables.
-        return affinity_of_counts(self.prior[one], int(self.counts[one]), released)
 
     def _edge(self, values: Values, kept: Sequence[int], log: float) -> Floats:
         (i, j), n = kept, int(self.counts.sum())
-        points = self._held(i, n - 1, (int(self.counts[i]), n - int(self.counts[j]), n // 2))
-        held = points.places
-        if not held.size:
-            return np.zeros((2, 2))
-        logs = self._log_of(i, held) + self._log_of(j, n - held) + log
-        return single_sums(points, self._landings.weights(kept, [held, n - held]), values(logs))
+        kinks = [int(self.counts[i]), n - int(self.counts[j]), n // 2]
+        rows = self._held(i, np.array([n - 1]), [np.array([m]) for m in kinks], [])
 
-    def _held(self, one: int, most: int, kinks: Iterable[int]) -> Points:
-        """Return points for 1 to `most` as counts of `one` that noise may bring about."""
-        x, reach = int(self.counts[one]), self._landings.reach
-        # A level is never above the reach, so that no count falls by more than that beside it.
-        first, last = max(1, x - 2 * reach), min(most, x + reach) + 1
-        near = [m + e for m in kinks for e in (-1, 0, 1, 2)]
-        ends = sorted({first, last, *(m for m in near if first < m < last)})
-        return range_points(
-            ends if last > first else [], self._landings.longest, self._landings.nodes
-        )
+        def terms(_: Whole, held: Whole) -> tuple[Floats, Floats]:
+            weights = self._landings.weights(kept, [held, n - held])
+            logs = self._logs(i, held) + self._logs(j, n - held) + log
+            return values(logs) * weights, weights
+
+        return rows.sums(terms)[:, :, 0]
 
     def _face(self, values: Values, kept: Sequence[int], log: float) -> Floats:
         (h, i, j), n = kept, int(self.counts.sum())
         a, b, c = (int(self.counts[one]) for one in kept)
-        # Where the count of i is at a kink, as a line over the count of h.
+        # Where the count of i is at a kink, as a line over the count of h: true counts, equal
+        # ones, empty categories, and counts that noise moved alike.
         lines = [(b, 0.0), (n - c, -1.0), (0, 1.0), (n, -2.0), (n / 2, -0.5), (0, 0.0), (n, -1.0)]
-        crossings = [int((v - u) // (p - q)) for (u, p), (v, q) in combinations(lines, 2) if p != q]
-        outer = self._held(h, n - 2, {a, *crossings})
-        if not outer.places.size:
-            return np.zeros((2, 2))
-        inner = [
-            self._held(i, n - m - 1, {b, n - m - c, m, n - 2 * m, (n - m) // 2})
-            for m in outer.places.tolist()
-        ]
-        left = self._log_of(h, outer.places) + log
+        lines += [(b - a, 1.0), (n - c + a, -2.0), ((n - c + b) / 2, -0.5)]
+        crossings = {int((v - u) // (p - q)) for (u, p), (v, q) in combinations(lines, 2) if p != q}
 
-        def terms(owner: Whole, held: Whole) -> tuple[Floats, Floats]:
-            first = outer.places[owner]
-            third = n - first - held
-            weights = self._landings.weights(kept, [first, held, third])
-            logs = left[owner] + self._log_of(i, held) + self._log_of(j, third)
-            return values(logs) * weights, weights
+        def inner(odd: Whole, half: Whole) -> Floats:
+            first = 2 * half + odd
+            left, rest = self._logs(h, first) + log, n - first
+            kinks = [first, rest - first, rest // 2]
+            kinks += [first - a + b, rest - c - first + a, (rest - c + b) // 2]
+            truth = [np.full_like(first, b), rest - c]
 
-        return outer_sums(outer, np.ones(outer.places.size), inner_sums(inner, terms))
+            def terms(owner: Whole, held: Whole) -> tuple[Floats, Floats]:
+                third = rest[owner] - held
+                weights = self._landings.weights(kept, [first[owner], held, third])
+                logs = left[owner] + self._logs(i, held) + self._logs(j, third)
+                return values(logs) * weights, weights
+
+            rows = self._held(i, rest - 1, truth, kinks)
+            # Where distances are 1 there are just probabilities, which bend at kinks alone.
+            far = np.where(self.exponent * left > -_NOTHING, 0, n)
+            return replace(rows, gaps=rows.gaps + far).sums(terms)
+
+        # Equal counts of i and j are twice as probable, and next to each other only where h
+        # has an even count, or only where it has an odd one: these are two rows.
+        truth = [np.array([m]) for m in (a, n - b - c)]
+        outer = self._held(h, np.array([n - 2]), truth, [np.array([m]) for m in sorted(crossings)])
+        return np.asarray(outer.of_each_parity().sums_of_sums(inner).sum(axis=2))
+
+    def _held(self, one: int, most: Whole, truth: Sequence[Whole], kinks: Sequence[Whole]) -> Rows:
+        """Return rows for 1 to `most` as counts of `one` that noise may bring about.
+
+        Distances bend at the `truth` on ever smaller scales, as they do next to an empty category.
+        At other `kinks` two smooth functions meet.
+        """
+        x, reach = int(self.counts[one]), self._landings.reach
+        # A level is never above the reach, so that no count falls by more than that beside it.
+        first = np.full_like(most, max(1, x - 2 * reach))
+        last = np.maximum(np.minimum(most, x + reach) + 1, first)
+        near = [m + e for m in (*truth, *kinks) for e in (-1, 0, 1, 2)]
+        ends = np.sort(np.clip(np.stack((first, last, *near)), first, last), axis=0)
+        gaps = np.minimum(ends - 1, np.abs(most + 1 - ends))
+        for m in truth:
+            np.minimum(gaps, np.abs(ends - m), out=gaps)
+        return Rows(ends, gaps, self._landings.longest, self._landings.nodes)
 
 
-def _added(parts: Iterable[Floats]) -> Floats:
-    return np.asarray(sum(parts, start=np.zeros((2, 2))))
+def _added(parts: Iterable[Floats], terms: int) -> Floats:
+    return np.asarray(sum(parts, start=np.zeros((2, terms))))

@@ -16,7 +16,7 @@ from dpbayes import _validate
 from dpbayes.laws.lattice import sizes
 
 _LARGEST_TABLE = 20_000_000
-_FEWEST_CATEGORIES, _LEAST_EPSILON = 5, 1e-6  # as far as laws without a table were tried
+_FEWEST_CATEGORIES, _LEAST_EPSILON = 3, 1e-6  # as far as laws without a table were tried
 _LONGEST_TABLE = 1 << 20  # longer ones are done without where that is possible
 _ROWS, _LONG = 1 << 16, 1 << 20
 _NEGLIGIBLE = 80.0  # e^-80 of the largest weight is where tables of weights end

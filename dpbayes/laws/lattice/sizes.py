@@ -8,6 +8,8 @@ probability proportional to C(k-1, j)^2 q^j, and of k - 1 geometric variables.
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import combinations
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +54,32 @@ def radius(k: int, epsilon: float, tail: float) -> int:
     while tail_mass(k, epsilon, most) > tail:
         most *= 2
     return bisect_left(range(most + 1), True, key=lambda m: tail_mass(k, epsilon, m) <= tail)
+
+
+def probability_clamped(counts: NDArray[np.int64], epsilon: float) -> float:
+    """Return the probability that some of a few counts become negative, by inclusion and exclusion.
+
+    With rho = e^(-epsilon / 2) the others carry what a set of s counts lacks, x records in all and
+    one more each at least. The weight is rho^(x + s) times the coefficient of w^(x + s) of
+    (1 - rho^2)^(k - s) / ((1 - rho w)^(k - s) (1 - rho / w)^k).
+
+    >>> round(1.0 - probability_clamped(np.array([5, 5, 5]), 1.0), 12)
+    0.984236633699
+    """
+    k, log = counts.size, log_normaliser(counts.size, epsilon)
+    odds = 1.0 / float(np.expm1(epsilon))
+    total = 0.0
+    for size in range(1, k):
+        free = k - size
+        for lacking in combinations(counts.tolist(), size):
+            lost = sum(lacking) + size
+            ways = sum(
+                comb(lost + free - 1, free - 1 - j) * comb(k - 1 + j, j) * odds**j
+                for j in range(free)
+            )
+            weight = float(np.exp(-epsilon * lost - size * np.log(-np.expm1(-epsilon)) - log))
+            total += weight * ways if size % 2 else -weight * ways
+    return total
 
 
 def draw(rng: np.random.Generator, k: int, epsilon: float, size: int) -> NDArray[np.int64]:

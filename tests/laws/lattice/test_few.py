@@ -67,6 +67,8 @@ def test_probability_of_every_output_against_the_list(counts, epsilon):
         ([0, 392, 2277, 3662], 0.1),
         ([9999, 10, 0, 4], 0.01),
         ([300, 0, 0, 5000], 0.05),
+        ([100_000_000, 0, 0, 3], 1e-5),
+        ([1_000_000, 500_000, 0], 2e-6),
     ],
 )
 def test_wide_noise_over_large_counts_lies_within_the_error_of_draws(counts, epsilon):
@@ -88,6 +90,20 @@ def test_wide_noise_over_large_counts_lies_within_the_error_of_draws(counts, eps
         often = int(np.argmax(counted))
         share = float(law.probability(place[often]))
         assert abs(counted[often] / 20_000 - share) < 6 * np.sqrt(share / 20_000) + 1e-3
+
+
+def test_panels_across_equal_counts_against_every_output():
+    # Two equal inner counts, which are more probable, there are for every second of the outer one.
+    law = FewCategories(np.ones(4), np.array([700, 210, 224, 0]), 0.03)
+    outputs = compositions(int(law.counts.sum()), 3)
+    held = list(outputs[(outputs > 0).all(axis=1)].T)
+    weights = law._landings.weights((0, 1, 2), held)
+    logs = sum(law._log_of(one, released) for one, released in enumerate(held))
+    below = 1.0 - distance_from_log_affinity(logs)
+    found, doubt = law._face(lambda logs: 1.0 - distance_from_log_affinity(logs), (0, 1, 2), 0.0)
+    expected = np.array([below @ weights, weights.sum()])
+    assert (np.abs(found - expected) <= doubt + 1e-12 * expected).all()
+    assert (doubt <= 1e-9 * expected).all()
 
 
 @pytest.mark.parametrize(("counts", "epsilon"), [([400, 3, 60], 0.05), ([0, 900, 9], 0.2)])

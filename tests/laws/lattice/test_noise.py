@@ -79,3 +79,13 @@ def test_no_count_becomes_negative_as_often_as_windows_say(counts):
         -noise.log_normaliser(x.size, epsilon),
     )
     assert noise.probability_inside(x, epsilon) == pytest.approx(expected[0], rel=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon"),
+    [((3, 0, 5), 0.01), ((4, 0, 9, 1), 2.0), ((0, 0, 70), 0.3), ((900, 20, 0, 3000), 1e-3)],
+)
+def test_clamped_and_unclamped_noise_add_up(counts, epsilon):
+    x = np.array(counts)
+    both = sizes.probability_clamped(x, epsilon) + noise.probability_inside(x, epsilon)
+    assert both == pytest.approx(1.0, abs=1e-13)
