@@ -17,9 +17,10 @@ from dpbayes.laws.lattice.long_sums import (
     RunningSums,
     Whole,
     panels_between,
+    phases,
     running_sums,
 )
-from dpbayes.laws.lattice.prefixes import NOTHING, Category, Pair, Prefixes
+from dpbayes.laws.lattice.prefixes import NOTHING, Blocks, Category, Edges, Prefixes
 
 
 class LongPrefixes:
@@ -28,8 +29,9 @@ class LongPrefixes:
     >>> from dpbayes.laws.lattice.prefixes import Prefixes
     >>> nodes = Nodes(np.zeros(1), np.array([0, 3, 500]), 2001)
     >>> rest = Category(1.0, 1000, 2000), 0.5, 0.999, nodes, (0, 2), 5000
-    >>> asked = 1, np.array([400, 700, 1300]), 0, slice(None)
-    >>> found, known = LongPrefixes(*rest).at(*asked), Prefixes(*rest).at(*asked)
+    >>> edges = np.array([400, 700, 1300]), np.array([401, 1300, 1600])
+    >>> asked = 1, edges, (2, 1700), slice(None)
+    >>> found, known = LongPrefixes(*rest).blocks(*asked), Prefixes(*rest).blocks(*asked)
     >>> all(np.allclose(a, b, rtol=0.0, atol=1e-11) for a, b in zip(found, known))
     True
     """
@@ -92,30 +94,61 @@ class LongPrefixes:
         within = slice(int(some[0]), int(some[-1]) + 1)
         return Panels(panels.starts[within], panels.lengths[within])
 
-    def at(
-        self, level: int, released: NDArray[np.int64], paid: int, some: slice | list[int]
-    ) -> Pair:
-        """Return the sums below the true count and below `released`, and those above both."""
-        return self.pairs(level, released + level + paid, some)[paid]
-
-    def pairs(self, level: int, heights: NDArray[np.int64], some: slice | list[int]) -> list[Pair]:
-        """Return both sums at these heights, with no record paid and with one."""
-        x, size = self.category.count, heights.size
-        lowered = [np.minimum(heights, x) - level, np.maximum(heights, x) - level]
+    def blocks(
+        self, level: int, edges: Edges, window: tuple[int, int], some: slice | list[int]
+    ) -> Blocks:
+        """Return the four sums of `Prefixes.blocks`; single heights are terms by themselves."""
+        x, (low, high) = self.category.count, (window[0], max(window))
+        starts, ends = (np.minimum(np.maximum(edge, low), high) for edge in edges)
+        size, single = starts.size, np.flatnonzero(ends - starts == 1)
+        many = np.flatnonzero(ends - starts > 1)
+        asked = [
+            np.concatenate((starts, ends[many], [low, high])),
+            np.concatenate((ends, starts[many], [low, high])),
+        ]
         below, above = (
-            self._read(sums, np.concatenate((places, places - 1)), some)
-            for sums, places in zip((self._left, self._right), lowered, strict=True)
+            np.split(self._read(sums, np.concatenate((kept - level, paid - level - 1)), some), 2)
+            for sums, (kept, paid) in (
+                (self._left, [np.minimum(places, x) for places in asked]),
+                (self._right, [np.maximum(places, x) for places in asked]),
+            )
         )
         near, far = self.rho ** (x - 2 * level - self._turn), self.rho ** (self._back - x)
-        return [
-            (near * below[:size], far * above[:size]),
-            (near / self.rho * below[size:], far * self.rho * above[size:]),
-        ]
+        lower, upper = near * below[0], far * above[0]
+        under = lower[:size] - lower[-2] + (upper[-2] - upper[:size])
+        keep = np.zeros_like(under)
+        keep[many] = lower[size:-2] - lower[many] + (upper[many] - upper[size:-2])
+        lower, upper = near / self.rho * below[1], far * self.rho * above[1]
+        over = lower[-1] - lower[:size] + (upper[:size] - upper[-1])
+        pay = np.zeros_like(over)
+        pay[many] = lower[many] - lower[size:-2] + (upper[size:-2] - upper[many])
+        keep[single] = self._terms(level, starts[single], 0, some)
+        pay[single] = self._terms(level, starts[single], 1, some)
+        return keep, under, pay, over
+
+    def _terms(
+        self, level: int, heights: Whole, paid: int, some: slice | list[int]
+    ) -> NDArray[Any]:
+        x, nodes = self.category.count, self.nodes
+        moved = heights - level - paid - x
+        logs = self._logs(x + moved) + np.log(self.rho) * (np.abs(heights - x) - level)
+        places = np.arange(nodes.size)[some]
+        radii = nodes.log_radius if nodes.log_radius.size == 1 else nodes.log_radius[places]
+        sizes = np.exp(logs[:, None] + np.outer(moved, radii))
+        return np.asarray(sizes * phases(moved, nodes.turns[places], nodes.whole))
 
     def _read(self, sums: RunningSums | None, places: Whole, some: slice | list[int]) -> Any:
         if sums is None:
             return np.zeros((places.size, np.arange(self.nodes.size)[some].size))
         return sums.up_to(places, some)
+
+    def unlowered(self) -> NDArray[Any]:
+        """Return the sums over all released counts at each node, where the first level is 0."""
+        at, every = np.array([self.category.count]), slice(None)
+        far = self.rho ** (self._back - self.category.count)
+        return np.asarray(
+            (self._read(self._left, at, every) + far * self._read(self._right, at, every))[0]
+        )
 
     def at_nodes(self, places: slice | NDArray[np.int64]) -> LongPrefixes:
         """Return the same sums at some of the nodes."""

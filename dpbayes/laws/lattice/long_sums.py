@@ -148,15 +148,17 @@ class RunningSums:
         places = np.clip(places, starts[0], part.panels.stop)
         at = np.searchsorted(starts, places, side="right") - 1
         rows = _interpolation(places - starts[at], lengths[at])
-        if some.size == part.turns.size:
-            values, before = part.values[at], part.before[at]
-        else:
-            values, before = part.values[at][:, :, some], part.before[at][:, some]
-        found = _times(rows[:, None, :], values)[:, 0]
+        whole = some.size == part.turns.size
+        before = part.before[at] if whole else part.before[at][:, some]
+        found = np.empty_like(before)
+        ends = [0, *(np.flatnonzero(np.diff(at)) + 1).tolist(), at.size]  # places are in order
+        for first, last in pairwise(ends):
+            values = part.values[at[first]]
+            found[first:last] = _times(rows[first:last], values if whole else values[:, some])
         turned = part.often[at]
         if turned.any():
             steps = places[turned] - self.middle
-            found[turned] *= _phases(steps, part.turns[some], self.nodes.whole)
+            found[turned] *= phases(steps, part.turns[some], self.nodes.whole)
         found += before
         return found
 
@@ -242,9 +244,9 @@ def _part(
         places = starts[:, None] + moved
         logs = log_values(places).T[:, :, None] + (places - middle).T[:, :, None] * radii
         terms = np.exp(logs)  # (25, panels, nodes), so that one matrix sums all of them
-        first = _phases(starts - middle, turns, nodes.whole)
+        first = phases(starts - middle, turns, nodes.whole)
         if often[here[0]]:
-            last = _phases(starts + length - middle, turns, nodes.whole)
+            last = phases(starts + length - middle, turns, nodes.whole)
             found = _solved(length, step * turns, terms)
             before[here] = -first * found[:, 0]
             ends[here] = last * found[:, -1] + before[here]
@@ -259,7 +261,7 @@ def _part(
     return _Part(panels, often, values, before, turns)
 
 
-def _phases(steps: Whole, turns: Whole, whole: int) -> NDArray[Any]:
+def phases(steps: Whole, turns: Whole, whole: int) -> NDArray[Any]:
     """Return w^steps for each node, (steps, turns), with turns reduced as whole numbers."""
     if whole == 1:
         return np.ones((steps.size, turns.size))

@@ -28,7 +28,10 @@ LONG = 2_500
 _AT_ONCE = 1 << 18  # terms of a sum
 _GONE = 45.0
 
-Pair = tuple[NDArray[Any], NDArray[Any]]
+Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Where blocks of heights start, and where they end."""
+
+Blocks = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,7 @@ class Prefixes:
 
     def at(
         self, level: int, released: NDArray[np.int64], paid: int, some: slice | list[int]
-    ) -> Pair:
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the sums below the true count and below `released`, and those above both.
 
         Shape (released, some of the nodes). A record is `paid` or not. The power of rho that
@@ -171,9 +174,30 @@ class Prefixes:
             return near * self._left[:, some][below], far * self._right[:, some][above]
         return near * self._left[below][:, some], far * self._right[above][:, some]
 
-    def pairs(self, level: int, heights: NDArray[np.int64], some: slice | list[int]) -> list[Pair]:
-        """Return both sums at these heights, with no record paid and with one."""
-        return [self.at(level, heights - level - paid, paid, some) for paid in (0, 1)]
+    def blocks(
+        self, level: int, edges: Edges, window: tuple[int, int], some: slice | list[int]
+    ) -> Blocks:
+        """Return the sums in each block of heights and below it, with no record paid.
+
+        Then those in it and above it with one. Heights are within the window; shape (blocks, some
+        of the nodes).
+        """
+        low, high = window[0], max(window)
+        places = np.concatenate((*edges, [low, high]))
+        _within(np.subtract(places, low, out=places), high - low + 1)
+        places += low
+        (left, right), size = self.at(level, places - level, 0, some), edges[0].size
+        keep = (left[size:-2] - left[:size]) + (right[:size] - right[size:-2])
+        below = (left[:size] - left[-2]) + (right[-2] - right[:size])
+        left, right = self.at(level, places - level - 1, 1, some)
+        pay = (left[size:-2] - left[:size]) + (right[:size] - right[size:-2])
+        above = (left[-1] - left[size:-2]) + (right[size:-2] - right[-1])
+        return keep, below, pay, above
+
+    def unlowered(self) -> NDArray[Any]:
+        """Return the sums over all released counts at each node, where the first level is 0."""
+        below, above = self.at(0, np.array([self.category.count]), 0, slice(None))
+        return np.asarray((below + above)[0])
 
     def at_nodes(self, places: slice | NDArray[np.int64]) -> Prefixes:
         """Return the same sums at some of the nodes."""

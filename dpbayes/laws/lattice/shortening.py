@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dpbayes.laws.lattice.circles import Circle, Nodes
 from dpbayes.laws.lattice.long_prefixes import AnyPrefixes
-from dpbayes.laws.lattice.prefixes import Prefixes
-from dpbayes.laws.lattice.wide_levels import Caps, Edges, WideLevel
+from dpbayes.laws.lattice.prefixes import Edges, Prefixes
+from dpbayes.laws.lattice.wide_levels import Caps, WideLevel
 
 _SHORT = 12  # so few nodes are all taken
 _BOUNDED = 25

@@ -49,8 +49,7 @@ def unclamped_moment(
         found = np.ones(nodes.size, dtype=np.complex128)
         for category, copies in runs:
             sums = prefixes(category, exponent, rho, nodes, (0, 0), total)
-            below, above = sums.at(0, np.array([category.count]), 0, slice(None))
-            found *= (below + above)[0] ** copies
+            found *= sums.unlowered() ** copies
         return found
 
     tilts = Nodes.positive(-np.log(rho) * _TILTS)

@@ -20,11 +20,11 @@ from dpbayes.laws.lattice.circles import Circle, Nodes, fewest_nodes, log_bound,
 from dpbayes.laws.lattice.fewer_nodes import STARTS, doublings, kept_turns, rounded
 from dpbayes.laws.lattice.long_prefixes import AnyPrefixes, prefixes
 from dpbayes.laws.lattice.pivots import equal_runs
-from dpbayes.laws.lattice.prefixes import Category
+from dpbayes.laws.lattice.prefixes import Category, Edges
 from dpbayes.laws.lattice.shortening import shortened
 from dpbayes.laws.lattice.smooth_sums import smooth_sum
 from dpbayes.laws.lattice.thinning import MOST_CARE, Choice, Thinning, thinning
-from dpbayes.laws.lattice.wide_levels import Edges, WideHeights, WideLevel
+from dpbayes.laws.lattice.wide_levels import WideHeights, WideLevel
 
 _TILTS = np.concatenate((-np.geomspace(0.98, 0.02, 12), [0.0], np.geomspace(0.02, 0.98, 12)))
 _UPRIGHT = 12  # the place of 0 among them

@@ -20,10 +20,9 @@ from dpbayes.laws.lattice.circles import Circle, Nodes, log_bound
 from dpbayes.laws.lattice.heights import Heights
 from dpbayes.laws.lattice.long_prefixes import AnyPrefixes
 from dpbayes.laws.lattice.pivots import PIECE
-from dpbayes.laws.lattice.prefixes import Category, Pair
+from dpbayes.laws.lattice.prefixes import Category, Edges
 from dpbayes.laws.lattice.shortfalls import payments, readings, short, shortfall_circle
 
-Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
 Caps = list[tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 _LOOSE = 0.5  # of 1 / epsilon: how coarse the list of places is
@@ -202,10 +201,7 @@ class WideLevel:
         links = []
         for i, (category, _) in enumerate(self.runs):
             low, high = int(self.heights.low[i]), int(self.heights.high[i]) + 1
-            places = np.concatenate((*edges, [low, max(low, high)]))
-            np.minimum(np.maximum(places, low, out=places), max(low, high), out=places)
-            kept, paid = sums[i].pairs(self.level, places, some)
-            (keep, below, _), (pay, _, above) = _parted(kept), _parted(paid)
+            keep, below, pay, above = sums[i].blocks(self.level, edges, (low, high), some)
             if coarse:
                 below, above, keep = below + keep, above + pay, np.zeros_like(keep)
             if caps is not None:
@@ -220,19 +216,6 @@ class WideLevel:
         logs = self.exponent * category.empty + nearer - x * nodes.log_radius
         turned = Nodes(np.zeros(1), nodes.turns, nodes.whole).powers(np.array([-x]))
         return np.asarray((np.exp(logs) * turned)[None])
-
-
-def _parted(sums: Pair) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return the sums in each block, below and above it.
-
-    They are given where blocks start, where they end, and at both ends of the window.
-    """
-    left, right = sums
-    size = len(left) // 2 - 1
-    within = (left[size:-2] - left[:size]) + (right[:size] - right[size:-2])
-    below = (left[:size] - left[-2]) + (right[-2] - right[:size])
-    above = (left[-1] - left[size:-2]) + (right[size:-2] - right[-1])
-    return within, below, above
 
 
 def _heights_of(link: Link) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -85,30 +85,39 @@ def test_sums_of_a_category_against_its_table(count, exponent, epsilon, prior, l
     rest = exponent, rho, nodes, (level, last), 2 * count + 10**6
     table, panels = Prefixes(category, *rest), LongPrefixes(category, *rest)
     rng = np.random.default_rng(11)
-    heights = rng.integers(category.first, category.last + 2, 60) + level
+    places = np.unique(rng.integers(category.first, category.last + 2, 60)) + level
+    # Single heights, blocks side by side, and those that reach over the ends of the window.
+    edges = (
+        np.concatenate((places, places[:-1], [places[0] - 50])),
+        np.concatenate((places + 1, places[1:], [places[-1] + 50])),
+    )
+    window = max(level, last) + 1, count + category.reach + 1  # as far as noise is followed
     for now in (level, (level + last) // 2):
-        pairs = zip(
-            panels.pairs(now, heights, slice(None)),
-            table.pairs(now, heights, slice(None)),
-            strict=True,
-        )
-        for found, known in pairs:
-            for one, other in zip(found, known, strict=True):
-                assert np.abs(one - other).max() <= 1e-13 * max(np.abs(other).max(), 1e-300)
+        found = panels.blocks(now, edges, window, slice(None))
+        known = table.blocks(now, edges, window, slice(None))
+        for one, other in zip(found, known, strict=True):
+            assert np.abs(one - other).max() <= 1e-12 * np.abs(known[3]).max()
 
 
 def test_positive_nodes_have_their_own_radii():
     category = Category(1.0, 20_000, 40_000, 0.5)
     nodes = Nodes.positive(np.linspace(-4e-4, 4e-4, 9))
     rest = category, 0.5, 0.9995, nodes, (10, 700), 10**6
-    heights = np.array([15_000, 20_000, 20_500, 30_000])
+    edges = np.array([15_000, 20_000, 20_500]), np.array([15_001, 20_400, 30_000])
     for some in (slice(None), [4, 4, 7]):
         for found, known in zip(
-            LongPrefixes(*rest).at(20, heights, 1, some),
-            Prefixes(*rest).at(20, heights, 1, some),
+            LongPrefixes(*rest).blocks(20, edges, (21, 40_000), some),
+            Prefixes(*rest).blocks(20, edges, (21, 40_000), some),
             strict=True,
         ):
-            assert np.allclose(found, known, rtol=1e-12, atol=0.0)
+            assert np.allclose(found, known, rtol=1e-11, atol=1e-13 * np.abs(known).max())
+
+
+def test_sums_over_all_released_counts():
+    category = Category(0.5, 20_000, 40_000, 0.5)
+    rest = category, 0.5, 0.9995, some_nodes(200_000, 1e-5), (0, 0), 10**6
+    found, known = LongPrefixes(*rest).unlowered(), Prefixes(*rest).unlowered()
+    assert np.abs(found - known).max() < 1e-13 * np.abs(known).max()
 
 
 def test_long_windows_are_summed_by_panels():

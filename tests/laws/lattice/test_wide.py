@@ -277,14 +277,14 @@ def test_nodes_are_tried_a_few_at_a_time_where_sums_are_long(monkeypatch):
 @pytest.mark.parametrize(
     ("counts", "epsilon", "power"),
     [
-        ([2000, 0, 30, 700, 700], 0.01, 1.0),
-        ([4000, 9, 0], 0.02, 2.5),
-        ([900, 800, 3, 0, 0, 60], 0.02, 0.5),
+        ([20_000, 0, 30, 700], 0.01, 1.0),
+        ([40_000, 9, 0], 0.02, 2.5),
+        ([9000, 800, 3, 0, 0, 60], 0.02, 1.5),
     ],
 )
 def test_panels_and_tables_give_the_same_moments(monkeypatch, counts, epsilon, power):
     known, doubt = wide_noise(counts, epsilon).moment(power)
-    monkeypatch.setattr(prefixes_module, "LONG", 100)
+    monkeypatch.setattr(prefixes_module, "LONG", 500)
     found, error = wide_noise(counts, epsilon).moment(power)
     assert found > 1e-9
     assert abs(found - known) < 1e-12
@@ -296,7 +296,6 @@ def test_panels_and_tables_give_the_same_moments(monkeypatch, counts, epsilon, p
     [
         ([31_185_953, 977_570, 466], 0.00141),
         ([3 * 10**8, 14, 31], 0.0019),
-        ([10**9, 10**9, 3], 0.0015),
     ],
 )
 def test_windows_of_a_hundred_thousand_against_all_outputs(counts, epsilon):
@@ -313,7 +312,7 @@ def test_windows_of_a_hundred_thousand_against_all_outputs(counts, epsilon):
 
 @pytest.mark.parametrize("power", [0.5, 3.0])
 @pytest.mark.parametrize(
-    ("counts", "epsilon"), [([10] * 10, 0.01), ([3000, 1000, 50], 0.01), ([9000, 0, 400, 7], 0.002)]
+    ("counts", "epsilon"), [([10] * 10, 0.01), ([3000, 1000, 50], 0.01), ([9000, 0, 400, 7], 0.004)]
 )
 def test_unclamped_moments_by_panels_and_by_transforms(counts, epsilon, power):
     part = UnclampedPart(np.full(len(counts), 0.5), np.array(counts), epsilon)
