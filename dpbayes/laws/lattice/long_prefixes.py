@@ -10,16 +10,8 @@ from numpy.typing import NDArray
 
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.lattice.circles import Nodes
-from dpbayes.laws.lattice.long_sums import (
-    CHANGE,
-    Floats,
-    Panels,
-    RunningSums,
-    Whole,
-    panels_between,
-    phases,
-    running_sums,
-)
+from dpbayes.laws.lattice.long_sums import CHANGE, Panels, RunningSums, panels_between, running_sums
+from dpbayes.laws.lattice.panel_polynomials import Floats, Whole, phases
 from dpbayes.laws.lattice.prefixes import NOTHING, Blocks, Category, Edges, Prefixes
 
 

@@ -10,20 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
-from scipy.special import bernoulli, factorial
 
-from dpbayes import _validate
 from dpbayes.laws.lattice.circles import Nodes
-
-NODES = 25
-"""Values of f in a panel."""
+from dpbayes.laws.lattice.panel_polynomials import (
+    NODES,
+    Floats,
+    Whole,
+    interpolation,
+    phases,
+    places_in_panel,
+    solved,
+    sums_matrix,
+    times,
+)
 
 CHANGE = 8.0
 """Most that ln f changes along a panel, or w turns in radians."""
@@ -31,9 +35,6 @@ CHANGE = 8.0
 _SHORTEST = 128  # shorter panels are added up one by one, 25 at a time
 _TURN = 8.0  # radians along a panel of f(r) w^r
 _OFTEN = 16.0  # radians along a panel of f alone
-
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Panels:
     def grid(self) -> Whole:
         """Whole numbers, some of each panel, between which f changes little."""
         parts = [
-            start + np.rint(_moved(length))
+            start + np.rint(places_in_panel(length))
             for start, length in zip(self.starts.tolist(), self.lengths.tolist(), strict=True)
         ]
         return np.unique(np.concatenate(parts).astype(np.int64))
@@ -147,14 +148,14 @@ class RunningSums:
         starts, lengths = part.panels.starts, part.panels.lengths
         places = np.clip(places, starts[0], part.panels.stop)
         at = np.searchsorted(starts, places, side="right") - 1
-        rows = _interpolation(places - starts[at], lengths[at])
+        rows = interpolation(places - starts[at], lengths[at])
         whole = some.size == part.turns.size
         before = part.before[at] if whole else part.before[at][:, some]
         found = np.empty_like(before)
         ends = [0, *(np.flatnonzero(np.diff(at)) + 1).tolist(), at.size]  # places are in order
         for first, last in pairwise(ends):
             values = part.values[at[first]]
-            found[first:last] = _times(rows[first:last], values if whole else values[:, some])
+            found[first:last] = times(rows[first:last], values if whole else values[:, some])
         turned = part.often[at]
         if turned.any():
             steps = places[turned] - self.middle
@@ -240,114 +241,22 @@ def _part(
     before, ends = np.zeros(size, dtype=kind), np.zeros(size, dtype=kind)
     for length in np.unique(panels.lengths).tolist():
         here = np.flatnonzero(panels.lengths == length)
-        starts, moved = panels.starts[here], _moved(length)
+        starts, moved = panels.starts[here], places_in_panel(length)
         places = starts[:, None] + moved
         logs = log_values(places).T[:, :, None] + (places - middle).T[:, :, None] * radii
         terms = np.exp(logs)  # (25, panels, nodes), so that one matrix sums all of them
         first = phases(starts - middle, turns, nodes.whole)
         if often[here[0]]:
             last = phases(starts + length - middle, turns, nodes.whole)
-            found = _solved(length, step * turns, terms)
+            found = solved(length, step * turns, terms)
             before[here] = -first * found[:, 0]
             ends[here] = last * found[:, -1] + before[here]
         else:
             if nodes.whole > 1:
                 terms = terms * (first * np.exp(1j * step * moved[:, None, None] * turns))
-            sums = _times(_sums_matrix(length), terms.reshape(NODES, -1))
+            sums = times(sums_matrix(length), terms.reshape(NODES, -1))
             found = sums.reshape(NODES + 1, here.size, turns.size).transpose(1, 0, 2)
             ends[here] = found[:, -1]
         values[here] = found
     before = before + np.cumsum(ends, axis=0) - ends
     return _Part(panels, often, values, before, turns)
-
-
-def phases(steps: Whole, turns: Whole, whole: int) -> NDArray[Any]:
-    """Return w^steps for each node, (steps, turns), with turns reduced as whole numbers."""
-    if whole == 1:
-        return np.ones((steps.size, turns.size))
-    return np.asarray(np.exp(2j * np.pi / whole * (np.outer(steps, turns) % whole)))
-
-
-@lru_cache(maxsize=4)
-def _points(size: int) -> Floats:
-    return _validate.frozen(-np.cos(np.pi * np.arange(size) / (size - 1)))
-
-
-@lru_cache(maxsize=128)
-def _moved(length: int) -> Floats:
-    """Return how far from its start the values of f in a panel are; short ones repeat the last."""
-    if length <= NODES:
-        return _validate.frozen(np.minimum(np.arange(float(NODES)), length - 1.0))
-    return _validate.frozen(0.5 * length * (1.0 + _points(NODES)))
-
-
-def _interpolation(moved: Whole, lengths: Whole) -> Floats:
-    """Return weights (places, 26) of a panel's running sums at a place so far from its start."""
-    nodes = _points(NODES + 1)
-    signs = np.where(np.arange(NODES + 1) % 2 == 0, 1.0, -1.0)
-    signs[[0, -1]] *= 0.5
-    away = (2.0 * moved / lengths - 1.0)[:, None] - nodes
-    at = away == 0.0
-    rows = signs / np.where(at, 1.0, away)
-    rows /= rows.sum(axis=1, keepdims=True)
-    exact = at.any(axis=1)
-    rows[exact] = at[exact]
-    short = lengths <= NODES
-    rows[short] = np.eye(NODES + 1)[np.minimum(moved[short], NODES)]
-    return np.asarray(rows)
-
-
-@lru_cache(maxsize=128)
-def _sums_matrix(length: int) -> Floats:
-    """Return the running sums of a panel at 26 places from the values of f, (26, 25)."""
-    if length <= NODES:
-        return _validate.frozen(np.tri(NODES + 1, NODES, -1) * (np.arange(NODES) < length))
-    basis, nodes, step = np.eye(NODES), _points(NODES + 1), 2.0 / length
-    whole = chebyshev.chebint(basis, lbnd=-1)
-    sums = chebyshev.chebval(nodes, whole) / step
-    values = chebyshev.chebval(nodes, basis)
-    sums -= 0.5 * (values - values[:, :1])
-    numbers = bernoulli(NODES)
-    for i in range(2, NODES, 2):
-        slopes = chebyshev.chebval(nodes, chebyshev.chebder(basis, i - 1))
-        sums += numbers[i] / factorial(i) * step ** (i - 1) * (slopes - slopes[:, :1])
-    return _validate.frozen(np.linalg.solve(_vander().T, sums).T)
-
-
-@lru_cache(maxsize=1)
-def _vander() -> Floats:
-    return _validate.frozen(chebyshev.chebvander(_points(NODES), NODES - 1))
-
-
-@lru_cache(maxsize=128)
-def _steps_matrix(length: int) -> Floats:
-    """Return the coefficients of T_n(x + 2 / length) - T_n(x), one column for each n."""
-    basis, found = np.eye(NODES), np.zeros((NODES, NODES))
-    for i in range(1, NODES):
-        slopes = chebyshev.chebder(basis, i)
-        found[: NODES - i] += slopes * ((2.0 / length) ** i / factorial(i))
-    return _validate.frozen(found)
-
-
-def _solved(length: int, angles: NDArray[Any], terms: NDArray[Any]) -> NDArray[Any]:
-    """Return g at 26 places of each panel where w g(p + 1) - g(p) = f(p), w = e^(i angle).
-
-    A step lowers the degree, so that coefficients follow one by one from the highest.
-    """
-    w, steps = np.exp(1j * angles), _steps_matrix(length)
-    known = np.linalg.solve(_vander(), terms[:, :, 0])[:, :, None] / (w - 1.0)
-    size, share = known[0].shape, w / (w - 1.0)
-    for n in range(NODES - 2, -1, -1):
-        higher = _times(steps[n : n + 1, n + 1 :], known[n + 1 :].reshape(NODES - 1 - n, -1))
-        known[n] -= share * higher.reshape(size)
-    at = chebyshev.chebvander(_points(NODES + 1), NODES - 1)
-    found = _times(at, known.reshape(NODES, -1))
-    return found.reshape(NODES + 1, *size).transpose(1, 0, 2)
-
-
-def _times(matrix: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
-    """Return the product of real matrices with real or complex ones, which numpy makes complex."""
-    if values.dtype != np.complex128:
-        return np.asarray(matrix @ values)
-    parts = np.ascontiguousarray(values).view(np.float64)
-    return np.asarray((matrix @ parts).view(np.complex128))

@@ -5,7 +5,8 @@ import pytest
 
 from dpbayes.laws.lattice.circles import Nodes
 from dpbayes.laws.lattice.long_prefixes import LongPrefixes, prefixes
-from dpbayes.laws.lattice.long_sums import NODES, panels_between, running_sums
+from dpbayes.laws.lattice.long_sums import panels_between, running_sums
+from dpbayes.laws.lattice.panel_polynomials import NODES
 from dpbayes.laws.lattice.prefixes import LONG, Category, Prefixes
 
 
