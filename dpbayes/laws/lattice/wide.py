@@ -43,8 +43,12 @@ LARGEST_WORK = 1_000_000_000
 """Numbers multiplied for one power: more takes more than a minute for all of them."""
 
 
+LARGEST_LEVEL = 5_000_000
+"""Numbers multiplied at one level before any sum is refined: with more, all levels take minutes."""
+
+
 class NotFollowed(Exception):
-    """One power takes more than `LARGEST_WORK`, or leaves what is in range."""
+    """One power takes more than `LARGEST_WORK` or `LARGEST_LEVEL`, or leaves what is in range."""
 
 
 @dataclass(frozen=True)
@@ -268,6 +272,8 @@ class _LevelSums:
         """Return the sum over heights, its doubt, and what leaving out nodes changes."""
         rule = known if records.last is None else known.below(records.last)
         each = rule.weights.size * shortfall.nodes * len(self.part.runs)
+        if each * sum(min(b - a, _FEWEST) for a, b in panels) > LARGEST_LEVEL:
+            raise NotFollowed
         starts, asked, changes = [a for a, _ in panels], *np.zeros((2, len(panels)))
 
         def values(blocks: NDArray[np.int64]) -> NDArray[np.float64]:

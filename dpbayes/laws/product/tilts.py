@@ -231,7 +231,7 @@ def swept(
         work += found.work
         strong = np.flatnonzero(found.weights > _STRONG * found.weights.max())
         low, high = (int(place) + found.first - start for place in strong[[0, -1]])
-        if served and low > served and (theta - known) * (low - served) > _RESOLVED:
+        if low > served and (theta - known) * (low - served) > _RESOLVED:
             theta = 0.5 * (known + theta)
             continue
         for place in range(max(min(low, served), 0), min(high + 1, sums.size), _TOGETHER):

@@ -366,3 +366,12 @@ def test_factors_stand_in_the_order_of_the_categories_whatever_their_lengths():
     starts = [marginal.start - int(x) for marginal, x in zip(law.marginals, counts, strict=False)]
     assert [factor.first for factor in law._factors] == starts[:3]
     assert [factor.copies for factor in law._factors] == [1, 2, 1]
+
+
+def test_a_first_tilt_beyond_the_first_sums_is_halved():
+    counts, prior = [0] * 8 + [10_386, 0], [1e-3] * 10
+    law = dp.mechanism("lapMech", 0.599).law(counts, prior)
+    found = law.mean_distance()
+    assert found.how == "series"
+    assert found.error < 1e-10
+    assert abs(found - law.simulated().distances.mean()) < 4e-3
