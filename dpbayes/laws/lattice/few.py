@@ -1,6 +1,6 @@
-"""Sum-zero noise on three or four counts of any size: all outputs, summed by panels.
+"""Sum-zero noise on two to four counts of any size: all outputs, summed by panels.
 
-Two or three numbers describe an output, and probability and distance are smooth in them but for
+One to three numbers describe an output, and probability and distance are smooth in them but for
 kinks at the true counts, at equal counts and at empty categories. Nothing is transformed, so
 neither wide noise nor large counts cost more than longer panels. Book: `thm-few-categories`.
 """
@@ -37,7 +37,7 @@ Values = Callable[[Floats], Floats]
 class FewCategories:
     """The law of lattice noise with the nearest histogram (l2) at these counts, shape (k,).
 
-    k is 3 or 4, and there are at least k records.
+    k is 2, 3 or 4, and there are at least k records.
 
     >>> from dpbayes.divergences import distance_from_log_affinity
     >>> law = FewCategories(np.ones(3), np.array([1_999_990, 10, 0]), 1e-4)

@@ -191,7 +191,7 @@ class LatticeLaw(Unlisted):
 
     With BC a product over categories, E[BC^j] is a sum of products over the vectors that sum to
     0, that is a convolution read at 0. Where noise makes a count negative, which has probability
-    `clamped`, the l2 projection is followed level by level (`thm-clamped`); at three or four
+    `clamped`, the l2 projection is followed level by level (`thm-clamped`); at two to four
     categories all outputs are summed by panels (`thm-few-categories`). Other projections, and noise
     too wide for the levels, are averaged over draws there, with a stated error.
     """
@@ -258,7 +258,7 @@ class LatticeLaw(Unlisted):
     def _few(self) -> FewCategories | None:
         """The sum over all outputs, where there are few categories and a series would not do."""
         k = self.counts.size
-        if not 3 <= k <= min(LARGEST_K, int(self.counts.sum())) or self.projection != "l2":
+        if k > min(LARGEST_K, int(self.counts.sum())) or self.projection != "l2":
             return None
         far = noise.radius(k, self.epsilon, TAIL) > LONGEST_SERIES
         if far or self._part.possible:

@@ -116,6 +116,27 @@ def test_panels_and_levels_agree(counts, epsilon):
     assert abs(1.0 - one_less - unclamped - found) <= error + one_less.error + 1e-11
 
 
+@pytest.mark.parametrize(
+    ("counts", "epsilon"),
+    [([30, 5], 0.3), ([500, 0], 0.01), ([40, 60], 0.001), ([3000, 100], 0.002)],
+)
+def test_two_categories_against_the_list(counts, epsilon):
+    x, prior = np.array(counts), np.array([0.5, 2.0])
+    law, listed = FewCategories(prior, x, epsilon), listed_law(prior, x, epsilon, "l2")
+    found = law.mean(distance_from_log_affinity)
+    assert abs(found - listed.mean_distance()) <= found.error + listed.mass_outside
+    all_in_one = np.array([x.sum(), 0])
+    expected = listed.probabilities[listed.outputs[:, 1] == 0][0]
+    assert law.probability(all_in_one) == pytest.approx(expected, rel=1e-10)
+
+
+def test_two_counts_in_a_million_with_wide_noise_are_summed_by_panels():
+    law = LatticeLaw(np.ones(2), np.array([10**6, 0]), 1e-5, "l2")
+    found = law.mean_distance()
+    assert found.how == "quadrature"
+    assert found.error < 1e-11
+
+
 def test_a_series_where_nothing_is_clamped_and_noise_is_not_wide():
     law = dp.mechanism("lattice", 0.01).law([30_000, 40_000, 20_000], [1, 1, 1])
     series = law.mean_distance()

@@ -235,6 +235,14 @@ def test_what_takes_too_long_is_drawn(monkeypatch):
         law._part.wide.moment(1.0)
 
 
+def test_levels_that_would_take_minutes_are_given_up(monkeypatch):
+    monkeypatch.setattr(wide, "LARGEST_LEVEL", 1000)
+    law = LatticeLaw(np.ones(4), np.array([900, 30, 20, 0]), 0.02, "l2")
+    with pytest.raises(wide.NotFollowed):
+        law._part.wide.moment(1.0)
+    assert law.mean_distance().how == "draws"
+
+
 @pytest.mark.slow
 def test_noise_without_end_leaves_all_records_in_one_category_or_another():
     x, power = np.array([50, 3, 0, 0, 2]), 2.0
