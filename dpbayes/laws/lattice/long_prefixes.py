@@ -131,7 +131,8 @@ class LongPrefixes:
 
     def _read(self, sums: RunningSums | None, places: Whole, some: slice | list[int]) -> Any:
         if sums is None:
-            return np.zeros((places.size, np.arange(self.nodes.size)[some].size))
+            kind = np.float64 if self.nodes.whole == 1 else np.complex128
+            return np.zeros((places.size, np.arange(self.nodes.size)[some].size), dtype=kind)
         return sums.up_to(places, some)
 
     def unlowered(self) -> NDArray[Any]:

@@ -75,7 +75,7 @@ class Category:
     @property
     def length(self) -> int:
         """About how many numbers the sums of this category take, for one node."""
-        return LONG // 10 if self.long else self.last - self.first
+        return LONG if self.long else self.last - self.first
 
     def logs_at(self, released: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the ln BC of these released counts, between `first` and `last`."""
