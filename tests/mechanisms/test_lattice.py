@@ -126,7 +126,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match="counts must be at least 0"):
         SumZeroLattice(1.0).law([-1, 2], [1, 1])
     with pytest.raises(ValueError, match="at most 20000000 fit"):
-        SumZeroLattice(1e-7).law([5, 5, 5], [1, 1, 1])
+        SumZeroLattice(1e-9).law([5, 5, 5], [1, 1, 1])
     law = LatticeLaw(np.ones(3), np.array([5, 5, 5]), 1.0, "l1")
     with pytest.raises(ValueError, match="must be positive at this size"):
         law.probability([0, 5, 10])

@@ -16,7 +16,7 @@ from dpbayes import _validate
 from dpbayes.laws.lattice import sizes
 
 _LARGEST_TABLE = 20_000_000
-_FEWEST_CATEGORIES, _LEAST_EPSILON = 3, 1e-6  # as far as laws without a table were tried
+_FEW, _LEAST_OF_FEW, _LEAST = 10, 1e-8, 1e-6  # as far as laws without a table were tried
 _LONGEST_TABLE = 1 << 20  # longer ones are done without where that is possible
 _ROWS, _LONG = 1 << 16, 1 << 20
 _NEGLIGIBLE = 80.0  # e^-80 of the largest weight is where tables of weights end
@@ -77,11 +77,8 @@ def _top(k: int, epsilon: float) -> int:
 
 def _long(k: int, epsilon: float) -> bool:
     # Otherwise the table is asked for, and refuses what does not fit.
-    return (
-        k >= _FEWEST_CATEGORIES
-        and epsilon >= _LEAST_EPSILON
-        and _top(k, epsilon) * (k - 1) > _LONGEST_TABLE
-    )
+    least = _LEAST_OF_FEW if k <= _FEW else _LEAST
+    return epsilon >= least and _top(k, epsilon) * (k - 1) > _LONGEST_TABLE
 
 
 def _blocks(rows: int) -> list[slice]:

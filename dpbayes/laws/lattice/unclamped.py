@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws import growing_root
-from dpbayes.laws.lattice import noise, transforms
+from dpbayes.laws.lattice import noise, sizes, transforms
 from dpbayes.laws.lattice.prefixes import Category
 from dpbayes.laws.lattice.unclamped_sums import unclamped_moment
 from dpbayes.laws.series.candidate_sums import nearest_gap
@@ -21,6 +21,7 @@ TAIL = 1e-16
 LONGEST_SERIES = 20_000
 """The reach of noise beyond which panels are shorter than transforms."""
 
+_FEW = 10  # categories whose sets are gone through
 _MISSED = 2e-10  # by the powers
 _TRANSFORMED = 1e-13  # left in doubt by a transform
 _SHORTER = 4  # so much shorter windows are worth another way to the power 0
@@ -71,13 +72,20 @@ class UnclampedPart:
         """
         some = powers > 0.0
         if some.any() and self._far(float(powers[some][0])) < self.reach:
-            means = np.full(powers.size, noise.probability_inside(self.counts, self.epsilon))
+            means = np.full(powers.size, self._inside)
             means[some] = self._transformed(powers[some])
             return means
         inside = _SHORTER * int(self.counts.sum()) < self.reach or self.wide
         if not some.any() and inside:
-            return np.full(powers.size, noise.probability_inside(self.counts, self.epsilon))
+            return np.full(powers.size, self._inside)
         return self._transformed(powers)
+
+    @property
+    def _inside(self) -> float:
+        """Probability that no noisy count is negative."""
+        if self.wide and self.counts.size <= _FEW:
+            return 1.0 - sizes.probability_clamped(self.counts, self.epsilon)
+        return noise.probability_inside(self.counts, self.epsilon)
 
     @property
     def wide(self) -> bool:

@@ -235,6 +235,15 @@ def test_what_takes_too_long_is_drawn(monkeypatch):
         law._part.wide.moment(1.0)
 
 
+@pytest.mark.parametrize("k", [2, 5, 8, 10])
+def test_what_is_unclamped_adds_up_to_what_wide_noise_leaves(k):
+    x = np.array([40_000, 7, 0, 900, 3, 12_000, 55, 0, 1, 2])[:k]
+    part = UnclampedPart(np.ones(k), x, 0.001)
+    assert part.wide
+    inside = float(part.means(np.zeros(1))[0])
+    assert abs(inside - noise.probability_inside(x, 0.001)) < 3e-12
+
+
 def test_levels_that_would_take_minutes_are_given_up(monkeypatch):
     monkeypatch.setattr(wide, "LARGEST_LEVEL", 1000)
     law = LatticeLaw(np.ones(4), np.array([900, 30, 20, 0]), 0.02, "l2")
