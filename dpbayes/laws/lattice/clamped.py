@@ -52,6 +52,7 @@ _LEVELS_END = 1e-12
 _FIRST_LEVELS = 1  # then about twice as many, and so on
 _DOUBT = 1e-13  # of each level
 _ALL_NODES, _ALIASES = 1000, 1e-16  # more nodes of the shortfall are not taken, with such an error
+_MOST_LANDINGS = 3_000  # levels of one output that are looked at: more take minutes
 _SURE, _PART = 3e-16, 3e-13  # of the probability of one output: this much, or this part of it
 
 
@@ -224,7 +225,8 @@ class ClampedPart:
     def probability(self, output: NDArray[np.int64]) -> float:
         """Return the probability that clamped noise ends at this output.
 
-        It is right within 1e-15 or 1e-12 of itself, whichever is more.
+        It is right within 1e-15 or 1e-12 of itself, whichever is more. Raises `NotFollowed` where
+        too many levels would have to be looked at, which `lands` excludes.
 
         At level t the categories that end at 0 lie at least (k - Z) t below it together, with Z
         their number; noise of that size has probability below 1e-16 beyond the last level.
@@ -235,11 +237,18 @@ class ClampedPart:
         furthest = noise.radius(output.size, self.epsilon, 1e-16)
         last = furthest // (output.size - zeros) + 2
         kinks = np.concatenate((self.counts, self.counts - output))
-        total, first = 0.0, 0
+        total, first, left = 0.0, 0, _MOST_LANDINGS
+
+        def levels(asked: NDArray[np.int64]) -> NDArray[np.float64]:
+            nonlocal left
+            left -= asked.size
+            if left < 0:
+                raise NotFollowed
+            return self._landing(output, _ALIASES / last, asked)
+
         while first < last:
             end = min(2 * first + _FIRST_LEVELS, last)
             inner = [int(t) for t in np.unique(kinks) if first < t < end]
-            levels = partial(self._landing, output, _ALIASES / last)
             sure = max(_SURE / self._scale, _PART * total)
             tolerance = sure * (end - first) / last
             sums, _ = smooth_sum(levels, list(pairwise([first, *inner, end])), tolerance)

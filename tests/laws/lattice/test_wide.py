@@ -5,6 +5,7 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.laws.affinities import log_affinity_of_outputs
+from dpbayes.laws.lattice import clamped as clamped_module
 from dpbayes.laws.lattice import noise, wide
 from dpbayes.laws.lattice import prefixes as prefixes_module
 from dpbayes.laws.lattice import thinning as thinning_module
@@ -336,3 +337,11 @@ def test_unclamped_moments_by_panels_and_by_transforms(counts, epsilon, power):
     found, doubt = unclamped_moment(part.prior, part.counts, epsilon, part.reach, power)
     assert not part.wide
     assert abs(found - part.means(np.array([power]))[0]) <= doubt <= 2e-13
+
+
+def test_too_many_levels_of_one_output_are_not_looked_at(monkeypatch):
+    monkeypatch.setattr(clamped_module, "_MOST_LANDINGS", 10)
+    law = LatticeLaw(np.ones(4), np.array([900, 30, 20, 0]), 0.02, "l2")
+    with pytest.raises(wide.NotFollowed):
+        law._part.probability(law.counts)
+    assert law.mean_distance().how == "draws"
