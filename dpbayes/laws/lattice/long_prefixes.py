@@ -39,8 +39,7 @@ class LongPrefixes:
     ) -> None:
         self.category, self.rho, self.nodes, self.exponent = category, rho, nodes, exponent
         x = category.count
-        low = max(category.first, x - category.reach - levels[1] - 1)
-        high = min(x + category.reach - levels[0], total + 1, category.last)
+        low, high = category.followed(levels, total)
         self._turn, self._back = x - levels[0], x - levels[1] - 1
         self.grid = np.zeros(0, dtype=np.int64)
         """Released counts, some of each panel, between which the weights change little."""
@@ -153,16 +152,10 @@ class LongPrefixes:
 
 
 AnyPrefixes = Prefixes | LongPrefixes
+Rest = tuple[float, float, Nodes, tuple[int, int], int]
+"""Exponent, rho, nodes, levels and total of `Prefixes`."""
 
 
-def prefixes(
-    category: Category,
-    exponent: float,
-    rho: float,
-    nodes: Nodes,
-    levels: tuple[int, int],
-    total: int,
-) -> AnyPrefixes:
+def prefixes(category: Category, *rest: *Rest) -> AnyPrefixes:
     """Return the sums of one category, by panels where a table would be long."""
-    kind = LongPrefixes if category.long else Prefixes
-    return kind(category, exponent, rho, nodes, levels, total)
+    return LongPrefixes(category, *rest) if category.long else Prefixes(category, *rest)

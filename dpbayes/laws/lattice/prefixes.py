@@ -77,6 +77,11 @@ class Category:
         """About how many numbers the sums of this category take, for one node."""
         return LONG if self.long else self.last - self.first
 
+    def followed(self, levels: tuple[int, int], total: int) -> tuple[int, int]:
+        """Return the least and the largest released count that matters at these levels."""
+        low = max(self.first, self.count - self.reach - levels[1] - 1)
+        return low, min(self.count + self.reach - levels[0], total + 1, self.last)
+
     def logs_at(self, released: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the ln BC of these released counts, between `first` and `last`."""
         if self.long:
@@ -120,8 +125,7 @@ class Prefixes:
     ) -> None:
         self.category, self.rho, self.nodes = category, rho, nodes
         x = category.count
-        low = max(category.first, x - category.reach - levels[1] - 1)
-        high = min(x + category.reach - levels[0], total + 1, category.last)
+        low, high = category.followed(levels, total)
         released = np.arange(low, max(low, high) + 1)
         logs = exponent * category.logs[released - category.first]
         some = self._not_nothing(released, logs)
