@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,7 @@ class Link:
     """One category: what it adds at 0, below, at and above each block, for each node.
 
     `short` is that of the shortfall's nodes; all others have shape (exponents, blocks, nodes of
-    the records).
+    the records). A category is `lifted` whose true count is at or above the level.
     """
 
     zero: NDArray[Any]
@@ -64,11 +64,17 @@ class Link:
     above: NDArray[Any]
     keep: NDArray[Any]
     pay: NDArray[Any]
+    lifted: bool = False
 
     def at(self, blocks: slice) -> Link:
         """Return this category at some of the blocks."""
-        parts = (part[:, blocks] for part in (self.below, self.above, self.keep, self.pay))
-        return Link(self.zero, self.short, *parts)
+        return replace(
+            self,
+            below=self.below[:, blocks],
+            above=self.above[:, blocks],
+            keep=self.keep[:, blocks],
+            pay=self.pay[:, blocks],
+        )
 
     def factor(self, level: NDArray[Any], owed: NDArray[Any], some: slice) -> NDArray[Any]:
         """Return what this category gives if it does not pay last, without its heights at a block.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import Any
 
@@ -13,6 +14,50 @@ from dpbayes.laws.lattice.circles import Nodes
 from dpbayes.laws.lattice.long_sums import CHANGE, Panels, RunningSums, panels_between, running_sums
 from dpbayes.laws.lattice.panel_polynomials import Floats, Whole, phases
 from dpbayes.laws.lattice.prefixes import NOTHING, Blocks, Category, Edges, Prefixes
+
+_MOST_ROWS = 600  # of one table
+
+Some = slice | list[int]
+Rows = Callable[[Whole], NDArray[Any]]
+
+
+class Remembered:
+    """A table of a function of whole numbers, of which rows are computed when they are asked for.
+
+    >>> asked = []
+    >>> squares = lambda places: asked.append(places.tolist()) or places[:, None] ** 2
+    >>> table = Remembered()
+    >>> table.at(np.array([3, 5, 3]), slice(None), squares)[:, 0].tolist(), asked
+    ([9, 25, 9], [[3, 5]])
+    >>> table.at(np.array([5, 4]), slice(None), squares)[:, 0].tolist(), asked
+    ([25, 16], [[3, 5], [4]])
+    """
+
+    def __init__(self) -> None:
+        self._places = self._order = np.zeros(0, dtype=np.int64)
+        self._table: NDArray[Any] | None = None
+
+    def at(self, asked: Whole, some: Some, rows: Rows) -> NDArray[Any]:
+        """Return the `rows` of these numbers, at least one, at some of the columns."""
+        if self._table is None:
+            self._add(asked, rows)
+        found = np.minimum(np.searchsorted(self._places, asked), self._places.size - 1)
+        if not np.array_equal(self._places[found], asked):
+            self._add(asked, rows)
+        assert self._table is not None
+        return np.asarray(self._table[:, some][self._order[np.searchsorted(self._places, asked)]])
+
+    def _add(self, asked: Whole, rows: Rows) -> None:
+        fresh = np.setdiff1d(asked, self._places)
+        if self._table is None or self._places.size + fresh.size > _MOST_ROWS:
+            self._places, self._table = np.unique(asked), rows(np.unique(asked))
+            self._order = np.arange(self._places.size)
+            return
+        numbers = np.concatenate((self._order, self._order.size + np.arange(fresh.size)))
+        places = np.concatenate((self._places, fresh))
+        order = np.argsort(places)
+        self._places, self._order = places[order], numbers[order]
+        self._table = np.concatenate((self._table, rows(fresh)))
 
 
 class LongPrefixes:
@@ -46,6 +91,10 @@ class LongPrefixes:
 
         self._left = self._sums(low, min(high, self._turn), self._turn, False)
         self._right = self._sums(max(low, self._back), high, self._back, True)
+        self._remember()
+
+    def _remember(self) -> None:
+        self._below, self._above, self._at = Remembered(), Remembered(), Remembered()
 
     def _sums(self, first: int, last: int, anchor: int, backward: bool) -> RunningSums | None:
         if last < first:
@@ -85,9 +134,7 @@ class LongPrefixes:
         within = slice(int(some[0]), int(some[-1]) + 1)
         return Panels(panels.starts[within], panels.lengths[within])
 
-    def blocks(
-        self, level: int, edges: Edges, window: tuple[int, int], some: slice | list[int]
-    ) -> Blocks:
+    def blocks(self, level: int, edges: Edges, window: tuple[int, int], some: Some) -> Blocks:
         """Return the four sums of `Prefixes.blocks`; single heights are terms by themselves."""
         x, (low, high) = self.category.count, (window[0], max(window))
         starts, ends = (np.minimum(np.maximum(edge, low), high) for edge in edges)
@@ -98,10 +145,10 @@ class LongPrefixes:
             np.concatenate((ends, starts[many], [low, high])),
         ]
         below, above = (
-            np.split(self._read(sums, np.concatenate((kept - level, paid - level - 1)), some), 2)
-            for sums, (kept, paid) in (
-                (self._left, [np.minimum(places, x) for places in asked]),
-                (self._right, [np.maximum(places, x) for places in asked]),
+            np.split(table.at(np.concatenate((kept - level, paid - level - 1)), some, rows), 2)
+            for table, rows, (kept, paid) in (
+                (self._below, self._lower, [np.minimum(places, x) for places in asked]),
+                (self._above, self._upper, [np.maximum(places, x) for places in asked]),
             )
         )
         near, far = self.rho ** (x - 2 * level - self._turn), self.rho ** (self._back - x)
@@ -113,34 +160,38 @@ class LongPrefixes:
         over = lower[-1] - lower[:size] + (upper[:size] - upper[-1])
         pay = np.zeros_like(over)
         pay[many] = lower[many] - lower[size:-2] + (upper[size:-2] - upper[many])
-        keep[single] = self._terms(level, starts[single], 0, some)
-        pay[single] = self._terms(level, starts[single], 1, some)
+        if single.size:
+            keep[single] = self._terms(level, starts[single], 0, some)
+            pay[single] = self._terms(level, starts[single], 1, some)
         return keep, under, pay, over
 
-    def _terms(
-        self, level: int, heights: Whole, paid: int, some: slice | list[int]
-    ) -> NDArray[Any]:
-        x, nodes = self.category.count, self.nodes
-        moved = heights - level - paid - x
-        logs = self._logs(x + moved) + np.log(self.rho) * (np.abs(heights - x) - level)
-        places = np.arange(nodes.size)[some]
-        radii = nodes.log_radius if nodes.log_radius.size == 1 else nodes.log_radius[places]
-        sizes = np.exp(logs[:, None] + np.outer(moved, radii))
-        return np.asarray(sizes * phases(moved, nodes.turns[places], nodes.whole))
+    def _terms(self, level: int, heights: Whole, paid: int, some: Some) -> NDArray[Any]:
+        sizes = self.rho ** (np.abs(heights - self.category.count) - level)
+        return np.asarray(self._at.at(heights - level - paid, some, self._powers) * sizes[:, None])
 
-    def _read(self, sums: RunningSums | None, places: Whole, some: slice | list[int]) -> Any:
+    def _powers(self, released: Whole) -> NDArray[Any]:
+        """Return BC^s w^(r - x) for some released counts r, shape (released, nodes)."""
+        moved, nodes = released - self.category.count, self.nodes
+        sizes = np.exp(self._logs(released)[:, None] + np.outer(moved, nodes.log_radius))
+        return np.asarray(sizes * phases(moved, nodes.turns, nodes.whole))
+
+    def _lower(self, places: Whole) -> NDArray[Any]:
+        return self._read(self._left, places)
+
+    def _upper(self, places: Whole) -> NDArray[Any]:
+        return self._read(self._right, places)
+
+    def _read(self, sums: RunningSums | None, places: Whole) -> NDArray[Any]:
         if sums is None:
             kind = np.float64 if self.nodes.whole == 1 else np.complex128
-            return np.zeros((places.size, np.arange(self.nodes.size)[some].size), dtype=kind)
-        return sums.up_to(places, some)
+            return np.zeros((places.size, self.nodes.size), dtype=kind)
+        return sums.up_to(places, slice(None))
 
     def unlowered(self) -> NDArray[Any]:
         """Return the sums over all released counts at each node, where the first level is 0."""
-        at, every = np.array([self.category.count]), slice(None)
+        at = np.array([self.category.count])
         far = self.rho ** (self._back - self.category.count)
-        return np.asarray(
-            (self._read(self._left, at, every) + far * self._read(self._right, at, every))[0]
-        )
+        return np.asarray((self._read(self._left, at) + far * self._read(self._right, at))[0])
 
     def at_nodes(self, places: slice | NDArray[np.int64]) -> LongPrefixes:
         """Return the same sums at some of the nodes."""
@@ -148,6 +199,7 @@ class LongPrefixes:
         found._left = self._left and self._left.at_nodes(places)
         found._right = self._right and self._right.at_nodes(places)
         found.nodes = self.nodes.at(places)
+        found._remember()
         return found
 
 

@@ -17,7 +17,7 @@ from dpbayes.laws.lattice.shortfalls import payments, readings, short, shortfall
 LARGEST_ARRAY = 1 << 18
 """So many numbers are summed together."""
 
-PIECE = 1 << 13
+PIECE = 1 << 14
 """Numbers of one array, so that a product stays near the processor."""
 
 

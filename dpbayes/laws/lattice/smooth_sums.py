@@ -29,14 +29,14 @@ Values = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
 
 def smooth_sum(
-    values: Values, panels: Sequence[tuple[int, int]], tolerance: float, fewest: int = _NODES
+    values: Values, panels: Sequence[tuple[int, int]], tolerance: float, one: bool = False
 ) -> tuple[NDArray[np.float64], float]:
     """Return the sum of `values` over a <= j < b of all panels (a, b), and its estimated error.
 
     `values` takes whole numbers (m,) and returns (q, m), one row for each of q sums; it is asked
-    once for each number, for many together. Kinks belong to the ends of panels. With `fewest` below
-    17, which has to be 9 or 5, so many values are tried first, and the size of the highest degrees
-    counts for the error as well: with one sum what they add may vanish by chance.
+    once for each number, for many together. Kinks belong to the ends of panels. If there is only
+    `one` sum, the size of the highest degrees counts for the error as well: what they add to it may
+    vanish by chance.
 
     >>> total, error = smooth_sum(lambda j: np.exp(-0.01 * j)[None, :], [(0, 1000)], 1e-9)
     >>> bool(abs(total[0] - np.exp(-0.01 * np.arange(1000)).sum()) <= error + 1e-12)
@@ -48,21 +48,19 @@ def smooth_sum(
     whole = float(sum(b - a for a, b in panels))
     parts: list[NDArray[np.float64]] = []
     error = 0.0
-    left = [(a, b, fewest) for a, b in panels]
+    left = list(panels)
     while left:
-        asked = {
-            a + j for a, b, size in left for j in _rule(b - a, size, fewest < _NODES)[0].tolist()
-        }
+        asked = {a + j for a, b in left for j in _rule(b - a, one)[0].tolist()}
         fresh = np.array(sorted(asked - known.keys()), dtype=np.int64)
         if fresh.size:
             known.update(zip(fresh.tolist(), values(fresh).T, strict=True))
         rest = []
-        for a, b, size in left:
-            nodes, weights, doubts = _rule(b - a, size, fewest < _NODES)
+        for a, b in left:
+            nodes, weights, doubts = _rule(b - a, one)
             table = np.array([known[a + j] for j in nodes.tolist()])
             doubt = float(np.abs(doubts @ table).max())
             if doubt > tolerance * (b - a) / whole:
-                rest += _refined(a, b, size, fewest)
+                rest += [(a, (a + b) // 2), ((a + b) // 2, b)]
             else:
                 parts.append(weights @ table)
                 error += doubt
@@ -70,23 +68,16 @@ def smooth_sum(
     return np.sum(parts, axis=0), error
 
 
-def _refined(a: int, b: int, size: int, fewest: int) -> list[tuple[int, int, int]]:
-    if size < _NODES:
-        return [(a, b, _NODES)]
-    middle = (a + b) // 2
-    return [(a, middle, fewest), (middle, b, fewest)]
-
-
 @lru_cache(maxsize=4096)
 def _rule(
-    length: int, size: int = _NODES, sized: bool = False
+    length: int, sized: bool = False
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return nodes in 0 … length - 1, weights of the sum, and weights of its doubt."""
-    if length <= (LONGEST_RULE if size == _NODES else size + 2):
+    if length <= LONGEST_RULE:
         nodes = np.arange(length)
         return _validate.frozen(nodes), np.ones(length), np.zeros((1, length))
     top = length - 1
-    cosines = np.cos(np.pi * np.arange(_NODES) / (_NODES - 1))[:: (_NODES - 1) // (size - 1)]
+    cosines = np.cos(np.pi * np.arange(_NODES) / (_NODES - 1))
     nodes = np.unique(np.rint(0.5 * top * (1.0 - cosines)).astype(np.int64))
     if length <= _LONGEST_TABLE:
         places = chebyshev.chebvander(2.0 * np.arange(length) / top - 1.0, nodes.size - 1)
@@ -97,7 +88,7 @@ def _rule(
     weights = np.linalg.solve(at_nodes, sums)
     fewer = np.linalg.lstsq(at_nodes[:-_SPARE], sums[:-_SPARE], rcond=None)[0]
     doubts = (weights - fewer)[None, :]
-    if size < _NODES or sized:
+    if sized:
         highest = np.linalg.inv(at_nodes.T)[-_SPARE:]
         doubts = np.vstack((doubts, _SHARE * length * highest))
     return _validate.frozen(nodes), weights, doubts

@@ -2,149 +2,72 @@
 
 Far nodes feel kinks and ends of the weights only. With every second node alone, a sum is read
 together with what lies half-way round the circle, where there are hardly any: so beyond some node
-every second one will do, further out every fourth, and so on. Where even less is felt, a smooth
-cut leaves out all that is beyond. Both are tried, not proved.
+every second one will do, further out every fourth, and so on. And most heights are known from the
+first nodes. Both are tried at each height, not proved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.laws.lattice.circles import Circle, Nodes
-from dpbayes.laws.lattice.fewer_nodes import LONG, STARTS, doublings, kept_turns, weights_of
+from dpbayes.laws.lattice.fewer_nodes import MOST_CAREFUL, Rung, added, climb, kept_turns, ladder
 from dpbayes.laws.lattice.long_prefixes import AnyPrefixes
 from dpbayes.laws.lattice.wide_levels import WideLevel
 
-_PROBES = (1, 3, 5)  # sixths of each panel
-_MOST_PROBES = 60
-_SHARES = (0.06, 0.09, 0.13, 0.2, 0.3, 0.45, 0.65, np.inf)  # of the half circle
-MOST_CARE = 4
-_AT_ONCE = 1 << 21  # sums that are kept while nodes are tried
-_FEWEST = 48  # nodes that are tried together
+_SOON = 500  # nodes whose sums are computed at once
 
 Sums = Callable[[Nodes], list[AnyPrefixes]]
 
 
 @dataclass(frozen=True)
-class Choice:
-    """Which nodes of a circle count: how often halved, from where, and where they end."""
-
-    times: int
-    start: int
-    cut: int
-    care: int
-
-    def weights(self, whole: int, turns: NDArray[np.int64]) -> list[NDArray[np.float64]]:
-        """Return the weights that were tried, those of the coarser rule, and those to be taken."""
-        found = []
-        for step in (1, self.care, self.care + 1):
-            cut, start = _SHARES[self.cut :][:step][-1], STARTS[self.start :][:step][-1]
-            found.append(weights_of(whole, turns, cut, start, self.times))
-        return found
-
-    def again(self, sums: Sums, circle: Circle) -> Thinning | None:
-        """Return the same rule on another circle, or None if its nodes are not halved as often."""
-        if self.times > doublings(circle.nodes) + 1:
-            return None
-        last = circle.last or circle.nodes // 2 + 1
-        turns = kept_turns(last, STARTS[-1], self.times)
-        _, coarser, best = self.weights(circle.nodes, turns)
-        some = np.flatnonzero(best)
-        nodes = Nodes(np.array([circle.log_radius]), turns[some], circle.nodes)
-        return Thinning(sums(nodes), best[some], coarser[some], self)
-
-
-@dataclass(frozen=True)
 class Thinning:
-    """The sums at some nodes of the half circle, and how much each node counts.
+    """Rules with more and more nodes of the half circle, and the sums at those each one adds.
 
-    `coarser` are the weights of a rule with fewer of these nodes: how far it is off bounds, in all
-    likelihood, how far this one is.
+    Those at many nodes, which few heights need, are computed when they are asked for.
     """
 
-    sums: list[AnyPrefixes]
-    weights: NDArray[np.float64]
-    coarser: NDArray[np.float64]
-    choice: Choice | None = None
+    rules: list[Rung]
+    pieces: dict[int, list[AnyPrefixes]]
+    later: Callable[[NDArray[np.int64]], list[AnyPrefixes]]
 
-    def below(self, last: int) -> Thinning:
-        """Return the same rule without the nodes from `last` on."""
-        size = int(np.searchsorted(self.sums[0].nodes.turns, last))
-        if size == self.weights.size:
-            return self
-        fewer = [one.at_nodes(slice(0, size)) for one in self.sums]
-        return Thinning(fewer, self.weights[:size], self.coarser[:size], self.choice)
+    def read(
+        self,
+        level: WideLevel,
+        blocks: NDArray[np.int64],
+        records: Circle,
+        shortfall: Circle,
+        tolerance: float,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+        """Return the sum of each block, what leaving out nodes changes, and how many terms."""
+
+        def parts(some: NDArray[np.int64], rule: int) -> NDArray[np.float64]:
+            if rule not in self.pieces:
+                self.pieces[rule] = self.later(added(self.rules)[rule])
+            return level.parts(blocks[some], self.pieces[rule], records, shortfall)
+
+        return climb(parts, blocks.size, self.rules, tolerance)
 
 
-def thinning(
-    level: WideLevel,
-    panels: list[tuple[int, int]],
-    nodes: Nodes,
-    sums: Sums,
-    records: Circle,
-    times: int,
-    care: int,
-    shortfall: Circle,
-    neglect: float,
-) -> Thinning | None:
-    """Return nodes that are enough, `care` steps past those that change `neglect` at most.
+def thinning(circle: Circle, times: int, sums: Sums) -> Thinning:
+    """Return the rules for this circle with every second node left out `times` times.
 
-    All of `nodes`, left out `times` times, are tried at a few heights of each panel, and the
-    largest change there is taken for all of its heights. None if they are too few. `sums` returns
-    the sums at some nodes; those at all of them live together only if they are short.
+    `sums` returns the sums at some nodes.
     """
-    turns, whole = nodes.turns, records.nodes
-    most = weights_of(whole, turns, np.inf, STARTS[-1], times)
-    tried = {(a * (6 - j) + (b - 1) * j) // 6 for a, b in panels for j in _PROBES}
-    if times == 0 and (turns.size < LONG or len(tried) > _MOST_PROBES):
-        return Thinning(sums(nodes), most, most)
-    blocks = np.array(sorted(tried))
-    found, parts = _tried(level, blocks, nodes, sums, records, shortfall)
-    owner = np.searchsorted([a for a, _ in panels], blocks, side="right") - 1
-    lengths = np.array([b - a for a, b in panels])
-
-    def enough(fewer: NDArray[np.float64]) -> bool:
-        worst = np.zeros(len(panels))
-        np.maximum.at(worst, owner, np.abs(parts @ (most - fewer)))
-        return bool(worst @ lengths <= neglect)
-
-    best, coarser, taken = most, weights_of(whole, turns, np.inf, STARTS[-2], times), None
-    if not enough(coarser):
-        return None
-    for more, start, cut in product(
-        (times, times + 1), range(len(STARTS) - 1), range(len(_SHARES))
-    ):
-        choice = Choice(more, start, cut, care)
-        weights = choice.weights(whole, turns)
-        if np.count_nonzero(weights[2]) < np.count_nonzero(best) and enough(weights[0]):
-            best, coarser, taken = weights[2], weights[1], choice
-    places = np.flatnonzero(best)
-    if found is None:
-        kept = sums(nodes.at(places))
-    else:  # one by one, so that not all of them live twice
-        kept = [found.pop(0).at_nodes(places) for _ in level.runs]
-    return Thinning(kept, best[places], coarser[places], taken)
-
-
-def _tried(
-    level: WideLevel,
-    blocks: NDArray[np.int64],
-    nodes: Nodes,
-    sums: Sums,
-    records: Circle,
-    shortfall: Circle,
-) -> tuple[list[AnyPrefixes] | None, NDArray[np.float64]]:
-    """Return what each node adds to each block, and the sums if all of them were kept."""
-    length = sum(category.length for category, _ in level.runs)
-    size = max(_FEWEST, _AT_ONCE // length)
-    found: list[AnyPrefixes] | None = None
-    parts = []
-    for first in range(0, nodes.size, size):
-        found = sums(nodes.at(slice(first, first + size)))
-        parts.append(level.parts(blocks, found, records, shortfall))
-    return (found if len(parts) == 1 else None), np.concatenate(parts, axis=1)
+    turns = kept_turns(circle.last or circle.nodes // 2 + 1, MOST_CAREFUL, times)
+    nodes = Nodes(np.array([circle.log_radius]), turns, circle.nodes)
+    rules = ladder(circle.nodes, turns, times)
+    steps = added(rules)
+    sizes = np.cumsum([one.size for one in steps])
+    soon = [i for i, size in enumerate(sizes.tolist()) if size <= _SOON] or [0]
+    first = np.sort(np.concatenate([steps[i] for i in soon]))
+    kept, pieces = sums(nodes.at(first)), {i: list[AnyPrefixes]() for i in soon}
+    while kept:  # one by one, so that not all of them live twice
+        one = kept.pop(0)
+        for i, piece in pieces.items():
+            piece.append(one.at_nodes(np.searchsorted(first, steps[i])))
+    return Thinning(rules, pieces, lambda places: sums(nodes.at(places)))

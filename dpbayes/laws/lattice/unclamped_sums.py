@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.circles import Circle, Nodes, fewest_nodes, log_bound
-from dpbayes.laws.lattice.fewer_nodes import STARTS, doublings, kept_turns, rounded, weights_of
+from dpbayes.laws.lattice.fewer_nodes import CAREFUL, doublings, kept_turns, rounded, weights_of
 from dpbayes.laws.lattice.long_prefixes import prefixes
 from dpbayes.laws.lattice.pivots import equal_runs
 from dpbayes.laws.lattice.prefixes import Category
 
 _TILTS = np.concatenate((-np.geomspace(0.98, 0.02, 12), [0.0], np.geomspace(0.02, 0.98, 12)))
 _SURE = 1e-13
-_CAREFUL, _COARSER = STARTS[-2], STARTS[-3]
+_COARSER = 96.0
 
 
 def unclamped_moment(
@@ -59,12 +59,12 @@ def unclamped_moment(
     whole = rounded(circle.nodes)
     circle, times = Circle(circle.log_radius, whole), doublings(whole)
     while True:
-        turns = kept_turns(whole // 2 + 1, _CAREFUL, times)
+        turns = kept_turns(whole // 2 + 1, CAREFUL, times)
         parts = product(Nodes(np.array([circle.log_radius]), turns, whole)).real
         parts *= circle.folds(turns) * np.exp(log_scale) / whole
         value, other = (
             float(weights_of(whole, turns, np.inf, start, times) @ parts)
-            for start in (_CAREFUL, _COARSER)
+            for start in (CAREFUL, _COARSER)
         )
         doubt = abs(value - other)
         if doubt <= _SURE or not times:

@@ -17,19 +17,19 @@ from numpy.typing import NDArray
 
 from dpbayes.laws.lattice import noise, sizes
 from dpbayes.laws.lattice.circles import Circle, Nodes, fewest_nodes, log_bound, lossless, nodes_at
-from dpbayes.laws.lattice.fewer_nodes import STARTS, doublings, kept_turns, rounded
+from dpbayes.laws.lattice.fewer_nodes import doublings, rounded
 from dpbayes.laws.lattice.long_prefixes import AnyPrefixes, prefixes
 from dpbayes.laws.lattice.pivots import equal_runs
 from dpbayes.laws.lattice.prefixes import Category, Edges
 from dpbayes.laws.lattice.shortening import shortened
-from dpbayes.laws.lattice.smooth_sums import smooth_sum
-from dpbayes.laws.lattice.thinning import MOST_CARE, Choice, Thinning, thinning
+from dpbayes.laws.lattice.smooth_sums import LONGEST_RULE, smooth_sum
+from dpbayes.laws.lattice.thinning import Thinning, thinning
 from dpbayes.laws.lattice.wide_levels import WideHeights, WideLevel
 
 _TILTS = np.concatenate((-np.geomspace(0.98, 0.02, 12), [0.0], np.geomspace(0.02, 0.98, 12)))
 _UPRIGHT = 12  # the place of 0 among them
-_FEWEST = 9  # values of a sum that is smooth
-_SURE = 1e-12  # of a level, times k epsilon where noise is wide and levels are many
+_SURE = 1e-12  # of a level, times 5 epsilon where noise is wide and levels are many
+_MANY = 5.0
 _PART = 0.3  # of that for each of what is left out
 _TOLERATED = 3.0  # times that, of nodes that were enough at another level
 _ROUNDING = 2e-15
@@ -69,6 +69,9 @@ class WideNoise:
 
     What a higher power weighs less is read wrongly in no larger part.
     """
+
+    times: dict[int, int] = field(default_factory=dict, compare=False)
+    """How often nodes were left out at levels from each of these numbers on, for another power."""
 
     _octaves: dict[float, WideNoise] = field(default_factory=dict, compare=False)
 
@@ -111,33 +114,17 @@ class WideNoise:
             end = min(2 * first + max(1, int(0.5 / self.epsilon)), last)
             sums.add(first, end, last)
             first = end
+        sums.forget()
         return sums.value, sums.error
 
 
 @dataclass
 class _Shared:
-    """A circle, how often every second node is left out, and a rule that was enough so far."""
+    """A circle, how often every second node is left out, and the sums at the others."""
 
     circle: Circle
     times: int
-    care: int = 1
-    rule: Thinning | None = None
-
-    def more_careful(self) -> bool:
-        """Ask for more nodes, if there are more."""
-        if self.care < MOST_CARE:
-            self.care += 1
-        elif self.times:
-            self.times, self.care = self.times - 1, 1
-        else:
-            return False
-        return True
-
-    def nodes(self) -> Nodes:
-        """Return the nodes of the most careful rule."""
-        whole, radius = self.circle.nodes, np.array([self.circle.log_radius])
-        last = self.circle.last or whole // 2 + 1
-        return Nodes(radius, kept_turns(last, STARTS[-1], self.times), whole)
+    rule: Thinning
 
 
 class _LevelSums:
@@ -148,26 +135,39 @@ class _LevelSums:
         self.total = int(part.counts.sum())
         self.rho = float(np.exp(-0.5 * part.epsilon))
         self.scale = float(np.exp(-noise.log_normaliser(part.counts.size, part.epsilon)))
-        self.sure = _SURE * min(1.0, part.counts.size * part.epsilon)
+        self.sure = _SURE * min(1.0, _MANY * part.epsilon)
         self.tilts = Nodes.positive(-np.log(self.rho) * _TILTS)
         self.value, self.error, self.ended, self.work = 0.0, 0.0, False, 0
-        self._choice: Choice | None = None
 
     def add(self, first: int, end: int, last: int) -> None:
         """Add the levels from `first` to `end`, and see whether those up to `last` matter."""
         self._range = first, end
         self._tilted = self._prefixes(self.tilts)
         self._shared: _Shared | None = None
-        self._errors, self._bounds = [0.0], [0.0]
+        self._errors: dict[int, float] = {}
+        self._bounds = [0.0]
         inner = [int(x) for x in np.unique(self.part.counts) if first < x < end]
         panels = list(pairwise([first, *inner, end]))
-        found, doubt = smooth_sum(self._levels, panels, self.sure * (end - first), _FEWEST)
+        found, doubt = smooth_sum(self._levels, panels, self.sure * (end - first), one=True)
         self.value += float(found[0])
-        self.error += doubt + max(self._errors) * (end - first)
+        self.error += doubt + self._between(first, end)
         beyond = self._bounds[-1] * (last - end)
         self.ended = max(self._bounds) < _NO_LEVELS * self.sure and beyond < self.sure
         if self.ended:
             self.error += beyond
+
+    def forget(self) -> None:
+        """Let go of what levels share, which would else be kept until cycles are collected."""
+        self._shared = None
+        self._tilted = []
+
+    def _between(self, first: int, end: int) -> float:
+        """Return the sum of the errors of these levels, drawn straight between known ones."""
+        levels = np.array(sorted(self._errors))
+        errors = np.array([self._errors[t] for t in levels.tolist()])
+        sizes = 0.5 * (errors[1:] + errors[:-1]) @ np.diff(levels)
+        outside = (levels[0] - first) * errors[0] + (end - levels[-1]) * errors[-1]
+        return float(sizes + outside)
 
     def _levels(self, levels: NDArray[np.int64]) -> NDArray[np.float64]:
         return np.array([[self._level(t) for t in levels.tolist()]])
@@ -183,7 +183,7 @@ class _LevelSums:
         unlikely = sizes.tail_mass(self.part.counts.size, self.part.epsilon, max(t - 1, 0))
         if t and unlikely < self.sure:
             self._bounds.append(unlikely)
-            self._errors.append(unlikely)
+            self._errors[t] = unlikely
             return 0.0
         heights = self.part.heights.setdefault(t, WideHeights(self.part.runs, t))
         level = WideLevel(self.part.runs, self.exponent, self.part.epsilon, t, heights)
@@ -195,11 +195,11 @@ class _LevelSums:
         bound = float(least.sum())
         self._bounds.append(bound)
         if bound < self.sure:
-            self._errors.append(bound)
+            self._errors[t] = bound
             return 0.0
         kept, dropped = largest(least, alias)
         value, error = self._read(level, shortfall, kept, log_bound(found[kept].sum(axis=0)))
-        self._errors.append(dropped + error + _ROUNDING * bound)
+        self._errors[t] = dropped + error + _ROUNDING * bound
         return value
 
     def _shortfall(self, level: WideLevel, alias: float) -> Circle:
@@ -225,41 +225,14 @@ class _LevelSums:
         )
         known, records = self._share(records)
         panels, neglect = level.panels(kept), alias / self.scale
-        fresh = known.rule is None
         while True:
-            if known.rule is None:
-                known.rule = self._rule(level, panels, known, records, shortfall, neglect)
             value, doubt, change = self._sum(level, panels, known.rule, records, shortfall)
-            if change <= _TOLERATED * neglect or (fresh and not known.more_careful()):
+            if change <= _TOLERATED * neglect or not known.times:
                 break
-            known.rule, fresh = None, True
-        return value * self.scale, self.sure + (tail + change + doubt) * self.scale
-
-    def _rule(
-        self,
-        level: WideLevel,
-        panels: list[tuple[int, int]],
-        known: _Shared,
-        records: Circle,
-        shortfall: Circle,
-        neglect: float,
-    ) -> Thinning:
-        while True:
-            found = thinning(
-                level,
-                panels,
-                known.nodes(),
-                self._prefixes,
-                records,
-                known.times,
-                known.care,
-                shortfall,
-                neglect,
-            )
-            if found is not None:
-                self._choice = found.choice
-                return found
             known.times -= 1
+            self.part.times[self._range[0]] = known.times
+            known.rule = thinning(known.circle, known.times, self._prefixes)
+        return value * self.scale, self.sure + (tail + change + doubt) * self.scale
 
     def _sum(
         self,
@@ -270,26 +243,28 @@ class _LevelSums:
         shortfall: Circle,
     ) -> tuple[float, float, float]:
         """Return the sum over heights, its doubt, and what leaving out nodes changes."""
-        rule = known if records.last is None else known.below(records.last)
-        each = rule.weights.size * shortfall.nodes * len(self.part.runs)
-        if each * sum(min(b - a, _FEWEST) for a, b in panels) > LARGEST_LEVEL:
+        each = shortfall.nodes * len(self.part.runs)
+        if each * known.rules[0].places.size * sum(min(b - a, LONGEST_RULE) for a, b in panels) > (
+            LARGEST_LEVEL
+        ):
             raise NotFollowed
         starts, asked, changes = [a for a, _ in panels], *np.zeros((2, len(panels)))
+        lengths = np.array([b - a for a, b in panels])
+        tolerance = _PART * self.sure / self.scale / lengths.sum()
 
         def values(blocks: NDArray[np.int64]) -> NDArray[np.float64]:
-            self.work += each * blocks.size
+            found, change, terms = known.read(level, blocks, records, shortfall, tolerance)
+            self.work += each * terms
             if self.work > LARGEST_WORK:
                 raise NotFollowed
-            parts = level.parts(blocks, rule.sums, records, shortfall)
             owner = np.searchsorted(starts, blocks, side="right") - 1
             np.add.at(asked, owner, 1.0)
-            np.add.at(changes, owner, np.abs(parts @ (rule.weights - rule.coarser)))
-            return np.asarray(parts @ rule.weights)[None]
+            np.add.at(changes, owner, np.maximum(change, tolerance))
+            return found[None]
 
-        found, doubt = smooth_sum(values, panels, self.sure / self.scale, _FEWEST)
+        found, doubt = smooth_sum(values, panels, self.sure / self.scale, one=True)
         if not np.isfinite(found[0]):
             raise NotFollowed
-        lengths = np.array([b - a for a, b in panels])
         return float(found[0]), doubt, float((changes / asked) @ lengths)
 
     def _records(self, level: WideLevel, logs: NDArray[np.float64]) -> Circle:
@@ -326,9 +301,8 @@ class _LevelSums:
         whole = rounded(int(1.05 * records.nodes) + 4)
         most = min(whole // 2 + 1, int(1.2 * wanted(whole)) + 8)
         circle = Circle(records.log_radius, whole, most)
-        self._shared = _Shared(circle, doublings(whole))
-        if self._choice is not None:  # a rule that was enough is tried first
-            self._shared.rule = self._choice.again(self._prefixes, circle)
+        times = min(doublings(whole), self.part.times.get(self._range[0], whole))
+        self._shared = _Shared(circle, times, thinning(circle, times, self._prefixes))
         return self._shared, Circle(records.log_radius, whole, wanted(whole))
 
 

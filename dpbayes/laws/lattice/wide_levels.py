@@ -8,13 +8,14 @@ above at most what lies above the lower one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbayes.laws.lattice import laurent
 from dpbayes.laws.lattice.chains import Link, Row, rows
 from dpbayes.laws.lattice.circles import Circle, Nodes, log_bound
 from dpbayes.laws.lattice.heights import Heights
@@ -25,6 +26,8 @@ from dpbayes.laws.lattice.shortfalls import payments, readings, short, shortfall
 
 Caps = list[tuple[NDArray[np.float64], NDArray[np.float64]]]
 
+_ALONG, _ALONG_NOISE, _SHORTEST, _MOST_MARKS = 2.2, 16.0, 5, 2000
+_NOTHING = -700.0
 _LOOSE = 0.5  # of 1 / epsilon: how coarse the list of places is
 
 
@@ -102,10 +105,31 @@ class WideLevel:
         return edges[:-1], edges[1:]
 
     def panels(self, kept: NDArray[np.int64]) -> list[tuple[int, int]]:
-        """Return the blocks of heights in the kept coarse blocks, as ranges cut at kinks."""
-        kinks = (self.counts, self.counts + self.level, self.counts + self.level + 1)
+        """Return the blocks of heights in the kept coarse blocks, as ranges cut at kinks and marks.
+
+        At marks the released counts are the same at all levels, so that what was summed is known.
+        """
+        kinks = (self.counts, self.counts + self.level, self.counts + self.level + 1, self._marks)
         first, stop = self.places[kept], self.places[kept + 1]
         return self.heights.ranges(first, stop, np.concatenate(kinks))
+
+    @cached_property
+    def _marks(self) -> NDArray[np.int64]:
+        """Heights about as far apart as the polynomial through some values follows the weights."""
+        long = [(i, *run) for i, run in enumerate(self.runs) if run[0].long and run[0].count]
+        if not long or not self.exponent:
+            return np.zeros(0, dtype=np.int64)
+        narrow = sum(copies * self.exponent / (4.0 * one.count) for _, one, copies in long)
+        widest = min(_ALONG / np.sqrt(narrow), _ALONG_NOISE / self.epsilon)
+        lengths = self.heights.high - self.heights.low
+        widest = max(widest, max(int(lengths[i]) for i, _, _ in long) / _MOST_MARKS)
+        step = 1 << max(_SHORTEST, round(np.log2(widest)))
+        found = []
+        for i, _, _ in long:
+            low, high = int(self.heights.low[i]), int(self.heights.high[i]) + 1
+            first = -((self.level - low) // step) * step
+            found.append(np.arange(self.level + first, high, step))
+        return np.concatenate(found)
 
     def shortfall_circle(
         self, sums: list[AnyPrefixes], node: int, alias: float, scale: float
@@ -178,12 +202,20 @@ class WideLevel:
         weights = readings(self.rho, zeta)[:, None, None, None]
         total = np.zeros((edges[0].size, nodes), dtype=np.complex128)
         for row in self._rows(links, edges, zeta):
-            total[row.blocks] = row.sums(weights, level, owed, PIECE)[0]
+            if laurent.few_powers(row, zeta):
+                found = laurent.sums(row, weights, level, owed, self.rho, zeta)
+            else:
+                found = row.sums(weights, level, owed, PIECE)
+            total[row.blocks] = found[0]
         return total
 
     def _rows(self, links: list[Link], edges: Edges, zeta: NDArray[Any]) -> list[Row]:
         full = [
-            Link(link.zero, short(self.rho, self.level, category.count, zeta), *_heights_of(link))
+            replace(
+                link,
+                short=short(self.rho, self.level, category.count, zeta),
+                lifted=category.count >= self.level,
+            )
             for link, (category, _) in zip(links, self.runs, strict=True)
         ]
         groups = ((at, met[: len(full)]) for at, met in self.heights.groups(*edges))
@@ -201,22 +233,50 @@ class WideLevel:
         links = []
         for i, (category, _) in enumerate(self.runs):
             low, high = int(self.heights.low[i]), int(self.heights.high[i]) + 1
-            keep, below, pay, above = sums[i].blocks(self.level, edges, (low, high), some)
+            alike = _alike(edges, low, high)
+            near = edges[0][alike.start : alike.stop], edges[1][alike.start : alike.stop]
+            keep, below, pay, above = sums[i].blocks(self.level, near, (low, high), some)
             if coarse:
                 below, above, keep = below + keep, above + pay, np.zeros_like(keep)
+            below, above, keep, pay = (
+                _for_all(part, alike, edges[0].size) for part in (below, above, keep, pay)
+            )
             if caps is not None:
                 below, above = np.minimum(below, caps[i][0]), np.minimum(above, caps[i][1])
-            heights = [part[None] for part in (below, above, keep, pay)]
-            links.append(Link(self._zero(category, nodes), np.zeros(0), *heights))
+            links.append(
+                Link(
+                    self._zero(category, nodes),
+                    np.zeros(0),
+                    below[None],
+                    above[None],
+                    keep[None],
+                    pay[None],
+                )
+            )
         return links
 
     def _zero(self, category: Category, nodes: Nodes) -> NDArray[Any]:
         x, t = category.count, self.level
         nearer = np.log(self.rho) * (max(x - t, 0) - min(x, t))
         logs = self.exponent * category.empty + nearer - x * nodes.log_radius
+        if logs.max() < _NOTHING:
+            kind = np.float64 if nodes.whole == 1 else np.complex128
+            return np.zeros((1, 1, nodes.size), dtype=kind)
         turned = Nodes(np.zeros(1), nodes.turns, nodes.whole).powers(np.array([-x]))
         return np.asarray((np.exp(logs) * turned)[None])
 
 
-def _heights_of(link: Link) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    return link.below, link.above, link.keep, link.pay
+def _alike(edges: Edges, low: int, high: int) -> range:
+    """Return blocks in rising order without all but one of those below or above a window."""
+    below = int(np.searchsorted(edges[1], low, side="right"))
+    above = int(np.searchsorted(edges[0], high))
+    return range(max(below - 1, 0), max(min(above + 1, edges[0].size), 1))
+
+
+def _for_all(part: NDArray[Any], some: range, size: int) -> NDArray[Any]:
+    """Return what belongs to all `size` blocks from what belongs to these, as `_alike` has them."""
+    if len(some) == 1:
+        return np.broadcast_to(part, (size, part.shape[1]))
+    if len(some) == size:
+        return part
+    return np.asarray(part[np.clip(np.arange(size) - some.start, 0, len(some) - 1)])

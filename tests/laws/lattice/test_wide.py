@@ -1,5 +1,7 @@
 """Clamped noise that is wide, power by power, against lists, all levels at once, and draws."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.few import FewCategories
 from dpbayes.laws.lattice.fewer_nodes import weights_of
 from dpbayes.laws.lattice.law import LatticeLaw, listed_law
+from dpbayes.laws.lattice.long_prefixes import LongPrefixes
 from dpbayes.laws.lattice.prefixes import Category, Prefixes
 from dpbayes.laws.lattice.shortening import shortened
 from dpbayes.laws.lattice.thinning import thinning
@@ -150,16 +153,15 @@ def test_nodes_that_are_left_out_add_no_more_than_is_said():
     assert 10 < fewer.last < 451
     every = sums._prefixes(whole.half()[0])
     blocks = np.arange(level.heights.edges.size - 1)
-    parts = level.parts(blocks, every, whole, shortfall).sum(axis=0)
-    left_out = abs(parts[fewer.last :].sum())
+    parts = level.parts(blocks, every, whole, shortfall)
+    left_out = abs(parts[:, fewer.last :].sum())
     assert 0.0 < left_out <= most <= 1e-6 / sums.scale
-    panels = level.heights.panels(blocks, level.counts)
     neglect = 1e-6 / sums.scale
-    rule = thinning(level, panels, whole.half()[0], sums._prefixes, whole, 0, 1, shortfall, neglect)
-    turns = rule.sums[0].nodes.turns
-    assert turns.size < parts.size
-    change = abs(parts[turns] @ (rule.weights - rule.coarser))
-    assert 0.0 < abs(parts[turns] @ rule.weights - parts.sum()) < change <= 1e-6 / sums.scale
+    rule = thinning(whole, 0, sums._prefixes)
+    found, change, terms = rule.read(level, blocks, whole, shortfall, neglect / blocks.size)
+    assert terms < parts.size
+    missed = np.abs(found - parts.sum(axis=1))
+    assert 0.0 < missed.sum() < change.sum() <= neglect
 
 
 @pytest.mark.parametrize("times", [1, 2, 3])
@@ -284,11 +286,11 @@ def test_windows_that_end_where_the_affinity_does_change_nothing(counts, power, 
 
 
 @pytest.mark.slow
-def test_nodes_are_tried_a_few_at_a_time_where_sums_are_long(monkeypatch):
+def test_sums_that_few_heights_need_may_be_computed_later(monkeypatch):
     expected, error = wide_noise([400, 90, 30, 4, 0], 0.02).moment(1.0)
-    monkeypatch.setattr(thinning_module, "_AT_ONCE", 1)
+    monkeypatch.setattr(thinning_module, "_SOON", 1)
     found, uncertain = wide_noise([400, 90, 30, 4, 0], 0.02).moment(1.0)
-    assert abs(found - expected) < 1e-12
+    assert abs(found - expected) < 1e-14
     assert error + uncertain < 1e-9
 
 
@@ -345,3 +347,39 @@ def test_too_many_levels_of_one_output_are_not_looked_at(monkeypatch):
     with pytest.raises(wide.NotFollowed):
         law._part.probability(law.counts)
     assert law.mean_distance().how == "draws"
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon", "power"),
+    [
+        ([523_475, 523_475, 0], 0.05, 1.0),
+        ([5000, 5000, 5000, 0], 0.02, 1.0),
+        ([9000, 8930, 0, 2], 0.02, 4.0),
+    ],
+)
+def test_equal_large_counts_beside_empty_ones_against_the_sum_over_all_outputs(
+    counts, epsilon, power
+):
+    x = np.array(counts)
+    few = FewCategories(np.ones(x.size), x, epsilon, 25)
+    parts = sum(few._clamped(lambda logs: np.exp(power * logs)), start=np.zeros((2, 2)))
+    found, error = ClampedPart(np.ones(x.size), x, epsilon).wide.moment(power)
+    assert error < 3e-10
+    assert abs(found - float(parts[0, 0]) * few._scale) <= error
+
+
+def test_moments_beside_many_empty_categories_are_as_sure_as_beside_few():
+    sure = [wide_noise([900] + [0] * zeros, 0.2).moment(1.0)[1] for zeros in (3, 19)]
+    assert sure[1] < min(6e-10, 2.0 * sure[0])
+
+
+def test_moments_let_go_of_their_sums():
+    part = wide_noise([9000, 9000, 0, 0, 0], 0.05)
+    gc.collect()
+    gc.disable()
+    try:
+        part.moment(2.0)
+        kept = [one for one in gc.get_objects() if isinstance(one, LongPrefixes)]
+    finally:
+        gc.enable()
+    assert not kept
