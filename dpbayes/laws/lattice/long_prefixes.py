@@ -15,7 +15,7 @@ from dpbayes.laws.lattice.long_sums import CHANGE, Panels, RunningSums, panels_b
 from dpbayes.laws.lattice.panel_polynomials import Floats, Whole, phases
 from dpbayes.laws.lattice.prefixes import NOTHING, Blocks, Category, Edges, Prefixes
 
-_MOST_ROWS = 600  # of one table
+_MOST_ROWS = 300  # of one table
 
 Some = slice | list[int]
 Rows = Callable[[Whole], NDArray[Any]]

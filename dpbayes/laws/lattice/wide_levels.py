@@ -116,10 +116,12 @@ class WideLevel:
     @cached_property
     def _marks(self) -> NDArray[np.int64]:
         """Heights about as far apart as the polynomial through some values follows the weights."""
-        long = [(i, *run) for i, run in enumerate(self.runs) if run[0].long and run[0].count]
+        long = [(i, *run) for i, run in enumerate(self.runs) if run[0].long]
         if not long or not self.exponent:
             return np.zeros(0, dtype=np.int64)
-        narrow = sum(copies * self.exponent / (4.0 * one.count) for _, one, copies in long)
+        # ln BC is about -m^2 / (8 (x + a)), m counts from the true one.
+        scales = [0.25 * copies / (one.count + one.prior) for _, one, copies in long]
+        narrow = self.exponent * sum(scales)
         widest = min(_ALONG / np.sqrt(narrow), _ALONG_NOISE / self.epsilon)
         lengths = self.heights.high - self.heights.low
         widest = max(widest, max(int(lengths[i]) for i, _, _ in long) / _MOST_MARKS)
