@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 
+class InRow(ABC):
+    """What categories in a row give."""
+
+    @abstractmethod
+    def then(self, other: Self) -> Self:
+        """Return this row followed by `other`."""
+
+    def repeated(self, copies: int) -> Self:
+        """Return `copies` of this row one after the other, by doubling."""
+        result, power, left = self, self, copies - 1
+        while left:
+            if left & 1:
+                result = result.then(power)
+            left >>= 1
+            if left:
+                power = power.then(power)
+        return result
+
+
 @dataclass(frozen=True)
-class Chain:
+class Chain(InRow):
     """Categories in a row: the products if all come before or after the pivot, or one is it."""
 
     before: NDArray[Any]
@@ -23,17 +43,6 @@ class Chain:
         """Return this row followed by `other`."""
         paid = self.paid * other.after + self.before * other.paid
         return Chain(self.before * other.before, self.after * other.after, paid)
-
-    def repeated(self, copies: int) -> Chain:
-        """Return `copies` of this row one after the other, by doubling."""
-        result, power, left = self, self, copies - 1
-        while left:
-            if left & 1:
-                result = result.then(power)
-            left >>= 1
-            if left:
-                power = power.then(power)
-        return result
 
 
 def paid_in_row(chains: Sequence[Chain]) -> NDArray[Any]:

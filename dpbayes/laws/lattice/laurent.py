@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes.laws.lattice.chains import Link, Row
+from dpbayes.laws.lattice.chains import InRow, Link, Row
 
 _FEWEST = 4
 """So few nodes of the shortfall are summed one by one."""
@@ -23,7 +23,7 @@ Coefficients = list[NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class _Polynomials:
+class _Polynomials(InRow):
     """Coefficients in rising powers of v, as `chains.Chain`: before, after, and as the pivot."""
 
     before: Coefficients
@@ -34,16 +34,6 @@ class _Polynomials:
         paid = _sum(_product(self.paid, other.after), _product(self.before, other.paid))
         before = _product(self.before, other.before)
         return _Polynomials(before, _product(self.after, other.after), paid)
-
-    def repeated(self, copies: int) -> _Polynomials:
-        result, power, left = self, self, copies - 1
-        while left:
-            if left & 1:
-                result = result.then(power)
-            left >>= 1
-            if left:
-                power = power.then(power)
-        return result
 
 
 def _product(one: Coefficients, other: Coefficients) -> Coefficients:
