@@ -14,7 +14,8 @@ from dpbayes.divergences import distance_from_log_affinity
 from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import noise as lattice_noise
-from dpbayes.laws.lattice.law import LatticeLaw, listed_law
+from dpbayes.laws.lattice.law import LatticeLaw
+from dpbayes.laws.lattice.listed import listed_law
 from dpbayes.laws.lattice.projection import PROJECTIONS, project
 from dpbayes.laws.law import Way, choose
 from dpbayes.mechanisms.geometric import TruncatedGeometric

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import dpbayes as dp
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.lattice.law import LatticeLaw, listed_law
+from dpbayes.laws.lattice.law import LatticeLaw
+from dpbayes.laws.lattice.listed import listed_law
 from dpbayes.laws.lattice.projection import project
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.lattice import SumZeroLattice

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+
+def once(kinds: Iterable[Hashable], make: Callable[[int], T]) -> list[T]:
+    """Return what `make` gives for the first place of each kind, at all places of that kind.
+
+    >>> once("abab", lambda place: [place])
+    [[0], [1], [0], [1]]
+    """
+    known: dict[Hashable, T] = {}
+    found = []
+    for place, kind in enumerate(kinds):
+        if kind not in known:
+            known[kind] = make(place)
+        found.append(known[kind])
+    return found
 
 
 class InRow(ABC):
@@ -154,16 +171,22 @@ class Row:
 def rows(
     groups: Iterable[tuple[slice, Iterable[bool]]], links: Sequence[Link], copies: Sequence[int]
 ) -> list[Row]:
-    """Return a row for each group of blocks in which a link has heights, as `met` says of each."""
+    """Return a row for each group of blocks in which a link has heights, as `met` says of each.
+
+    A link that stands in several places is one of the others once, with all of its copies.
+    """
     found = []
     for blocks, met in groups:
-        payers, others = [], []
-        alike = slice(blocks.start, blocks.start + 1)
+        payers: list[tuple[Link, int]] = []
+        others: dict[int, tuple[Link, int]] = {}
         for link, times, here in zip(links, copies, met, strict=True):
             if here:
                 payers.append((link.at(blocks), times))
             else:
-                others.append((link.at(alike), times))
+                _, before = others.get(id(link), (link, 0))
+                others[id(link)] = link, before + times
         if payers:
-            found.append(Row(blocks, payers, others))
+            alike = slice(blocks.start, blocks.start + 1)
+            constant = [(link.at(alike), times) for link, times in others.values()]
+            found.append(Row(blocks, payers, constant))
     return found

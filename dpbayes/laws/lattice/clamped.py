@@ -9,7 +9,7 @@ categories were short of. Book: `thm-clamped`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 
@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws import growing_root
 from dpbayes.laws.lattice import noise
-from dpbayes.laws.lattice.circles import Circle
 from dpbayes.laws.lattice.heights import Heights
+from dpbayes.laws.lattice.one_output import OneOutput
 from dpbayes.laws.lattice.pivots import LARGEST_ARRAY, Level, equal_runs
 from dpbayes.laws.lattice.smooth_sums import LONGEST_RULE, smooth_sum
 from dpbayes.laws.lattice.wide import NotFollowed, WideNoise, largest
@@ -39,9 +39,6 @@ LARGEST_K = 64
 LARGEST_WORK = 500_000_000
 """Numbers multiplied for all levels, nodes and powers at once: more takes seconds."""
 
-LONGEST_LANDING = 60_000
-"""Categories times reach: the probability of an output takes up to ten seconds there."""
-
 LONGEST_REACH = 3_500
 """Beyond this so many levels count that their rounding does."""
 
@@ -51,9 +48,7 @@ _EVALUATED = 400  # longer stretches of levels or heights cost no more, being sm
 _LEVELS_END = 1e-12
 _FIRST_LEVELS = 1  # then about twice as many, and so on
 _DOUBT = 1e-13  # of each level
-_ALL_NODES, _ALIASES = 1000, 1e-16  # more nodes of the shortfall are not taken, with such an error
-_MOST_LANDINGS = 3_000  # levels of one output that are looked at: more take minutes
-_SURE, _PART = 3e-16, 3e-13  # of the probability of one output: this much, or this part of it
+_ROUNDING = 1e-11  # of a probability
 
 
 @dataclass(frozen=True)
@@ -89,12 +84,6 @@ class ClampedPart:
         if self.counts.min() == 0:
             return nearest_gap(self.prior, self.counts)
         return float(-affinity_of_counts(self.prior, self.counts, np.zeros_like(self.counts)).max())
-
-    @property
-    def lands(self) -> bool:
-        """Whether the probability of an output takes seconds and keeps its digits."""
-        k = self.counts.size
-        return k <= LARGEST_K and self.reach <= LONGEST_REACH and k * self.reach <= LONGEST_LANDING
 
     @property
     def affordable(self) -> bool:
@@ -142,15 +131,15 @@ class ClampedPart:
         if self.affordable:
             root = fitted_root(exponent * self.gap)
             moments, each = self.moments(exponent * root.powers, mass)
-            return root.mean_root(mass, self.probability(self.counts), moments, each)
+            return root.mean_root(mass, self._at_truth, moments, each)
         if not self.wide.possible:
             return mass, np.inf
         try:
             return growing_root.mean_root(
-                lambda s: self.wide.moment(exponent * s),
+                lambda s: self._wide_moment(exponent * s),
                 exponent * self.gap,
                 mass,
-                lambda: self.probability(self.counts),
+                lambda: self._at_truth,
                 _MISSED,
             )
         except NotFollowed:
@@ -164,9 +153,20 @@ class ClampedPart:
         if not self.wide.possible:
             return 0.0, np.inf
         try:
-            return self.wide.moment(exponent)
+            return self._wide_moment(exponent)
         except NotFollowed:
             return 0.0, np.inf
+
+    def _wide_moment(self, exponent: float) -> tuple[float, float]:
+        """Return a moment and its error, unless the probability of BC = 1 alone is more."""
+        found, error = self.wide.moment(exponent)
+        if found + error < (1.0 - _ROUNDING) * self._at_truth:
+            raise NotFollowed
+        return found, error
+
+    @cached_property
+    def _at_truth(self) -> float:
+        return self.probability(self.counts)
 
     def moments(self, powers: ArrayLike, mass: float) -> tuple[NDArray[np.float64], float]:
         """Return E[BC^s; clamped] for each power s > 0, and a bound on the error of each.
@@ -223,51 +223,8 @@ class ClampedPart:
         return found, error
 
     def probability(self, output: NDArray[np.int64]) -> float:
-        """Return the probability that clamped noise ends at this output.
-
-        It is right within 1e-15 or 1e-12 of itself, whichever is more. Raises `NotFollowed` where
-        too many levels would have to be looked at, which `lands` excludes.
-
-        At level t the categories that end at 0 lie at least (k - Z) t below it together, with Z
-        their number; noise of that size has probability below 1e-16 beyond the last level.
-        """
-        zeros = int((output == 0).sum())
-        if zeros == 0 or zeros == output.size:
-            return 0.0
-        furthest = noise.radius(output.size, self.epsilon, 1e-16)
-        last = furthest // (output.size - zeros) + 2
-        kinks = np.concatenate((self.counts, self.counts - output))
-        total, first, left = 0.0, 0, _MOST_LANDINGS
-
-        def levels(asked: NDArray[np.int64]) -> NDArray[np.float64]:
-            nonlocal left
-            left -= asked.size
-            if left < 0:
-                raise NotFollowed
-            return self._landing(output, _ALIASES / last, asked)
-
-        while first < last:
-            end = min(2 * first + _FIRST_LEVELS, last)
-            inner = [int(t) for t in np.unique(kinks) if first < t < end]
-            sure = max(_SURE / self._scale, _PART * total)
-            tolerance = sure * (end - first) / last
-            sums, _ = smooth_sum(levels, list(pairwise([first, *inner, end])), tolerance)
-            total, first = total + float(sums[0]), end
-        return max(total, 0.0) * self._scale
-
-    def _landing(
-        self, output: NDArray[np.int64], alias: float, levels: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        found = []
-        for t in levels.tolist():
-            heights = Heights(output + t, output + t + 1, t)
-            level = Level(self.prior, self.counts, self.epsilon, t, heights, output)
-            blocks = np.arange(heights.blocks)
-            circle = level.shortfall_circle(alias if level.degree > _ALL_NODES else ALIASES)
-            if level.degree <= _ALL_NODES:
-                circle = replace(circle, nodes=level.degree)
-            found.append(level.parts(np.zeros(1), Circle(0.0, 1), circle, blocks).sum())
-        return np.array([found])
+        """Return the probability that clamped noise ends at this output, right to 12 digits."""
+        return OneOutput(self.counts, self.epsilon, output).probability()
 
     @cached_property
     def _scale(self) -> float:

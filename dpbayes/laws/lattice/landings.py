@@ -117,7 +117,7 @@ class Landings:
 
     def _two_empty(self, empty: Sequence[int], moved: Whole, paying: int) -> Floats:
         """Return the sum over t of rho^(sum of |moved + t|) and of all ways two may be short."""
-        kept, q = len(moved), np.exp(-self.epsilon)
+        kept, odds = len(moved), 1.0 / np.expm1(self.epsilon)  # 1 - q would lose digits
         first = 0 if paying else 1
         short = np.array([int(self.counts[i]) for i in empty])
         ends = np.vstack((-moved, np.repeat(short[:, None], moved.shape[1], axis=1)))
@@ -130,12 +130,12 @@ class Landings:
             rises = self.epsilon * (moved + start >= 0).sum(axis=0)
             above = start - short[:, None]  # how many of the heights are above the true count
             line = 1.0 + paying + kept * start + np.minimum(short[:, None], start).sum(axis=0)
-            line += (above >= 0).sum(axis=0) * (q / (1.0 - q))
+            line += (above >= 0).sum(axis=0) * odds
             slope = kept + (above < 0).sum(axis=0)
             bent = np.where(above >= 0, np.exp(-self.epsilon * np.maximum(above, 0)), 0.0)
             sums, firsts = _geometric(rises, length)
             ways = line * sums + slope * firsts
-            ways -= bent.sum(axis=0) * (q / (1.0 - q)) * _geometric(rises + self.epsilon, length)[0]
+            ways -= bent.sum(axis=0) * odds * _geometric(rises + self.epsilon, length)[0]
             total += np.exp(-0.5 * self.epsilon * exponent) * ways
         return total
 

@@ -1,12 +1,9 @@
-"""Exact laws of sum-zero noise: every output listed, or the mean without listing any."""
+"""The exact law of sum-zero noise on counts too many to list: means and single outputs."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,170 +16,20 @@ from dpbayes.divergences import (
     hellinger_published,
 )
 from dpbayes.laws.estimate import Estimate, drawn_mean
-from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.lattice import landing, noise
+from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.few import LARGEST_K, FewCategories
-from dpbayes.laws.lattice.outputs import clamped_masses, work
+from dpbayes.laws.lattice.listed import log_mass
 from dpbayes.laws.lattice.projection import project
 from dpbayes.laws.lattice.unclamped import LONGEST_SERIES, TAIL, UnclampedPart
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, metric_function
 from dpbayes.laws.square_root import square_root_series
-from dpbayes.posteriors import compositions, number_of_candidates
-
-LARGEST_TAIL = 1e-12
 
 _NEGLIGIBLE = 1e-12
 _UNSURE = 1e-6  # a sum this wrong has lost its digits
 _SMALL = 1e-4
 _ROUNDING = 1e-12
-_LARGEST_LIST = 8_000_000
-_LARGEST_COMPLETE = 200_000
-_LARGEST_WORK = 2e8  # some seconds
-_SHORT_LIST = 20_000  # points listed as fast as levels are followed
-_LEVELS_FIRST = 8  # so many laws without a table take as long as a table does
-
-
-def listed_law(
-    prior: NDArray[np.float64], counts: NDArray[np.int64], epsilon: float, projection: str
-) -> FiniteLaw | None:
-    """Return the law of the projected noisy counts output by output, or None if it is too long.
-
-    All of R is listed where it is small, else the outputs within reach of the noise; what is
-    not listed has probability at most `mass_outside`.
-    """
-    n, k = int(counts.sum()), counts.size
-    reach = noise.radius(k, epsilon, TAIL)
-    if number_of_candidates(n, k) <= _LARGEST_COMPLETE:
-        # Reaching n further makes the share of far corners right to relative accuracy too.
-        for size in (reach + n, reach, noise.radius(k, epsilon, LARGEST_TAIL)):
-            if int(counts.min()) >= size or _fits(k, size):
-                return _complete(prior, counts, epsilon, projection, size)
-        if projection == "l2" and work(n, k, reach + n) <= _LARGEST_WORK:
-            return _complete(prior, counts, epsilon, projection, reach + n)
-        return None
-    if not _fits(k, reach):
-        return None
-    return _window(prior, counts, epsilon, projection, reach)
-
-
-def _fits(k: int, size: int) -> bool:
-    if k > 2 and size * size > _LARGEST_LIST:  # there are at least as many, so none are counted
-        return False
-    return noise.number_of_points(k, size) * k <= _LARGEST_LIST
-
-
-def _followed(n: int, k: int, size: int, projection: str) -> bool:
-    """Say whether levels are followed: the list is too long, or takes longer than they do."""
-    if projection != "l2":
-        return False
-    if not _fits(k, size):
-        return True
-    points = noise.number_of_points(k, size)
-    return points > _SHORT_LIST and work(n, k, size) <= 4.0 * points
-
-
-def _log_mass(shifts: NDArray[np.int64], epsilon: float) -> NDArray[np.float64]:
-    k = shifts.shape[1]
-    norm = np.abs(shifts).sum(axis=1)
-    return np.asarray(-0.5 * epsilon * norm - noise.log_normaliser(k, epsilon))
-
-
-def _complete(
-    prior: NDArray[np.float64],
-    counts: NDArray[np.int64],
-    epsilon: float,
-    projection: str,
-    size: int,
-) -> FiniteLaw:
-    n, k = int(counts.sum()), counts.size
-    outputs = compositions(n, k)
-    logs = _log_mass(outputs - counts, epsilon)
-    if int(counts.min()) < size:
-        followed = _followed(n, k, size, projection)
-        if landing.has_table(n, k, size, _LEVELS_FIRST if followed else 1):
-            places, masses = _shared_points(n, k, size), _shared_masses(k, size, epsilon)
-            table = landing.table(n, k, size, size, projection)
-            landed: NDArray[np.integer[Any]] = table[places + landing.offset(counts, size)]
-            moved = landed != landing.STAYED
-            landed, masses = landed[moved], masses[moved]
-        elif followed:
-            rows, masses = clamped_masses(counts, epsilon, size)
-            landed = landing.row_of(rows)
-        else:
-            noisy = counts + noise.points(k, size)
-            noisy = noisy[(noisy < 0).any(axis=1)]
-            landed = landing.row_of(project(noisy, projection))
-            masses = np.exp(_log_mass(noisy - counts, epsilon))
-        extra = np.bincount(landed, masses, len(outputs))
-        with np.errstate(divide="ignore"):
-            logs = np.logaddexp(logs, np.log(extra))
-    return FiniteLaw(prior, counts, outputs, logs, noise.tail_mass(k, epsilon, size))
-
-
-@functools.lru_cache(maxsize=2)
-def _shared_points(n: int, k: int, size: int) -> NDArray[np.int64]:
-    return _validate.frozen(landing.cells(noise.points(k, size), n, size))
-
-
-@functools.lru_cache(maxsize=2)
-def _shared_masses(k: int, size: int, epsilon: float) -> NDArray[np.float64]:
-    return _validate.frozen(np.exp(_log_mass(noise.points(k, size), epsilon)))
-
-
-def _window(
-    prior: NDArray[np.float64],
-    counts: NDArray[np.int64],
-    epsilon: float,
-    projection: str,
-    size: int,
-) -> FiniteLaw:
-    k = counts.size
-    shifts, logs = _shared_window(k, size, epsilon)
-    noisy = counts + shifts
-    if int(noisy.min()) < 0:
-        keys, rows = _keyed(project(noisy, projection, reuse=True))
-        del noisy  # millions of rows, which are not read while their keys are sorted
-        found, inverse = np.unique(keys, axis=0 if keys.ndim > 1 else None, return_inverse=True)
-        logs = np.log(np.bincount(inverse.ravel(), np.exp(logs)))
-        del keys, inverse
-        noisy = rows(found)
-    return FiniteLaw(prior, counts, noisy, logs, noise.tail_mass(k, epsilon, size))
-
-
-@functools.lru_cache(maxsize=1)
-def _shared_window(
-    k: int, size: int, epsilon: float
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    shifts = noise.points(k, size)
-    kept = shifts.astype(np.int32, order="K")  # half the memory
-    return _validate.frozen(kept), _validate.frozen(_log_mass(shifts, epsilon))
-
-
-def _keyed(
-    rows: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], Callable[[NDArray[np.int64]], NDArray[np.int64]]]:
-    """Return a key for each row, in lexicographic order, and how keys are turned into rows.
-
-    Rows whose range allows it have single numbers as keys, which are sorted many times faster.
-    """
-    low = rows.min(axis=0)
-    widths = rows.max(axis=0) - low + 1
-    if float(np.prod(widths, dtype=np.float64)) > 2.0**62:
-        return rows, lambda keys: keys
-    strides = np.append(np.cumprod(widths[:0:-1])[::-1], 1)
-    keys = np.zeros(len(rows), dtype=np.int64)
-    for column, least, stride in zip(rows.T, low.tolist(), strides.tolist(), strict=True):
-        keys += (column - least) * stride
-
-    def rows_of(found: NDArray[np.int64]) -> NDArray[np.int64]:
-        table = np.empty((found.size, widths.size), dtype=np.int64)
-        for i, column in enumerate(table.T):
-            column[:] = found // strides[i] % widths[i] + low[i]
-        return table
-
-    return keys, rows_of
 
 
 @dataclass(frozen=True)
@@ -290,10 +137,6 @@ class LatticeLaw(Unlisted):
     def _part(self) -> ClampedPart:
         return ClampedPart(self.prior, self.counts, self.epsilon)
 
-    @property
-    def _followed(self) -> bool:
-        return self.projection == "l2" and self._part.lands
-
     def _exponent_of(self, metric: Yardstick) -> float:
         return affinity_exponent(metric, float(self.prior.sum() + self.counts.sum()))
 
@@ -320,20 +163,20 @@ class LatticeLaw(Unlisted):
         """
         if counts_out.sum() != self.counts.sum():
             return Estimate(0.0, 0.0, "sum")
-        direct = float(np.exp(_log_mass((counts_out - self.counts)[None, :], self.epsilon)[0]))
+        direct = float(np.exp(log_mass((counts_out - self.counts)[None, :], self.epsilon)[0]))
         if counts_out.min() > 0:
             return Estimate(direct, self._part_lost * direct, "sum")
         if self._few is not None:
             found = self._few.probability(counts_out)
             return Estimate(found, max(1e-15, 1e-12 * found), "quadrature")
-        if not self._followed:
+        if self.projection != "l2":
             raise ValueError(
                 f"counts_out must be positive at this size, got {counts_out.tolist()}: with "
                 f"projection {self.projection!r} at epsilon = {self.epsilon!r} outputs with an "
                 "empty category are only listed for smaller n or k"
             )
         found = direct + self._part.probability(counts_out)
-        return Estimate(found, max(1e-15, 1e-12 * found), "series")
+        return Estimate(found, self._part_lost * found, "series")
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         """Return `size` independent released histograms, shape (size, k), for experiments."""

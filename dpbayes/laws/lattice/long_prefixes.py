@@ -15,7 +15,7 @@ from dpbayes.laws.lattice.long_sums import CHANGE, Panels, RunningSums, panels_b
 from dpbayes.laws.lattice.panel_polynomials import Floats, Whole, phases
 from dpbayes.laws.lattice.prefixes import NOTHING, Blocks, Category, Edges, Prefixes
 
-_MOST_ROWS = 300  # of one table
+_MOST_NUMBERS = 1 << 16  # of one table
 
 Some = slice | list[int]
 Rows = Callable[[Whole], NDArray[Any]]
@@ -48,16 +48,28 @@ class Remembered:
         return np.asarray(self._table[:, some][self._order[np.searchsorted(self._places, asked)]])
 
     def _add(self, asked: Whole, rows: Rows) -> None:
-        fresh = np.setdiff1d(asked, self._places)
-        if self._table is None or self._places.size + fresh.size > _MOST_ROWS:
-            self._places, self._table = np.unique(asked), rows(np.unique(asked))
+        fresh = _sorted(asked[~np.isin(asked, self._places)] if self._places.size else asked)
+        size = self._places.size + fresh.size
+        if self._table is None or size * self._table.shape[1] > _MOST_NUMBERS:
+            self._places = _sorted(asked)
             self._order = np.arange(self._places.size)
+            self._table = rows(self._places)
             return
-        numbers = np.concatenate((self._order, self._order.size + np.arange(fresh.size)))
+        if size > len(self._table):  # room for as many again, so that little is copied
+            longer = np.empty((2 * size, self._table.shape[1]), dtype=self._table.dtype)
+            longer[: self._places.size] = self._table[: self._places.size]
+            self._table = longer
+        numbers = np.arange(self._places.size, size)
+        self._table[numbers[0] : size] = rows(fresh)
         places = np.concatenate((self._places, fresh))
         order = np.argsort(places)
-        self._places, self._order = places[order], numbers[order]
-        self._table = np.concatenate((self._table, rows(fresh)))
+        self._places, self._order = places[order], np.concatenate((self._order, numbers))[order]
+
+
+def _sorted(numbers: Whole) -> Whole:
+    """Return these numbers once each, in rising order; quicker than `np.unique` where few."""
+    found = np.sort(numbers)
+    return np.asarray(found[np.append(True, found[1:] != found[:-1])])
 
 
 class LongPrefixes:

@@ -16,6 +16,8 @@ from scipy.special import bernoulli, factorial
 
 from dpbayes import _validate
 
+_MOST_ROOTS, _FEW = 1 << 18, 4  # where roots of one are looked up
+
 NODES = 25
 """Values of f in a panel."""
 
@@ -27,7 +29,16 @@ def phases(steps: Whole, turns: Whole, whole: int) -> NDArray[Any]:
     """Return w^steps for each node, (steps, turns), with turns reduced as whole numbers."""
     if whole == 1:
         return np.ones((steps.size, turns.size))
-    return np.asarray(np.exp(2j * np.pi / whole * (np.outer(steps, turns) % whole)))
+    places = np.outer(steps, turns)
+    places %= whole
+    if whole > min(_MOST_ROOTS, _FEW * places.size):
+        return np.asarray(np.exp(2j * np.pi / whole * places))
+    return np.asarray(_roots(whole).take(places))
+
+
+@lru_cache(maxsize=4)
+def _roots(whole: int) -> NDArray[np.complex128]:
+    return _validate.frozen(np.exp(2j * np.pi / whole * np.arange(whole)))
 
 
 @lru_cache(maxsize=4)

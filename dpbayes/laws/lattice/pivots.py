@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.lattice import noise
-from dpbayes.laws.lattice.chains import Link, Row, rows
+from dpbayes.laws.lattice.chains import Link, Row, once, rows
 from dpbayes.laws.lattice.circles import ALIAS, Circle, Nodes, fewest_nodes, log_bound
 from dpbayes.laws.lattice.heights import Heights
 from dpbayes.laws.lattice.shortfalls import payments, readings, short, shortfall_circle
@@ -22,10 +22,7 @@ PIECE = 1 << 14
 
 
 class Level:
-    """All noisy vectors that the projection lowers to level t, with at least one payer.
-
-    `output`, when given, keeps only those that end at these released counts.
-    """
+    """All noisy vectors that the projection lowers to level t, with at least one payer."""
 
     def __init__(
         self,
@@ -34,15 +31,12 @@ class Level:
         epsilon: float,
         level: int,
         heights: Heights,
-        output: NDArray[np.int64] | None = None,
     ) -> None:
-        self.counts, self.level, self.heights, self.output = counts, level, heights, output
+        self.counts, self.level, self.heights = counts, level, heights
         self.prior = prior
         self.rho = float(np.exp(-0.5 * epsilon))
         self.scale = float(np.exp(-noise.log_normaliser(counts.size, epsilon)))
-        self.runs = (
-            equal_runs(prior, counts) if output is None else [(i, 1) for i in range(counts.size)]
-        )
+        self.runs = equal_runs(prior, counts)
         self.affinities = {
             i: affinity_of_counts(prior[i], counts[i], self._released(i)) for i, _ in self.runs
         }
@@ -145,8 +139,11 @@ class Level:
     ) -> list[Row]:
         edges, chosen = self.heights.merged(kept)
         powers = nodes.powers(self.steps)
-        links = [self._link(i, exponents, powers, zeta, edges, chosen) for i, _ in self.runs]
         first = [i for i, _ in self.runs]
+        links = once(
+            [(self.prior[i], self.counts[i]) for i in first],
+            lambda run: self._link(first[run], exponents, powers, zeta, edges, chosen),
+        )
         groups = self.heights.groups(edges[:-1][chosen], edges[1:][chosen])
         met = ((blocks, met[first]) for blocks, met in groups)
         return rows(met, links, [copies for _, copies in self.runs])
@@ -164,8 +161,6 @@ class Level:
         window, released = powers[self.windows[i]], self._released(i)
         mass = self.rho ** (np.abs(released[1:] + self.level - x) - self.level)
         sizes = np.exp(exponents[:, None] * self.affinities[i])
-        if self.output is not None:
-            sizes *= released == self.output[i]
         keeps, pays = (
             self.heights.sums(i, (mass * size)[..., None] * power, edges)
             for size, power in ((sizes[:, 1:], window[1:]), (sizes[:, :-1], window[:-1]))
@@ -176,8 +171,6 @@ class Level:
         bottom = np.exp(exponents * affinity_of_counts(self.prior[i], x, 0) + nearer)
         zero = bottom[:, None, None] * powers[np.searchsorted(self.steps, -x)]
         owed = short(self.rho, self.level, x, zeta)
-        if self.output is not None and self.output[i] > 0:
-            owed = np.zeros_like(owed)
         return Link(zero, owed, below, above, keeps[:, chosen], pays[:, chosen])
 
     def _released(self, i: int) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbayes.laws.lattice.chains import once
 from dpbayes.laws.lattice.circles import Circle, Nodes
 from dpbayes.laws.lattice.long_prefixes import AnyPrefixes
 from dpbayes.laws.lattice.prefixes import Edges, Prefixes
@@ -58,22 +59,23 @@ def _caps(
     log_radius: float,
     chords: NDArray[np.float64],
 ) -> Caps:
-    caps: Caps = []
-    for i, (category, _) in enumerate(level.runs):
+    def both(run: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        category, _ = level.runs[run]
         x, t = category.count, level.level
         pair = []
         for paid in (0, 1):
-            low = max(int(level.heights.low[i]), category.first + t + paid)
-            high = min(int(level.heights.high[i]), category.last + t + paid)
-            heights, spare = _looked_at(sums[i], low, high, t + paid), 1.0
+            low = max(int(level.heights.low[run]), category.first + t + paid)
+            high = min(int(level.heights.high[run]), category.last + t + paid)
+            heights, spare = _looked_at(sums[run], low, high, t + paid), 1.0
             if heights.size < high + 1 - low:
                 spare = _SPARE
             logs = level.exponent * category.logs_at(heights - t - paid)
             logs += (heights - t - paid - x) * log_radius
             weights = spare * np.exp(logs + np.log(level.rho) * (np.abs(heights - x) - t))
             pair.append(_cap(weights, heights, edges, chords))
-        caps.append((pair[0], pair[1]))
-    return caps
+        return pair[0], pair[1]
+
+    return once([category for category, _ in level.runs], both)
 
 
 def _looked_at(sums: AnyPrefixes, low: int, high: int, lowered: int) -> NDArray[np.int64]:

@@ -65,9 +65,12 @@ def thinning(circle: Circle, times: int, sums: Sums) -> Thinning:
     sizes = np.cumsum([one.size for one in steps])
     soon = [i for i, size in enumerate(sizes.tolist()) if size <= _SOON] or [0]
     first = np.sort(np.concatenate([steps[i] for i in soon]))
-    kept, pieces = sums(nodes.at(first)), {i: list[AnyPrefixes]() for i in soon}
-    while kept:  # one by one, so that not all of them live twice
-        one = kept.pop(0)
-        for i, piece in pieces.items():
-            piece.append(one.at_nodes(np.searchsorted(first, steps[i])))
+    kept, places = sums(nodes.at(first)), {i: np.searchsorted(first, steps[i]) for i in soon}
+    order, different = [id(one) for one in kept], {id(one): one for one in kept}
+    del kept
+    parts: dict[int, dict[int, AnyPrefixes]] = {}
+    while different:  # one by one, so that not all of them live twice
+        key, one = different.popitem()
+        parts[key] = {i: one.at_nodes(some) for i, some in places.items()}
+    pieces = {i: [parts[key][i] for key in order] for i in soon}
     return Thinning(rules, pieces, lambda places: sums(nodes.at(places)))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.laws.lattice import noise, sizes
+from dpbayes.laws.lattice.chains import once
 from dpbayes.laws.lattice.circles import Circle, Nodes, fewest_nodes, log_bound, lossless, nodes_at
 from dpbayes.laws.lattice.fewer_nodes import doublings, rounded
 from dpbayes.laws.lattice.long_prefixes import AnyPrefixes, prefixes
@@ -39,11 +40,11 @@ _NO_LEVELS = 10.0  # times that of one level: levels whose bounds are smaller co
 LARGEST_K = 64
 """Products over more categories leave the range of floats."""
 
-LARGEST_WORK = 1_000_000_000
+LARGEST_WORK = 3_000_000_000
 """Numbers multiplied for one power: more takes more than a minute for all of them."""
 
 
-LARGEST_LEVEL = 5_000_000
+LARGEST_LEVEL = 50_000_000
 """Numbers multiplied at one level before any sum is refined: with more, all levels take minutes."""
 
 
@@ -91,10 +92,10 @@ class WideNoise:
     @cached_property
     def runs(self) -> list[tuple[Category, int]]:
         """The categories, and how often each follows itself."""
-        return [
-            (Category(float(self.prior[i]), int(self.counts[i]), self.reach, self.least), copies)
-            for i, copies in equal_runs(self.prior, self.counts)
-        ]
+        runs = equal_runs(self.prior, self.counts)
+        kinds = [(float(self.prior[i]), int(self.counts[i])) for i, _ in runs]
+        made = once(kinds, lambda run: Category(*kinds[run], self.reach, self.least))
+        return [(category, copies) for category, (_, copies) in zip(made, runs, strict=True)]
 
     @cached_property
     def heights(self) -> dict[int, WideHeights]:
@@ -138,6 +139,7 @@ class _LevelSums:
         self.sure = _SURE * min(1.0, _MANY * part.epsilon)
         self.tilts = Nodes.positive(-np.log(self.rho) * _TILTS)
         self.value, self.error, self.ended, self.work = 0.0, 0.0, False, 0
+        self._bounds: dict[int, float] = {}
 
     def add(self, first: int, end: int, last: int) -> None:
         """Add the levels from `first` to `end`, and see whether those up to `last` matter."""
@@ -145,14 +147,16 @@ class _LevelSums:
         self._tilted = self._prefixes(self.tilts)
         self._shared: _Shared | None = None
         self._errors: dict[int, float] = {}
-        self._bounds = [0.0]
         inner = [int(x) for x in np.unique(self.part.counts) if first < x < end]
         panels = list(pairwise([first, *inner, end]))
         found, doubt = smooth_sum(self._levels, panels, self.sure * (end - first), one=True)
         self.value += float(found[0])
         self.error += doubt + self._between(first, end)
-        beyond = self._bounds[-1] * (last - end)
-        self.ended = max(self._bounds) < _NO_LEVELS * self.sure and beyond < self.sure
+        bounds = [self._bounds[t] for t in sorted(self._bounds)]
+        beyond = bounds[-1] * (last - end)
+        small = max(self._bounds[t] for t in self._errors) < _NO_LEVELS * self.sure
+        # Many empty categories hardly ever are as low as the first levels: bounds may still rise.
+        self.ended = small and beyond < self.sure and bounds[-1] < min(bounds[-2:-1], default=0.0)
         if self.ended:
             self.error += beyond
 
@@ -173,16 +177,15 @@ class _LevelSums:
         return np.array([[self._level(t) for t in levels.tolist()]])
 
     def _prefixes(self, nodes: Nodes) -> list[AnyPrefixes]:
-        return [
-            prefixes(category, self.exponent, self.rho, nodes, self._range, self.total)
-            for category, _ in self.part.runs
-        ]
+        rest = self.exponent, self.rho, nodes, self._range, self.total
+        kinds = [category for category, _ in self.part.runs]
+        return once(kinds, lambda run: prefixes(kinds[run], *rest))
 
     def _level(self, t: int) -> float:
         # Who ends at 0 is short of t for each of the others, so the positive part is at least t.
         unlikely = sizes.tail_mass(self.part.counts.size, self.part.epsilon, max(t - 1, 0))
         if t and unlikely < self.sure:
-            self._bounds.append(unlikely)
+            self._bounds[t] = unlikely
             self._errors[t] = unlikely
             return 0.0
         heights = self.part.heights.setdefault(t, WideHeights(self.part.runs, t))
@@ -193,7 +196,7 @@ class _LevelSums:
         found = level.bounds(level.coarse, self._tilted, self.tilts, every, shortfall) * self.scale
         least = np.minimum(found[:, int(np.argmin(found.sum(axis=0)))], found[:, _UPRIGHT])
         bound = float(least.sum())
-        self._bounds.append(bound)
+        self._bounds[t] = bound
         if bound < self.sure:
             self._errors[t] = bound
             return 0.0

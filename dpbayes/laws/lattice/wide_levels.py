@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.laws.lattice import laurent
-from dpbayes.laws.lattice.chains import Link, Row, rows
+from dpbayes.laws.lattice.chains import Link, Row, once, rows
 from dpbayes.laws.lattice.circles import Circle, Nodes, log_bound
 from dpbayes.laws.lattice.heights import Heights
 from dpbayes.laws.lattice.long_prefixes import AnyPrefixes
@@ -212,14 +212,12 @@ class WideLevel:
         return total
 
     def _rows(self, links: list[Link], edges: Edges, zeta: NDArray[Any]) -> list[Row]:
-        full = [
-            replace(
-                link,
-                short=short(self.rho, self.level, category.count, zeta),
-                lifted=category.count >= self.level,
-            )
-            for link, (category, _) in zip(links, self.runs, strict=True)
-        ]
+        def whole(run: int) -> Link:
+            count = self.runs[run][0].count
+            owed = short(self.rho, self.level, count, zeta)
+            return replace(links[run], short=owed, lifted=count >= self.level)
+
+        full = once([id(link) for link in links], whole)
         groups = ((at, met[: len(full)]) for at, met in self.heights.groups(*edges))
         return rows(groups, full, [copies for _, copies in self.runs])
 
@@ -232,30 +230,23 @@ class WideLevel:
         coarse: bool,
         caps: Caps | None,
     ) -> list[Link]:
-        links = []
-        for i, (category, _) in enumerate(self.runs):
-            low, high = int(self.heights.low[i]), int(self.heights.high[i]) + 1
+        def link(run: int) -> Link:
+            category, _ = self.runs[run]
+            low, high = int(self.heights.low[run]), int(self.heights.high[run]) + 1
             alike = _alike(edges, low, high)
             near = edges[0][alike.start : alike.stop], edges[1][alike.start : alike.stop]
-            keep, below, pay, above = sums[i].blocks(self.level, near, (low, high), some)
+            keep, below, pay, above = sums[run].blocks(self.level, near, (low, high), some)
             if coarse:
                 below, above, keep = below + keep, above + pay, np.zeros_like(keep)
             below, above, keep, pay = (
                 _for_all(part, alike, edges[0].size) for part in (below, above, keep, pay)
             )
             if caps is not None:
-                below, above = np.minimum(below, caps[i][0]), np.minimum(above, caps[i][1])
-            links.append(
-                Link(
-                    self._zero(category, nodes),
-                    np.zeros(0),
-                    below[None],
-                    above[None],
-                    keep[None],
-                    pay[None],
-                )
-            )
-        return links
+                below, above = np.minimum(below, caps[run][0]), np.minimum(above, caps[run][1])
+            zero = self._zero(category, nodes)
+            return Link(zero, np.zeros(0), below[None], above[None], keep[None], pay[None])
+
+        return once([category for category, _ in self.runs], link)
 
     def _zero(self, category: Category, nodes: Nodes) -> NDArray[Any]:
         x, t = category.count, self.level

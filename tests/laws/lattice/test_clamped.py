@@ -9,7 +9,8 @@ from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.circles import Circle
 from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.heights import Heights
-from dpbayes.laws.lattice.law import LatticeLaw, listed_law
+from dpbayes.laws.lattice.law import LatticeLaw
+from dpbayes.laws.lattice.listed import listed_law
 from dpbayes.laws.lattice.pivots import Level
 from dpbayes.laws.square_root import fitted_root
 from dpbayes.posteriors import compositions

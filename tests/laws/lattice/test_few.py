@@ -8,7 +8,8 @@ from dpbayes.divergences import distance_from_log_affinity
 from dpbayes.laws.lattice import transforms
 from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.few import FewCategories
-from dpbayes.laws.lattice.law import LatticeLaw, listed_law
+from dpbayes.laws.lattice.law import LatticeLaw
+from dpbayes.laws.lattice.listed import listed_law
 from dpbayes.laws.panels import graded, range_points
 from dpbayes.posteriors import compositions
 

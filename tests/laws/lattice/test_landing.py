@@ -30,7 +30,7 @@ def test_every_vector_is_found_where_it_is_projected_to(n, k, reach, how):
 @pytest.mark.parametrize("counts", [[0, 3], [2, 0, 4], [1, 1, 1, 0]])
 def test_laws_from_the_shared_table_are_those_of_each_vector(monkeypatch, name, projection, counts):
     mechanism = dp.mechanism(name, 1.3, projection=projection)
-    monkeypatch.setattr("dpbayes.laws.lattice.law._SHORT_LIST", 1 << 30)
+    monkeypatch.setattr("dpbayes.laws.lattice.listed._SHORT_LIST", 1 << 30)
     monkeypatch.setattr(landing, "SMALL_TABLE", landing.LARGEST_TABLE)
     shared = mechanism.law(counts, np.ones(len(counts)))
     monkeypatch.setattr(landing, "LARGEST_TABLE", 0)

@@ -12,7 +12,8 @@ from mpmath import mp
 
 import dpbayes as dp
 from dpbayes.laws.lattice import noise
-from dpbayes.laws.lattice.law import LatticeLaw, _keyed, listed_law
+from dpbayes.laws.lattice.law import LatticeLaw
+from dpbayes.laws.lattice.listed import _keyed, listed_law
 from dpbayes.laws.lattice.projection import project
 
 
@@ -122,3 +123,20 @@ def test_rows_projected_in_place_are_those_projected_apart():
         apart, place = project(noisy, how), noisy.copy()
         assert project(place, how, reuse=True) is place
         np.testing.assert_array_equal(apart, place)
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(2, 1e-6), (3, 1e-5), (12, 0.01), (50, 1.0)])
+def test_without_records_nothing_but_that_is_released(k, epsilon):
+    law = dp.mechanism("lattice", epsilon).law([0] * k, [1.0] * k)
+    assert float(law.mean_distance()) == 0.0
+    assert float(law.probability([0] * k)) == 1.0
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1e-5])
+def test_few_outputs_are_listed_however_wide_the_noise(epsilon):
+    listed = listed_law(np.ones(5), np.array([0, 2, 0, 0, 0]), epsilon, "l2")
+    followed = LatticeLaw(np.ones(5), np.array([0, 2, 0, 0, 0]), epsilon, "l2")
+    assert abs(listed.probabilities.sum() - 1.0) < 1e-12
+    mean = followed.mean_distance()
+    assert mean.how == "series"
+    assert abs(mean - listed.mean_distance()) <= mean.error

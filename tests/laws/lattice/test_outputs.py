@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.laws.lattice import law, noise
+from dpbayes.laws.lattice import listed as lists
+from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.landing import row_of
 from dpbayes.laws.lattice.outputs import clamped_masses, work
@@ -35,7 +36,7 @@ def test_every_output_has_the_mass_of_the_noise_that_lands_on_it(
     size = noise.radius(k, epsilon, 1e-13)
     noisy = x + noise.points(k, size)
     noisy = noisy[(noisy < 0).any(axis=1)]
-    masses = np.exp(law._log_mass(noisy - x, epsilon))
+    masses = np.exp(lists.log_mass(noisy - x, epsilon))
     everything = compositions(n, k)
     expected = np.bincount(row_of(project(noisy)), masses, len(everything))
     outputs, found = clamped_masses(x, epsilon, size)
@@ -77,9 +78,9 @@ def test_single_outputs_agree_with_the_circles_of_the_levels() -> None:
 
 def test_what_would_take_minutes_is_not_begun() -> None:
     assert work(10, 10, 260) > 2e8
-    assert law.listed_law(np.ones(4), np.array([0, 0, 7, 93]), 0.02, "l2") is None
-    assert law.listed_law(np.ones(10), np.ones(10, dtype=np.int64), 0.2, "l2") is None
-    assert law.listed_law(np.ones(4), np.array([0, 0, 7, 93]), 0.2, "l1") is None
+    assert lists.listed_law(np.ones(4), np.array([0, 0, 7, 93]), 0.02, "l2") is None
+    assert lists.listed_law(np.ones(10), np.ones(10, dtype=np.int64), 0.2, "l2") is None
+    assert lists.listed_law(np.ones(4), np.array([0, 0, 7, 93]), 0.2, "l1") is None
 
 
 @pytest.mark.parametrize(
@@ -87,11 +88,11 @@ def test_what_would_take_minutes_is_not_begun() -> None:
 )
 def test_a_law_by_levels_is_that_of_every_noise_vector(monkeypatch, counts, epsilon) -> None:
     prior, x = np.ones(len(counts)), np.array(counts)
-    monkeypatch.setattr(law, "_LEVELS_FIRST", 1 << 30)
-    monkeypatch.setattr(law, "_SHORT_LIST", 0)
-    followed = law.listed_law(prior, x, epsilon, "l2")
-    monkeypatch.setattr(law, "_SHORT_LIST", 1 << 30)
-    listed = law.listed_law(prior, x, epsilon, "l2")
+    monkeypatch.setattr(lists, "_LEVELS_FIRST", 1 << 30)
+    monkeypatch.setattr(lists, "_SHORT_LIST", 0)
+    followed = lists.listed_law(prior, x, epsilon, "l2")
+    monkeypatch.setattr(lists, "_SHORT_LIST", 1 << 30)
+    listed = lists.listed_law(prior, x, epsilon, "l2")
     np.testing.assert_allclose(
         followed.log_probabilities, listed.log_probabilities, rtol=0.0, atol=1e-12
     )

@@ -192,18 +192,3 @@ def test_how_many_nodes_are_taken_up_together_changes_no_sum(numbers, monkeypatc
     monkeypatch.setattr(pivots, "PIECE", numbers)
     np.testing.assert_allclose(level.parts(exponents, *circles, blocks), together, rtol=1e-13)
     assert together.min() > 0.0
-
-
-def test_one_output_alone_is_counted():
-    x, alpha, epsilon, output = np.array([1, 0, 3]), np.ones(3), 3.0, np.array([0, 0, 4])
-    noisy = clamped(x)
-    ends = (project(noisy, "l2") == output).all(axis=1)
-    total = float(np.exp(-0.5 * epsilon * np.abs(noisy[ends] - x).sum(axis=1)).sum())
-    found = 0.0
-    for t in range(8):
-        heights = Heights(output + t, output + t + 1, t)
-        level = Level(alpha, x, epsilon, t, heights, output)
-        blocks = np.arange(heights.edges.size - 1)
-        shortfall = replace(level.shortfall_circle(), nodes=level.degree)
-        found += float(level.parts(np.zeros(1), Circle(0.0, 1), shortfall, blocks).sum())
-    assert found == pytest.approx(total, rel=1e-9)

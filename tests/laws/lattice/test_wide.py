@@ -7,7 +7,6 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.laws.affinities import log_affinity_of_outputs
-from dpbayes.laws.lattice import clamped as clamped_module
 from dpbayes.laws.lattice import noise, wide
 from dpbayes.laws.lattice import prefixes as prefixes_module
 from dpbayes.laws.lattice import thinning as thinning_module
@@ -15,7 +14,8 @@ from dpbayes.laws.lattice.circles import Circle, Nodes
 from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.few import FewCategories
 from dpbayes.laws.lattice.fewer_nodes import weights_of
-from dpbayes.laws.lattice.law import LatticeLaw, listed_law
+from dpbayes.laws.lattice.law import LatticeLaw
+from dpbayes.laws.lattice.listed import listed_law
 from dpbayes.laws.lattice.long_prefixes import LongPrefixes
 from dpbayes.laws.lattice.prefixes import Category, Prefixes
 from dpbayes.laws.lattice.shortening import shortened
@@ -341,14 +341,6 @@ def test_unclamped_moments_by_panels_and_by_transforms(counts, epsilon, power):
     assert abs(found - part.means(np.array([power]))[0]) <= doubt <= 2e-13
 
 
-def test_too_many_levels_of_one_output_are_not_looked_at(monkeypatch):
-    monkeypatch.setattr(clamped_module, "_MOST_LANDINGS", 10)
-    law = LatticeLaw(np.ones(4), np.array([900, 30, 20, 0]), 0.02, "l2")
-    with pytest.raises(wide.NotFollowed):
-        law._part.probability(law.counts)
-    assert law.mean_distance().how == "draws"
-
-
 @pytest.mark.parametrize(
     ("counts", "epsilon", "power"),
     [
@@ -383,3 +375,16 @@ def test_moments_let_go_of_their_sums():
     finally:
         gc.enable()
     assert not kept
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(50, 0.001), (64, 0.1), (30, 1e-5)])
+def test_levels_that_matter_may_come_after_many_that_do_not(k, epsilon):
+    counts = np.zeros(k, dtype=np.int64)
+    counts[0] = 1
+    part = ClampedPart(np.ones(k), counts, epsilon)
+    found, error = part.mean_power(1.0, 1.0)
+    assert found > part.probability(counts)
+    outputs = np.eye(k, dtype=np.int64)
+    logs = log_affinity_of_outputs(np.ones(k), counts, outputs)
+    masses = np.array([part.probability(output) for output in outputs])
+    assert abs(found - masses @ np.exp(logs)) <= error <= 1e-9
