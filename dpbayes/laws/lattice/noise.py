@@ -87,9 +87,9 @@ def _blocks(rows: int) -> list[slice]:
 
 def log_normaliser(k: int, epsilon: float) -> float:
     """Return ln Z, Z = sum over all z of e^(-epsilon |z|_1 / 2)."""
-    if _long(k, epsilon):
+    if _long(k, epsilon) or _top(k, epsilon) * (k - 1) <= _LARGEST_TABLE:
         return sizes.log_normaliser(k, epsilon)
-    return -float(log_table(k, epsilon)[0, 0])
+    return -float(log_table(k, epsilon)[0, 0])  # which refuses what does not fit
 
 
 @lru_cache(maxsize=256)
@@ -129,26 +129,48 @@ def probability_inside(counts: NDArray[np.int64], epsilon: float) -> float:
     """Return the probability that no count becomes negative.
 
     The generating functions of rho^|z| over z >= -x are closed, and the coefficient of w^0 of their
-    product is the mean over a circle. Sums of z that wrap around it weigh e^-50 and less.
+    product is the mean over a circle, with so many nodes that sums of z that wrap around it weigh
+    e^-45 and less. As rho^|z| rises to 1 and falls, each sum is at most 2 / |1 - w|: nodes whose
+    product adds no more than that are left out.
 
     >>> round(probability_inside(np.array([5, 5, 5]), 1.0), 12)
     0.984236633699
     """
-    nodes, n = int(100.0 / epsilon) + 64, int(counts.sum())
+    k, n = counts.size, int(counts.sum())
+    scale = float(np.exp(-log_normaliser(k, epsilon)))
+    nodes = _unwrapped(k, epsilon)
     # No z is above n - x. With windows that end there so few nodes are enough for any noise.
-    short = (counts.size - 1) * n < nodes
-    nodes = (counts.size - 1) * n + 1 if short else nodes
-    total = 0.0
-    for start in range(0, nodes, _ROWS):
-        turns = np.arange(start, min(start + _ROWS, nodes)) * (2j * np.pi / nodes)
+    short = (k - 1) * n < nodes
+    nodes = (k - 1) * n + 1 if short else nodes
+    last, total, at_most = nodes // 2, 0.0, 1e-17 * nodes / scale
+    for start in range(0, last + 1, _ROWS):
+        places = np.arange(start, min(start + _ROWS, last + 1))
+        turns = places * (2j * np.pi / nodes)
         product = np.ones(turns.size, dtype=np.complex128)
         fallen, rising = -0.5 * epsilon - turns, turns - 0.5 * epsilon
         for x in counts.tolist():
             below = np.exp(fallen) * np.expm1(x * fallen) / np.expm1(fallen)
             above = np.expm1((n - x + 1) * rising) if short else -1.0
             product *= below + above / np.expm1(rising)
-        total += float(product.real.sum())
-    return total / nodes * float(np.exp(-log_normaliser(counts.size, epsilon)))
+        total += float(product.real @ np.where((places == 0) | (2 * places == nodes), 1.0, 2.0))
+        # The sum of (2 / chord)^k beyond, with chord >= 4 place / nodes.
+        far = places[-1] / nodes
+        if places[-1] and (0.5 / far) ** k * 2.0 * places[-1] <= at_most * (k - 1):
+            break
+    return total / nodes * scale
+
+
+def _unwrapped(k: int, epsilon: float) -> int:
+    """Return a number such that sums of k independent steps beyond it weigh e^-45 of all at 0.
+
+    By Chernoff: the sum of rho^|z| e^(t z) over all z is (1 - rho^2) / (1 - rho e^t) / (1 - rho
+    e^-t).
+    """
+    half = 0.5 * epsilon
+    tilts = half * np.linspace(0.05, 0.98, 32)
+    logs = np.log(-np.expm1(-epsilon)) - np.log(-np.expm1(tilts - half))
+    logs -= np.log(-np.expm1(-tilts - half))
+    return int(((k * logs - log_normaliser(k, epsilon) + 45.0) / tilts).min()) + 2
 
 
 def points(k: int, size: int) -> NDArray[np.int64]:

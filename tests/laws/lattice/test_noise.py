@@ -89,3 +89,29 @@ def test_clamped_and_unclamped_noise_add_up(counts, epsilon):
     x = np.array(counts)
     both = sizes.probability_clamped(x, epsilon) + noise.probability_inside(x, epsilon)
     assert both == pytest.approx(1.0, abs=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon"), [(20, 0.003), (30, 0.01), (50, 0.1), (50, 1e-5), (64, 2)]
+)
+def test_far_from_zero_no_count_becomes_negative(k, epsilon):
+    far = np.full(k, 10 * noise.radius(k, epsilon, 1e-16))
+    assert noise.probability_inside(far, epsilon) == pytest.approx(1.0, abs=2e-12)
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(11, 0.02), (30, 0.1), (50, 0.4)])
+def test_what_many_categories_leave_unclamped_is_what_windows_say(k, epsilon):
+    x = np.arange(1, k + 1) ** 2
+    reach = noise.radius(k, epsilon, 1e-16)
+    steps = np.arange(-reach, reach + 1)
+    columns = [np.where(steps >= -count, 0.0, -np.inf) for count in x]
+    weights, scale = -0.5 * epsilon * np.abs(steps), -noise.log_normaliser(k, epsilon)
+    expected = transforms.zero_sum_means(columns, steps, weights, np.zeros(1), scale)
+    assert noise.probability_inside(x, epsilon) == pytest.approx(expected[0], abs=3e-13)
+
+
+def test_two_categories_without_a_short_window():
+    # P(-4000 <= z <= 7) for one discrete Laplace variable.
+    q = np.exp(-1e-3)
+    inside = (1.0 + q - q**4001 - q**8) / (1.0 + q)
+    assert noise.probability_inside(np.array([4000, 7]), 1e-3) == pytest.approx(inside, abs=1e-13)
