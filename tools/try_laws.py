@@ -4,7 +4,8 @@
 
 Each setting, a mechanism with counts and a prior, is tried in a process of its own that is given a
 minute: the mean distance, the mean affinity and the probability of the data themselves. What is
-not a number within 1e-9, takes more than ten seconds or more than 300 MB is printed.
+not a number within 1e-9, contradicts the others, takes more than ten seconds or more than 300 MB is
+printed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 import dpbayes as dp
 
 SURE, LONGEST, LARGEST, LIMIT = 1e-9, 10.0, 300.0, 60.0
+QUANTITIES = ("mean", "affinity", "probability")
 NAMES = ("lattice", "lapMech", "ilapMech", "draft-laplace", "geometric", "folded")
 SHAPES = ("equal", "halving", "dominant", "some empty", "all but one empty", "ones")
 
@@ -95,6 +97,25 @@ def attempt(setting: Setting) -> Setting:
     return found
 
 
+def contradictions(mean: list[float], affinity: list[float], probability: list[float]) -> list[str]:
+    """Return what cannot be, of values and errors: with 0 <= BC <= 1 and H = sqrt(1 - BC).
+
+    >>> contradictions([0.5, 0.0], [0.8, 0.0], [0.3, 0.0])
+    ['mean above sqrt(1 - affinity)']
+    >>> contradictions([1.0, 0.0], [0.0, 0.0], [0.02, 0.0])
+    ['affinity below the probability of no change', 'mean above that of a change']
+    """
+    (h, h_off), (b, b_off), (p, p_off) = mean, affinity, probability
+    ulp = 1e-14
+    bounds = {
+        "mean below 1 - affinity": h + h_off - (1.0 - b - b_off),
+        "mean above sqrt(1 - affinity)": math.sqrt(max(1.0 - b + b_off, 0.0)) - h + h_off,
+        "affinity below the probability of no change": b + b_off - p + p_off,
+        "mean above that of a change": 1.0 - p + p_off - h + h_off,
+    }
+    return [name for name, room in bounds.items() if room < -ulp]
+
+
 def faults(found: Setting) -> list[str]:
     """Return what is wrong with a result of `attempt`.
 
@@ -102,7 +123,7 @@ def faults(found: Setting) -> list[str]:
     ['mean drawn', 'mean within 1e-06', '400 MB']
     """
     wrong = [f"refused ({found['refused']})"] if "refused" in found else []
-    for what in ("mean", "affinity", "probability"):
+    for what in QUANTITIES:
         if what not in found:
             continue
         value, error, how = found[what]
@@ -112,6 +133,8 @@ def faults(found: Setting) -> list[str]:
             wrong.append(f"{what} {value!r}")
         if not error <= SURE:
             wrong.append(f"{what} within {error:.3g}")
+    if not wrong:
+        wrong += contradictions(*(found.get(what, [0.0, 1.0])[:2] for what in QUANTITIES))
     if found["seconds"] > LONGEST:
         wrong.append(f"{found['seconds']:.0f} s")
     if found["mb"] > LARGEST:

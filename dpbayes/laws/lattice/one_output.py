@@ -27,6 +27,7 @@ Whole = NDArray[np.int64]
 _DOUBT = 1e-13  # of what the levels add up to, for each stretch of them
 _SPREAD = 0.02  # of a bound on a level: about what it is at least
 _ENDED = 45.0  # in units of e below the largest level: where levels end
+_NOTHING = 80.0  # and where they are not looked at
 _ALIAS = 1e-15  # of each level
 _LEAST, _BEYOND = 0.02, 50.0  # the radii: from here to so many times 1 / (1 - rho)
 _COARSE, _FINE, _ZOOMS = 33, 9, 4
@@ -95,14 +96,16 @@ class OneOutput:
 
     def _levels(self, levels: Whole, peak: float) -> Floats:
         """Return e^(-peak) times the mass at each level, not normalised, as one row."""
+        found = np.zeros(levels.size)
         places, logs = self._least(levels)
-        nodes, found = self._nodes(levels, places, logs), np.empty(levels.size)
+        some = np.flatnonzero(logs > peak - _NOTHING)
+        nodes = self._nodes(levels[some], places[some], logs[some])
         for m in np.unique(nodes).tolist():
-            here, turns = np.flatnonzero(nodes == m), np.arange(m // 2 + 1)
+            here, turns = some[nodes == m], np.arange(m // 2 + 1)
             folds = np.where((turns == 0) | (2 * turns == m), 1.0, 2.0) / m
-            some = max(1, _AT_ONCE // turns.size)
-            for first in range(0, here.size, some):
-                part = here[first : first + some]
+            size = max(1, _AT_ONCE // turns.size)
+            for first in range(0, here.size, size):
+                part = here[first : first + size]
                 circle = places[part, None] + 2j * np.pi / m * turns
                 found[part] = np.exp(self._logs(levels[part], circle) - peak).real @ folds
         return found[None]
