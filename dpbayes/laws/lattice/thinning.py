@@ -20,6 +20,7 @@ from dpbayes.laws.lattice.long_prefixes import AnyPrefixes
 from dpbayes.laws.lattice.wide_levels import WideLevel
 
 _SOON = 500  # nodes whose sums are computed at once
+_AT_ONCE = 2000  # and so many at most whose sums are kept
 
 Sums = Callable[[Nodes], list[AnyPrefixes]]
 
@@ -47,7 +48,15 @@ class Thinning:
 
         def parts(some: NDArray[np.int64], rule: int) -> NDArray[np.float64]:
             if rule not in self.pieces:
-                self.pieces[rule] = self.later(added(self.rules)[rule])
+                places = added(self.rules)[rule]
+                if places.size > _AT_ONCE:
+                    pieces = np.array_split(places, -(-places.size // _AT_ONCE))
+                    found = [
+                        level.parts(blocks[some], self.later(piece), records, shortfall)
+                        for piece in pieces
+                    ]
+                    return np.concatenate(found, axis=1)
+                self.pieces[rule] = self.later(places)
             return level.parts(blocks[some], self.pieces[rule], records, shortfall)
 
         return climb(parts, blocks.size, self.rules, tolerance)
