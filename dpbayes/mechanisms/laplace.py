@@ -31,6 +31,7 @@ LARGEST_FINITE = 400_000
 LARGEST_GRID = 4_000_000
 """As many are listed where the product law would have to average over draws."""
 
+_BLOCK = 1 << 18  # counts of one array
 LARGEST_WINDOW = 20_000_000
 """Noise that reaches further than this either side is refused beyond `LARGEST_FINITE` outputs."""
 
@@ -107,10 +108,13 @@ class LaplaceMechanism:
         # ln P(output = r) for r = low … high; the ends 0 and n collect what is clamped to them.
         if n == 0:
             return np.zeros(1)
-        steps = np.arange(low, high + 1) - count
         if self.sides == "one":
-            return self._one_sided(steps, k, high == n)
-        logs = self.log_step_probabilities(k, steps)
+            return self._one_sided(np.arange(low, high + 1) - count, k, high == n)
+        logs = np.empty(high + 1 - low)
+        for first in range(0, logs.size, _BLOCK):  # of millions these are most of the memory
+            block = logs[first : first + _BLOCK]
+            steps = np.arange(low + first - count, low + first - count + block.size)
+            block[:] = self.log_step_probabilities(k, steps)
         if low == 0:
             logs[0] = self._log_cumulative(-count, k)
         if high == n:
@@ -180,9 +184,9 @@ class LaplaceMechanism:
                 f"counts either side; n = {n} records are too many for that"
             )
         # The longest first: each array then takes the place of what was needed for the one before.
-        windows = [Marginal(0, np.zeros(1))] * (k - 1)
-        for place in np.argsort(x[:-1], kind="stable")[::-1].tolist():
-            windows[place] = self.window(int(x[place]), n, k)
+        different = np.unique(x[:-1])[::-1].tolist()
+        known = {count: self.window(count, n, k) for count in different}
+        windows = [known[count] for count in x[:-1].tolist()]
         outputs = math.prod(window.log_probabilities.size for window in windows)
         law = ProductLaw(alpha, x, tuple(windows))
         between = LARGEST_FINITE < outputs <= LARGEST_GRID

@@ -58,7 +58,8 @@ class Marginal:
         if logs.ndim != 1 or logs.size < 1:
             raise ValueError(f"log_probabilities must be a vector, got shape {logs.shape}")
         object.__setattr__(self, "log_probabilities", _validate.frozen(logs))
-        total = float(self.probabilities.sum())
+        blocks = range(0, logs.size, _AT_ONCE)
+        total = sum(float(np.exp(logs[first : first + _AT_ONCE]).sum()) for first in blocks)
         if not abs(total - 1.0) <= max(1e-9, 2.0 * self.outside):
             raise ValueError(f"probabilities must sum to 1, got {total!r}")
 
@@ -105,9 +106,12 @@ class ProductLaw(Unlisted):
     @cached_property
     def _factors(self) -> list[Factor]:
         alike: dict[tuple[float, int, int, bytes], list[int]] = {}
+        digests: dict[int, bytes] = {}
         for place, marginal in enumerate(self.marginals):
             # Of wide noise these are most of the memory: a digest stands for what has been seen.
-            seen = sha256(marginal.log_probabilities.tobytes()).digest()
+            if id(marginal) not in digests:
+                digests[id(marginal)] = sha256(marginal.log_probabilities.tobytes()).digest()
+            seen = digests[id(marginal)]
             key = (float(self.prior[place]), int(self.counts[place]), marginal.start, seen)
             alike.setdefault(key, []).append(place)
         groups = list(alike.values())
@@ -129,8 +133,11 @@ class ProductLaw(Unlisted):
 
     @cached_property
     def _panelled(self) -> PanelledProduct | None:
-        """The sum over all outputs of three categories, where noise is too wide for a series."""
-        if self.counts.size != 3 or max(m.stop - m.start for m in self.marginals) <= _WIDE:
+        """The sum over all outputs of few categories, where noise is too wide for a series."""
+        if (
+            self.counts.size > PanelledProduct.MOST
+            or max(m.stop - m.start for m in self.marginals) <= _WIDE
+        ):
             return None
         panelled = PanelledProduct(self.prior, self.counts, self.marginals)
         return panelled if panelled.smooth else None
@@ -190,9 +197,9 @@ class ProductLaw(Unlisted):
     def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
         """Return the mean distance; `metric` is hellinger or hellinger_published, or its name.
 
-        Wide noise on three categories is summed output by output, by panels. Else outputs with a
-        total of n are summed exactly, and so are those with a larger total, by
-        tilted transforms (`thm-excess`), for the Hellinger distance, unless that takes more than a
+        Wide noise on two or three categories is summed output by output, by panels. Else outputs
+        with a total of n are summed exactly, and so are those with a larger total, by tilted
+        transforms (`thm-excess`), for the Hellinger distance, unless that takes more than a
         quarter of a minute. Then, and for the published distance, which is no power of the affinity
         there, their share, exactly known, is averaged over draws.
         """

@@ -1,8 +1,8 @@
-"""Independent noise on two of three counts: all outputs, summed by panels.
+"""Independent noise on all counts but the last, of two or three: all outputs, summed by panels.
 
-Two released counts give the third and the total, and probability and distance are smooth in both
-but for kinks where noise begins, at all true counts and where the last category runs empty. So
-noise may reach over millions of counts. Book: `thm-product-law`.
+Of three, two released counts give the third and the total, and probability and distance are smooth
+in both but for kinks where noise begins, at all true counts and where the last category runs empty.
+So noise may reach over millions of counts. Book: `thm-product-law`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ _LARGEST_PANEL = 1 << 40
 _FAR = 2.0**60
 _ROUND = 4.0  # a strip of this width is e^-25 of an error
 _FEW_CROSSED = 4
+_LOOKED_AT = 100_000
 
 Values = Callable[[Floats], Floats]
 
@@ -52,10 +53,13 @@ class OneCount(Protocol):
 
 @dataclass(frozen=True)
 class PanelledProduct:
-    """The law of two released counts, independent of each other, and of what is left of n.
+    """The law of one or two released counts, independent of each other, and of what is left of n.
 
-    `prior` and `counts` have shape (3,).
+    `prior` and `counts` have shape (2,) or (3,).
     """
+
+    MOST: ClassVar[int] = 3
+    """So many categories at most."""
 
     prior: Floats
     counts: Whole
@@ -68,8 +72,11 @@ class PanelledProduct:
         Where the total is above n, ln BC is close to -c - e^2 / (8 y), with e the distance from the
         line of `_alike` counts y and c what the emptied last category costs. If c is next to 0 the
         root has a cusp there, and a sum over whole numbers sees on which side of one the line runs.
-        It does not if 8 c y is large, and it is seen if the line crosses few whole numbers.
+        It does not if 8 c y is large, and it is seen if the line crosses few whole numbers. With
+        one released count there is no such line: nothing is above n.
         """
+        if self.counts.size == 2:
+            return True
         emptied = -float(self._logs(2, np.zeros(1, dtype=np.int64))[0])
         least = float((self.counts + self.prior)[:2].min())
         crossed = self._alike(self.marginals[0].stop) - int(self.counts[1])
@@ -89,6 +96,8 @@ class PanelledProduct:
         return float(value), error
 
     def _sums(self, values: Values, nodes: int) -> NDArray[np.float64]:
+        if self.counts.size == 2:
+            return self._sums_of_one(values, nodes)
         first, second = self.marginals
         x, y, n = int(self.counts[0]), int(self.counts[1]), int(self.counts.sum())
         # Where the kinks of the second count cross each other or an end of its range.
@@ -117,6 +126,16 @@ class PanelledProduct:
         own = np.exp(first.log_probabilities[outer.places - first.start])
         return outer_sums(outer, own, inner_sums(inner, terms))
 
+    def _sums_of_one(self, values: Values, nodes: int) -> NDArray[np.float64]:
+        (first,) = self.marginals
+        points = self._points(first, {int(self.counts[0])}, nodes)
+        logs = self._logs(0, points.places)
+        logs += self._logs(1, int(self.counts.sum()) - points.places)
+        own = np.exp(first.log_probabilities[points.places - first.start])
+        rows = np.zeros((2, 2, own.size))
+        rows[0] = np.stack((values(np.minimum(logs, 0.0)), np.ones(own.size)))
+        return outer_sums(points, own, rows)
+
     def _alike(self, first: int) -> int:
         """Return the second count that has to the first the proportion of the true ones.
 
@@ -140,9 +159,15 @@ class PanelledProduct:
     @cached_property
     def _longest(self) -> int:
         # The noise falls by the same share a step, but for its ends and its middle.
-        falls = [np.abs(np.diff(one.log_probabilities)) for one in self.marginals]
+        falls = [_falls(one.log_probabilities) for one in self.marginals]
         rate = max(float(np.median(fall)) if fall.size else 0.0 for fall in falls)
         return 1 << int(np.log2(min(max(_LONGEST / max(rate, 1e-300), 16.0), _LARGEST_PANEL)))
 
     def _logs(self, one: int, released: Whole) -> Floats:
         return affinity_of_counts(self.prior[one], int(self.counts[one]), released)
+
+
+def _falls(logs: Floats) -> Floats:
+    """Return how much these fall or rise from a number to the next, at many places."""
+    step = max(1, logs.size // _LOOKED_AT)
+    return np.abs(logs[1::step] - logs[:-1:step])

@@ -54,6 +54,22 @@ def test_panels_and_transforms_agree(counts, epsilon, monkeypatch):
     assert abs(square - powers) <= square.error + powers.error
 
 
+@pytest.mark.parametrize("counts", [[10_000, 60_200], [17, 90_000], [0, 70_000], [50_000, 50_000]])
+@pytest.mark.parametrize("name", ["lapMech", "ilapMech", "draft-laplace"])
+def test_two_categories_against_all_outputs(name, counts):
+    mechanism, x = dp.mechanism(name, 2e-4), np.array(counts)
+    window = mechanism.window(int(x[0]), int(x.sum()), 2)
+    law = ProductLaw(np.array([1.0, 0.5]), x, (window,))
+    listed = product_grid(law.prior, x, law.marginals)
+    mean, square = law.mean_distance(), law.mean_square()
+    assert mean.how == square.how == "quadrature"
+    assert max(mean.error, square.error) < 1e-9
+    outside = 2.0 * law.mass_outside
+    assert abs(mean - listed.mean_distance()) <= mean.error + outside
+    exact = listed.expectation(listed.distances**2)
+    assert abs(square - exact) <= square.error + outside
+
+
 def test_two_million_records_beside_an_empty_category():
     law = dp.mechanism("lapMech", 1e-4).law([1_999_990, 10, 0], [1, 1, 1])
     mean = law.mean_distance()
