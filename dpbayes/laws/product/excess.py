@@ -68,6 +68,11 @@ class ExcessMoments:
             self.likely = chernoff(steps_of(factors, 0.0), self.sums, tilts)
             self.known, self.power = self.likely, 0.0
 
+    def renewed(self) -> ExcessMoments:
+        """Return these sums with all of the work before them, whatever was asked so far."""
+        self.work = LARGEST_WORK
+        return self
+
     def moment(self, power: float) -> tuple[float, float]:
         """Return E[BC^power; released total above n] and a bound on its error.
 

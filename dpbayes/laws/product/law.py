@@ -228,7 +228,7 @@ class ProductLaw(Unlisted):
 
     def _excess_mean(self, share: float) -> tuple[float, float]:
         known = excess_gap(self.prior, self.counts, self._reach[1])
-        root, moment = fitted_root(max(known, _CLOSEST)), lru_cache(self._excess.moment)
+        root, moment = fitted_root(max(known, _CLOSEST)), lru_cache(self._excess.renewed().moment)
         if known >= _CLOSEST:
             # Few powers are enough where the mean is nowhere near 0.
             powers = root.powers.tolist()
@@ -239,7 +239,9 @@ class ProductLaw(Unlisted):
         moments, rounding = np.array([moment(power) for power in root.powers.tolist()]).T
         carried = float(np.abs(root.weights) @ rounding)
         value, error = root.mean_root(share, 0.0, moments, 0.0)
-        return value, error + carried + closer * share
+        # P(-ln z <= c) <= e^(s c) E[z^s], here for c = _CLOSEST.
+        near = float((np.exp(root.powers * _CLOSEST) * (moments + rounding)).min())
+        return value, error + carried + closer * min(near, share)
 
     def _excess_distances(self, metric: Yardstick) -> NDArray[np.float64]:
         draws = self.sample(np.random.default_rng(20_190), 200_000)
@@ -259,8 +261,9 @@ class ProductLaw(Unlisted):
         if share <= ROUNDING:
             return Estimate(exact + 0.5 * share, error + 0.5 * share, "series")
         if metric_function(metric) is hellinger:
-            moment, rounding = self._excess.moment(1.0)
-            return Estimate(exact + share - moment, error + rounding, "series")
+            moment, rounding = self._excess.renewed().moment(1.0)
+            if rounding <= _UNSURE:
+                return Estimate(exact + share - moment, error + rounding, "series")
         squares = self._excess_distances(metric) ** 2
         if squares.size == 0:
             return Estimate(exact + 0.5 * share, error + 0.5 * share, "series")

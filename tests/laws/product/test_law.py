@@ -375,3 +375,27 @@ def test_a_first_tilt_beyond_the_first_sums_is_halved():
     assert found.how == "series"
     assert found.error < 1e-10
     assert abs(found - law.simulated().distances.mean()) < 4e-3
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon", "prior"),
+    [([0, 0, 99_312_807, 0, 0], 0.0026, 0.0745), ([0] * 5 + [39_583_861] + [0] * 4, 1.1, 0.001)],
+)
+def test_a_root_that_is_followed_to_one_is_unsure_only_where_outputs_are(counts, epsilon, prior):
+    mean = dp.mechanism("draft-laplace", epsilon).law(counts, [prior] * len(counts)).mean_distance()
+    assert mean.how == "series"
+    assert mean.error < 1e-10
+
+
+def test_a_mean_square_does_not_depend_on_what_was_asked_before(monkeypatch):
+    counts, prior = [50, 3, 0, 0], [1.0] * 4
+    mechanism = dp.mechanism("ilapMech", 0.01)
+    windows = tuple(mechanism.window(count, 53, 4) for count in counts[:-1])
+    alone = ProductLaw(np.array(prior), np.array(counts), windows)
+    expected = alone.mean_square()
+    assert expected.how == "series"
+    law = ProductLaw(np.array(prior), np.array(counts), windows)
+    law._excess.work = -1  # as after a mean that took all of it
+    found = law.mean_square()
+    assert found == expected
+    assert found.error == expected.error
