@@ -131,6 +131,8 @@ CLAMPED = [
     ("lattice", [100_000, 0, 0, 3, 50, 1000], 0.01, 10.0),
     ("lattice", [100_000, 0, 0, 3, 50, 1000], 0.0005, 10.0),
     ("lattice", [50, 3, 0, 0, 2], 0.000001, 10.0),
+    ("lattice", [1] + [0] * 49, 0.001, 10.0),
+    ("lattice", [58, 0, 0, 19, 12, 72, 4, 13, 19, 0, 0, 83, 6, 4, 0, 84, 0, 0, 26, 3], 0.3, 10.0),
     ("lattice", [10**8 // 2**i for i in range(1, 11)], 0.001, 10.0),
     ("lattice", [11_019, 7309, 1560, 302], 0.02, 5.0),
     ("lattice", [0, 392, 2277, 3662], 0.05, 10.0),
@@ -138,6 +140,7 @@ CLAMPED = [
     ("lattice", [1_999_990, 10, 0, 0], 0.0001, 10.0),
     ("lattice", [1_999_990, 10, 0], 0.0001, 5.0),
     ("lattice", [999_999_990, 10, 0], 0.001, 5.0),
+    ("lapMech", [3_000_000, 2_000_000], 0.000001, 5.0),
     ("lapMech", [10] * 10, 1.0, 1.0),
     ("lapMech", [5000, 2500, 1250, 625, 312, 156, 78, 39, 20, 20], 1.0, 5.0),
     ("lapMech", [67_000 + 7_000 * i for i in range(10)], 0.001, 10.0),
@@ -162,6 +165,22 @@ def test_mean_distance_where_noise_is_clamped(timed, name, counts, epsilon, targ
     found = timed(task, sum(counts), k, target, mean)
     assert found.how in ("series", "sum", "quadrature")
     assert found.error < 1e-9
+
+
+OUTPUTS = [([0, 0, 0, 0, 22, 1, 25, 0, 11, 0], 0.01), ([64_362] + [0] * 49, 0.000001)]
+
+
+@pytest.mark.parametrize(("counts", "epsilon"), OUTPUTS)
+def test_one_output_where_noise_is_clamped(timed, counts, epsilon):
+    mechanism, k = dp.mechanism("lattice", epsilon), len(counts)
+    task = f"probability of the data, lattice, clamped, epsilon {epsilon:g}"
+
+    def probability() -> float:
+        return mechanism.law(counts, np.ones(k)).probability(counts)
+
+    found = timed(task, sum(counts), k, 1.0, probability)
+    assert found.how == "series"
+    assert found.error < 1e-11 * found
 
 
 @pytest.mark.parametrize("k", [50, 200])

@@ -41,11 +41,11 @@ LARGEST_K = 64
 """Products over more categories leave the range of floats."""
 
 LARGEST_WORK = 3_000_000_000
-"""Numbers multiplied for one power: more takes more than a minute for all of them."""
+"""Numbers multiplied for one power, in up to half a minute: more takes many minutes for all."""
 
 
 LARGEST_LEVEL = 50_000_000
-"""Numbers multiplied at one level before any sum is refined: with more, all levels take minutes."""
+"""Numbers multiplied at one level before any sum is refined: with more, one power takes minutes."""
 
 
 class NotFollowed(Exception):
