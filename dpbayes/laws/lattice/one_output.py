@@ -36,6 +36,14 @@ _AT_ONCE = 1 << 15  # numbers of one array
 
 
 @dataclass(frozen=True)
+class _Payers:
+    """Which of the categories that are not released as zero pay for sure, and which may pay."""
+
+    pays: Whole
+    may: Whole
+
+
+@dataclass(frozen=True)
 class _Clamped:
     """Categories in a row that are released as zero, all with the same true count."""
 
@@ -43,14 +51,6 @@ class _Clamped:
     copies: int
     paying: _Payers
     """Who pays if paying stops at one of these."""
-
-
-@dataclass(frozen=True)
-class _Payers:
-    """Which of the categories that are not released as zero pay for sure, and which may pay."""
-
-    pays: Whole
-    may: Whole
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class OneOutput:
         for panel in pairwise(grid):
             found, _ = smooth_sum(lambda t: self._levels(t, peak), [panel], _DOUBT * size)
             total += float(found[0])
-        return total * float(np.exp(peak - noise.log_normaliser(self.counts.size, self.epsilon)))
+        return max(total, 0.0) * float(np.exp(peak - noise.log_normaliser(self.counts.size, self.epsilon)))
 
     def _stretches(self) -> list[int]:
         """Return levels that are twice as high each until they no longer matter, and all kinks."""
