@@ -79,7 +79,9 @@ class OneOutput:
         for panel in pairwise(grid):
             found, _ = smooth_sum(lambda t: self._levels(t, peak), [panel], _DOUBT * size)
             total += float(found[0])
-        return max(total, 0.0) * float(np.exp(peak - noise.log_normaliser(self.counts.size, self.epsilon)))
+        return max(total, 0.0) * float(
+            np.exp(peak - noise.log_normaliser(self.counts.size, self.epsilon))
+        )
 
     def _stretches(self) -> list[int]:
         """Return levels that are twice as high each until they no longer matter, and all kinks."""
