@@ -156,7 +156,8 @@ class _LevelSums:
         beyond = bounds[-1] * (last - end)
         small = max(self._bounds[t] for t in self._errors) < _NO_LEVELS * self.sure
         # Many empty categories hardly ever are as low as the first levels: bounds may still rise.
-        self.ended = small and beyond < self.sure and bounds[-1] < min(bounds[-2:-1], default=0.0)
+        falling = len(bounds) > 1 and bounds[-1] < bounds[-2]
+        self.ended = small and falling and beyond < self.sure
         if self.ended:
             self.error += beyond
 

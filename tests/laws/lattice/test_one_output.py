@@ -94,7 +94,6 @@ def test_swapped_categories_have_swapped_outputs_but_for_ties() -> None:
     order = np.array([3, 5, 1, 0, 4, 2])
     found = OneOutput(x, 0.01, r).probability()
     assert OneOutput(x[order], 0.01, r[order]).probability() == pytest.approx(found, rel=1e-12)
-    assert found < OneOutput(x, 0.01, np.array([912, 0, 40, 0, 29, 0])).probability() * 50.0
 
 
 @pytest.mark.parametrize(("k", "epsilon"), [*product([5, 20, 50], [1e-6, 0.003, 0.1])])
