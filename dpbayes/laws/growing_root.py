@@ -7,7 +7,7 @@ already bound that probability, and the powers end when it no longer matters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,22 +16,29 @@ from dpbayes.laws.square_root import one_less_root
 
 _WHOLE = 8
 _RATIO, _GROWTH, _LARGEST_RATIO = 1.4, 1.03, 4.0
-_MOST_POWERS = 48
+_SPARE = 60.0  # so much smaller errors than the tolerance are aimed at
+_MOST_POWERS = 60
 _SELDOM = 4  # beyond 8 cheap powers weights are sought every fourth time only
 _DEPTHS, _FITTED_TO, _MEASURED_TO = 2500, 60.0, 400.0
 _FINER = 5
 _ROUNDING = 1e-15
 
 
-def growing_powers() -> Iterator[float]:
-    """Yield 1 to 8 and then powers whose ratios grow from 1.4 to 4."""
-    power, ratio = 1.0, _RATIO
-    for count in range(1, _MOST_POWERS + 1):
-        yield power
-        if count < _WHOLE:
-            power += 1.0
-        else:
-            power, ratio = power * ratio, min(ratio * _GROWTH, _LARGEST_RATIO)
+def next_power(power: float, count: int, rest: float, tolerance: float) -> float:
+    """Return the power after `count` of them, the last of which is `power`.
+
+    Whole ones to 8, and then ratios that grow from 1.4 to 4, but no farther than is right for what
+    is left: the error of a sum over powers so far apart falls like e^(-pi^2 / ln ratio), of the
+    about `rest` / (2 sqrt(power)) that all powers beyond add, where E[z^power; z < 1] is `rest`.
+
+    >>> next_power(3.0, 3, 0.5, 1e-10), round(next_power(100.0, 25, 0.5, 1e-10), 1)
+    (4.0, 152.4)
+    """
+    if count < _WHOLE:
+        return power + 1.0
+    worst = max(_SPARE * rest / (2.0 * np.sqrt(power) * tolerance), 2.0)
+    right = float(np.exp(np.pi**2 / np.log(worst)))
+    return power * min(max(right, _RATIO), _RATIO * _GROWTH ** (count - _WHOLE), _LARGEST_RATIO)
 
 
 def mean_root(
@@ -44,8 +51,8 @@ def mean_root(
 ) -> tuple[float, float]:
     """Return E[sqrt(1 - z); A] and a bound on its error, mostly below twice `tolerance` > 0.
 
-    Other `powers`, of which 1 is the first, may take the place of `growing_powers` where moments
-    are cheap.
+    Other `powers`, of which 1 is the first, may take the place of `next_power` where moments are
+    cheap.
 
     `mass` = P(A), `at_one` returns P(A, z = 1), and z <= e^-gap otherwise; `moment` takes a power
     s > 0 and returns E[z^s; A] and its error. With weights c of powers s the error is at most the
@@ -56,30 +63,42 @@ def mean_root(
     True
     """
     first, doubt = moment(1.0) if mass * np.exp(-gap) > tolerance else (0.0, mass * np.exp(-gap))
-    if first + doubt <= tolerance:  # 1 - sqrt(1 - z) <= z
-        return mass - 0.5 * first, float(0.5 * first + doubt)
+    if _small(first, doubt, tolerance):
+        return mass - 0.75 * first, float(0.25 * first + doubt)
     one = at_one()
-    if mass - one <= tolerance:  # all but so much lies at z = 1
-        rest = max(mass - one, 0.0)
-        return 0.5 * rest, 0.5 * rest + doubt + _ROUNDING
     rest, tried, means, errors = mass - one, [1.0], [max(first - one, 0.0)], [doubt + _ROUNDING]
+    if rest <= tolerance:  # all but so much lies at z = 1
+        rest = max(rest, 0.0)
+        return 0.5 * rest, 0.5 * rest + doubt + _ROUNDING
+    if _small(means[0], doubt, tolerance):
+        return rest - 0.75 * means[0], float(0.25 * means[0] + doubt)
     value, error = rest, means[0] + errors[0]
-    for power in growing_powers() if powers is None else powers:
-        if power > 1.0:
-            found, doubt = moment(power)
-            tried.append(power)
-            means.append(max(found - one, 0.0))
-            errors.append(doubt + _ROUNDING)
-        if powers is not None and len(tried) > _WHOLE and len(tried) % _SELDOM:
-            continue
-        s, m, each = np.array(tried), np.array(means), np.array(errors)
-        weights, missed = _fitted(s, m + each, each, gap, rest)
-        carried = float(np.abs(weights) @ each)
-        if missed + carried < error:
-            value, error = rest - float(weights @ m), missed + carried
-        if missed <= tolerance or means[-1] <= errors[-1]:
+    given = None if powers is None else iter(powers)
+    if given is not None:
+        next(given)
+    while given is not None or len(tried) < _MOST_POWERS:
+        if given is None or len(tried) <= _WHOLE or len(tried) % _SELDOM == 0:
+            s, m, each = np.array(tried), np.array(means), np.array(errors)
+            weights, missed = _fitted(s, m + each, each, gap, rest)
+            carried = float(np.abs(weights) @ each)
+            if missed + carried < error:
+                value, error = rest - float(weights @ m), missed + carried
+            if missed <= tolerance or means[-1] <= errors[-1]:
+                break
+        if given is None:
+            power = next_power(tried[-1], len(tried), means[-1], tolerance)
+        elif (power := next(given, 0.0)) == 0.0:
             break
+        found, doubt = moment(power)
+        tried.append(power)
+        means.append(max(found - one, 0.0))
+        errors.append(doubt + _ROUNDING)
     return value, error
+
+
+def _small(first: float, doubt: float, tolerance: float) -> bool:
+    """Say whether E[z] is so small that 1 - sqrt(1 - z), between z / 2 and z, is known by it."""
+    return 0.25 * first + doubt <= 2.0 * tolerance
 
 
 def _fitted(

@@ -1,12 +1,10 @@
 """The mean of a root from few moments, against laws whose mean is known."""
 
-import itertools
-
 import numpy as np
 import pytest
 from scipy.special import beta
 
-from dpbayes.laws.growing_root import growing_powers, mean_root
+from dpbayes.laws.growing_root import mean_root, next_power
 
 
 @pytest.mark.parametrize(
@@ -36,7 +34,7 @@ def test_moments_that_cannot_matter_are_not_asked_for():
     assert value == 0.5
     assert error < 1e-20
     value, error = mean_root(lambda _: (1e-12, 1e-13), 0.1, 0.5, never, 1e-10)
-    assert abs(value - 0.5) < error < 1e-11
+    assert abs(value - (0.5 - 1e-12)) < error < 1e-11  # z is 0 or 1
 
 
 @pytest.mark.parametrize("one", [0.5, 0.5 + 1e-16, 0.5 - 1e-12])
@@ -45,9 +43,38 @@ def test_where_all_lies_at_one_the_mean_is_nothing(one):
     assert 0.0 <= value <= error < 1e-11
 
 
-def test_powers_grow():
-    powers = list(itertools.islice(growing_powers(), 20))
-    assert powers[:8] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
-    ratios = np.divide(powers[8:], powers[7:-1])
-    assert np.all(np.diff(ratios) > 0)
-    assert ratios[0] == pytest.approx(1.4)
+def test_small_moments_need_one_power():
+    asked = []
+
+    def moment(s):
+        asked.append(s)
+        return 8e-10 * 2.0 / (s + 1.0), 1e-14
+
+    value, error = mean_root(moment, 1e-6, 0.5, lambda: 0.0, 2e-10)
+    assert asked == [1.0]
+    assert abs(value - (0.5 - 8e-10 * 2.0 / 3.0)) <= error <= 4e-10
+
+
+def test_powers_come_closer_together_where_more_is_left():
+    assert [next_power(float(j), j, 0.5, 1e-10) for j in range(1, 8)] == [2, 3, 4, 5, 6, 7, 8]
+    ratios = [next_power(100.0, 60, rest, 1e-10) / 100.0 for rest in (1.0, 1e-2, 1e-4, 1e-6, 1e-12)]
+    assert np.all(np.diff(ratios[:-1]) > 0)
+    assert ratios[-1] == 4.0
+    assert next_power(1e8, 60, 0.5, 1e-10) / 1e8 > ratios[0] > 1.4
+    assert next_power(8.0, 8, 1e-12, 1e-10) == pytest.approx(11.2)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1e-6, 1e-8])
+def test_a_law_of_two_scales_is_met_within_a_billionth(scale):
+    """Much mass near 1 and much far from it, nothing in between: with -ln z exponential twice."""
+
+    def moment(s):
+        return 0.23 / (1.0 + scale * s) + 0.7 / (1.0 + 2.0 * s), 1e-11
+
+    value, error = mean_root(moment, 1e-9 * scale, 0.93, lambda: 0.0, 2e-10)
+    # E[sqrt(1 - z)] with z ~ Beta(1 / scale, 1)
+    exact = sum(
+        mass * beta(1.0 / each, 1.5) / each for mass, each in ((0.23, scale), (0.7, 2.0))
+    )
+    assert error < 1e-9
+    assert abs(value - exact) <= error

@@ -80,14 +80,19 @@ def log_bound(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def fewest_nodes(
-    logs: NDArray[np.float64], places: NDArray[np.float64], most: int, alias: float = ALIAS
+    logs: NDArray[np.float64],
+    places: NDArray[np.float64],
+    most: int,
+    alias: float = ALIAS,
+    near: NDArray[np.int64] | None = None,
 ) -> Circle:
     """Return the circle with the fewest nodes for a power series read at power 0.
 
     `logs` bounds the series at e^`places`. Only circles on which it is nearly least lose no
-    digits, and only inside the range of places are powers on both sides bounded.
+    digits, and only inside the range of places are powers on both sides bounded: `near` are some
+    of these places, or else all of them.
     """
-    near = lossless(logs)
+    near = lossless(logs) if near is None else near
     nodes = [nodes_at(logs, places, place, most, alias) for place in near.tolist()]
     best = int(np.argmin(nodes))
     return Circle(float(places[near[best]]), nodes[best])

@@ -136,7 +136,7 @@ class ClampedPart:
             return mass, np.inf
         try:
             return growing_root.mean_root(
-                lambda s: self._wide_moment(exponent * s),
+                lambda s: self._wide_moment(exponent * s, mass),
                 exponent * self.gap,
                 mass,
                 lambda: self._at_truth,
@@ -153,14 +153,14 @@ class ClampedPart:
         if not self.wide.possible:
             return 0.0, np.inf
         try:
-            return self._wide_moment(exponent)
+            return self._wide_moment(exponent, mass)
         except NotFollowed:
             return 0.0, np.inf
 
-    def _wide_moment(self, exponent: float) -> tuple[float, float]:
-        """Return a moment and its error, unless the probability of BC = 1 alone is more."""
+    def _wide_moment(self, exponent: float, mass: float) -> tuple[float, float]:
+        """Return a moment and its error, unless P(BC = 1) alone is more or P(clamped) less."""
         found, error = self.wide.moment(exponent)
-        if found + error < (1.0 - _ROUNDING) * self._at_truth:
+        if not (1.0 - _ROUNDING) * self._at_truth - error <= found <= mass + error + _ROUNDING:
             raise NotFollowed
         return found, error
 

@@ -147,9 +147,7 @@ class LatticeLaw(Unlisted):
             inside = float(self._free.means(np.zeros(1))[0])
             value, doubt = self._free.mean_root(exponent, inside, float(at_truth))
             return value, max(0.0, 1.0 - inside), doubt + self._rounding
-        columns, steps = self._free.columns(exponent)
-        least = -exponent * max(float(column[steps != 0].max()) for column in columns)
-        series = square_root_series(40.0 / least)
+        series = square_root_series(40.0 / (exponent * self._free.nearest))
         means = self._free.means(np.concatenate(([0.0], exponent * series.powers)))
         inside = means[0]
         value = series.mean_root(inside - means[1:], inside - at_truth)

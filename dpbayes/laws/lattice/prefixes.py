@@ -25,8 +25,10 @@ NOTHING = 77.0
 LONG = 2_500
 """So many released counts of one category are summed by panels."""
 
+GONE = 45.0
+"""Released counts whose factor of BC is below e^-45 are not followed."""
+
 _AT_ONCE = 1 << 18  # terms of a sum
-_GONE = 45.0
 
 Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Where blocks of heights start, and where they end."""
@@ -39,7 +41,9 @@ class Category:
     """One category: its true count, and ln BC of what it may release within twice the reach.
 
     `least` is the smallest power of BC that is asked for: released counts whose BC to that power is
-    below e^-45 are left out. The factors of BC are at most 1, and so is what all others add.
+    below e^-45 are left out. The factors of BC are at most 1, and so is what all others add. What
+    all others can gain or lose together with a BC above e^-45 bounds how much it loses or gains:
+    nothing beyond `lost` and `won` is followed.
 
     >>> category = Category(1.0, 1000, 10**9, 1.0)
     >>> category.first, category.last
@@ -50,22 +54,26 @@ class Category:
     count: int
     reach: int
     least: float = 0.0
+    lost: int | None = None
+    won: int | None = None
 
     @cached_property
     def first(self) -> int:
         """The least released count of the table."""
         most = min(self.count, 2 * self.reach + 2)
+        most = most if self.lost is None else min(most, self.lost)
         return self.count - bisect_left(range(1, most + 1), True, key=lambda m: self._gone(-m))
 
     @cached_property
     def last(self) -> int:
         """The largest released count of the table."""
-        won = range(1, self.reach + 2)
+        most = self.reach + 1 if self.won is None else min(self.reach + 1, self.won)
+        won = range(1, most + 1)
         return self.count + bisect_left(won, True, key=self._gone)
 
     def _gone(self, moved: int) -> bool:
         log = float(affinity_of_counts(self.prior, self.count, self.count + moved))
-        return self.least * log < -_GONE
+        return self.least * log < -GONE
 
     @property
     def long(self) -> bool:

@@ -62,6 +62,15 @@ class UnclampedPart:
             far = max(far, count - felt.first, felt.last - count)
         return far if _SHORTER * far < reach else reach
 
+    @property
+    def nearest(self) -> float:
+        """The least -ln BC of one category that noise moves, by one record."""
+        found = np.inf
+        for prior, count in zip(self.prior, self.counts.tolist(), strict=True):
+            moved = count + np.array([1] if count == 0 else [-1, 1])
+            found = min(found, float(-affinity_of_counts(prior, count, moved).max()))
+        return found
+
     def means(self, powers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return E[BC^j; no noisy count is negative] for each power j >= 0, in rising order.
 

@@ -26,9 +26,12 @@ from dpbayes.laws.lattice.shortening import shortened
 from dpbayes.laws.lattice.smooth_sums import LONGEST_RULE, smooth_sum
 from dpbayes.laws.lattice.thinning import Thinning, thinning
 from dpbayes.laws.lattice.wide_levels import WideHeights, WideLevel
+from dpbayes.laws.lattice.windows import windows_of_all
 
-_TILTS = np.concatenate((-np.geomspace(0.98, 0.02, 12), [0.0], np.geomspace(0.02, 0.98, 12)))
-_UPRIGHT = 12  # the place of 0 among them
+_SIDE = np.concatenate((np.geomspace(0.02, 0.98, 12), np.geomspace(1.6, 10.0, 5)))
+_TILTS = np.concatenate((-_SIDE[::-1], [0.0], _SIDE))
+_UPRIGHT = _SIDE.size  # the place of 0 among them
+_BEYOND = np.abs(_TILTS) > 1.0  # where noise alone has no bound: no circles, only bounds
 _SURE = 1e-12  # of a level, times 5 epsilon where noise is wide and levels are many
 _MANY = 5.0
 _PART = 0.3  # of that for each of what is left out
@@ -95,6 +98,7 @@ class WideNoise:
         runs = equal_runs(self.prior, self.counts)
         kinds = [(float(self.prior[i]), int(self.counts[i])) for i, _ in runs]
         made = once(kinds, lambda run: Category(*kinds[run], self.reach, self.least))
+        made = windows_of_all(made, [copies for _, copies in runs])
         return [(category, copies) for category, (_, copies) in zip(made, runs, strict=True)]
 
     @cached_property
@@ -274,12 +278,13 @@ class _LevelSums:
     def _records(self, level: WideLevel, logs: NDArray[np.float64]) -> Circle:
         """Return the circle for the records, with the radius of the one before if that will do."""
         places, alias = self.tilts.log_radius, _PART * self.sure
-        best = fewest_nodes(logs, places, level.span, alias)
+        near = lossless(np.where(_BEYOND, np.inf, logs))
+        best = fewest_nodes(logs, places, level.span, alias, near)
         if self._shared is None:
             return best
         before = self._shared.circle
         node = int(np.argmin(np.abs(places - before.log_radius)))
-        if node not in lossless(logs):
+        if node not in near:
             return best
         nodes = nodes_at(logs, places, node, level.span, alias)
         if nodes > min(before.nodes, 1.5 * best.nodes):

@@ -21,13 +21,14 @@ from dpbayes.laws.lattice.circles import Circle, Nodes, log_bound
 from dpbayes.laws.lattice.heights import Heights
 from dpbayes.laws.lattice.long_prefixes import AnyPrefixes
 from dpbayes.laws.lattice.pivots import PIECE
-from dpbayes.laws.lattice.prefixes import Category, Edges
+from dpbayes.laws.lattice.prefixes import GONE, Category, Edges
 from dpbayes.laws.lattice.shortfalls import payments, readings, short, shortfall_circle
 
 Caps = list[tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 _ALONG, _ALONG_NOISE, _SHORTEST, _MOST_MARKS = 2.2, 16.0, 5, 2000
 _NOTHING = -700.0
+_LOST = 1e-11  # of all that a category gives, by differences of sums: where its tilt is beyond rho
 _LOOSE = 0.5  # of 1 / epsilon: how coarse the list of places is
 
 
@@ -87,9 +88,15 @@ class WideLevel:
     def span(self) -> int:
         """So many nodes read the released records exactly."""
         copies = np.array([copies for _, copies in self.runs])
-        high = self.heights.high[: copies.size]
-        most = np.maximum(high - self.level, 0) - self.counts
-        return int(max(self.total, (copies * most).sum())) + 1
+        high, low = (each[: copies.size] for each in (self.heights.high, self.heights.low))
+        won = np.maximum(high - self.level, 0) - self.counts
+        least = [0 if self._empties(one) else one.count for one, _ in self.runs]
+        lost = self.counts - np.minimum(low - self.level - 1, least)
+        return int(max((copies * lost).sum(), (copies * won).sum())) + 1
+
+    def _empties(self, category: Category) -> bool:
+        """Say whether releasing none of its records adds anything, on any circle."""
+        return self.exponent * category.empty - category.count * np.log(self.rho) > -2.0 * GONE
 
     @cached_property
     def places(self) -> NDArray[np.int64]:
@@ -238,6 +245,9 @@ class WideLevel:
             keep, below, pay, above = sums[run].blocks(self.level, near, (low, high), some)
             if coarse:
                 below, above, keep = below + keep, above + pay, np.zeros_like(keep)
+                beyond = np.abs(nodes.log_radius) > -np.log(self.rho)
+                lost = _LOST * beyond * (below.max(axis=0) + above.max(axis=0))
+                below, above, pay = below + lost, above + lost, pay + lost
             below, above, keep, pay = (
                 _for_all(part, alike, edges[0].size) for part in (below, above, keep, pay)
             )
@@ -256,7 +266,8 @@ class WideLevel:
             kind = np.float64 if nodes.whole == 1 else np.complex128
             return np.zeros((1, 1, nodes.size), dtype=kind)
         turned = Nodes(np.zeros(1), nodes.turns, nodes.whole).powers(np.array([-x]))
-        return np.asarray((np.exp(logs) * turned)[None])
+        with np.errstate(over="ignore"):
+            return np.asarray((np.exp(logs) * turned)[None])
 
 
 def _alike(edges: Edges, low: int, high: int) -> range:
