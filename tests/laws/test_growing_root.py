@@ -73,8 +73,6 @@ def test_a_law_of_two_scales_is_met_within_a_billionth(scale):
 
     value, error = mean_root(moment, 1e-9 * scale, 0.93, lambda: 0.0, 2e-10)
     # E[sqrt(1 - z)] with z ~ Beta(1 / scale, 1)
-    exact = sum(
-        mass * beta(1.0 / each, 1.5) / each for mass, each in ((0.23, scale), (0.7, 2.0))
-    )
+    exact = sum(mass * beta(1.0 / each, 1.5) / each for mass, each in ((0.23, scale), (0.7, 2.0)))
     assert error < 1e-9
     assert abs(value - exact) <= error

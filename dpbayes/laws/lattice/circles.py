@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbayes.laws.lattice.panel_polynomials import phases
+
 ALIAS = 3e-14
 """Largest part of a sum that lands on a wrong power."""
 
@@ -42,10 +44,9 @@ class Nodes:
         sizes = np.exp(np.outer(exponents, self.log_radius))
         if self.whole == 1:
             return np.asarray(sizes)
-        turned, step = np.outer(exponents, self.turns) % self.whole, 2j * np.pi / self.whole
-        if turned.size < self.whole:
-            return np.asarray(np.exp(step * turned) * sizes)
-        return np.asarray(np.exp(step * np.arange(self.whole))[turned] * sizes)
+        turned = phases(exponents, self.turns, self.whole)
+        turned *= sizes
+        return turned
 
 
 @dataclass(frozen=True)

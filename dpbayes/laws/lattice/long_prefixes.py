@@ -147,7 +147,7 @@ class LongPrefixes:
         return Panels(panels.starts[within], panels.lengths[within])
 
     def blocks(self, level: int, edges: Edges, window: tuple[int, int], some: Some) -> Blocks:
-        """Return the four sums of `Prefixes.blocks`; single heights are terms by themselves."""
+        """Return the sums of `Prefixes.blocks`; single heights are terms by themselves."""
         x, (low, high) = self.category.count, (window[0], max(window))
         starts, ends = (np.minimum(np.maximum(edge, low), high) for edge in edges)
         size, single = starts.size, np.flatnonzero(ends - starts == 1)
@@ -166,6 +166,7 @@ class LongPrefixes:
         near, far = self.rho ** (x - 2 * level - self._turn), self.rho ** (self._back - x)
         lower, upper = near * below[0], far * above[0]
         under = lower[:size] - lower[-2] + (upper[-2] - upper[:size])
+        largest = lower[-1] + upper[-2]
         keep = np.zeros_like(under)
         keep[many] = lower[size:-2] - lower[many] + (upper[many] - upper[size:-2])
         lower, upper = near / self.rho * below[1], far * self.rho * above[1]
@@ -175,7 +176,7 @@ class LongPrefixes:
         if single.size:
             keep[single] = self._terms(level, starts[single], 0, some)
             pay[single] = self._terms(level, starts[single], 1, some)
-        return keep, under, pay, over
+        return keep, under, pay, over, largest + lower[-1] + upper[-2]
 
     def _terms(self, level: int, heights: Whole, paid: int, some: Some) -> NDArray[Any]:
         sizes = self.rho ** (np.abs(heights - self.category.count) - level)

@@ -33,7 +33,7 @@ _AT_ONCE = 1 << 18  # terms of a sum
 Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Where blocks of heights start, and where they end."""
 
-Blocks = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+Blocks = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class Prefixes:
         """Return the sums in each block of heights and below it, with no record paid.
 
         Then those in it and above it with one. Heights are within the window; shape (blocks, some
-        of the nodes).
+        of the nodes). Last come the largest sums of which these are differences, at each node.
         """
         low, high = window[0], max(window)
         places = np.concatenate((*edges, [low, high]))
@@ -201,10 +201,11 @@ class Prefixes:
         (left, right), size = self.at(level, places - level, 0, some), edges[0].size
         keep = (left[size:-2] - left[:size]) + (right[:size] - right[size:-2])
         below = (left[:size] - left[-2]) + (right[-2] - right[:size])
+        largest = left[-1] + right[-2]
         left, right = self.at(level, places - level - 1, 1, some)
         pay = (left[size:-2] - left[:size]) + (right[:size] - right[size:-2])
         above = (left[-1] - left[size:-2]) + (right[size:-2] - right[-1])
-        return keep, below, pay, above
+        return keep, below, pay, above, largest + left[-1] + right[-2]
 
     def unlowered(self) -> NDArray[Any]:
         """Return the sums over all released counts at each node, where the first level is 0."""

@@ -29,12 +29,17 @@ Values = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
 
 def smooth_sum(
-    values: Values, panels: Sequence[tuple[int, int]], tolerance: float, one: bool = False
+    values: Values,
+    panels: Sequence[tuple[int, int]],
+    tolerance: float,
+    one: bool = False,
+    costly: bool = False,
 ) -> tuple[NDArray[np.float64], float]:
     """Return the sum of `values` over a <= j < b of all panels (a, b), and its estimated error.
 
     `values` takes whole numbers (m,) and returns (q, m), one row for each of q sums; it is asked
-    once for each number, for many together. Kinks belong to the ends of panels. If there is only
+    once for each number, for many together. Kinks belong to the ends of panels. Where values
+    are `costly` a panel is tried with about twice as many before it is halved. If there is only
     `one` sum, the size of the highest degrees counts for the error as well: what they add to it may
     vanish by chance.
 
@@ -48,36 +53,38 @@ def smooth_sum(
     whole = float(sum(b - a for a, b in panels))
     parts: list[NDArray[np.float64]] = []
     error = 0.0
-    left = list(panels)
+    left = [(a, b, _NODES) for a, b in panels]
     while left:
-        asked = {a + j for a, b in left for j in _rule(b - a, one)[0].tolist()}
+        asked = {a + j for a, b, size in left for j in _rule(b - a, one, size)[0].tolist()}
         fresh = np.array(sorted(asked - known.keys()), dtype=np.int64)
         if fresh.size:
             known.update(zip(fresh.tolist(), values(fresh).T, strict=True))
         rest = []
-        for a, b in left:
-            nodes, weights, doubts = _rule(b - a, one)
+        for a, b, size in left:
+            nodes, weights, doubts = _rule(b - a, one, size)
             table = np.array([known[a + j] for j in nodes.tolist()])
             doubt = float(np.abs(doubts @ table).max())
-            if doubt > tolerance * (b - a) / whole:
-                rest += [(a, (a + b) // 2), ((a + b) // 2, b)]
-            else:
+            if doubt <= tolerance * (b - a) / whole:
                 parts.append(weights @ table)
                 error += doubt
+            elif costly and size == _NODES:
+                rest.append((a, b, 2 * _NODES - 1))
+            else:
+                rest += [(a, (a + b) // 2, _NODES), ((a + b) // 2, b, _NODES)]
         left = rest
     return np.sum(parts, axis=0), error
 
 
 @lru_cache(maxsize=4096)
 def _rule(
-    length: int, sized: bool = False
+    length: int, sized: bool = False, size: int = _NODES
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return nodes in 0 … length - 1, weights of the sum, and weights of its doubt."""
-    if length <= LONGEST_RULE:
+    if length <= LONGEST_RULE * size // _NODES:
         nodes = np.arange(length)
         return _validate.frozen(nodes), np.ones(length), np.zeros((1, length))
     top = length - 1
-    cosines = np.cos(np.pi * np.arange(_NODES) / (_NODES - 1))
+    cosines = np.cos(np.pi * np.arange(size) / (size - 1))
     nodes = np.unique(np.rint(0.5 * top * (1.0 - cosines)).astype(np.int64))
     if length <= _LONGEST_TABLE:
         places = chebyshev.chebvander(2.0 * np.arange(length) / top - 1.0, nodes.size - 1)

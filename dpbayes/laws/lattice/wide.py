@@ -37,6 +37,7 @@ _MANY = 5.0
 _PART = 0.3  # of that for each of what is left out
 _TOLERATED = 3.0  # times that, of nodes that were enough at another level
 _ROUNDING = 2e-15
+_FIRST = 3.0  # times 1 / epsilon: as many levels first, then twice as many, and so on
 _NO_LEVELS = 10.0  # times that of one level: levels whose bounds are smaller come last
 
 
@@ -101,6 +102,21 @@ class WideNoise:
         made = windows_of_all(made, [copies for _, copies in runs])
         return [(category, copies) for category, (_, copies) in zip(made, runs, strict=True)]
 
+    @property
+    def sure(self) -> float:
+        """The part of a level, times what all are normalised by, that may be in doubt."""
+        return _SURE * min(1.0, _MANY * self.epsilon)
+
+    @cached_property
+    def last(self) -> int:
+        """From this level on all together have at most probability `sure`, or no count gets there.
+
+        Who ends at 0 is short of the level for each of the others, so that the positive part of the
+        noise is at least the level.
+        """
+        unlikely = sizes.radius(self.counts.size, self.epsilon, self.sure) + 1
+        return min(unlikely, self.reach + int(self.counts.max()))
+
     @cached_property
     def heights(self) -> dict[int, WideHeights]:
         """Windows and blocks of heights at each level; they are the same for all powers."""
@@ -113,11 +129,10 @@ class WideNoise:
         """
         if not self.possible:
             raise NotFollowed
-        sums = _LevelSums(self._from(exponent), exponent)
-        first, last = 0, self.reach + int(self.counts.max())
-        while first < last and not sums.ended:
-            end = min(2 * first + max(1, int(0.5 / self.epsilon)), last)
-            sums.add(first, end, last)
+        sums, first = _LevelSums(self._from(exponent), exponent), 0
+        while first < self.last and not sums.ended:
+            end = min(2 * first + max(1, int(_FIRST / self.epsilon)), self.last)
+            sums.add(first, end)
             first = end
         sums.forget()
         return sums.value, sums.error
@@ -140,24 +155,26 @@ class _LevelSums:
         self.total = int(part.counts.sum())
         self.rho = float(np.exp(-0.5 * part.epsilon))
         self.scale = float(np.exp(-noise.log_normaliser(part.counts.size, part.epsilon)))
-        self.sure = _SURE * min(1.0, _MANY * part.epsilon)
+        self.sure = part.sure
         self.tilts = Nodes.positive(-np.log(self.rho) * _TILTS)
-        self.value, self.error, self.ended, self.work = 0.0, 0.0, False, 0
+        self.value, self.error, self.ended, self.work = 0.0, part.sure, False, 0
         self._bounds: dict[int, float] = {}
 
-    def add(self, first: int, end: int, last: int) -> None:
-        """Add the levels from `first` to `end`, and see whether those up to `last` matter."""
+    def add(self, first: int, end: int) -> None:
+        """Add the levels from `first` to `end`, and see whether those beyond matter."""
         self._range = first, end
         self._tilted = self._prefixes(self.tilts)
         self._shared: _Shared | None = None
         self._errors: dict[int, float] = {}
         inner = [int(x) for x in np.unique(self.part.counts) if first < x < end]
         panels = list(pairwise([first, *inner, end]))
-        found, doubt = smooth_sum(self._levels, panels, self.sure * (end - first), one=True)
+        found, doubt = smooth_sum(
+            self._levels, panels, self.sure * (end - first), one=True, costly=True
+        )
         self.value += float(found[0])
         self.error += doubt + self._between(first, end)
         bounds = [self._bounds[t] for t in sorted(self._bounds)]
-        beyond = bounds[-1] * (last - end)
+        beyond = bounds[-1] * (self.part.last - end)
         small = max(self._bounds[t] for t in self._errors) < _NO_LEVELS * self.sure
         # Many empty categories hardly ever are as low as the first levels: bounds may still rise.
         falling = len(bounds) > 1 and bounds[-1] < bounds[-2]
@@ -187,12 +204,6 @@ class _LevelSums:
         return once(kinds, lambda run: prefixes(kinds[run], *rest))
 
     def _level(self, t: int) -> float:
-        # Who ends at 0 is short of t for each of the others, so the positive part is at least t.
-        unlikely = sizes.tail_mass(self.part.counts.size, self.part.epsilon, max(t - 1, 0))
-        if t and unlikely < self.sure:
-            self._bounds[t] = unlikely
-            self._errors[t] = unlikely
-            return 0.0
         heights = self.part.heights.setdefault(t, WideHeights(self.part.runs, t))
         level = WideLevel(self.part.runs, self.exponent, self.part.epsilon, t, heights)
         alias = _PART * self.sure

@@ -28,7 +28,7 @@ Caps = list[tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 _ALONG, _ALONG_NOISE, _SHORTEST, _MOST_MARKS = 2.2, 16.0, 5, 2000
 _NOTHING = -700.0
-_LOST = 1e-11  # of all that a category gives, by differences of sums: where its tilt is beyond rho
+_LOST = 1e-11  # of the sums whose differences are taken, where noise alone has no bound
 _LOOSE = 0.5  # of 1 / epsilon: how coarse the list of places is
 
 
@@ -96,7 +96,8 @@ class WideLevel:
 
     def _empties(self, category: Category) -> bool:
         """Say whether releasing none of its records adds anything, on any circle."""
-        return self.exponent * category.empty - category.count * np.log(self.rho) > -2.0 * GONE
+        log = self.exponent * category.empty - category.count * np.log(self.rho)
+        return bool(log > -2.0 * GONE)
 
     @cached_property
     def places(self) -> NDArray[np.int64]:
@@ -242,11 +243,11 @@ class WideLevel:
             low, high = int(self.heights.low[run]), int(self.heights.high[run]) + 1
             alike = _alike(edges, low, high)
             near = edges[0][alike.start : alike.stop], edges[1][alike.start : alike.stop]
-            keep, below, pay, above = sums[run].blocks(self.level, near, (low, high), some)
+            keep, below, pay, above, whole = sums[run].blocks(self.level, near, (low, high), some)
             if coarse:
                 below, above, keep = below + keep, above + pay, np.zeros_like(keep)
                 beyond = np.abs(nodes.log_radius) > -np.log(self.rho)
-                lost = _LOST * beyond * (below.max(axis=0) + above.max(axis=0))
+                lost = _LOST * beyond * whole
                 below, above, pay = below + lost, above + lost, pay + lost
             below, above, keep, pay = (
                 _for_all(part, alike, edges[0].size) for part in (below, above, keep, pay)

@@ -31,13 +31,11 @@ def windows_of_all(categories: Sequence[Category], copies: Sequence[int]) -> lis
     (987998, 1006001)
     >>> full, *_ = windows_of_all([full, empty], [1, 4])
     >>> full.first, full.last
-    (0, 0)
+    (999815, 1000000)
     """
     order = [id(category) for category in categories]
-    gains, losses = (
-        np.array(once(order, lambda place: _beyond(categories[place], sign)))
-        for sign in (1, -1)
-    )
+    gains = np.array(once(order, lambda place: _beyond(categories[place], 1)))
+    losses = np.array(once(order, lambda place: _beyond(categories[place], -1)))
     repeated = np.array(copies)
 
     def limited(place: int) -> Category:
@@ -51,8 +49,8 @@ def windows_of_all(categories: Sequence[Category], copies: Sequence[int]) -> lis
 def _beyond(category: Category, sign: int) -> NDArray[np.float64]:
     """Return a bound on the largest m - r cost(m), m records won or lost, for each rate r."""
     most = category.last - category.count if sign > 0 else category.count - category.first
-    ends = np.unique(np.rint(np.geomspace(1, most, _GRID)).astype(np.int64)) if most else []
-    moves = np.concatenate(([0], ends)).astype(np.int64)
+    ends = np.rint(np.geomspace(1, max(most, 1), _GRID)).astype(np.int64)
+    moves = np.append(0, np.unique(ends)) if most else np.zeros(1, dtype=np.int64)
     logs = affinity_of_counts(category.prior, category.count, category.count + sign * moves)
-    costs = np.append(0.0, -category.least * logs[:-1])  # between two moves at least that of the one
+    costs = np.append(0.0, -category.least * logs[:-1])  # up to a move at least that of the last
     return np.asarray((moves - np.outer(_RATES, costs)).max(axis=1))

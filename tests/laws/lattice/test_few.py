@@ -160,7 +160,8 @@ def test_transforms_of_wide_noise_are_taken_a_few_at_a_time(monkeypatch):
     powers = np.linspace(0.0, 50.0, 70)
     expected = law._free.means(powers)
     monkeypatch.setattr(transforms, "NUMBERS", 1)
-    assert np.array_equal(law._free.means(powers), expected)
+    # Each block of powers has the steps and the length that it needs.
+    np.testing.assert_allclose(law._free.means(powers), expected, rtol=1e-13)
 
 
 @pytest.mark.parametrize("size", [0, 1, 15, 16, 31, 32, 33, 100, 1000, 4097, 10**9 + 7])

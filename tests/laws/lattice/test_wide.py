@@ -275,8 +275,9 @@ def test_windows_that_end_where_the_affinity_does_change_nothing(counts, power, 
     part = wide_noise(counts, 0.02)
     shorter, error = part.moment(power)
     least = part._from(power)
+    whole = [Category(one.prior, one.count, one.reach) for one, _ in part.runs]
     assert sum(one.last - one.first for one, _ in least.runs) < 0.5 * sum(
-        one.last - one.first for one, _ in part.runs
+        one.last - one.first for one in whole
     )
     monkeypatch.setattr(wide.WideNoise, "_from", lambda self, _: self)
     whole, uncertain = wide_noise(counts, 0.02).moment(power)
@@ -347,6 +348,11 @@ def test_unclamped_moments_by_panels_and_by_transforms(counts, epsilon, power):
         ([523_475, 523_475, 0], 0.05, 1.0),
         ([5000, 5000, 5000, 0], 0.02, 1.0),
         ([9000, 8930, 0, 2], 0.02, 4.0),
+        ([1_000_000, 0, 0, 0], 0.01, 1.0),
+        ([6000, 4000, 0, 0], 0.1, 1.0),
+        ([600_000_000, 400_000_000, 0, 0], 0.01, 1e5),
+        ([53, 25, 12, 10], 0.1, 1.0),
+        ([60, 40, 0, 0], 0.01, 2.0),
     ],
 )
 def test_equal_large_counts_beside_empty_ones_against_the_sum_over_all_outputs(
@@ -358,6 +364,48 @@ def test_equal_large_counts_beside_empty_ones_against_the_sum_over_all_outputs(
     found, error = ClampedPart(np.ones(x.size), x, epsilon).wide.moment(power)
     assert error < 3e-10
     assert abs(found - float(parts[0, 0]) * few._scale) <= error
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon", "power"),
+    [
+        ([124_382] * 3 + [0], 0.01, 2.0),  # far tilts lose all digits of some sums
+        ([600_000, 400_000] + [0] * 8, 0.03, 1.0),
+        ([239_516] + [0] * 19, 0.05, 3.0),
+        ([9, 7, 5, 4, 3, 2], 0.02, 1.0),
+    ],
+)
+def test_bounds_beyond_the_noise_take_nodes_only(counts, epsilon, power, monkeypatch):
+    found, error = wide_noise(counts, epsilon).moment(power)
+    monkeypatch.setattr(wide, "_TILTS", wide._TILTS[~wide._BEYOND])
+    monkeypatch.setattr(wide, "_UPRIGHT", 12)
+    monkeypatch.setattr(wide, "_BEYOND", np.zeros(25, dtype=bool))
+    known, other = wide_noise(counts, epsilon).moment(power)
+    assert max(error, other) < 5e-10
+    assert abs(found - known) <= 0.1 * error
+
+
+def test_bounds_know_which_digits_are_lost():
+    """Differences of sums that far tilts make large bound nothing; a bound may only be too large.
+
+    The last tilt multiplies the largest released count by e^150 or so, and those of lower levels,
+    which the sums hold as well, by more: nothing is left of their differences.
+    """
+    part = wide_noise([30_000, 20_000, 0, 0], 0.02)._from(1.0)
+    sums = wide._LevelSums(part, 1.0)
+    levels, bounds = (700, 0), []
+    for first in levels:
+        sums._range = first, 701
+        tilted = sums._prefixes(sums.tilts)
+        heights = WideHeights(part.runs, 700)
+        level = WideLevel(part.runs, 1.0, part.epsilon, 700, heights)
+        circle = level.shortfall_circle(tilted, wide._UPRIGHT, 1e-14, sums.scale)
+        every = list(range(wide._TILTS.size))
+        bounds.append(level.bounds(level.coarse, tilted, sums.tilts, every, circle))
+    alone, among = bounds
+    assert np.all(among >= alone * (1.0 - 1e-6))
+    inside = ~wide._BEYOND
+    assert np.allclose(among[:, inside], alone[:, inside], rtol=1e-6)
 
 
 def test_moments_beside_many_empty_categories_are_as_sure_as_beside_few():
