@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from dpbayes.divergences import affinity_of_counts
+from dpbayes.laws.lattice.noise import log_normaliser
 from dpbayes.laws.lattice.transforms import zero_sum_means
 
 
@@ -76,3 +78,32 @@ def test_impossible_steps_take_any_power():
     with np.errstate(all="raise", under="ignore"):
         ours = zero_sum_means(columns, steps, np.zeros(5), np.array([1e12]))
     np.testing.assert_allclose(ours, 1.0 + 2.0 * np.exp(-0.2), rtol=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5])
+def test_blocks_of_powers_against_long_transforms_of_all_steps(epsilon):
+    """Each block has its own steps and length: nothing that counts is cut off or wraps around."""
+    counts = np.array([50_000, 20_000, 9_000, 4_000, 2_000, 900, 900, 40])
+    reach = int(80 / epsilon)
+    steps = np.arange(-reach, reach + 1)
+    columns = []
+    for count in counts.tolist():
+        allowed = steps >= -count
+        column = np.full(steps.size, -np.inf)
+        column[allowed] = affinity_of_counts(1.0, count, count + steps[allowed])
+        columns.append(column)
+    weights = -0.5 * epsilon * np.abs(steps)
+    scale = -log_normaliser(counts.size, epsilon)
+    powers = np.concatenate(([0.0], np.geomspace(0.1, 1e7, 90)))
+    ours = zero_sum_means(columns, steps, weights, powers, scale)
+    length = 1 << int(counts.size * steps.size).bit_length()
+    for power, mean in zip(powers[::6].tolist(), ours[::6].tolist(), strict=True):
+        product, logs = 1.0, scale
+        for column in columns:
+            finite = np.isfinite(column)
+            masses = np.zeros(length)
+            masses[steps[finite]] = np.exp(weights[finite] + power * column[finite])
+            logs += np.log(masses.sum())
+            product = product * np.fft.rfft(masses / masses.sum())
+        known = np.fft.irfft(product)[0] * np.exp(logs)
+        assert mean == pytest.approx(known, abs=1e-14)
