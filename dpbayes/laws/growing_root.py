@@ -18,6 +18,7 @@ _WHOLE = 8
 _RATIO, _GROWTH, _LARGEST_RATIO = 1.4, 1.03, 4.0
 _SPARE = 60.0  # so much smaller errors than the tolerance are aimed at
 _MOST_POWERS = 60
+_ENOUGH = 3.0  # times the tolerance, with what moments are wrong by
 _SELDOM = 4  # beyond 8 cheap powers weights are sought every fourth time only
 _DEPTHS, _FITTED_TO, _MEASURED_TO = 2500, 60.0, 400.0
 _FINER = 5
@@ -49,7 +50,7 @@ def mean_root(
     tolerance: float,
     powers: Iterable[float] | None = None,
 ) -> tuple[float, float]:
-    """Return E[sqrt(1 - z); A] and a bound on its error, mostly below twice `tolerance` > 0.
+    """Return E[sqrt(1 - z); A] and a bound on its error, mostly below three times `tolerance` > 0.
 
     Other `powers`, of which 1 is the first, may take the place of `next_power` where moments are
     cheap.
@@ -83,7 +84,7 @@ def mean_root(
             carried = float(np.abs(weights) @ each)
             if missed + carried < error:
                 value, error = rest - float(weights @ m), missed + carried
-            if missed <= tolerance or means[-1] <= errors[-1]:
+            if missed + carried <= _ENOUGH * tolerance or means[-1] <= errors[-1]:
                 break
         if given is None:
             power = next_power(tried[-1], len(tried), means[-1], tolerance)

@@ -22,7 +22,7 @@ LONGEST_SERIES = 20_000
 """The reach of noise beyond which panels are shorter than transforms."""
 
 _FEW = 10  # categories whose sets are gone through
-_MISSED = 2e-10  # by the powers
+_MISSED = 1e-10  # by the powers
 _TRANSFORMED = 1e-13  # left in doubt by a transform
 _SHORTER = 4  # so much shorter windows are worth another way to the power 0
 

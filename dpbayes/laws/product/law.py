@@ -186,7 +186,7 @@ class ProductLaw(Unlisted):
             powers = fitted_root(gap).powers.tolist()
             moment = self._equal_moment(exponent)
             found = mean_root(moment, gap, inside, self._at_truth, _MISSED, powers)
-            if found[1] <= 2.0 * _MISSED:
+            if found[1] <= 3.0 * _MISSED:
                 return found
         moments = self.affinity_moments(exponent * root.powers)
         return root.mean_root(inside - moments, inside - at_truth), 0.0
@@ -233,7 +233,7 @@ class ProductLaw(Unlisted):
             # Few powers are enough where the mean is nowhere near 0.
             powers = root.powers.tolist()
             found = mean_root(moment, known, share, lambda: 0.0, _MISSED, powers)
-            if found[1] <= 2.0 * _MISSED:
+            if found[1] <= 3.0 * _MISSED:
                 return found
         closer = 0.0 if known >= _CLOSEST else root.error_below(_CLOSEST)
         moments, rounding = np.array([moment(power) for power in root.powers.tolist()]).T
