@@ -36,13 +36,12 @@ ALIASES = 3e-14
 LARGEST_K = 64
 """Products over more categories leave the range of floats."""
 
-LARGEST_WORK = 500_000_000
-"""Numbers multiplied for all levels, nodes and powers at once: more takes seconds."""
+LARGEST_WORK = 200_000_000
+"""Numbers multiplied for all levels, nodes and powers at once: more takes longer than one by one."""
 
 LONGEST_REACH = 3_500
 """Beyond this so many levels count that their rounding does."""
 
-_MANY_POWERS, _SHARED = 16, 8  # so many share what one at a time would each pay for
 _MISSED = 2e-10  # by the powers
 _EVALUATED = 400  # longer stretches of levels or heights cost no more, being smooth
 _LEVELS_END = 1e-12
@@ -87,7 +86,7 @@ class ClampedPart:
 
     @property
     def affordable(self) -> bool:
-        """Whether all powers at once take seconds, with the sum of the levels as a check."""
+        """Whether all powers at once take less than one by one, with a check by their sum."""
         k, total = self.counts.size, int(self.counts.sum())
         if k > LARGEST_K or self.reach > LONGEST_REACH:
             return False
@@ -96,8 +95,7 @@ class ClampedPart:
         nodes = min(self.reach, k * total)
         powers = fitted_root(self.gap).powers.size if self.possible else 1
         each = heights * self._products_at_a_height() + window * len(self._runs)
-        most = LARGEST_WORK if powers < _MANY_POWERS else _SHARED * LARGEST_WORK
-        return levels * nodes * powers * each <= most
+        return levels * nodes * powers * each <= LARGEST_WORK
 
     def _products_at_a_height(self) -> float:
         """Return how many products a height takes, in the mean over those that two windows share.

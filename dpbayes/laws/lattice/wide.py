@@ -38,6 +38,7 @@ _PART = 0.3  # of that for each of what is left out
 _TOLERATED = 3.0  # times that, of nodes that were enough at another level
 _ROUNDING = 2e-15
 _FIRST = 3.0  # times 1 / epsilon: as many levels first, then twice as many, and so on
+_FAR = 1e6  # times the bound of all levels beyond
 _NO_LEVELS = 10.0  # times that of one level: levels whose bounds are smaller come last
 
 
@@ -203,7 +204,23 @@ class _LevelSums:
         kinds = [category for category, _ in self.part.runs]
         return once(kinds, lambda run: prefixes(kinds[run], *rest))
 
+    def _over(self, t: int) -> bool:
+        """Say whether levels before this one show that it is nothing, and set down its bound.
+
+        The last two bounds fall, and that of all levels beyond is far below what is in doubt.
+        """
+        before = sorted(self._bounds)[-2:]
+        if len(before) < 2 or t < before[1]:
+            return False
+        falling = self._bounds[before[1]] <= self._bounds[before[0]]
+        if not falling or _FAR * self._bounds[before[1]] * self.part.last > self.sure:
+            return False
+        self._bounds[t] = self._errors[t] = self._bounds[before[1]]
+        return True
+
     def _level(self, t: int) -> float:
+        if self._over(t):
+            return 0.0
         heights = self.part.heights.setdefault(t, WideHeights(self.part.runs, t))
         level = WideLevel(self.part.runs, self.exponent, self.part.epsilon, t, heights)
         alias = _PART * self.sure
