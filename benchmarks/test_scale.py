@@ -132,6 +132,9 @@ CLAMPED = [
     ("lattice", [100_000, 0, 0, 3, 50, 1000], 0.0005, 10.0),
     ("lattice", [50, 3, 0, 0, 2], 0.000001, 10.0),
     ("lattice", [1] + [0] * 49, 0.001, 10.0),
+    ("lattice", [53, 25, 12, 6, 4], 0.1, 10.0),
+    ("lattice", [6000, 4000, 0, 0, 0], 0.1, 10.0),
+    ("lattice", [10**6, 0, 0, 0, 0], 0.01, 10.0),
     ("lattice", [58, 0, 0, 19, 12, 72, 4, 13, 19, 0, 0, 83, 6, 4, 0, 84, 0, 0, 26, 3], 0.3, 10.0),
     ("lattice", [10**8 // 2**i for i in range(1, 11)], 0.001, 10.0),
     ("lattice", [11_019, 7309, 1560, 302], 0.02, 5.0),
@@ -164,6 +167,16 @@ def test_mean_distance_where_noise_is_clamped(timed, name, counts, epsilon, targ
 
     found = timed(task, sum(counts), k, target, mean)
     assert found.how in ("series", "sum", "quadrature")
+    assert found.error < 1e-9
+
+
+def test_mean_distance_where_nothing_is_clamped(timed):
+    shares = 1.0 / np.arange(1.0, 51.0)
+    counts = np.floor(10**9 * shares / shares.sum()).astype(np.int64)
+    law = dp.mechanism("lattice", 0.01).law(counts, np.ones(50))
+    task = "mean distance, lattice, epsilon 0.01"
+    found = timed(task, int(counts.sum()), 50, 10.0, law.mean_distance)
+    assert found.how == "series"
     assert found.error < 1e-9
 
 

@@ -37,7 +37,7 @@ LARGEST_K = 64
 """Products over more categories leave the range of floats."""
 
 LARGEST_WORK = 200_000_000
-"""Numbers multiplied for all levels, nodes and powers at once: more takes longer than one by one."""
+"""Numbers multiplied for all levels, nodes and powers at once; with more, one by one is sooner."""
 
 LONGEST_REACH = 3_500
 """Beyond this so many levels count that their rounding does."""

@@ -108,13 +108,13 @@ def test_means_where_users_are_lie_within_the_error_of_draws(counts, epsilon):
 @pytest.mark.parametrize(
     ("counts", "at_once", "one_by_one"),
     [
-        ([5000, 2500, 1250, 625, 312, 156, 78, 39, 15, 5], 0.5, 0.3),
+        ([5000, 2500, 1250, 625, 312, 156, 78, 39, 15, 5], 0.7, 0.5),
         # The root needs 44 powers where a count is zero.
-        ([100_000, 0, 0, 3, 50, 1000], 0.5, 0.29),
-        (list(range(50)), 0.5, 0.15),
+        ([100_000, 0, 0, 3, 50, 1000], 1.5, 0.8),
+        (list(range(50)), 1.0, 0.5),
         ([11_019, 7309, 1560, 302], 0.3, 0.02),
         ([10] * 10, 0.5, 0.1),
-        ([12, 8, 5, 3, 2, 0], 0.05, 0.01),
+        ([12, 8, 5, 3, 2, 0], 0.5, 0.05),
     ],
 )
 def test_noise_is_followed_all_powers_at_once_or_one_by_one(counts, at_once, one_by_one):
