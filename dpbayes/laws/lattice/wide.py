@@ -41,13 +41,11 @@ _FIRST = 3.0  # times 1 / epsilon: as many levels first, then twice as many, and
 _FAR = 1e6  # times the bound of all levels beyond
 _NO_LEVELS = 10.0  # times that of one level: levels whose bounds are smaller come last
 
-
 LARGEST_K = 64
 """Products over more categories leave the range of floats."""
 
 LARGEST_WORK = 3_000_000_000
 """Numbers multiplied for one power, in up to half a minute: more takes many minutes for all."""
-
 
 LARGEST_LEVEL = 50_000_000
 """Numbers multiplied at one level before any sum is refined: with more, one power takes minutes."""
@@ -177,7 +175,7 @@ class _LevelSums:
         bounds = [self._bounds[t] for t in sorted(self._bounds)]
         beyond = bounds[-1] * (self.part.last - end)
         small = max(self._bounds[t] for t in self._errors) < _NO_LEVELS * self.sure
-        # Many empty categories hardly ever are as low as the first levels: bounds may still rise.
+        # Many empty categories hardly ever are as low as the first levels: bounds may rise.
         falling = len(bounds) > 1 and bounds[-1] < bounds[-2]
         self.ended = small and falling and beyond < self.sure
         if self.ended:
@@ -205,10 +203,7 @@ class _LevelSums:
         return once(kinds, lambda run: prefixes(kinds[run], *rest))
 
     def _over(self, t: int) -> bool:
-        """Say whether levels before this one show that it is nothing, and set down its bound.
-
-        The last two bounds fall, and that of all levels beyond is far below what is in doubt.
-        """
+        """Set down the last bound if the last two fall and show that from here on all is nothing."""
         before = sorted(self._bounds)[-2:]
         if len(before) < 2 or t < before[1]:
             return False
