@@ -203,7 +203,7 @@ class _LevelSums:
         return once(kinds, lambda run: prefixes(kinds[run], *rest))
 
     def _over(self, t: int) -> bool:
-        """Set down the last bound if the last two fall and show that all from here on is nothing."""
+        """Set down the last bound if the last two fall, and all from here on is nothing."""
         before = sorted(self._bounds)[-2:]
         if len(before) < 2 or t < before[1]:
             return False
