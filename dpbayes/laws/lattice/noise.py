@@ -137,12 +137,12 @@ def probability_inside(counts: NDArray[np.int64], epsilon: float) -> float:
     0.984236633699
     """
     k, n = counts.size, int(counts.sum())
-    scale = float(np.exp(-log_normaliser(k, epsilon)))
+    share = float(np.exp(-log_normaliser(k, epsilon) / k))  # of each, as all may leave the range
     nodes = _unwrapped(k, epsilon)
     # No z is above n - x. With windows that end there so few nodes are enough for any noise.
     short = (k - 1) * n < nodes
     nodes = (k - 1) * n + 1 if short else nodes
-    last, total, at_most = nodes // 2, 0.0, 1e-17 * nodes / scale
+    last, total, at_most = nodes // 2, 0.0, 1e-17 * nodes
     for start in range(0, last + 1, _ROWS):
         places = np.arange(start, min(start + _ROWS, last + 1))
         turns = places * (2j * np.pi / nodes)
@@ -151,13 +151,13 @@ def probability_inside(counts: NDArray[np.int64], epsilon: float) -> float:
         for x in counts.tolist():
             below = np.exp(fallen) * np.expm1(x * fallen) / np.expm1(fallen)
             above = np.expm1((n - x + 1) * rising) if short else -1.0
-            product *= below + above / np.expm1(rising)
+            product *= share * (below + above / np.expm1(rising))
         total += float(product.real @ np.where((places == 0) | (2 * places == nodes), 1.0, 2.0))
         # The sum of (2 / chord)^k beyond, with chord >= 4 place / nodes.
         far = places[-1] / nodes
-        if places[-1] and (0.5 / far) ** k * 2.0 * places[-1] <= at_most * (k - 1):
+        if places[-1] and (share * 0.5 / far) ** k * 2.0 * places[-1] <= at_most * (k - 1):
             break
-    return total / nodes * scale
+    return total / nodes
 
 
 def _unwrapped(k: int, epsilon: float) -> int:

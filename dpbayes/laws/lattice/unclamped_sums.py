@@ -43,17 +43,18 @@ def unclamped_moment(
         for i, copies in equal_runs(prior, counts)
     ]
     rho, total = float(np.exp(-0.5 * epsilon)), int(counts.sum())
-    log_scale = -noise.log_normaliser(counts.size, epsilon)
+    # A share of what all are divided by for each, as their product may leave the range.
+    share = float(np.exp(-noise.log_normaliser(counts.size, epsilon) / counts.size))
 
     def product(nodes: Nodes) -> NDArray[np.complex128]:
         found = np.ones(nodes.size, dtype=np.complex128)
         for category, copies in runs:
             sums = prefixes(category, exponent, rho, nodes, (0, 0), total)
-            found *= sums.unlowered() ** copies
+            found *= (share * sums.unlowered()) ** copies
         return found
 
     tilts = Nodes.positive(-np.log(rho) * _TILTS)
-    logs = log_bound(product(tilts).real) + log_scale
+    logs = log_bound(product(tilts).real)
     most = sum(copies * (category.last - category.count) for category, copies in runs)
     circle = fewest_nodes(logs, tilts.log_radius, max(total, most) + 1, _SURE)
     whole = rounded(circle.nodes)
@@ -61,7 +62,7 @@ def unclamped_moment(
     while True:
         turns = kept_turns(whole // 2 + 1, CAREFUL, times)
         parts = product(Nodes(np.array([circle.log_radius]), turns, whole)).real
-        parts *= circle.folds(turns) * np.exp(log_scale) / whole
+        parts *= circle.folds(turns) / whole
         value, other = (
             float(weights_of(whole, turns, np.inf, start, times) @ parts)
             for start in (CAREFUL, _COARSER)

@@ -44,6 +44,9 @@ _NO_LEVELS = 10.0  # times that of one level: levels whose bounds are smaller co
 LARGEST_K = 64
 """Products over more categories leave the range of floats."""
 
+LARGEST_LOG = 690.0
+"""Largest logarithm of what the weights of all noise vectors are divided by."""
+
 LARGEST_WORK = 3_000_000_000
 """Numbers multiplied for one power, in up to half a minute: more takes many minutes for all."""
 
@@ -81,8 +84,9 @@ class WideNoise:
 
     @property
     def possible(self) -> bool:
-        """Whether there are few enough categories."""
-        return self.counts.size <= LARGEST_K
+        """Whether there are few enough categories, and a noise vector's weight is in range."""
+        k = self.counts.size
+        return k <= LARGEST_K and noise.log_normaliser(k, self.epsilon) < LARGEST_LOG
 
     def _from(self, exponent: float) -> WideNoise:
         """Return the same noise with windows for powers from the last power of two on."""
@@ -178,8 +182,7 @@ class _LevelSums:
         # Many empty categories hardly ever are as low as the first levels: bounds may rise.
         falling = len(bounds) > 1 and bounds[-1] < bounds[-2]
         self.ended = small and falling and beyond < self.sure
-        if self.ended:
-            self.error += beyond
+        self.error += beyond if self.ended else 0.0
 
     def forget(self) -> None:
         """Let go of what levels share, which would else be kept until cycles are collected."""
@@ -207,7 +210,7 @@ class _LevelSums:
         before = sorted(self._bounds)[-2:]
         if len(before) < 2 or t < before[1]:
             return False
-        falling = self._bounds[before[1]] <= self._bounds[before[0]]
+        falling = self._bounds[before[1]] < self._bounds[before[0]]
         if not falling or _FAR * self._bounds[before[1]] * self.part.last > self.sure:
             return False
         self._bounds[t] = self._errors[t] = self._bounds[before[1]]

@@ -413,6 +413,25 @@ def test_moments_beside_many_empty_categories_are_as_sure_as_beside_few():
     assert sure[1] < min(6e-10, 2.0 * sure[0])
 
 
+def test_weights_that_leave_the_range_are_not_followed():
+    """The weight of a noise vector of 64 categories at 1e-5 is e^-770 of all: no float."""
+    counts = np.append(1, np.zeros(63, dtype=np.int64))
+    assert not wide_noise(counts, 1e-5).possible
+    mean = dp.mechanism("lattice", 1e-5).law(counts, np.ones(64)).mean_distance()
+    assert mean.how == "draws"
+    assert mean.error < 0.01
+
+
+def test_products_of_many_wide_sums_stay_in_range():
+    """Without clamping, 64 equal counts: more records at a wider noise of the same shape."""
+    few, many = (
+        dp.mechanism("lattice", epsilon).law([count] * 64, np.ones(64)).mean_distance()
+        for epsilon, count in ((1e-4, 10**7), (1e-5, 10**9))
+    )
+    assert max(few.error, many.error) < 1e-9
+    assert float(few) == pytest.approx(float(many), abs=1e-4)
+
+
 def test_moments_let_go_of_their_sums():
     part = wide_noise([9000, 9000, 0, 0, 0], 0.05)
     gc.collect()
