@@ -15,6 +15,7 @@ LARGEST_WINDOW = 300_000
 """Windows with more outputs than this are left to the series law, which is faster there."""
 
 _DEPTH = 40.0
+_ROUNDED = 1.0 + 1e-12  # so that a bound that is met is one in floats as well
 
 
 def exponential_window(
@@ -45,7 +46,8 @@ def exponential_window(
     logs = -scores(steps.astype(np.float64))
     dropped = max(n - low - high, 0)
     edges = [scores(np.array([float(d)]))[0] for d in (-low - 1, high + 1) if 0 <= first + d <= n]
-    outside = dropped * float(np.exp(-min(edges))) / float(np.exp(logs).sum()) if edges else 0.0
+    kept = float(np.exp(logs).sum())
+    outside = _ROUNDED * dropped * float(np.exp(-min(edges))) / kept if edges else 0.0
     outputs = np.column_stack((first + steps, n - first - steps))
     distances = None
     if exponent == 1.0:

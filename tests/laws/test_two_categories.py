@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
@@ -15,6 +15,7 @@ from tests.strategies import histograms, priors
 
 @given(histograms(2, 3000), priors(2), st.floats(0.5, 3000.0))
 @settings(max_examples=20, deadline=None)
+@example(np.array([0, 1]), np.array([2.0, 26.0]), 161.0)
 def test_window_agrees_with_the_full_list(counts, prior, rate):
     window = exponential_window(prior, counts, rate)
     listed = enumerated(prior, counts, rate)
