@@ -17,6 +17,7 @@ from dpbayes.laws.lattice.circles import ALIAS, Circle, fewest_nodes
 _LEAST, _STEP = 0.02, 0.1
 _FURTHEST = 50.0  # times 1 / (1 - rho), which is where sigma = 1
 _FINER = 16
+_FLAT = 3  # equal bounds are those of nothing
 
 
 def payments(rho: float, level: int, zeta: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -60,6 +61,9 @@ def shortfall_circle(
     """
     places = np.arange(np.log(_LEAST), np.log(_FURTHEST / (1.0 - rho)), _STEP)
     logs, gap = log_bounds(places), float(places[1] - places[0])
+    least = np.flatnonzero(logs == logs.min())
+    if least.size > _FLAT:  # nothing is paid: any circle reads it that is not next to an overflow
+        return Circle(float(places[least[least.size // 2]]), 2)
     while gap * level > 1.0:
         best, gap = places[np.argmin(logs)], gap / _FINER
         finer = best + gap * np.delete(np.arange(1 - _FINER, _FINER), _FINER - 1)

@@ -161,7 +161,8 @@ class WideLevel:
                     )
                     for row in self._rows(links, edges, zeta)
                 )
-                return np.asarray(log_bound(scale * (paid * readings(self.rho, zeta)).real))
+                found = log_bound((paid * readings(self.rho, zeta)).real)
+                return np.asarray(found + np.log(scale))  # a product would leave the range sooner
 
         degree = (self.level + 1) * sum(copies for _, copies in self.runs) + 1
         return shortfall_circle(log_bounds, self.rho, self.level, degree, alias)

@@ -422,6 +422,17 @@ def test_weights_that_leave_the_range_are_not_followed():
     assert mean.error < 0.01
 
 
+def test_levels_next_to_nothing_are_nothing():
+    """Nothing is paid at the last levels of 29 categories; a circle there is not to overflow."""
+    counts = np.append([58, 27, 13, 6, 3, 1], np.zeros(23, dtype=np.int64))
+    part = wide_noise(counts, 0.066)._from(3.0)
+    sums = wide._LevelSums(part, 3.0)
+    sums._range, sums._shared, sums._errors = (630, part.last), None, {}
+    sums._tilted = sums._prefixes(sums.tilts)
+    assert [sums._level(part.last - j) for j in range(9, 0, -1)] == [0.0] * 9
+    assert max(sums._bounds.values()) < 1e-40
+
+
 def test_products_of_many_wide_sums_stay_in_range():
     """Without clamping, 64 equal counts: more records at a wider noise of the same shape."""
     few, many = (
