@@ -107,7 +107,7 @@ class WideNoise:
 
     @property
     def sure(self) -> float:
-        """The part of a level, times what all are normalised by, that may be in doubt."""
+        """The probability of a level that may be in doubt for each of several reasons."""
         return _SURE * min(1.0, _MANY * self.epsilon)
 
     @cached_property
