@@ -60,3 +60,22 @@ def test_a_doubt_that_vanishes_by_chance_is_seen():
     assert abs(doubts[0] @ values[nodes]) < 1e-9
     _, error = smooth_sum(lambda j: values[j][None, :], [(0, 401)], 100.0, one=True)
     assert error > 1.0
+
+
+def test_costly_values_are_asked_for_twice_as_many_before_a_panel_is_halved():
+    def bell(j):
+        return np.exp(-(((j - 400.0) / 160.0) ** 2))
+
+    asked = {}
+    for costly in (False, True):
+        numbers: list[int] = []
+
+        def values(j, numbers=numbers):
+            numbers.extend(j.tolist())
+            return bell(j)[None, :]
+
+        total, error = smooth_sum(values, [(0, 800)], 1e-7, one=True, costly=costly)
+        assert abs(total[0] - bell(np.arange(800)).sum()) <= error + 1e-12
+        assert error <= 1e-7
+        asked[costly] = len(numbers)
+    assert asked[True] == 33 < asked[False]
