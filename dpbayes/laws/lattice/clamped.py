@@ -88,7 +88,7 @@ class ClampedPart:
     def affordable(self) -> bool:
         """Whether all powers at once take less than one by one, with a check by their sum."""
         k, total = self.counts.size, int(self.counts.sum())
-        if k > LARGEST_K or self.reach > LONGEST_REACH:
+        if k > LARGEST_K or self.reach > LONGEST_REACH or self.wide.quick:
             return False
         levels = min(8 * self.reach // k, _EVALUATED)
         heights, window = min(self.reach, total, _EVALUATED), min(2 * self.reach, total)

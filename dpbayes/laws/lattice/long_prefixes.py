@@ -200,11 +200,17 @@ class LongPrefixes:
             return np.zeros((places.size, self.nodes.size), dtype=kind)
         return sums.up_to(places, slice(None))
 
+    def lowered(self, levels: Whole) -> NDArray[Any]:
+        """Return the sums over all released counts at each level, as `Prefixes.lowered`."""
+        x, turns = self.category.count, self.category.count - levels
+        near = self.rho ** (turns - levels - self._turn).astype(np.float64)
+        far = self.rho ** float(self._back - x)
+        below, above = self._read(self._left, turns), self._read(self._right, turns)
+        return np.asarray(near[:, None] * below + far * above)
+
     def unlowered(self) -> NDArray[Any]:
         """Return the sums over all released counts at each node, where the first level is 0."""
-        at = np.array([self.category.count])
-        far = self.rho ** (self._back - self.category.count)
-        return np.asarray((self._read(self._left, at) + far * self._read(self._right, at))[0])
+        return np.asarray(self.lowered(np.zeros(1, dtype=np.int64))[0])
 
     def at_nodes(self, places: slice | NDArray[np.int64]) -> LongPrefixes:
         """Return the same sums at some of the nodes."""

@@ -207,10 +207,22 @@ class Prefixes:
         above = (left[-1] - left[size:-2]) + (right[size:-2] - right[-1])
         return keep, below, pay, above, largest + left[-1] + right[-2]
 
+    def lowered(self, levels: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the sums over all released counts, none paid, at each level: (levels, nodes).
+
+        Levels may be one beyond the last; no difference is taken that could lose digits.
+        """
+        x = self.category.count
+        turns = x - levels
+        below = _within(turns - self._low, len(self._left))
+        above = _within(turns - self._middle, len(self._right))
+        near = self.rho ** (turns - levels - self._turn).astype(np.float64)
+        far = self.rho ** float(self._back - x)
+        return np.asarray(near[:, None] * self._left[below] + far * self._right[above])
+
     def unlowered(self) -> NDArray[Any]:
         """Return the sums over all released counts at each node, where the first level is 0."""
-        below, above = self.at(0, np.array([self.category.count]), 0, slice(None))
-        return np.asarray((below + above)[0])
+        return np.asarray(self.lowered(np.zeros(1, dtype=np.int64))[0])
 
     def at_nodes(self, places: slice | NDArray[np.int64]) -> Prefixes:
         """Return the same sums at some of the nodes."""

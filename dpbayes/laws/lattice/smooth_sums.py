@@ -7,7 +7,7 @@ is too much is halved. Short panels are added up as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -73,6 +73,31 @@ def smooth_sum(
                 rest += [(a, (a + b) // 2, _NODES), ((a + b) // 2, b, _NODES)]
         left = rest
     return np.sum(parts, axis=0), error
+
+
+def asked_for(panels: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
+    """Return all that `smooth_sum` of one costly sum asks for before any panel is halved.
+
+    >>> asked_for([(0, 5), (5, 7)]).tolist()
+    [0, 1, 2, 3, 4, 5, 6]
+    """
+    sizes = _NODES, 2 * _NODES - 1
+    return np.unique(
+        np.concatenate([a + _rule(b - a, True, n)[0] for a, b in panels for n in sizes])
+    )
+
+
+def straight_sum(known: Mapping[int, float], first: int, end: int) -> float:
+    """Return the sum over whole numbers from `first` to `end`, drawn straight between known ones.
+
+    >>> straight_sum({2: 1.0, 4: 3.0}, 0, 6)
+    12.0
+    """
+    places = np.array(sorted(known))
+    values = np.array([known[place] for place in places.tolist()])
+    sizes = 0.5 * (values[1:] + values[:-1]) @ np.diff(places)
+    outside = (places[0] - first) * values[0] + (end - places[-1]) * values[-1]
+    return float(sizes + outside)
 
 
 @lru_cache(maxsize=4096)

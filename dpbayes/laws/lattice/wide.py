@@ -16,15 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.laws.lattice import noise, sizes
+from dpbayes.laws.lattice.apart import Apart, far_apart
+from dpbayes.laws.lattice.below_level import Lower
 from dpbayes.laws.lattice.chains import once
-from dpbayes.laws.lattice.circles import Circle, Nodes, fewest_nodes, log_bound, lossless, nodes_at
-from dpbayes.laws.lattice.fewer_nodes import doublings, rounded
+from dpbayes.laws.lattice.circles import Circle, Nodes, log_bound, lossless
+from dpbayes.laws.lattice.known_circles import KnownCircles
 from dpbayes.laws.lattice.long_prefixes import AnyPrefixes, prefixes
 from dpbayes.laws.lattice.pivots import equal_runs
 from dpbayes.laws.lattice.prefixes import Category, Edges
 from dpbayes.laws.lattice.shortening import shortened
-from dpbayes.laws.lattice.smooth_sums import LONGEST_RULE, smooth_sum
-from dpbayes.laws.lattice.thinning import Thinning, thinning
+from dpbayes.laws.lattice.smooth_sums import LONGEST_RULE, smooth_sum, straight_sum
+from dpbayes.laws.lattice.thinning import Thinning
 from dpbayes.laws.lattice.wide_levels import WideHeights, WideLevel
 from dpbayes.laws.lattice.windows import windows_of_all
 
@@ -125,6 +127,31 @@ class WideNoise:
         """Windows and blocks of heights at each level; they are the same for all powers."""
         return {}
 
+    @cached_property
+    def lower(self) -> Lower | None:
+        """What empty categories below a level give if the order of all counts is certain."""
+        if not far_apart(self.prior, self.counts, self.reach):
+            return None
+        copies = int(np.count_nonzero(self.counts == 0))
+        return Lower(self.counts.size - copies, copies, float(np.exp(-0.5 * self.epsilon)))
+
+    def apart(self, lower: Lower) -> Apart:
+        """Return the same noise where the order of all counts is certain."""
+        made = {category.count: category for category, _ in self.runs}
+        counts = sorted(made, reverse=True)
+        rho, k = lower.rho, self.counts.size
+        scale = float(np.exp(-noise.log_normaliser(k, self.epsilon)))
+        outside = 2.0 * k * rho ** (self.reach + 1) / (1.0 + rho)
+        full, empty = [made[x] for x in counts[:-1]], made[0]
+        return Apart(full, empty, self.epsilon, self.last, self.sure, scale, lower, outside)
+
+    @property
+    def quick(self) -> bool:
+        """Whether all levels of a power are read at once, in a fraction of a second."""
+        return self.lower is not None and not any(
+            one.long for one, _ in self.runs if one.count == 0
+        )
+
     def moment(self, exponent: float) -> tuple[float, float]:
         """Return E[BC^exponent; clamped] for an exponent > 0, and its estimated error.
 
@@ -132,22 +159,16 @@ class WideNoise:
         """
         if not self.possible:
             raise NotFollowed
-        sums, first = _LevelSums(self._from(exponent), exponent), 0
+        part = self._from(exponent)
+        if self.lower is not None and part.quick:
+            return part.apart(self.lower).moment(exponent)
+        sums, first = _LevelSums(part, exponent), 0
         while first < self.last and not sums.ended:
             end = min(2 * first + max(1, int(_FIRST / self.epsilon)), self.last)
             sums.add(first, end)
             first = end
         sums.forget()
         return sums.value, sums.error
-
-
-@dataclass
-class _Shared:
-    """A circle, how often every second node is left out, and the sums at the others."""
-
-    circle: Circle
-    times: int
-    rule: Thinning
 
 
 class _LevelSums:
@@ -167,7 +188,8 @@ class _LevelSums:
         """Add the levels from `first` to `end`, and see whether those beyond matter."""
         self._range = first, end
         self._tilted = self._prefixes(self.tilts)
-        self._shared: _Shared | None = None
+        alias, times = _PART * self.sure, self.part.times.get(first, math.inf)
+        self._known = KnownCircles(self._prefixes, self.tilts.log_radius, alias, times)
         self._errors: dict[int, float] = {}
         inner = [int(x) for x in np.unique(self.part.counts) if first < x < end]
         panels = list(pairwise([first, *inner, end]))
@@ -175,7 +197,7 @@ class _LevelSums:
             self._levels, panels, self.sure * (end - first), one=True, costly=True
         )
         self.value += float(found[0])
-        self.error += doubt + self._between(first, end)
+        self.error += doubt + straight_sum(self._errors, first, end)
         bounds = [self._bounds[t] for t in sorted(self._bounds)]
         beyond = bounds[-1] * (self.part.last - end)
         small = max(self._bounds[t] for t in self._errors) < _NO_LEVELS * self.sure
@@ -186,16 +208,8 @@ class _LevelSums:
 
     def forget(self) -> None:
         """Let go of what levels share, which would else be kept until cycles are collected."""
-        self._shared = None
+        self._known.kept.clear()
         self._tilted = []
-
-    def _between(self, first: int, end: int) -> float:
-        """Return the sum of the errors of these levels, drawn straight between known ones."""
-        levels = np.array(sorted(self._errors))
-        errors = np.array([self._errors[t] for t in levels.tolist()])
-        sizes = 0.5 * (errors[1:] + errors[:-1]) @ np.diff(levels)
-        outside = (levels[0] - first) * errors[0] + (end - levels[-1]) * errors[-1]
-        return float(sizes + outside)
 
     def _levels(self, levels: NDArray[np.int64]) -> NDArray[np.float64]:
         return np.array([[self._level(t) for t in levels.tolist()]])
@@ -251,21 +265,21 @@ class _LevelSums:
         logs: NDArray[np.float64],
     ) -> tuple[float, float]:
         alias = _PART * self.sure
-        records = self._records(level, logs)
+        near = lossless(np.where(_BEYOND, np.inf, logs))
+        records, shared = self._known.find(logs, near, level.span)
         edges: Edges = (level.coarse[0][kept], level.coarse[1][kept])
         node = int(np.argmin(np.abs(self.tilts.log_radius - records.log_radius)))
         records, tail = shortened(
             level, edges, self._tilted, node, records, shortfall, alias / self.scale
         )
-        known, records = self._share(records)
+        known, records = self._known.share(records, shared)
         panels, neglect = level.panels(kept), alias / self.scale
         while True:
             value, doubt, change = self._sum(level, panels, known.rule, records, shortfall)
             if change <= _TOLERATED * neglect or not known.times:
                 break
-            known.times -= 1
+            self._known.fewer_left_out(known)
             self.part.times[self._range[0]] = known.times
-            known.rule = thinning(known.circle, known.times, self._prefixes)
         return value * self.scale, self.sure + (tail + change + doubt) * self.scale
 
     def _sum(
@@ -300,45 +314,6 @@ class _LevelSums:
         if not np.isfinite(found[0]):
             raise NotFollowed
         return float(found[0]), doubt, float((changes / asked) @ lengths)
-
-    def _records(self, level: WideLevel, logs: NDArray[np.float64]) -> Circle:
-        """Return the circle for the records, with the radius of the one before if that will do."""
-        places, alias = self.tilts.log_radius, _PART * self.sure
-        near = lossless(np.where(_BEYOND, np.inf, logs))
-        best = fewest_nodes(logs, places, level.span, alias, near)
-        if self._shared is None:
-            return best
-        before = self._shared.circle
-        node = int(np.argmin(np.abs(places - before.log_radius)))
-        if node not in near:
-            return best
-        nodes = nodes_at(logs, places, node, level.span, alias)
-        if nodes > min(before.nodes, 1.5 * best.nodes):
-            return best
-        return Circle(before.log_radius, nodes)
-
-    def _share(self, records: Circle) -> tuple[_Shared, Circle]:
-        """Return a circle with as many nodes or more whose sums are known, and what is taken."""
-
-        def wanted(nodes: int) -> int:
-            half = nodes // 2 + 1
-            if records.last is None:
-                return half
-            return min(half, math.ceil(records.last * nodes / records.nodes))
-
-        if self._shared is not None:
-            known = self._shared.circle
-            alike = known.log_radius == records.log_radius
-            enough = records.nodes <= known.nodes <= 2 * records.nodes + 50
-            last = wanted(known.nodes)
-            if alike and enough and last <= (known.last or 0):
-                return self._shared, Circle(known.log_radius, known.nodes, last)
-        whole = rounded(int(1.05 * records.nodes) + 4)
-        most = min(whole // 2 + 1, int(1.2 * wanted(whole)) + 8)
-        circle = Circle(records.log_radius, whole, most)
-        times = min(doublings(whole), self.part.times.get(self._range[0], whole))
-        self._shared = _Shared(circle, times, thinning(circle, times, self._prefixes))
-        return self._shared, Circle(records.log_radius, whole, wanted(whole))
 
 
 def largest(parts: NDArray[np.float64], neglect: float) -> tuple[NDArray[np.int64], float]:

@@ -121,6 +121,17 @@ def test_sums_over_all_released_counts():
     assert np.abs(found - known).max() < 1e-13 * np.abs(known).max()
 
 
+def test_sums_over_all_released_counts_at_many_levels():
+    category, levels = Category(0.5, 20_000, 40_000, 0.5), np.array([0, 1, 40, 700, 701])
+    rest = category, 0.5, 0.9995, some_nodes(200_000, 1e-5), (0, 700), 10**6
+    found, known = LongPrefixes(*rest).lowered(levels), Prefixes(*rest).lowered(levels)
+    assert np.abs(found - known).max() < 1e-13 * np.abs(known).max()
+    released = np.arange(category.first, category.last + 1)
+    sizes = np.log(0.9995) * (np.abs(released + 40 - 20_000) - 40)  # the level's own is left out
+    direct = np.exp(0.5 * category.logs + sizes + 1e-5 * (released - 20_000)).sum()
+    assert known[2, 0].real == pytest.approx(direct, rel=1e-12)
+
+
 def test_long_windows_are_summed_by_panels():
     nodes = Nodes.positive(np.zeros(1))
     for reach, kind in ((LONG // 2, Prefixes), (LONG, LongPrefixes)):

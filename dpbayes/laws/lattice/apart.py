@@ -1,0 +1,254 @@
+"""Clamped noise where counts are far from each other and from 0, beside empty categories alike.
+
+Then it is certain who pays: the largest counts first, and after all of them the empty categories
+that ended above the level. What these add does not depend on the level, and how far all others are
+below it does not depend on the power: products of matrices give all levels at once.
+Book: `thm-clamped`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes.laws.lattice.below_level import Lower
+from dpbayes.laws.lattice.circles import Circle, Nodes, log_bound, lossless
+from dpbayes.laws.lattice.fewer_nodes import (
+    MOST_CAREFUL,
+    added,
+    climb,
+    doublings,
+    kept_turns,
+    ladder,
+    rounded,
+)
+from dpbayes.laws.lattice.long_prefixes import prefixes
+from dpbayes.laws.lattice.panel_polynomials import times
+from dpbayes.laws.lattice.prefixes import Category
+from dpbayes.laws.lattice.smooth_sums import asked_for, smooth_sum, straight_sum
+from dpbayes.laws.lattice.survivors import Term, survivors_at
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+_SIDE = np.concatenate((np.geomspace(0.02, 0.98, 12), np.geomspace(1.6, 10.0, 5)))
+_TILTS = np.concatenate((-_SIDE[::-1], [0.0], _SIDE))
+_BEYOND = np.abs(_TILTS) > 1.0  # no circles there
+_PART = 0.1  # of what may be in doubt for each of what is left out
+_TOLERATED = 3.0  # times that, of nodes that were enough at another level
+_FIRST = 3  # times 1 / epsilon: levels of the first panel; each next one is twice as long
+_AT_ONCE = 256  # nodes
+_ROUNDING = 2e-15
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Counts in falling order, far from each other and from 0, and empty categories alike.
+
+    Noise leaves them in this order, but for the probability `outside`. At each level the
+    probability `sure` may be in doubt for each of several reasons, and from level `last` on no
+    more than that is left. Weights are to be multiplied by `scale`.
+    """
+
+    full: Sequence[Category]
+    empty: Category
+    epsilon: float
+    last: int
+    sure: float
+    scale: float
+    lower: Lower
+    outside: float = 0.0
+
+    def moment(self, exponent: float) -> tuple[float, float]:
+        """Return E[BC^exponent; clamped] for an exponent > 0, and its estimated error."""
+        power, panels = _Power(self, exponent), self._panels
+        power.begin(asked_for(panels))
+        allowed = _PART * self.sure / self.scale * self.last
+        found, doubt = smooth_sum(power.at, panels, allowed, one=True, costly=True)
+        error = self.outside + self.sure + power.error() + doubt * self.scale
+        return float(found[0]) * self.scale, error
+
+    @property
+    def _panels(self) -> list[tuple[int, int]]:
+        ends, length = [0], max(1, int(_FIRST / self.epsilon))
+        while ends[-1] < self.last:
+            ends.append(min(ends[-1] + length, self.last))
+            length *= 2
+        return list(pairwise(ends))
+
+
+class _Power:
+    """The sums at all levels for one power."""
+
+    def __init__(self, apart: Apart, exponent: float) -> None:
+        self.apart, self.exponent = apart, exponent
+        self.lower, self.rho = apart.lower, apart.lower.rho
+        self.lower.start(exponent)
+        self.every = [(q, e) for q in range(self.lower.copies) for e in range(q + 1)]
+        self.terms = self.every
+        self.alias = _PART * apart.sure
+        self.values: dict[int, float] = {}
+        self.errors: dict[int, float] = {}
+
+    def begin(self, levels: Whole) -> None:
+        """Choose a circle that reads all of these levels, and read them."""
+        tilts = Nodes.positive(-np.log(self.rho) * _TILTS)
+        self._add_lower(levels)
+        with np.errstate(over="ignore", invalid="ignore"):
+            bounds = self._totals(levels, tilts) * self.apart.scale
+        near = lossless(np.where(_BEYOND, np.inf, log_bound(bounds.sum(axis=0))))
+        logs = log_bound(bounds) - np.log(self.alias)
+        each = [_nodes_at(logs, tilts.log_radius, place) for place in near.tolist()]
+        place = int(near[int(np.argmin(each))])
+        self.circle = Circle(float(tilts.log_radius[place]), rounded(min(each) + 1))
+        self.dropped = self._drop(levels, tilts.at(np.array([place])))
+        self.times = doublings(self.circle.nodes)
+        self._read(levels)
+
+    def at(self, levels: Whole) -> Floats:
+        """Return the sums at some levels, shape (1, levels)."""
+        fresh = levels[[t not in self.values for t in levels.tolist()]]
+        if fresh.size:
+            self._add_lower(fresh)
+            self._read(fresh)
+        return np.array([[self.values[t] for t in levels.tolist()]])
+
+    def error(self) -> float:
+        """Return the sum of the errors at all levels."""
+        return straight_sum(self.errors, 0, self.apart.last)
+
+    def _read(self, levels: Whole) -> None:
+        allowed = self.alias / self.apart.scale
+        while True:
+            whole = self.circle.nodes
+            turns = kept_turns(whole // 2 + 1, MOST_CAREFUL, self.times)
+            nodes = Nodes(np.array([self.circle.log_radius]), turns, whole)
+            rules = ladder(whole, turns, self.times)
+            steps, folds = added(rules), self.circle.folds(turns) / whole
+            weighted = partial(self._parts, levels, nodes, steps, folds)
+            found, changes, _ = climb(weighted, levels.size, rules, allowed)
+            if not self.times or changes.max() <= _TOLERATED * allowed:
+                break
+            self.times -= 1
+        most = self._totals(levels, Nodes.positive(np.array([self.circle.log_radius])))[:, 0]
+        errors = np.maximum(changes, allowed) + _ROUNDING * most
+        errors = errors * self.apart.scale + 2.0 * self.alias + self.dropped
+        self.values |= dict(zip(levels.tolist(), found.tolist(), strict=True))
+        self.errors |= dict(zip(levels.tolist(), errors.tolist(), strict=True))
+
+    def _parts(
+        self,
+        levels: Whole,
+        nodes: Nodes,
+        steps: list[Whole],
+        folds: Floats,
+        some: Whole,
+        rule: int,
+    ) -> Floats:
+        places = steps[rule]
+        return np.asarray(self._totals(levels[some], nodes.at(places)).real * folds[places])
+
+    def _drop(self, levels: Whole, node: Nodes) -> float:
+        """Leave out terms that add next to nothing at a positive node, and return how little."""
+        products = self._products(levels, node)
+        heights = survivors_at(self.apart.empty, self.exponent, self.rho, node, self.terms)
+        each = zip(self.terms, heights, strict=True)
+        found = [self._sum(levels, [term], height[None], products).max() for term, height in each]
+        most = self.apart.scale * np.array(found)
+        order = np.argsort(most, kind="stable")
+        before = np.cumsum(most[order])
+        left = int(np.searchsorted(before, self.alias, side="right"))
+        self.terms = [self.terms[place] for place in np.sort(order[left:]).tolist()]
+        return float(before[left - 1]) if left else 0.0
+
+    def _add_lower(self, levels: Whole) -> None:
+        fresh = levels[[t not in self.lower.known for t in levels.tolist()]]
+        if not fresh.size:
+            return
+        node, full = Nodes.positive(np.zeros(1)), self.lower.full
+        products = self._products(fresh, node)[..., 0]
+        heights = survivors_at(self.apart.empty, self.exponent, self.rho, node, self.every)
+        for place, level in enumerate(fresh.tolist()):
+            weights = np.zeros((self.lower.copies, full + self.lower.copies - 1))
+            for (q, e), (height,) in zip(self.every, heights, strict=True):
+                if e:
+                    weights[q, full + e - 1] = height * products[-1, place]
+                else:
+                    weights[q, :full] = height * products[:, place]
+            self.lower.add(level, weights, self.alias, self.apart.scale)
+
+    def _products(self, levels: Whole, nodes: Nodes) -> NDArray[Any]:
+        """Return the products over all full categories if the first 1, 2, ... of them pay.
+
+        Shape (full, levels, nodes).
+        """
+        total = sum(category.count for category in self.apart.full)
+        rest = self.exponent, self.rho, nodes, (0, self.apart.last), total
+        keep, pay = [], []
+        for category in self.apart.full:
+            sums = prefixes(category, *rest)
+            keep.append(sums.lowered(levels) * (self.rho**levels)[:, None])
+            pay.append(sums.lowered(levels + 1) * (self.rho ** (levels + 1.0))[:, None])
+        after = [np.ones_like(keep[0])]
+        for one in reversed(keep[1:]):
+            after.append(after[-1] * one)
+        found, before = [], np.ones_like(keep[0])
+        for one, other in zip(pay, reversed(after), strict=True):
+            before = before * one
+            found.append(before * other)
+        return np.array(found)
+
+    def _totals(self, levels: Whole, nodes: Nodes, terms: list[Term] | None = None) -> NDArray[Any]:
+        """Return what each node adds to the sum at each level, all terms together."""
+        terms, parts = self.terms if terms is None else terms, []
+        for first in range(0, nodes.size, _AT_ONCE):
+            some = nodes.at(slice(first, first + _AT_ONCE))
+            heights = survivors_at(self.apart.empty, self.exponent, self.rho, some, terms)
+            parts.append(self._sum(levels, terms, heights, self._products(levels, some)))
+        return np.asarray(np.concatenate(parts, axis=1))
+
+    def _sum(
+        self, levels: Whole, terms: list[Term], heights: NDArray[Any], products: NDArray[Any]
+    ) -> NDArray[Any]:
+        full, lower = self.lower.full, self.lower.at(levels)
+        q, e = np.array(terms).T
+        none, some = np.flatnonzero(e == 0), np.flatnonzero(e > 0)
+        total: NDArray[Any] = np.zeros_like(products[0])
+        for paid, product in enumerate(products):
+            if none.size:
+                total += times(lower[:, q[none], paid], heights[none]) * product
+        if some.size:
+            total += times(lower[:, q[some], full + e[some] - 1], heights[some]) * products[-1]
+        return total
+
+
+def _nodes_at(logs: Floats, places: Floats, best: int) -> int:
+    """Return how many nodes at the place `best` read all levels, as `circles.nodes_at` for one.
+
+    `logs` are those of bounds over what may be read wrongly, shape (levels, places).
+    """
+    distance, needed = np.abs(places - places[best]), 2.0
+    for side in (places > places[best], places < places[best]):
+        needed = max(needed, float((logs[:, side] / distance[side]).min(axis=1).max()))
+    return math.ceil(needed) + 1
+
+
+def far_apart(prior: Floats, counts: Whole, reach: int) -> bool:
+    """Say whether noise of at most `reach` leaves all counts in order, and empty ones are alike.
+
+    >>> far_apart(np.ones(4), np.array([0, 25, 0, 50]), 12)
+    False
+    >>> far_apart(np.ones(4), np.array([0, 26, 0, 52]), 12)
+    True
+    """
+    empty = counts == 0
+    if not empty.any() or empty.all() or np.unique(prior[empty]).size > 1:
+        return False
+    return bool(np.diff(np.append(0, np.sort(counts[~empty]))).min() > 2 * reach + 1)
