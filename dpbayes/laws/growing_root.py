@@ -49,15 +49,17 @@ def mean_root(
     at_one: Callable[[], float],
     tolerance: float,
     powers: Iterable[float] | None = None,
+    closer: bool = False,
 ) -> tuple[float, float]:
     """Return E[sqrt(1 - z); A] and a bound on its error, mostly below three times `tolerance` > 0.
 
     Other `powers`, of which 1 is the first, may take the place of `next_power` where moments are
     cheap.
 
-    `mass` = P(A), `at_one` returns P(A, z = 1), and z <= e^-gap otherwise; `moment` takes a power
-    s > 0 and returns E[z^s; A] and its error. With weights c of powers s the error is at most the
-    mean of |sum c_s z^s - (1 - sqrt(1 - z))|, and P(-ln z <= d) <= e^(s d) E[z^s] for each known s.
+    `mass` = P(A), `at_one` returns P(A, z = 1), and z <= e^-gap otherwise, unless it may be
+    `closer` to 1: then what is missed there is bounded as well. `moment` takes a power s > 0 and
+    returns E[z^s; A] and its error. With weights c of powers s the error is at most the mean of
+    |sum c_s z^s - (1 - sqrt(1 - z))|, and P(-ln z <= d) <= e^(s d) E[z^s] for each known s.
 
     >>> value, error = mean_root(lambda s: (1 / (s + 1), 0.0), 1e-6, 1.0, lambda: 0.0, 1e-9)
     >>> bool(abs(value - 2.0 / 3.0) < error < 1e-8)  # z is uniform
@@ -81,6 +83,8 @@ def mean_root(
         if given is None or len(tried) <= _WHOLE or len(tried) % _SELDOM == 0:
             s, m, each = np.array(tried), np.array(means), np.array(errors)
             weights, missed = _fitted(s, m + each, each, gap, rest)
+            if closer:
+                missed += _missed_closer(weights, s, m + each, gap, rest)
             carried = float(np.abs(weights) @ each)
             if missed + carried < error:
                 value, error = rest - float(weights @ m), missed + carried
@@ -126,6 +130,21 @@ def _fitted(
     drops = -np.diff(beyond, append=0.0)
     chances = np.append(_chances(fine[1:], s, most, mass), mass)
     return np.asarray(weights), float(drops @ chances)
+
+
+def _missed_closer(
+    weights: NDArray[np.float64],
+    s: NDArray[np.float64],
+    most: NDArray[np.float64],
+    gap: float,
+    mass: float,
+) -> float:
+    """Return a bound on how much more is missed where -ln z is below the gap.
+
+    From there to the gap no term moves by more than s gap, and the root not by more than its own.
+    """
+    moved = gap * float(np.abs(weights) @ s) + np.sqrt(gap)
+    return float(_chances(np.array([gap]), s, most, mass)[0] * moved)
 
 
 def _chances(

@@ -126,12 +126,28 @@ class LaplaceMechanism:
 
         Complete where [0, n] does not reach that far from the count.
         """
-        reach = int(np.ceil(_TAIL * self.scale(k))) + 1
-        low = count if self.sides == "one" else max(count - reach, 0)
-        high = min(n, count + reach)
+        low, high = self._window(count, n, k)
         complete = high == n and (low == 0 or self.sides == "one")
         logs = self._marginal(count, n, k, low, high)
         return Marginal(low, logs, 0.0 if complete else float(np.exp(-_TAIL)))
+
+    def _windows(self, counts: list[int], n: int, k: int) -> list[Marginal]:
+        """Return the windows of these counts; those that reach neither 0 nor n are one array."""
+        found: list[Marginal] = []
+        free: Marginal | None = None
+        for count in counts:
+            low, high = self._window(count, n, k)
+            inside = low > 0 and high < n and self.sides == "two"
+            if inside and free is not None:
+                found.append(Marginal(low, free.log_probabilities, free.outside))
+                continue
+            found.append(self.window(count, n, k))
+            free = found[-1] if inside else free
+        return found
+
+    def _window(self, count: int, n: int, k: int) -> tuple[int, int]:
+        reach = int(np.ceil(_TAIL * self.scale(k))) + 1
+        return count if self.sides == "one" else max(count - reach, 0), min(n, count + reach)
 
     def _shift(self) -> float:
         # round(Y) <= t exactly when Y < t + shift, and round(Y) >= t when Y >= t + shift - 1.
@@ -185,7 +201,7 @@ class LaplaceMechanism:
             )
         # The longest first: each array then takes the place of what was needed for the one before.
         different = np.unique(x[:-1])[::-1].tolist()
-        known = {count: self.window(count, n, k) for count in different}
+        known = dict(zip(different, self._windows(different, n, k), strict=True))
         windows = [known[count] for count in x[:-1].tolist()]
         outputs = math.prod(window.log_probabilities.size for window in windows)
         law = ProductLaw(alpha, x, tuple(windows))

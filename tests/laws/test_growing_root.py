@@ -76,3 +76,19 @@ def test_a_law_of_two_scales_is_met_within_a_billionth(scale):
     exact = sum(mass * beta(1.0 / each, 1.5) / each for mass, each in ((0.23, scale), (0.7, 2.0)))
     assert error < 1e-9
     assert abs(value - exact) <= error
+
+
+@pytest.mark.parametrize("gap", [1e-4, 1e-8, 1e-12])
+def test_what_lies_closer_to_one_than_the_gap_is_bounded(gap):
+    """Half of the mass is closer, where only powers far beyond 1 / gap would see it."""
+    depths, masses = np.array([0.3 * gap, 1e-2, 0.7]), np.array([0.25, 0.15, 0.1])
+
+    def moment(s):
+        return float(masses @ np.exp(-s * depths)), 1e-15
+
+    exact = float(masses @ np.sqrt(-np.expm1(-depths)))
+    value, error = mean_root(moment, gap, 0.5, lambda: 0.0, 1e-11, closer=True)
+    assert abs(value - exact) <= error < max(3.0 * np.sqrt(gap), 1e-6)
+    farther, unaware = mean_root(moment, gap, 0.5, lambda: 0.0, 1e-11)
+    assert unaware < error
+    assert abs(farther - exact) > unaware or gap < 1e-6

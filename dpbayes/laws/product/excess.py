@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.product.convolution import UNSEEN, Factor, wrap_length
 from dpbayes.laws.product.narrow import Weights, narrow_sums
-from dpbayes.laws.product.tilts import Steps, chernoff, steps_of, swept
+from dpbayes.laws.product.tilted_steps import Steps, steps_of
+from dpbayes.laws.product.tilts import chernoff, swept
 
 LARGEST_WORK = 1_000_000_000
 """Numbers looked at and transformed for all powers: more takes a quarter of a minute and up."""
@@ -26,6 +27,7 @@ _ROUNDING, _OF_PSI = 2.0**-52, 8.0  # of a number, and how many times that of ps
 _GAP_ROUNDING = 2.0**-48
 _FEW = 160  # terms of each sum: more take longer than tilts
 _TILTS = np.geomspace(0.5, 600.0, 30)  # of all steps of a factor, without an affinity
+_NEXT_TRY = 5.0  # times a power that has many
 _SLACK = 1e-9  # for the rounding of limits
 _SMALL = 1e-15  # no part of all limits that is as small is looked at
 
@@ -67,11 +69,17 @@ class ExcessMoments:
             tilts = np.append(0.0, _TILTS / widest)
             self.likely = chernoff(steps_of(factors, 0.0), self.sums, tilts)
             self.known, self.power = self.likely, 0.0
+            self.many = 0.0
 
     def renewed(self) -> ExcessMoments:
         """Return these sums with all of the work before them, whatever was asked so far."""
         self.work = LARGEST_WORK
         return self
+
+    @property
+    def costly(self) -> bool:
+        """Whether a tenth of the work is done."""
+        return self.work < 0.9 * LARGEST_WORK
 
     def moment(self, power: float) -> tuple[float, float]:
         """Return E[BC^power; released total above n] and a bound on its error.
@@ -90,7 +98,7 @@ class ExcessMoments:
             return 0.0, missed + beyond
         sums, limits, gains = self.sums[some], limits[some], power * self.gains[some]
         parts = steps_of(self.factors, power)
-        direct = _few_terms(parts, sums, min(self.work, _FEW * sums.size * _pairs(parts)))
+        direct = self._few_terms(parts, sums, power)
         logs, bounds, work = swept(parts, sums, self.work) if direct is None else direct
         self.work -= work
         # In place: these arrays are as long as the noise reaches, and several live at once.
@@ -108,6 +116,16 @@ class ExcessMoments:
         # These limits are part of what is known, and read for the last time.
         np.minimum(np.logaddexp(found, hidden, out=hidden), limits, out=limits)
         return float(np.exp(found, out=found).sum()), error + missed + beyond
+
+    def _few_terms(
+        self, parts: Sequence[Steps], sums: NDArray[np.int64], power: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], int] | None:
+        """Return `few_terms`, but of successive powers only some are tried until one has few."""
+        if self.many <= power < _NEXT_TRY * self.many:
+            return None
+        found = few_terms(parts, sums, min(self.work, _FEW * sums.size * _pairs(parts)))
+        self.many = power if found is None else 0.0
+        return found
 
     def _beyond(self, power: float) -> float:
         """Return a bound on the part of sums beyond the last, which has probability 2 e^-46."""
@@ -175,13 +193,15 @@ def _pairs(parts: Sequence[Steps]) -> int:
     return sum(part.copies for part in parts) - 1
 
 
-def _few_terms(
+def few_terms(
     parts: Sequence[Steps], sums: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int] | None:
     """Return ln of the convolution at each sum, of 2^50 times its error, and the number of terms.
 
     None if these are more than `most`, or may not be left out where they are small.
     """
+    if any(part.more is not None for part in parts):  # too long to be kept, and to have few terms
+        return None
     every = [Weights(part.first, part.logs) for part in parts for _ in range(part.copies)]
     whole = len(every) > 1 and all(np.isfinite(part.logs).all() for part in every)
     found = narrow_sums(every, int(sums[0]), most, int(sums[-1])) if whole else None

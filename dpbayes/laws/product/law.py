@@ -38,6 +38,8 @@ _NEGLECTED = 1e-15  # of each of them
 _CLOSEST = 1e-18  # no gap is followed further: powers beyond lose their digits
 _SMALLEST = 1e-300
 _WIDE = 50_000  # counts beyond which panels take less than transforms
+_GOOD = 3e-10  # where a moment is costly
+_CLOSE = 8.0, 12.0  # powers closer together than need be
 _UNSURE = 1e-6  # a sum this wrong has lost its digits
 
 
@@ -229,19 +231,25 @@ class ProductLaw(Unlisted):
     def _excess_mean(self, share: float) -> tuple[float, float]:
         known = excess_gap(self.prior, self.counts, self._reach[1])
         root, moment = fitted_root(max(known, _CLOSEST)), lru_cache(self._excess.renewed().moment)
-        if known >= _CLOSEST:
-            # Few powers are enough where the mean is nowhere near 0.
-            powers = root.powers.tolist()
-            found = mean_root(moment, known, share, lambda: 0.0, _MISSED, powers)
-            if found[1] <= 3.0 * _MISSED:
-                return found
-        closer = 0.0 if known >= _CLOSEST else root.error_below(_CLOSEST)
+        # Few powers are enough where the mean is nowhere near 0.
+        powers, near = root.powers.tolist(), known < _CLOSEST
+        some = powers
+        first, doubt = moment(1.0)
+        if costly := self._excess.costly:
+            if 0.25 * first + doubt <= _GOOD:  # z / 2 <= 1 - sqrt(1 - z) <= z
+                return share - 0.75 * first, 0.25 * first + doubt
+            some = [power for power in powers if not _CLOSE[0] < power < _CLOSE[1]]
+        gap = max(known, _CLOSEST)
+        found = mean_root(moment, gap, share, lambda: 0.0, _MISSED, some, closer=near)
+        if found[1] <= (_GOOD if costly else 3.0 * _MISSED):
+            return found
+        nearer = root.error_below(_CLOSEST) if near else 0.0
         moments, rounding = np.array([moment(power) for power in root.powers.tolist()]).T
         carried = float(np.abs(root.weights) @ rounding)
         value, error = root.mean_root(share, 0.0, moments, 0.0)
         # P(-ln z <= c) <= e^(s c) E[z^s], here for c = _CLOSEST.
-        near = float((np.exp(root.powers * _CLOSEST) * (moments + rounding)).min())
-        return value, error + carried + closer * min(near, share)
+        most = float((np.exp(root.powers * _CLOSEST) * (moments + rounding)).min())
+        return value, error + carried + nearer * min(most, share)
 
     def _excess_distances(self, metric: Yardstick) -> NDArray[np.float64]:
         draws = self.sample(np.random.default_rng(20_190), 200_000)

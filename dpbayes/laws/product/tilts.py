@@ -6,93 +6,23 @@ a tilt looks at these alone, however far the weights reach.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import next_fast_len
 
-from dpbayes.laws.product.convolution import Factor
+from dpbayes.laws.product.tilted_steps import HIDDEN, Steps, Tilted
 
-_HIDDEN = 46.0  # so far below the largest weight of a factor, in logarithms, rounding hides steps
 _STRONG = 1e-4  # of the largest weight of a sum: smaller ones are left to another tilt
 _STEP = 7.2  # standard deviations to the next tilt
+_FULL, _FAR = 4096, 40.0  # sums, and standard deviations of them, that are all read
 _RESOLVED = 0.5  # in logarithms, where no tilt serves some sums
 _LARGEST_THETA = 1e18
+_MANY = 1 << 21  # weights that are not kept until they are transformed
 _TOGETHER = 1 << 16  # sums, so that what is read of them takes no memory to speak of
-
-
-@dataclass(frozen=True)
-class Steps:
-    """One factor: ln of a weight, -inf for none, for each step from `first` on, and copies.
-
-    >>> Steps(-1, np.array([0.0, 1.0, 1.5, 1.2, 4.0])).inner  # it bends downwards but for its end
-    (0, 4)
-    """
-
-    first: int
-    logs: NDArray[np.float64]
-    copies: int = 1
-
-    @cached_property
-    def inner(self) -> tuple[int, int]:
-        """Where logarithms bend downwards, from and to: all places, or all but the ends.
-
-        Nowhere, (0, 0), if others do not. Rounding of large logarithms may bend them upwards.
-        """
-        if not np.isfinite(self.logs).all():
-            return 0, 0
-        bends = max(self.logs.size - 2, 0)
-        blocks = range(0, bends, _TOGETHER)
-        found = [place + _upwards(self.logs[place : place + _TOGETHER + 2]) for place in blocks]
-        upwards = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
-        start, stop = 0, self.logs.size
-        if upwards.size and upwards[0] == 0:
-            start, upwards = 1, upwards[1:]
-        if upwards.size and upwards[-1] == bends - 1:
-            stop, upwards = stop - 1, upwards[:-1]
-        return (0, 0) if upwards.size or stop - start < 3 else (start, stop)
-
-    def near(self, theta: float) -> tuple[int, int]:
-        """Return places, from and to, outside of which the tilt hides every step."""
-        start, stop = self.inner
-        if stop == 0:
-            tilted = self.logs + theta * np.arange(self.logs.size)
-            kept = np.flatnonzero(tilted >= tilted.max() - _HIDDEN)
-            return int(kept[0]), int(kept[-1]) + 1
-        logs = self.logs
-
-        def lost(place: int) -> float:
-            return float(logs[place] - logs[place + 1])
-
-        top = bisect_left(range(start, stop - 1), theta, key=lost) + start
-        ends = [place for place in (0, logs.size - 1) if not start <= place < stop]
-        peak = max(float(logs[place]) + theta * place for place in (top, *ends))
-        least = peak - _HIDDEN
-
-        def rising(place: int) -> bool:
-            return bool(logs[place] + theta * place >= least)
-
-        def falling(place: int) -> bool:
-            return bool(logs[place] + theta * place < least)
-
-        low = bisect_left(range(start, top), True, key=rising) + start
-        high = bisect_left(range(top, stop), True, key=falling) + top
-        low, high = max(low - 1, start), min(high + 1, stop)
-        for end in ends:
-            if rising(end):
-                low, high = min(low, end), max(high, end + 1)
-        return low, high
-
-
-def _upwards(logs: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return where these logarithms bend upwards by more than their rounding."""
-    noise = 2.0**-50 * (1.0 + np.abs(logs[1:-1]))
-    return np.flatnonzero(np.diff(logs, 2) > 4.0 * noise)
 
 
 @dataclass(frozen=True)
@@ -111,19 +41,6 @@ class Reading:
     work: int
 
 
-def steps_of(factors: Sequence[Factor], power: float) -> list[Steps]:
-    """Return the factors, each weighted by a power of its affinity."""
-    found = []
-    for factor in factors:
-        logs = factor.log_probabilities
-        if power != 0.0:
-            logs = logs + power * factor.log_affinity
-        known = np.flatnonzero(np.isfinite(logs))
-        first, last = int(known[0]), int(known[-1])
-        found.append(Steps(factor.first + first, logs[first : last + 1], factor.copies))
-    return found
-
-
 def read(parts: Sequence[Steps], theta: float, with_weights: bool = True) -> Reading:
     """Return what the tilt by e^(theta step) shows; mean and spread alone if no weights are asked.
 
@@ -132,40 +49,44 @@ def read(parts: Sequence[Steps], theta: float, with_weights: bool = True) -> Rea
     >>> found.mean, found.weights.round(4).tolist()
     (2.0, [0.0625, 0.25, 0.375, 0.25, 0.0625])
     """
-    scale, mean, variance, first, length, work = 0.0, 0.0, 0.0, 0, 1, 0
-    tilted = []
-    for part in parts:
-        low, high = part.near(theta)
-        steps = np.arange(part.first + low, part.first + high, dtype=np.float64)
-        logs = part.logs[low:high] + theta * steps
-        peak = float(logs.max())
-        masses = np.exp(logs - peak)
-        size = float(masses.sum())
-        masses /= size
-        centre = float(masses @ steps)
-        scale += part.copies * (peak + float(np.log(size)))
-        mean += part.copies * centre
-        variance += part.copies * float(masses @ (steps - centre) ** 2)
-        first += part.copies * (part.first + low)
-        length += part.copies * (high - low - 1)
-        work += high - low
-        if with_weights:  # else none of these, which may be millions, is read again
-            tilted.append((masses, part.copies))
-    spread = float(np.sqrt(variance))
-    if not with_weights:
+    scale, mean, variance, length = 0.0, 0.0, 0.0, 1
+    tilted = [Tilted(part, theta) for part in parts]
+    keep = with_weights and sum(one.stop - one.start for one in tilted) <= _MANY
+    for one in tilted:
+        copies, centre, spread, size = one.measured(keep)
+        scale += copies * size
+        mean += copies * centre
+        variance += copies * spread
+        length += copies * (one.stop - one.start - 1)
+    first = sum(one.part.copies * (one.part.first + one.start) for one in tilted)
+    work, spread = sum(one.stop - one.start for one in tilted), float(np.sqrt(variance))
+    if not with_weights:  # what may be millions is not read again
         return Reading(theta, scale, mean, spread, first, np.zeros(0), work)
+    lowest = first
+    if length > max(_FULL, _FAR * spread):
+        delta = np.sqrt(2.0 * HIDDEN) / spread
+        low, high = (
+            int(np.ceil((HIDDEN + sum(one.growth(sign * delta) for one in tilted)) / delta))
+            for sign in (-1.0, 1.0)
+        )
+        lowest = max(first, int(mean) - low)
+        length = min(first + length, int(mean) + high + 2) - lowest
+        work *= 2
     around = next_fast_len(length, real=True)
-    spectrum = _spectrum(*tilted[0], around)
-    for masses, copies in tilted[1:]:
-        spectrum *= _spectrum(masses, copies, around)
-    weights = np.fft.irfft(spectrum, around)[:length]
+    spectrum = np.ones(1)
+    for one in tilted:
+        mine = _spectrum(one.masses(), one.part.copies, around)
+        spectrum = np.multiply(mine, spectrum, out=mine)
+    weights = np.roll(np.fft.irfft(spectrum, around), (first - lowest) % around)[:length]
     np.maximum(weights, 0.0, out=weights)
-    return Reading(theta, scale, mean, spread, first, weights, work + (len(parts) + 1) * around)
+    return Reading(theta, scale, mean, spread, lowest, weights, work + (len(parts) + 1) * around)
 
 
 def _spectrum(masses: NDArray[np.float64], copies: int, around: int) -> NDArray[Any]:
     """Return the transform of one factor's copies; a power of one is no second array."""
     # Transforms of scipy would keep a table for each length, 13 MB at a million steps.
+    if masses.size > around:  # more than once around
+        masses = np.append(masses, np.zeros(-masses.size % around)).reshape(-1, around).sum(axis=0)
     spectrum = np.fft.rfft(masses, around)
     if copies > 1:
         spectrum **= copies

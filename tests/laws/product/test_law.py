@@ -77,7 +77,7 @@ def test_moments_are_those_of_the_grid(case):
 
 
 def test_sizes_no_grid_could_hold():
-    mechanism = dp.mechanism("lapMech", 1.0)
+    mechanism = dp.mechanism("lapMech", 0.1)
     law = mechanism.law([2000, 2500, 3000, 2500], [1.0] * 4)
     assert isinstance(law, ProductLaw)
     draws = law.sample(np.random.default_rng(2), 40_000)
@@ -291,7 +291,7 @@ def test_no_affinity_of_an_excess_passes_its_bound() -> None:
 
 
 def test_what_takes_too_many_tilts_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(excess, "LARGEST_WORK", 1_000_000)
+    monkeypatch.setattr(excess, "LARGEST_WORK", 300_000)
     mean = dp.mechanism("lapMech", 0.1).law([5000, 2500, 0], np.ones(3)).mean_distance()
     assert mean.how == "draws"
     assert abs(mean - 0.5815770928) < mean.error < 0.01
@@ -316,7 +316,7 @@ def test_counts_that_cannot_be_released_do_not_shift_the_others(zeros):
 def test_a_tiny_prior_of_an_empty_last_category_has_its_mean(tiny):
     # All that merged categories tell is below the rounding of psi: the gap is 0, or below 0.
     counts, prior = np.array([20, 20, 0]), np.array([1.0, 1.0, tiny])
-    mechanism = dp.mechanism("lapMech", 1.0)
+    mechanism = dp.mechanism("lapMech", 0.1)
     marginals = tuple(Marginal(0, mechanism.marginal(20, 40, 3)) for _ in range(2))
     found = ProductLaw(prior, counts, marginals).mean_distance()
     expected = product_grid(prior, counts, marginals).mean_distance()
@@ -399,3 +399,35 @@ def test_a_mean_square_does_not_depend_on_what_was_asked_before(monkeypatch):
     found = law.mean_square()
     assert found == expected
     assert found.error == expected.error
+
+
+def test_few_powers_are_enough_where_posteriors_may_be_all_but_alike(monkeypatch):
+    counts = [600_000_000, 400_000_000, 0, 0]
+    mechanism = dp.mechanism("lapMech", 0.1)
+    asked, through = [], excess.ExcessMoments.moment
+
+    def counted(self, power):
+        asked.append(power)
+        return through(self, power)
+
+    monkeypatch.setattr(excess.ExcessMoments, "moment", counted)
+    few = mechanism.law(counts, np.ones(4)).mean_distance()
+    used = len(asked)
+    monkeypatch.setattr("dpbayes.laws.product.law.mean_root", lambda *_, **__: (0.0, np.inf))
+    all_of_them = mechanism.law(counts, np.ones(4)).mean_distance()
+    assert few.how == all_of_them.how == "series"
+    assert used < 0.8 * (len(asked) - used)
+    assert few.error < 1e-10
+    assert abs(few - all_of_them) <= few.error + all_of_them.error
+
+
+def test_windows_that_reach_neither_end_are_one_array():
+    law = dp.mechanism("lapMech", 0.5).law([90_000, 60_000, 50_000, 3, 1000], np.ones(5))
+    logs = [one.log_probabilities for one in law.marginals]
+    assert np.shares_memory(logs[0], logs[1])
+    assert np.shares_memory(logs[0], logs[2])
+    assert not np.shares_memory(logs[0], logs[3])
+    for count, marginal in zip(law.counts[:-1].tolist(), law.marginals, strict=True):
+        one = dp.mechanism("lapMech", 0.5).window(count, 201_003, 5)
+        assert (one.start, one.outside) == (marginal.start, marginal.outside)
+        assert np.array_equal(one.log_probabilities, marginal.log_probabilities)

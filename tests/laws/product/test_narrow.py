@@ -79,18 +79,18 @@ def test_sums_that_would_be_long_or_need_all_terms_are_refused():
 def test_few_terms_and_tilts_give_the_same_moments(counts, epsilon, prior, monkeypatch):
     law = dp.mechanism("lapMech", epsilon).law(counts, prior)
     powers, used = np.array([1.0, 1e3, 1e5, 1e6, 1e7, 1e8, 1e9]), []
-    through = excess._few_terms
+    through = excess.few_terms
 
     def watched(*arguments):
         found = through(*arguments)
         used.append(found is not None)
         return found
 
-    monkeypatch.setattr(excess, "_few_terms", watched)
+    monkeypatch.setattr(excess, "few_terms", watched)
     moments, errors = excess_moments(law._factors, law.prior, law.counts, powers)
     assert any(used)
     assert not all(used)
-    monkeypatch.setattr(excess, "_few_terms", lambda *_: None)
+    monkeypatch.setattr(excess, "few_terms", lambda *_: None)
     others, doubts = excess_moments(law._factors, law.prior, law.counts, powers)
     assert np.all(errors < 1e-11)
     assert np.all(np.abs(moments - others) <= errors + doubts + 1e-15)

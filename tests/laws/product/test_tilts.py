@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from dpbayes.laws.product.tilts import Steps, read, swept, tilt
+from dpbayes.laws.product import tilted_steps, tilts
+from dpbayes.laws.product.convolution import Factor
+from dpbayes.laws.product.tilted_steps import Steps, steps_of
+from dpbayes.laws.product.tilts import read, swept, tilt
 
 
 def laplace(first, last, slope, bend=0.0):
@@ -99,3 +102,44 @@ def test_tilts_meet_their_means_as_a_search_by_halves_does(target):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if read(parts, middle).mean < target else (low, middle)
     assert abs(theta - high) <= max(2e-4 * high, 0.11 / found.spread)
+
+
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("theta", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize("copies", [1, 30])
+def test_sums_far_from_the_mean_are_left_out(monkeypatch, name, theta, copies):
+    parts = [Steps(part.first, part.logs, part.copies * copies) for part in PARTS[name]]
+    monkeypatch.setattr(tilts, "_FULL", 10**6)
+    whole = read(parts, theta)
+    monkeypatch.setattr(tilts, "_FULL", 0)
+    monkeypatch.setattr(tilts, "_FAR", 0.0)
+    found = read(parts, theta)
+    start = found.first - whole.first
+    stop = start + found.weights.size
+    assert 0 <= start < stop <= whole.weights.size
+    assert found.weights.size <= whole.weights.size
+    assert copies == 1 or found.weights.size < 0.7 * whole.weights.size
+    assert np.abs(found.weights - whole.weights[start:stop]).max() < 1e-16
+    outside = np.append(whole.weights[:start], whole.weights[stop:])  # what transforms round
+    assert outside.max(initial=0.0) < 1e-16
+    assert (found.scale, found.mean, found.spread) == (whole.scale, whole.mean, whole.spread)
+
+
+def test_steps_that_are_not_kept_are_the_same(monkeypatch):
+    rng = np.random.default_rng(3)
+    factors = [
+        Factor(-40, laplace(-40, 90, 0.3), -0.01 * rng.uniform(0.0, 1.0, 131)),
+        Factor(-9, laplace(-9, 60, 0.5), np.linspace(-0.4, 0.0, 70), 2),
+    ]
+    kept = steps_of(factors, 3.0)
+    monkeypatch.setattr(tilted_steps, "_MANY", 0)
+    monkeypatch.setattr(tilts, "_MANY", 0)
+    others = steps_of(factors, 3.0)
+    for one, other in zip(kept, others, strict=True):
+        assert other.more is not None
+        assert other.inner == one.inner
+        assert np.array_equal(other.logs, one.logs)
+    monkeypatch.undo()
+    for theta in (0.0, 0.2):
+        one, other = read(kept, theta), read(others, theta)
+        assert np.abs(one.weights - other.weights).max() < 1e-16
