@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -22,6 +21,7 @@ from dpbayes.laws.lattice.below_level import Lower
 from dpbayes.laws.lattice.circles import Circle, Nodes, log_bound, lossless
 from dpbayes.laws.lattice.fewer_nodes import (
     MOST_CAREFUL,
+    Parts,
     added,
     climb,
     doublings,
@@ -33,7 +33,7 @@ from dpbayes.laws.lattice.long_prefixes import prefixes
 from dpbayes.laws.lattice.panel_polynomials import times
 from dpbayes.laws.lattice.prefixes import Category
 from dpbayes.laws.lattice.smooth_sums import asked_for, smooth_sum, straight_sum
-from dpbayes.laws.lattice.survivors import Term, survivors_at
+from dpbayes.laws.lattice.survivors import survivors_at
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -43,8 +43,8 @@ _TILTS = np.concatenate((-_SIDE[::-1], [0.0], _SIDE))
 _BEYOND = np.abs(_TILTS) > 1.0  # no circles there
 _PART = 0.1  # of what may be in doubt for each of what is left out
 _TOLERATED = 3.0  # times that, of nodes that were enough at another level
-_FIRST = 3  # times 1 / epsilon: levels of the first panel; each next one is twice as long
-_AT_ONCE = 256  # nodes
+_FIRST = 6  # times 1 / epsilon: levels of the first panel; each next one is twice as long
+_AT_ONCE = 1024  # nodes
 _ROUNDING = 2e-15
 
 
@@ -77,7 +77,7 @@ class Apart:
 
     @property
     def _panels(self) -> list[tuple[int, int]]:
-        ends, length = [0], max(1, int(_FIRST / self.epsilon))
+        ends, length = [0], max(1, int(_FIRST / (self.epsilon * self.lower.full)))
         while ends[-1] < self.last:
             ends.append(min(ends[-1] + length, self.last))
             length *= 2
@@ -131,9 +131,8 @@ class _Power:
             turns = kept_turns(whole // 2 + 1, MOST_CAREFUL, self.times)
             nodes = Nodes(np.array([self.circle.log_radius]), turns, whole)
             rules = ladder(whole, turns, self.times)
-            steps, folds = added(rules), self.circle.folds(turns) / whole
-            weighted = partial(self._parts, levels, nodes, steps, folds)
-            found, changes, _ = climb(weighted, levels.size, rules, allowed)
+            parts = self._parts(levels, nodes, added(rules))
+            found, changes, _ = climb(parts, levels.size, rules, allowed)
             if not self.times or changes.max() <= _TOLERATED * allowed:
                 break
             self.times -= 1
@@ -143,25 +142,24 @@ class _Power:
         self.values |= dict(zip(levels.tolist(), found.tolist(), strict=True))
         self.errors |= dict(zip(levels.tolist(), errors.tolist(), strict=True))
 
-    def _parts(
-        self,
-        levels: Whole,
-        nodes: Nodes,
-        steps: list[Whole],
-        folds: Floats,
-        some: Whole,
-        rule: int,
-    ) -> Floats:
-        places = steps[rule]
-        return np.asarray(self._totals(levels[some], nodes.at(places)).real * folds[places])
+    def _parts(self, levels: Whole, nodes: Nodes, steps: list[Whole]) -> Parts:
+        """Return what the nodes of each rule add to some of the levels."""
+        folds = self.circle.folds(nodes.turns) / self.circle.nodes
+
+        def parts(some: Whole, rule: int) -> Floats:
+            places = steps[rule]
+            return np.asarray(self._totals(levels[some], nodes.at(places)).real * folds[places])
+
+        return parts
 
     def _drop(self, levels: Whole, node: Nodes) -> float:
         """Leave out terms that add next to nothing at a positive node, and return how little."""
-        products = self._products(levels, node)
-        heights = survivors_at(self.apart.empty, self.exponent, self.rho, node, self.terms)
-        each = zip(self.terms, heights, strict=True)
-        found = [self._sum(levels, [term], height[None], products).max() for term, height in each]
-        most = self.apart.scale * np.array(found)
+        products, lower = self._products(levels, node), self.lower.at(levels)
+        q, e = np.array(self.terms).T
+        heights = survivors_at(self.apart.empty, self.exponent, self.rho, node, self.terms)[:, 0]
+        none = np.einsum("tqp,pt->qt", lower[..., : self.lower.full], products)
+        some = lower[:, q, np.maximum(self.lower.full + e - 1, 0)].T * products[-1]
+        most = self.apart.scale * heights * np.where(e[:, None] > 0, some, none[q]).max(axis=1)
         order = np.argsort(most, kind="stable")
         before = np.cumsum(most[order])
         left = int(np.searchsorted(before, self.alias, side="right"))
@@ -173,7 +171,7 @@ class _Power:
         if not fresh.size:
             return
         node, full = Nodes.positive(np.zeros(1)), self.lower.full
-        products = self._products(fresh, node)[..., 0]
+        products = self._products(fresh, node)
         heights = survivors_at(self.apart.empty, self.exponent, self.rho, node, self.every)
         for place, level in enumerate(fresh.tolist()):
             weights = np.zeros((self.lower.copies, full + self.lower.copies - 1))
@@ -184,48 +182,49 @@ class _Power:
                     weights[q, :full] = height * products[:, place]
             self.lower.add(level, weights, self.alias, self.apart.scale)
 
-    def _products(self, levels: Whole, nodes: Nodes) -> NDArray[Any]:
+    def _kept_and_paid(
+        self, category: Category, levels: Whole, nodes: Nodes
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the sums of a full category that does not pay, and of one that does."""
+        total = sum(one.count for one in self.apart.full)
+        sums = prefixes(category, self.exponent, self.rho, nodes, (0, self.apart.last), total)
+        kept, paid = sums.lowered(levels), sums.lowered(levels + 1)
+        kept *= (self.rho**levels)[:, None]
+        paid *= (self.rho ** (levels + 1.0))[:, None]
+        return kept, paid
+
+    def _products(self, levels: Whole, node: Nodes) -> Floats:
         """Return the products over all full categories if the first 1, 2, ... of them pay.
 
-        Shape (full, levels, nodes).
+        Shape (full, levels), for one positive node.
         """
-        total = sum(category.count for category in self.apart.full)
-        rest = self.exponent, self.rho, nodes, (0, self.apart.last), total
-        keep, pay = [], []
-        for category in self.apart.full:
-            sums = prefixes(category, *rest)
-            keep.append(sums.lowered(levels) * (self.rho**levels)[:, None])
-            pay.append(sums.lowered(levels + 1) * (self.rho ** (levels + 1.0))[:, None])
-        after = [np.ones_like(keep[0])]
-        for one in reversed(keep[1:]):
-            after.append(after[-1] * one)
-        found, before = [], np.ones_like(keep[0])
-        for one, other in zip(pay, reversed(after), strict=True):
-            before = before * one
-            found.append(before * other)
-        return np.array(found)
+        each = [self._kept_and_paid(one, levels, node) for one in self.apart.full]
+        kept, paid = (np.array(some)[..., 0] for some in zip(*each, strict=True))
+        after = np.cumprod(np.append(kept[1:], np.ones_like(kept[:1]), axis=0)[::-1], axis=0)
+        return np.asarray(np.cumprod(paid, axis=0) * after[::-1])
 
-    def _totals(self, levels: Whole, nodes: Nodes, terms: list[Term] | None = None) -> NDArray[Any]:
+    def _totals(self, levels: Whole, nodes: Nodes) -> NDArray[Any]:
         """Return what each node adds to the sum at each level, all terms together."""
-        terms, parts = self.terms if terms is None else terms, []
-        for first in range(0, nodes.size, _AT_ONCE):
-            some = nodes.at(slice(first, first + _AT_ONCE))
-            heights = survivors_at(self.apart.empty, self.exponent, self.rho, some, terms)
-            parts.append(self._sum(levels, terms, heights, self._products(levels, some)))
+        parts = [
+            self._sum(levels, nodes.at(slice(first, first + _AT_ONCE)))
+            for first in range(0, nodes.size, _AT_ONCE)
+        ]
         return np.asarray(np.concatenate(parts, axis=1))
 
-    def _sum(
-        self, levels: Whole, terms: list[Term], heights: NDArray[Any], products: NDArray[Any]
-    ) -> NDArray[Any]:
-        full, lower = self.lower.full, self.lower.at(levels)
-        q, e = np.array(terms).T
+    def _sum(self, levels: Whole, nodes: Nodes) -> NDArray[Any]:
+        lower, full = self.lower.at(levels), self.lower.full
+        heights = survivors_at(self.apart.empty, self.exponent, self.rho, nodes, self.terms)
+        q, e = np.array(self.terms).T
         none, some = np.flatnonzero(e == 0), np.flatnonzero(e > 0)
-        total: NDArray[Any] = np.zeros_like(products[0])
-        for paid, product in enumerate(products):
-            if none.size:
-                total += times(lower[:, q[none], paid], heights[none]) * product
-        if some.size:
-            total += times(lower[:, q[some], full + e[some] - 1], heights[some]) * products[-1]
+        # The first ones pay: those that stopped paying before go on, and so do those that pay.
+        total: NDArray[Any] = np.zeros((levels.size, nodes.size), dtype=heights.dtype)
+        paying: NDArray[Any] = np.ones_like(total)
+        for place, category in enumerate(self.apart.full):
+            kept, paid = self._kept_and_paid(category, levels, nodes)
+            total *= kept
+            paying *= paid
+            total += paying * times(lower[:, q[none], place], heights[none])
+        total += paying * times(lower[:, q[some], full + e[some] - 1], heights[some])
         return total
 
 
