@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbayes.laws.lattice import sizes
 from dpbayes.laws.lattice.below_level import Lower
 from dpbayes.laws.lattice.circles import Circle, Nodes, log_bound, lossless
 from dpbayes.laws.lattice.fewer_nodes import (
@@ -46,6 +47,9 @@ _TOLERATED = 3.0  # times that, of nodes that were enough at another level
 _FIRST = 6  # times 1 / epsilon: levels of the first panel; each next one is twice as long
 _AT_ONCE = 1024  # nodes
 _ROUNDING = 2e-15
+
+LARGEST_DOUBT = 1e-11
+"""Largest probability of counts out of order, which is added to the error."""
 
 
 @dataclass(frozen=True)
@@ -239,15 +243,20 @@ def _nodes_at(logs: Floats, places: Floats, best: int) -> int:
     return math.ceil(needed) + 1
 
 
-def far_apart(prior: Floats, counts: Whole, reach: int) -> bool:
-    """Say whether noise of at most `reach` leaves all counts in order, and empty ones are alike.
+def order_in_doubt(prior: Floats, counts: Whole, epsilon: float) -> float:
+    """Return a bound on the probability that noise leaves counts out of order, or clamps one.
 
-    >>> far_apart(np.ones(4), np.array([0, 25, 0, 50]), 12)
-    False
-    >>> far_apart(np.ones(4), np.array([0, 26, 0, 52]), 12)
+    It is 1 unless some counts are 0, and these alike. Others in order are not clamped: who is above
+    the level that such a one stays below has won more than it, by its true count at least.
+
+    >>> counts = np.array([0, 80, 0, 160])
+    >>> order_in_doubt(np.ones(4), counts, 1.0) < 1e-11
     True
+    >>> order_in_doubt(np.array([1.0, 1.0, 2.0, 1.0]), counts, 1.0)
+    1.0
     """
     empty = counts == 0
     if not empty.any() or empty.all() or np.unique(prior[empty]).size > 1:
-        return False
-    return bool(np.diff(np.append(0, np.sort(counts[~empty]))).min() > 2 * reach + 1)
+        return 1.0
+    gap = int(np.diff(np.append(0, np.sort(counts[~empty]))).min())
+    return sizes.out_of_order(counts.size, epsilon, gap)

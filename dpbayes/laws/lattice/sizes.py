@@ -56,6 +56,27 @@ def radius(k: int, epsilon: float, tail: float) -> int:
     return bisect_left(range(most + 1), True, key=lambda m: tail_mass(k, epsilon, m) <= tail)
 
 
+def out_of_order(k: int, epsilon: float, gap: int) -> float:
+    """Return a bound on P(some two coordinates of the noise differ by `gap` >= 0 or more).
+
+    For each theta below epsilon / 2, with A(w) = sum over z of rho^|z| w^z, the probability for two
+    coordinates is at most e^(-theta gap) A(e^theta)^2 A(1)^(k - 2) over the normaliser (Chernoff).
+
+    >>> tail_mass(4, 1.0, 39) < out_of_order(4, 1.0, 80) < 1e-12
+    True
+    """
+    half = 0.5 * epsilon
+    theta = half * (1.0 - np.geomspace(1e-4, 1.0, 200))
+
+    def log_sums(tilt: NDArray[np.float64]) -> NDArray[np.float64]:
+        apart = np.log(-np.expm1(-half - tilt)) + np.log(-np.expm1(tilt - half))
+        return np.asarray(np.log(-np.expm1(-epsilon)) - apart)
+
+    whole = (k - 2) * log_sums(np.zeros(1)) - log_normaliser(k, epsilon)
+    logs = whole + 2.0 * log_sums(theta) - theta * gap + np.log(k * (k - 1) / 2.0)
+    return float(np.exp(min(float(logs.min()), 0.0)))
+
+
 def probability_clamped(counts: NDArray[np.int64], epsilon: float) -> float:
     """Return the probability that some of a few counts become negative, by inclusion and exclusion.
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.laws.lattice import noise, sizes
-from dpbayes.laws.lattice.apart import Apart, far_apart
+from dpbayes.laws.lattice.apart import LARGEST_DOUBT, Apart, order_in_doubt
 from dpbayes.laws.lattice.below_level import Lower
 from dpbayes.laws.lattice.chains import once
 from dpbayes.laws.lattice.circles import Circle, Nodes, log_bound, lossless
@@ -130,7 +130,7 @@ class WideNoise:
     @cached_property
     def lower(self) -> Lower | None:
         """What empty categories below a level give if the order of all counts is certain."""
-        if not far_apart(self.prior, self.counts, self.reach):
+        if order_in_doubt(self.prior, self.counts, self.epsilon) > LARGEST_DOUBT:
             return None
         copies = int(np.count_nonzero(self.counts == 0))
         return Lower(self.counts.size - copies, copies, float(np.exp(-0.5 * self.epsilon)))
@@ -138,12 +138,11 @@ class WideNoise:
     def apart(self, lower: Lower) -> Apart:
         """Return the same noise where the order of all counts is certain."""
         made = {category.count: category for category, _ in self.runs}
-        counts = sorted(made, reverse=True)
-        rho, k = lower.rho, self.counts.size
-        scale = float(np.exp(-noise.log_normaliser(k, self.epsilon)))
-        outside = 2.0 * k * rho ** (self.reach + 1) / (1.0 + rho)
-        full, empty = [made[x] for x in counts[:-1]], made[0]
-        return Apart(full, empty, self.epsilon, self.last, self.sure, scale, lower, outside)
+        *counts, _ = sorted(made, reverse=True)
+        scale = float(np.exp(-noise.log_normaliser(self.counts.size, self.epsilon)))
+        outside = order_in_doubt(self.prior, self.counts, self.epsilon)
+        full = [made[x] for x in counts]
+        return Apart(full, made[0], self.epsilon, self.last, self.sure, scale, lower, outside)
 
     @property
     def quick(self) -> bool:

@@ -8,8 +8,8 @@ import pytest
 
 from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.lattice import apart as apart_module
-from dpbayes.laws.lattice import noise
-from dpbayes.laws.lattice.apart import far_apart
+from dpbayes.laws.lattice import noise, sizes
+from dpbayes.laws.lattice.apart import order_in_doubt
 from dpbayes.laws.lattice.below_level import Lower
 from dpbayes.laws.lattice.clamped import ClampedPart
 from dpbayes.laws.lattice.listed import listed_law
@@ -122,5 +122,16 @@ def test_only_what_is_in_order_for_certain_is_read_at_once():
     assert not noise_at([100, 50, 1, 0], 3.0).quick
     assert not noise_at([100, 50, 0, 0], 3.0, [1.0, 1.0, 1.0, 2.0]).quick
     assert not noise_at([10**9, 0, 0], 0.01, [1.0, 1e6, 1e6]).quick  # heights are many
-    assert not far_apart(np.ones(2), np.array([30, 70]), 10)
-    assert not far_apart(np.ones(2), np.zeros(2, dtype=np.int64), 10)
+    assert order_in_doubt(np.ones(2), np.array([300, 700]), 1.0) == 1.0  # none is empty
+    assert order_in_doubt(np.ones(2), np.zeros(2, dtype=np.int64), 1.0) == 1.0  # all are
+
+
+@pytest.mark.parametrize(("k", "epsilon", "gap"), [(2, 1.0, 6), (3, 0.7, 12), (4, 2.0, 5)])
+def test_doubt_about_the_order_against_all_noise(k, epsilon, gap):
+    steps = np.arange(-25, 26)
+    first = np.stack(np.meshgrid(*[steps] * (k - 1), indexing="ij")).reshape(k - 1, -1)
+    vectors = np.vstack((first, -first.sum(axis=0)))
+    weights = np.exp(-0.5 * epsilon * np.abs(vectors).sum(axis=0))
+    apart = vectors.max(axis=0) - vectors.min(axis=0) >= gap
+    exact = weights[apart].sum() / weights.sum()
+    assert exact <= sizes.out_of_order(k, epsilon, gap) < min(300.0 * exact, 1.0) + 1e-12
