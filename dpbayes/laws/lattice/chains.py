@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -81,7 +80,8 @@ class Link:
     """One category: what it adds at 0, below, at and above each block, for each node.
 
     `short` is that of the shortfall's nodes; all others have shape (exponents, blocks, nodes of
-    the records). A category is `lifted` whose true count is at or above the level.
+    the records). Blocks before the `first` of them are as that one, and those after the last as
+    that. A category is `lifted` whose true count is at or above the level.
     """
 
     zero: NDArray[Any]
@@ -91,16 +91,27 @@ class Link:
     keep: NDArray[Any]
     pay: NDArray[Any]
     lifted: bool = False
+    first: int = 0
+
+    def place(self, block: int) -> int:
+        """Return where a block is among those that are kept."""
+        return min(max(block - self.first, 0), int(self.below.shape[1]) - 1)
 
     def at(self, blocks: slice) -> Link:
         """Return this category at some of the blocks."""
-        return replace(
-            self,
-            below=self.below[:, blocks],
-            above=self.above[:, blocks],
-            keep=self.keep[:, blocks],
-            pay=self.pay[:, blocks],
-        )
+        first, last = blocks.start - self.first, blocks.stop - self.first - 1
+        if first < 0 or last >= self.below.shape[1]:
+            return self._at(np.clip(np.arange(first, last + 1), 0, self.below.shape[1] - 1))
+        return self._at(slice(first, last + 1))
+
+    def alone(self, place: int) -> Link:
+        """Return this category at one of the blocks that are kept."""
+        return self._at(slice(place, place + 1))
+
+    def _at(self, some: slice | NDArray[np.int64]) -> Link:
+        below, above = self.below[:, some], self.above[:, some]
+        keep, pay = self.keep[:, some], self.pay[:, some]
+        return Link(self.zero, self.short, below, above, keep, pay, self.lifted)
 
     def factor(self, level: NDArray[Any], owed: NDArray[Any], some: slice) -> NDArray[Any]:
         """Return what this category gives if it does not pay last, without its heights at a block.
@@ -131,18 +142,36 @@ class Row:
     """All categories at adjacent `blocks`, each with how often it is repeated.
 
     Heights of `payers` lie in the blocks. All heights of any of the `others` lie below them, or all
-    above, so that its factor is the same in each block.
+    above, so that its factor is the same in each block; None stands at the places of payers.
+    Products of others are `known` to rows of the same nodes of the shortfall.
     """
 
     blocks: slice
     payers: list[tuple[Link, int]]
-    others: list[tuple[Link, int]]
+    others: Sequence[tuple[Link, int] | None]
+    known: dict[tuple[int, ...], NDArray[Any] | None] = field(default_factory=dict)
 
     def constant(self, level: NDArray[Any], owed: NDArray[Any]) -> NDArray[Any]:
         """Return the product of the others, for all nodes of the shortfall, as in `Link.chain`."""
-        every = slice(None)
-        factors = [link.factor(level, owed, every) ** copies for link, copies in self.others]
-        return np.asarray(math.prod(factors, start=np.ones_like(level)))
+        marks = tuple(0 if one is None else id(one[0]) for one in self.others)
+
+        def product(first: int, end: int) -> NDArray[Any] | None:
+            mark = first, *marks[first:end]
+            if mark not in self.known:
+                self.known[mark] = found(first, end)
+            return self.known[mark]
+
+        def found(first: int, end: int) -> NDArray[Any] | None:
+            if end - first > 1:  # from one row to the next few halves change
+                middle = (first + end) // 2
+                one, other = product(first, middle), product(middle, end)
+                return other if one is None else one if other is None else one * other
+            if (last := self.others[first]) is None:
+                return None
+            return np.asarray(last[0].factor(level, owed, slice(None)) ** last[1])
+
+        whole = product(0, len(self.others)) if self.others else None
+        return np.ones_like(level) if whole is None else whole
 
     def paid(self, level: NDArray[Any], owed: NDArray[Any], some: slice) -> NDArray[Any]:
         """Return the products of the payers in which one is the pivot, as in `Link.chain`."""
@@ -173,20 +202,39 @@ def rows(
 ) -> list[Row]:
     """Return a row for each group of blocks in which a link has heights, as `met` says of each.
 
-    A link that stands in several places is one of the others once, with all of its copies.
+    Groups are in rising order, and those that a link meets follow one another. A link that stands
+    in several places is one of the others once, with all of its copies.
     """
-    found = []
-    for blocks, met in groups:
+    each = [(blocks, list(met)) for blocks, met in groups]
+    reach = [_met(each, place) for place in range(len(links))]
+    found: list[Row] = []
+    known: dict[tuple[int, ...], NDArray[Any] | None] = {}
+    alone: dict[tuple[int, int], Link] = {}
+    marks = [id(link) for link in links]
+    for blocks, met in each:
         payers: list[tuple[Link, int]] = []
-        others: dict[int, tuple[Link, int]] = {}
-        for link, times, here in zip(links, copies, met, strict=True):
-            if here:
+        others: list[tuple[Link, int] | None] = [None] * len(links)
+        where: dict[int, int] = {}
+        for place, (link, times, mark) in enumerate(zip(links, copies, marks, strict=True)):
+            if met[place]:
                 payers.append((link.at(blocks), times))
+            elif mark in where:
+                one, before = others[where[mark]] or (link, 0)
+                others[where[mark]] = one, before + times
             else:
-                _, before = others.get(id(link), (link, 0))
-                others[id(link)] = link, before + times
+                first, end = reach[place]
+                nearest = blocks.start if first == end else first - 1 if blocks.start < end else end
+                block = link.place(nearest)
+                if (mark, block) not in alone:
+                    alone[mark, block] = link.alone(block)
+                where[mark] = place
+                others[place] = alone[mark, block], times
         if payers:
-            alike = slice(blocks.start, blocks.start + 1)
-            constant = [(link.at(alike), times) for link, times in others.values()]
-            found.append(Row(blocks, payers, constant))
+            found.append(Row(blocks, payers, others, known))
     return found
+
+
+def _met(groups: Sequence[tuple[slice, list[bool]]], place: int) -> tuple[int, int]:
+    """Return the blocks that a link has heights in: the first, and one more than the last."""
+    met = [blocks for blocks, met in groups if met[place]]
+    return (met[0].start, met[-1].stop) if met else (0, 0)

@@ -250,13 +250,13 @@ class WideLevel:
                 beyond = np.abs(nodes.log_radius) > -np.log(self.rho)
                 lost = _LOST * beyond * whole
                 below, above, pay = below + lost, above + lost, pay + lost
-            below, above, keep, pay = (
-                _for_all(part, alike, edges[0].size) for part in (below, above, keep, pay)
-            )
             if caps is not None:
-                below, above = np.minimum(below, caps[run][0]), np.minimum(above, caps[run][1])
-            zero = self._zero(category, nodes)
-            return Link(zero, np.zeros(0), below[None], above[None], keep[None], pay[None])
+                below, above = (
+                    np.minimum(part, cap[alike.start : alike.stop])
+                    for part, cap in zip((below, above), caps[run], strict=True)
+                )
+            zero, none, first = self._zero(category, nodes), np.zeros(0), alike.start
+            return Link(zero, none, below[None], above[None], keep[None], pay[None], False, first)
 
         return once([category for category, _ in self.runs], link)
 
@@ -273,16 +273,7 @@ class WideLevel:
 
 
 def _alike(edges: Edges, low: int, high: int) -> range:
-    """Return blocks in rising order without all but one of those below or above a window."""
+    """Return blocks in rising order without all but the nearest below and above a window."""
     below = int(np.searchsorted(edges[1], low, side="right"))
     above = int(np.searchsorted(edges[0], high))
     return range(max(below - 1, 0), max(min(above + 1, edges[0].size), 1))
-
-
-def _for_all(part: NDArray[Any], some: range, size: int) -> NDArray[Any]:
-    """Return what belongs to all `size` blocks from what belongs to these, as `_alike` has them."""
-    if len(some) == 1:
-        return np.broadcast_to(part, (size, part.shape[1]))
-    if len(some) == size:
-        return part
-    return np.asarray(part[np.clip(np.arange(size) - some.start, 0, len(some) - 1)])
