@@ -94,9 +94,9 @@ def fewest_nodes(
     of these places, or else all of them.
     """
     near = lossless(logs) if near is None else near
-    nodes = [nodes_at(logs, places, place, most, alias) for place in near.tolist()]
+    nodes = _nodes_at(logs, places, near, most, alias)
     best = int(np.argmin(nodes))
-    return Circle(float(places[near[best]]), nodes[best])
+    return Circle(float(places[near[best]]), int(nodes[best]))
 
 
 def lossless(logs: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -117,8 +117,18 @@ def nodes_at(
     The part of a positive power series g at a power N off, read on the circle e^(place of best), is
     at most g(e^p) e^(-N |p - best|) for every other place p.
     """
-    distance = np.abs(places - places[best])
-    needed = []
-    for side in (places > places[best], places < places[best]):
-        needed.append(float(((logs[side] - np.log(alias)) / distance[side]).min()))
-    return int(np.clip(np.ceil(max(needed)) + 1, 2, most))
+    return int(_nodes_at(logs, places, np.array([best]), most, alias)[0])
+
+
+def _nodes_at(
+    logs: NDArray[np.float64],
+    places: NDArray[np.float64],
+    best: NDArray[np.int64],
+    most: int,
+    alias: float,
+) -> NDArray[np.int64]:
+    away = places - places[best][:, None]
+    rates = (logs - np.log(alias)) / np.where(away == 0.0, np.nan, np.abs(away))
+    sides = [np.where(side, rates, np.inf).min(axis=1) for side in (away > 0.0, away < 0.0)]
+    needed = np.minimum(np.ceil(np.maximum(*sides)) + 1.0, float(most))
+    return np.asarray(np.maximum(needed, 2.0).astype(np.int64))
