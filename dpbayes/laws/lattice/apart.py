@@ -107,7 +107,8 @@ class _Power:
         self._add_lower(levels)
         with np.errstate(over="ignore", invalid="ignore"):
             bounds = self._totals(levels, tilts) * self.apart.scale
-        near = lossless(np.where(_BEYOND, np.inf, log_bound(bounds.sum(axis=0))))
+            whole = log_bound(bounds.sum(axis=0))
+        near = lossless(np.where(_BEYOND, np.inf, whole))
         logs = log_bound(bounds) - np.log(self.alias)
         each = [_nodes_at(logs, tilts.log_radius, place) for place in near.tolist()]
         place = int(near[int(np.argmin(each))])

@@ -137,32 +137,37 @@ class Link:
         return Chain(before, after, paid)
 
 
+Known = dict[tuple[int, int], tuple[list[int], NDArray[Any] | None]]
+"""Which links stand from one place to before another, and the product of their factors."""
+
+
 @dataclass(frozen=True)
 class Row:
     """All categories at adjacent `blocks`, each with how often it is repeated.
 
     Heights of `payers` lie in the blocks. All heights of any of the `others` lie below them, or all
     above, so that its factor is the same in each block; None stands at the places of payers.
-    Products of others are `known` to rows of the same nodes of the shortfall.
+    The last products of others are `known` to rows of the same nodes of the shortfall.
     """
 
     blocks: slice
     payers: list[tuple[Link, int]]
     others: Sequence[tuple[Link, int] | None]
-    known: dict[tuple[int, ...], NDArray[Any] | None] = field(default_factory=dict)
+    known: Known = field(default_factory=dict)
 
     def constant(self, level: NDArray[Any], owed: NDArray[Any]) -> NDArray[Any]:
         """Return the product of the others, for all nodes of the shortfall, as in `Link.chain`."""
-        marks = tuple(0 if one is None else id(one[0]) for one in self.others)
+        marks = [0 if one is None else id(one[0]) for one in self.others]
 
         def product(first: int, end: int) -> NDArray[Any] | None:
-            mark = first, *marks[first:end]
-            if mark not in self.known:
-                self.known[mark] = found(first, end)
-            return self.known[mark]
+            before, last = self.known.get((first, end), ([], None))
+            if before != marks[first:end]:  # from one row to the next few halves change
+                last = found(first, end)
+                self.known[first, end] = marks[first:end], last
+            return last
 
         def found(first: int, end: int) -> NDArray[Any] | None:
-            if end - first > 1:  # from one row to the next few halves change
+            if end - first > 1:
                 middle = (first + end) // 2
                 one, other = product(first, middle), product(middle, end)
                 return other if one is None else one if other is None else one * other
@@ -208,7 +213,7 @@ def rows(
     each = [(blocks, list(met)) for blocks, met in groups]
     reach = [_met(each, place) for place in range(len(links))]
     found: list[Row] = []
-    known: dict[tuple[int, ...], NDArray[Any] | None] = {}
+    known: Known = {}
     alone: dict[tuple[int, int], Link] = {}
     marks = [id(link) for link in links]
     for blocks, met in each:
