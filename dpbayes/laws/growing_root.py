@@ -25,6 +25,10 @@ _FINER = 5
 _ROUNDING = 1e-15
 
 
+class NoMoment(Exception):
+    """A moment would take too long: those that are known have to do."""
+
+
 def next_power(power: float, count: int, rest: float, tolerance: float) -> float:
     """Return the power after `count` of them, the last of which is `power`.
 
@@ -53,8 +57,9 @@ def mean_root(
 ) -> tuple[float, float]:
     """Return E[sqrt(1 - z); A] and a bound on its error, mostly below three times `tolerance` > 0.
 
-    Other `powers`, of which 1 is the first, may take the place of `next_power` where moments are
-    cheap.
+    A `moment` other than the first may raise `NoMoment`: then the bound is as good as moments
+    before it make it. Other `powers`, of which 1 is the first, may take the place of `next_power`
+    where moments are cheap.
 
     `mass` = P(A), `at_one` returns P(A, z = 1), and z <= e^-gap otherwise, unless it may be
     `closer` to 1: then what is missed there is bounded as well. `moment` takes a power s > 0 and
@@ -94,7 +99,10 @@ def mean_root(
             power = next_power(tried[-1], len(tried), means[-1], tolerance)
         elif (power := next(given, 0.0)) == 0.0:
             break
-        found, doubt = moment(power)
+        try:
+            found, doubt = moment(power)
+        except NoMoment:
+            break
         tried.append(power)
         means.append(max(found - one, 0.0))
         errors.append(doubt + _ROUNDING)

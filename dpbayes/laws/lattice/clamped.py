@@ -130,7 +130,7 @@ class ClampedPart:
             root = fitted_root(exponent * self.gap)
             moments, each = self.moments(exponent * root.powers, mass)
             return root.mean_root(mass, self._at_truth, moments, each)
-        if not self.wide.possible:
+        if not self.wide.renewed().possible:
             return mass, np.inf
         try:
             return growing_root.mean_root(
@@ -148,7 +148,7 @@ class ClampedPart:
         if self.affordable:
             moments, error = self.moments([exponent], mass)
             return float(moments[0]), error
-        if not self.wide.possible:
+        if not self.wide.renewed().possible:
             return 0.0, np.inf
         try:
             return self._wide_moment(exponent, mass)

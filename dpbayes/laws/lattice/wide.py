@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbayes.laws.growing_root import NoMoment
 from dpbayes.laws.lattice import noise, sizes
 from dpbayes.laws.lattice.apart import LARGEST_DOUBT, Apart, order_in_doubt
 from dpbayes.laws.lattice.below_level import Lower
@@ -49,14 +50,17 @@ LARGEST_K = 64
 LARGEST_LOG = 690.0
 """Largest logarithm of what the weights of all noise vectors are divided by."""
 
-LARGEST_WORK = 3_000_000_000
-"""Numbers multiplied for one power, in up to half a minute: more takes many minutes for all."""
+LARGEST_WORK = 8_000_000_000
+"""Numbers multiplied for one power, in up to a minute."""
 
-LARGEST_LEVEL = 50_000_000
+MOST_WORK = 16_000_000_000
+"""Numbers multiplied for all powers; those that more would be needed for are done without."""
+
+LARGEST_LEVEL = 200_000_000
 """Numbers multiplied at one level before any sum is refined: with more, one power takes minutes."""
 
 
-class NotFollowed(Exception):
+class NotFollowed(NoMoment):
     """One power takes more than `LARGEST_WORK` or `LARGEST_LEVEL`, or leaves what is in range."""
 
 
@@ -82,6 +86,9 @@ class WideNoise:
     times: dict[int, int] = field(default_factory=dict, compare=False)
     """How often nodes were left out at levels from each of these numbers on, for another power."""
 
+    work: list[int] = field(default_factory=lambda: [0], compare=False)
+    """Numbers multiplied for all powers until now."""
+
     _octaves: dict[float, WideNoise] = field(default_factory=dict, compare=False)
 
     @property
@@ -89,6 +96,11 @@ class WideNoise:
         """Whether there are few enough categories, and a noise vector's weight is in range."""
         k = self.counts.size
         return k <= LARGEST_K and noise.log_normaliser(k, self.epsilon) < LARGEST_LOG
+
+    def renewed(self) -> WideNoise:
+        """Return this noise with all of the work before it, whatever was asked so far."""
+        self.work[0] = 0
+        return self
 
     def _from(self, exponent: float) -> WideNoise:
         """Return the same noise with windows for powers from the last power of two on."""
@@ -302,7 +314,8 @@ class _LevelSums:
         def values(blocks: NDArray[np.int64]) -> NDArray[np.float64]:
             found, change, terms = known.read(level, blocks, records, shortfall, tolerance)
             self.work += each * terms
-            if self.work > LARGEST_WORK:
+            self.part.work[0] += each * terms
+            if self.work > LARGEST_WORK or self.part.work[0] > MOST_WORK:
                 raise NotFollowed
             owner = np.searchsorted(starts, blocks, side="right") - 1
             np.add.at(asked, owner, 1.0)

@@ -171,9 +171,12 @@ class Tilted:
     def growth(self, delta: float) -> float:
         """Return the logarithm of the mean of e^(delta (step - centre)), all copies together."""
         steps = self.steps
-        steps -= self.centre
-        steps *= delta
-        return self.part.copies * float(np.log(self.masses() @ np.exp(steps, out=steps)))
+        logs = self._logs(steps)
+        logs -= self.peak + float(np.log(self.sum))
+        logs += np.multiply(np.subtract(steps, self.centre, out=steps), delta, out=steps)
+        most = float(logs.max())  # a far end may weigh more than floats hold
+        np.exp(np.subtract(logs, most, out=logs), out=logs)
+        return self.part.copies * (most + float(np.log(logs.sum())))
 
     def _logs(self, steps: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(self.part.between(self.start, self.stop) + self.theta * steps)

@@ -255,6 +255,23 @@ def test_levels_that_would_take_minutes_are_given_up(monkeypatch):
     assert law.mean_distance().how == "draws"
 
 
+def test_powers_that_are_known_have_to_do_where_more_take_too_long(monkeypatch):
+    monkeypatch.setattr(ClampedPart, "affordable", False)
+    x, last = np.array([40, 3, 0]), np.inf
+    mass = LatticeLaw(np.ones(3), x, 0.5, "l2").clamped
+    whole = ClampedPart(np.ones(3), x, 0.5)
+    found, error = whole.mean_root(1.0, mass)
+    taken = whole.wide.work[0]
+    for share in (0.6, 0.9):
+        monkeypatch.setattr(wide, "MOST_WORK", int(share * taken))
+        part = ClampedPart(np.ones(3), x, 0.5)
+        fewer, bound = part.mean_root(1.0, mass)
+        assert abs(fewer - found) <= bound + error
+        assert 10.0 * error < bound < min(last, 0.1)
+        assert part.mean_root(1.0, mass) == (fewer, bound)  # whatever was asked before
+        last = bound
+
+
 @pytest.mark.slow
 def test_noise_without_end_leaves_all_records_in_one_category_or_another():
     x, power = np.array([50, 3, 0, 0, 2]), 2.0

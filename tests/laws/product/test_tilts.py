@@ -143,3 +143,18 @@ def test_steps_that_are_not_kept_are_the_same(monkeypatch):
     for theta in (0.0, 0.2):
         one, other = read(kept, theta), read(others, theta)
         assert np.abs(one.weights - other.weights).max() < 1e-16
+
+
+@pytest.mark.parametrize("end", [20.0, 40.0])
+def test_a_far_end_that_weighs_a_little_is_kept(monkeypatch, end):
+    logs = laplace(0, 5000, 1.0)
+    logs[-1] = -end  # clamped noise, so far off that its growth leaves the range of floats
+    parts = [Steps(0, logs, 2), Steps(-3, laplace(-3, 3, 1.0))]
+    found = read(parts, 0.0)
+    monkeypatch.setattr(tilts, "_FULL", 10**6)
+    whole = read(parts, 0.0)
+    start = found.first - whole.first
+    inside = whole.weights[start : start + found.weights.size]
+    assert np.abs(found.weights - inside).max() < 1e-16
+    outside = whole.weights.sum() - inside.sum()
+    assert abs(outside) < 1e-15
