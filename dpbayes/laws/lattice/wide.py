@@ -53,11 +53,11 @@ LARGEST_LOG = 690.0
 LARGEST_WORK = 8_000_000_000
 """Numbers multiplied for one power, in up to a minute."""
 
-MOST_WORK = 16_000_000_000
-"""Numbers multiplied for all powers; those that more would be needed for are done without."""
+MOST_WORK = 20_000_000_000
+"""Numbers multiplied for all powers, in some two minutes; what more would tell is left out."""
 
-LARGEST_LEVEL = 200_000_000
-"""Numbers multiplied at one level before any sum is refined: with more, one power takes minutes."""
+LARGEST_LEVEL = 600_000_000
+"""Numbers multiplied at one level before any sum is refined, in some seconds."""
 
 
 class NotFollowed(NoMoment):

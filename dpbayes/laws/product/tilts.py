@@ -20,6 +20,7 @@ _STRONG = 1e-4  # of the largest weight of a sum: smaller ones are left to anoth
 _STEP = 7.2  # standard deviations to the next tilt
 _FULL, _FAR = 4096, 40.0  # sums, and standard deviations of them, that are all read
 _RESOLVED = 0.5  # in logarithms, where no tilt serves some sums
+_LONG, _AHEAD = 1 << 20, 6.0  # sums, and standard deviations of them
 _LARGEST_THETA = 1e18
 _MANY = 1 << 21  # weights that are not kept until they are transformed
 _TOGETHER = 1 << 16  # sums, so that what is read of them takes no memory to speak of
@@ -64,11 +65,7 @@ def read(parts: Sequence[Steps], theta: float, with_weights: bool = True) -> Rea
         return Reading(theta, scale, mean, spread, first, np.zeros(0), work)
     lowest = first
     if length > max(_FULL, _FAR * spread):
-        delta = np.sqrt(2.0 * HIDDEN) / spread
-        low, high = (
-            int(np.ceil((HIDDEN + sum(one.growth(sign * delta) for one in tilted)) / delta))
-            for sign in (-1.0, 1.0)
-        )
+        low, high = (_reach(tilted, sign, spread) for sign in (-1.0, 1.0))
         lowest = max(first, int(mean) - low)
         length = min(first + length, int(mean) + high + 2) - lowest
         work *= 2
@@ -80,6 +77,20 @@ def read(parts: Sequence[Steps], theta: float, with_weights: bool = True) -> Rea
     weights = np.roll(np.fft.irfft(spectrum, around), (first - lowest) % around)[:length]
     np.maximum(weights, 0.0, out=weights)
     return Reading(theta, scale, mean, spread, lowest, weights, work + (len(parts) + 1) * around)
+
+
+def _reach(tilted: Sequence[Tilted], sign: float, spread: float) -> int:
+    """Return how far beyond the mean, on one side, sums have together less than e^-46 (Chernoff).
+
+    The best exponent for a normal law is tried, and half of it as long as that is better.
+    """
+    best, delta = np.inf, 2.0 * float(np.sqrt(2.0 * HIDDEN)) / spread
+    while True:
+        delta *= 0.5
+        found = (HIDDEN + sum(one.growth(sign * delta) for one in tilted)) / delta
+        if not found < best:
+            return int(np.ceil(best))
+        best = found
 
 
 def _spectrum(masses: NDArray[np.float64], copies: int, around: int) -> NDArray[Any]:
@@ -147,7 +158,14 @@ def swept(
     found_so_far[0] = -np.inf
     start, work, served = int(sums[0]), 0, 0
     known, theta = 0.0, tilt(parts, float(start))
+    long = sum(part.copies * part.size for part in parts) > _LONG
     while served < sums.size and work <= most and theta < _LARGEST_THETA:
+        if long:  # do not transform what lies far beyond
+            ahead = read(parts, theta, with_weights=False)
+            work, low = work + ahead.work, int(ahead.mean - _AHEAD * ahead.spread) - start
+            if low > served and (theta - known) * (low - served) > _RESOLVED:
+                theta = 0.5 * (known + theta)
+                continue
         found = read(parts, theta)
         work += found.work
         strong = np.flatnonzero(found.weights > _STRONG * found.weights.max())
