@@ -65,6 +65,15 @@ def test_the_command_serves_what_its_file_says(cells, described, monkeypatch, ca
     assert cli.main(asking) == 2
 
 
+@pytest.fixture
+def interruptible():
+    """Commands started here can be interrupted even if the tests run where that is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGKILL"])
 def test_the_same_command_serves_again_after_an_end(cells, described, name):
     words = [sys.executable, "-m", "dpbayes", "serve", "service.toml", "--socket", described.name]
