@@ -8,7 +8,6 @@ Book: `thm-clamped`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,7 +18,15 @@ from numpy.typing import NDArray
 
 from dpbayes.laws.lattice import sizes
 from dpbayes.laws.lattice.below_level import Lower
-from dpbayes.laws.lattice.circles import Circle, Nodes, log_bound, lossless
+from dpbayes.laws.lattice.circles import (
+    BEYOND,
+    TILTS,
+    Circle,
+    Nodes,
+    fewest_nodes,
+    log_bound,
+    lossless,
+)
 from dpbayes.laws.lattice.fewer_nodes import (
     MOST_CAREFUL,
     Parts,
@@ -33,15 +40,13 @@ from dpbayes.laws.lattice.fewer_nodes import (
 from dpbayes.laws.lattice.long_prefixes import prefixes
 from dpbayes.laws.lattice.panel_polynomials import times
 from dpbayes.laws.lattice.prefixes import Category
+from dpbayes.laws.lattice.shortening import largest
 from dpbayes.laws.lattice.smooth_sums import asked_for, smooth_sum, straight_sum
 from dpbayes.laws.lattice.survivors import survivors_at
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-_SIDE = np.concatenate((np.geomspace(0.02, 0.98, 12), np.geomspace(1.6, 10.0, 5)))
-_TILTS = np.concatenate((-_SIDE[::-1], [0.0], _SIDE))
-_BEYOND = np.abs(_TILTS) > 1.0  # no circles there
 _PART = 0.1  # of what may be in doubt for each of what is left out
 _TOLERATED = 3.0  # times that, of nodes that were enough at another level
 _FIRST = 6  # times 1 / epsilon: levels of the first panel; each next one is twice as long
@@ -101,19 +106,24 @@ class _Power:
         self.values: dict[int, float] = {}
         self.errors: dict[int, float] = {}
 
+    @property
+    def span(self) -> int:
+        """So many nodes read the released records exactly."""
+        full, empty = self.apart.full, self.apart.empty
+        return sum(one.last - one.first for one in full) + self.lower.copies * (empty.last + 1) + 1
+
     def begin(self, levels: Whole) -> None:
         """Choose a circle that reads all of these levels, and read them."""
-        tilts = Nodes.positive(-np.log(self.rho) * _TILTS)
+        tilts = Nodes.positive(-np.log(self.rho) * TILTS)
         self._add_lower(levels)
         with np.errstate(over="ignore", invalid="ignore"):
             bounds = self._totals(levels, tilts) * self.apart.scale
             whole = log_bound(bounds.sum(axis=0))
-        near = lossless(np.where(_BEYOND, np.inf, whole))
-        logs = log_bound(bounds) - np.log(self.alias)
-        each = [_nodes_at(logs, tilts.log_radius, place) for place in near.tolist()]
-        place = int(near[int(np.argmin(each))])
-        self.circle = Circle(float(tilts.log_radius[place]), rounded(min(each) + 1))
-        self.dropped = self._drop(levels, tilts.at(np.array([place])))
+        near = lossless(np.where(BEYOND, np.inf, whole))
+        highest = log_bound(bounds).max(axis=0)
+        best = fewest_nodes(highest, tilts.log_radius, self.span, self.alias, near)
+        self.circle = Circle(best.log_radius, rounded(best.nodes))
+        self.dropped = self._drop(levels, Nodes.positive(np.array([best.log_radius])))
         self.times = doublings(self.circle.nodes)
         self._read(levels)
 
@@ -165,11 +175,9 @@ class _Power:
         none = np.einsum("tqp,pt->qt", lower[..., : self.lower.full], products)
         some = lower[:, q, np.maximum(self.lower.full + e - 1, 0)].T * products[-1]
         most = self.apart.scale * heights * np.where(e[:, None] > 0, some, none[q]).max(axis=1)
-        order = np.argsort(most, kind="stable")
-        before = np.cumsum(most[order])
-        left = int(np.searchsorted(before, self.alias, side="right"))
-        self.terms = [self.terms[place] for place in np.sort(order[left:]).tolist()]
-        return float(before[left - 1]) if left else 0.0
+        kept, dropped = largest(most, self.alias)
+        self.terms = [self.terms[place] for place in kept.tolist()]
+        return dropped
 
     def _add_lower(self, levels: Whole) -> None:
         fresh = levels[[t not in self.lower.known for t in levels.tolist()]]
@@ -231,17 +239,6 @@ class _Power:
             total += paying * times(lower[:, q[none], place], heights[none])
         total += paying * times(lower[:, q[some], full + e[some] - 1], heights[some])
         return total
-
-
-def _nodes_at(logs: Floats, places: Floats, best: int) -> int:
-    """Return how many nodes at the place `best` read all levels, as `circles.nodes_at` for one.
-
-    `logs` are those of bounds over what may be read wrongly, shape (levels, places).
-    """
-    distance, needed = np.abs(places - places[best]), 2.0
-    for side in (places > places[best], places < places[best]):
-        needed = max(needed, float((logs[:, side] / distance[side]).min(axis=1).max()))
-    return math.ceil(needed) + 1
 
 
 def order_in_doubt(prior: Floats, counts: Whole, epsilon: float) -> float:

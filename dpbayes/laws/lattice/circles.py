@@ -14,6 +14,16 @@ ALIAS = 3e-14
 """Largest part of a sum that lands on a wrong power."""
 
 _DIGITS_LOST = 3.0  # in units of e
+_SIDE = np.concatenate((np.geomspace(0.02, 0.98, 12), np.geomspace(1.6, 10.0, 5)))
+
+TILTS = np.concatenate((-_SIDE[::-1], [0.0], _SIDE))
+"""Logarithms of radii for bounds, times epsilon / 2."""
+
+UPRIGHT = _SIDE.size
+"""The place of 0 among them."""
+
+BEYOND = np.abs(TILTS) > 1.0
+"""Where noise alone has no bound: no circles lie there."""
 
 
 @dataclass(frozen=True)

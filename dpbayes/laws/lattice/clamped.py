@@ -22,8 +22,9 @@ from dpbayes.laws.lattice import noise
 from dpbayes.laws.lattice.heights import Heights
 from dpbayes.laws.lattice.one_output import OneOutput
 from dpbayes.laws.lattice.pivots import LARGEST_ARRAY, Level, equal_runs
+from dpbayes.laws.lattice.shortening import largest
 from dpbayes.laws.lattice.smooth_sums import LONGEST_RULE, smooth_sum
-from dpbayes.laws.lattice.wide import NotFollowed, WideNoise, largest
+from dpbayes.laws.lattice.wide import NotFollowed, WideNoise
 from dpbayes.laws.series.candidate_sums import nearest_gap
 from dpbayes.laws.square_root import fitted_root
 

@@ -107,3 +107,12 @@ def _cap(
     highest[(last < heights[0]) | (first > heights[-1])] = 0.0
     jumps = highest + weights[0] + weights[-1]
     return np.asarray((jumps[:, None] + bends / chords) / chords)
+
+
+def largest(parts: NDArray[np.float64], neglect: float) -> tuple[NDArray[np.int64], float]:
+    """Return the indices of all parts but the smallest, whose sum is at most `neglect`."""
+    order = np.argsort(parts, kind="stable")
+    before = np.cumsum(parts[order])
+    dropped = int(np.searchsorted(before, neglect, side="right"))
+    dropped = min(dropped, parts.size - 1)
+    return np.sort(order[dropped:]), float(before[dropped - 1]) if dropped else 0.0

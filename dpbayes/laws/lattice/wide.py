@@ -20,21 +20,17 @@ from dpbayes.laws.lattice import noise, sizes
 from dpbayes.laws.lattice.apart import LARGEST_DOUBT, Apart, order_in_doubt
 from dpbayes.laws.lattice.below_level import Lower
 from dpbayes.laws.lattice.chains import once
-from dpbayes.laws.lattice.circles import Circle, Nodes, log_bound, lossless
+from dpbayes.laws.lattice.circles import BEYOND, TILTS, UPRIGHT, Circle, Nodes, log_bound, lossless
 from dpbayes.laws.lattice.known_circles import KnownCircles
 from dpbayes.laws.lattice.long_prefixes import AnyPrefixes, prefixes
 from dpbayes.laws.lattice.pivots import equal_runs
 from dpbayes.laws.lattice.prefixes import Category, Edges
-from dpbayes.laws.lattice.shortening import shortened
+from dpbayes.laws.lattice.shortening import largest, shortened
 from dpbayes.laws.lattice.smooth_sums import LONGEST_RULE, smooth_sum, straight_sum
 from dpbayes.laws.lattice.thinning import Thinning
 from dpbayes.laws.lattice.wide_levels import WideHeights, WideLevel
 from dpbayes.laws.lattice.windows import windows_of_all
 
-_SIDE = np.concatenate((np.geomspace(0.02, 0.98, 12), np.geomspace(1.6, 10.0, 5)))
-_TILTS = np.concatenate((-_SIDE[::-1], [0.0], _SIDE))
-_UPRIGHT = _SIDE.size  # the place of 0 among them
-_BEYOND = np.abs(_TILTS) > 1.0  # where noise alone has no bound: no circles, only bounds
 _SURE = 1e-12  # of a level, times 5 epsilon where noise is wide and levels are many
 _MANY = 5.0
 _PART = 0.3  # of that for each of what is left out
@@ -191,7 +187,7 @@ class _LevelSums:
         self.rho = float(np.exp(-0.5 * part.epsilon))
         self.scale = float(np.exp(-noise.log_normaliser(part.counts.size, part.epsilon)))
         self.sure = part.sure
-        self.tilts = Nodes.positive(-np.log(self.rho) * _TILTS)
+        self.tilts = Nodes.positive(-np.log(self.rho) * TILTS)
         self.value, self.error, self.ended, self.work = 0.0, part.sure, False, 0
         self._bounds: dict[int, float] = {}
 
@@ -248,9 +244,9 @@ class _LevelSums:
         level = WideLevel(self.part.runs, self.exponent, self.part.epsilon, t, heights)
         alias = _PART * self.sure
         shortfall = self._shortfall(level, alias)
-        every = list(range(_TILTS.size))
+        every = list(range(TILTS.size))
         found = level.bounds(level.coarse, self._tilted, self.tilts, every, shortfall) * self.scale
-        least = np.minimum(found[:, int(np.argmin(found.sum(axis=0)))], found[:, _UPRIGHT])
+        least = np.minimum(found[:, int(np.argmin(found.sum(axis=0)))], found[:, UPRIGHT])
         bound = float(least.sum())
         self._bounds[t] = bound
         if bound < self.sure:
@@ -264,7 +260,7 @@ class _LevelSums:
     def _shortfall(self, level: WideLevel, alias: float) -> Circle:
         least, circle = self.part.circles.get(level.level, (np.inf, None))
         if circle is None or least > self.exponent:
-            circle = level.shortfall_circle(self._tilted, _UPRIGHT, alias, self.scale)
+            circle = level.shortfall_circle(self._tilted, UPRIGHT, alias, self.scale)
             self.part.circles[level.level] = self.exponent, circle
         return circle
 
@@ -276,7 +272,7 @@ class _LevelSums:
         logs: NDArray[np.float64],
     ) -> tuple[float, float]:
         alias = _PART * self.sure
-        near = lossless(np.where(_BEYOND, np.inf, logs))
+        near = lossless(np.where(BEYOND, np.inf, logs))
         records, shared = self._known.find(logs, near, level.span)
         edges: Edges = (level.coarse[0][kept], level.coarse[1][kept])
         node = int(np.argmin(np.abs(self.tilts.log_radius - records.log_radius)))
@@ -326,12 +322,3 @@ class _LevelSums:
         if not np.isfinite(found[0]):
             raise NotFollowed
         return float(found[0]), doubt, float((changes / asked) @ lengths)
-
-
-def largest(parts: NDArray[np.float64], neglect: float) -> tuple[NDArray[np.int64], float]:
-    """Return the indices of all parts but the smallest, whose sum is at most `neglect`."""
-    order = np.argsort(parts, kind="stable")
-    before = np.cumsum(parts[order])
-    dropped = int(np.searchsorted(before, neglect, side="right"))
-    dropped = min(dropped, parts.size - 1)
-    return np.sort(order[dropped:]), float(before[dropped - 1]) if dropped else 0.0

@@ -28,6 +28,7 @@ from dpbayes.laws.lattice.wide_levels import WideHeights, WideLevel
 @pytest.fixture(autouse=True)
 def _levels_for_few_categories_too(monkeypatch):
     monkeypatch.setattr(LatticeLaw, "_few", None)
+    monkeypatch.setattr(wide.WideNoise, "quick", False)  # `test_apart` has what is read at once
 
 
 HALVING = [5000, 2500, 1250, 625, 312, 156, 78, 39, 20, 20]
@@ -394,9 +395,9 @@ def test_equal_large_counts_beside_empty_ones_against_the_sum_over_all_outputs(
 )
 def test_bounds_beyond_the_noise_take_nodes_only(counts, epsilon, power, monkeypatch):
     found, error = wide_noise(counts, epsilon).moment(power)
-    monkeypatch.setattr(wide, "_TILTS", wide._TILTS[~wide._BEYOND])
-    monkeypatch.setattr(wide, "_UPRIGHT", 12)
-    monkeypatch.setattr(wide, "_BEYOND", np.zeros(25, dtype=bool))
+    monkeypatch.setattr(wide, "TILTS", wide.TILTS[~wide.BEYOND])
+    monkeypatch.setattr(wide, "UPRIGHT", 12)
+    monkeypatch.setattr(wide, "BEYOND", np.zeros(25, dtype=bool))
     known, other = wide_noise(counts, epsilon).moment(power)
     assert max(error, other) < 5e-10
     assert abs(found - known) <= 0.1 * error
@@ -416,12 +417,12 @@ def test_bounds_know_which_digits_are_lost():
         tilted = sums._prefixes(sums.tilts)
         heights = WideHeights(part.runs, 700)
         level = WideLevel(part.runs, 1.0, part.epsilon, 700, heights)
-        circle = level.shortfall_circle(tilted, wide._UPRIGHT, 1e-14, sums.scale)
-        every = list(range(wide._TILTS.size))
+        circle = level.shortfall_circle(tilted, wide.UPRIGHT, 1e-14, sums.scale)
+        every = list(range(wide.TILTS.size))
         bounds.append(level.bounds(level.coarse, tilted, sums.tilts, every, circle))
     alone, among = bounds
     assert np.all(among >= alone * (1.0 - 1e-6))
-    inside = ~wide._BEYOND
+    inside = ~wide.BEYOND
     assert np.allclose(among[:, inside], alone[:, inside], rtol=1e-6)
 
 
