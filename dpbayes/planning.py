@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.accuracy import split
-from dpbayes.laws.lattice import noise as lattice_noise
+from dpbayes.laws import sum_zero as lattice_noise
 from dpbayes.mechanisms import mechanism
 
 LARGEST_PLAN = 2**52

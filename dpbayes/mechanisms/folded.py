@@ -76,7 +76,7 @@ class FoldedNoise:
         logs, error = _weights(n, k, exact_epsilon(self.epsilon))
         space = folded.classes(n, k)
         logs = logs[space.number] - float(self.epsilon) * space.apart(x)
-        return FiniteLaw(prior, x, space.every, logs, rounding=ROUNDING + error, conserved=True)
+        return FiniteLaw(prior, x, space.every, logs, rounding=ROUNDING + error)
 
     def absence(self, n: int, k: int) -> str | None:
         """Return why there is no law of n records over k categories, None where there is one.

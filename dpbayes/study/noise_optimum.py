@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.laws.lattice import noise as lattice_noise
+from dpbayes.laws import sum_zero as lattice_noise
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.sum_zero import lattice
 from dpbayes.samplers.whole_numbers import bernoulli_exp

@@ -7,14 +7,15 @@ counts by e_i - e_j, and the privacy loss at z is (1 - (z_i - z_j)) / v: one dif
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from dpbayes import _validate
+from dpbayes.laws.convolution import Tilted
 
 _DEPTH = 90.0  # e^-90 of the largest weight is where sums end
 _LARGEST_REACH = 2_000_000
@@ -185,22 +186,54 @@ def _around_the_least(enough: Callable[[float], bool], epsilon: float) -> tuple[
     raise AssertionError("a count has no end")
 
 
-def log_normaliser(k: int, variance: float) -> float:
-    """Return ln of the sum of e^(-|z|^2/(2v)) over all whole z with sum 0."""
-    return _log_normaliser(k, float(variance))
+@dataclass(frozen=True)
+class GaussianNoise:
+    """The noise for k categories, as `dpbayes.laws.lattice` asks for it."""
 
+    k: int
+    variance: float
 
-@lru_cache(maxsize=256)
-def _log_normaliser(k: int, variance: float) -> float:
-    # The value at 0 of the k-fold convolution, as the mean of a power of the theta function.
-    top = reach(variance)
-    length = 1 << int(2 * top * np.sqrt(k) + 4).bit_length()
-    steps = np.arange(-top, top + 1)
-    table = np.zeros(length)
-    np.add.at(table, steps % length, np.exp(log_weights(variance, steps)))
-    transform = np.fft.rfft(table)
-    logs = k * np.log(np.maximum(np.abs(transform), 1e-300))
-    signs = np.sign(transform.real) ** k
-    double = np.full(transform.size, 2.0)
-    double[0] = double[-1] = 1.0
-    return float(logsumexp(logs, b=double * signs) - np.log(length))
+    def fall(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return minus the logarithm of the weight of each step of one category."""
+        return -log_weights(self.variance, steps)
+
+    @cached_property
+    def _tilted(self) -> Tilted:
+        top = reach(self.variance)
+        steps = np.arange(-top, top + 1)
+        return Tilted(-self.fall(steps)[None], -top, np.array([self.k]))
+
+    @cached_property
+    def log_normaliser(self) -> float:
+        """ln of the sum of the weights of all noise vectors.
+
+        >>> one = 1.0 + 2.0 * sum(np.exp(-z * z / 2.0) for z in range(1, 9))
+        >>> round(GaussianNoise(2, 2.0).log_normaliser - float(np.log(one)), 12)
+        0.0
+        """
+        return self._tilted.log_at_zero()
+
+    def reach(self, tail: float) -> int:
+        """Return a step that no entry exceeds but for a probability of at most `tail`."""
+        spread = 2.0 * self.variance * (1.0 - 1.0 / self.k)
+        return int(np.ceil(np.sqrt(spread * np.log(2.0 * self.k / tail))))
+
+    def outside(self, size: int) -> float:
+        """Return a bound on the probability that some entry exceeds this step."""
+        spread = 2.0 * self.variance * (1.0 - 1.0 / self.k)
+        return float(2.0 * self.k * np.exp(-(size**2) / spread))
+
+    def number_of_points(self, size: int) -> float:
+        """Return a bound on how many noise vectors have no entry beyond this step."""
+        return float(2 * size + 1) ** (self.k - 1)
+
+    def points(self, size: int) -> NDArray[np.int64]:
+        """Return all noise vectors without an entry beyond this step, shape (N, k)."""
+        grid = np.indices((2 * size + 1,) * (self.k - 1), dtype=np.int64) - size
+        free = grid.reshape(self.k - 1, -1)
+        last = -free.sum(axis=0)
+        return np.vstack((free, last)).T[np.abs(last) <= size]
+
+    def draw(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        """Return independent draws, shape (size, k)."""
+        return self._tilted.draw(rng, size)
