@@ -134,7 +134,11 @@ def affinity_of_counts(
     >>> float(affinity_of_counts(1e-300, 997, 0).round(6))
     -691.841653
     """
-    alpha, held, other = np.asarray(prior, dtype=np.float64), np.asarray(counts), np.asarray(released)
+    alpha, held, other = (
+        np.asarray(prior, dtype=np.float64),
+        np.asarray(counts),
+        np.asarray(released),
+    )
     # Whole counts are subtracted as such: as floats they agree beyond 2^53, however they differ.
     move = np.asarray(other - held, dtype=np.float64)
     return _affinity(alpha + held, move, alpha + np.minimum(held, other))

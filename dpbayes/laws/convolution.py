@@ -149,7 +149,8 @@ class AffinityProduct:
         self.order = np.argsort(np.argsort(place.ravel(), kind="stable"), kind="stable")
         self.prior, self.counts, self.n = prior[rows], counts[rows], int(counts.sum())
         self.fall: Fall = (lambda d: np.zeros(d.shape)) if fall is None else fall
-        self._reach, self._psi = 0, np.zeros((rows.size, 1))
+        self._reach = 0
+        self._psi: Floats = np.zeros((rows.size, 1))
 
     @cached_property
     def gap(self) -> float:

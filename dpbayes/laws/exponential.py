@@ -185,32 +185,28 @@ class ExponentialLaw(Unlisted):
         return Estimate(value, 3.0 * error * min(float(own), 1.0) + rounding, "series")
 
     def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the expected distance; drawn for what is no power of the affinity."""
         if metric_function(metric) not in (hellinger, hellinger_published):
             return drawn_mean(self, metric)
         return self._part(1, metric)
 
     def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the expected square of the distance, drawn where the distance is no power."""
         if metric_function(metric) not in (hellinger, hellinger_published):
             return drawn_mean(self, metric, order=2)
         return self._part(2, metric)
 
     @cached_property
     def log_partition(self) -> float:
-        """ln of the sum of all weights, that of the truth being 1."""
+        """Ln of the sum of all weights, that of the truth being 1."""
         unit, sums, _ = self._sums(self.exponent)
         return unit + float(np.log(sums[0] + np.exp(-unit)))
 
     def each_probability(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the probability of each output of a checked table (m, k)."""
         log_bc = log_affinity_of_outputs(self.prior, self.counts, rows)
         scores = distance_from_log_affinity(log_bc, self.exponent)
         found = np.exp(-self.rate * scores - self.log_partition)
         return np.where(rows.sum(axis=1) == self.counts.sum(), found, 0.0)
 
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
-        """Return the probability that exactly these counts, shape (k,), are released."""
         value = float(self.each_probability(counts_out[None])[0])
         error = self._sums(self.exponent)[2]
         return Estimate(value, (error + 1e-12) * value, "series")

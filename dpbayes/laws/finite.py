@@ -59,7 +59,9 @@ class FiniteLaw(Answers):
         totals differ, distances lose what cancels between the categories and the total.
         """
         # Below e^-745 a probability is 0, and its logarithm counts for nothing.
-        spread = float((self.probabilities * np.abs(np.maximum(self.log_probabilities, -745.0))).sum())
+        spread = float(
+            (self.probabilities * np.abs(np.maximum(self.log_probabilities, -745.0))).sum()
+        )
         return self.mass_outside + 2.0 * self.rounding * (4.0 + spread) + self._cancelled()
 
     def _cancelled(self) -> float:
@@ -69,7 +71,11 @@ class FiniteLaw(Answers):
         if not np.any(totals != n):
             return 0.0
         loss = 4.0 * ROUNDING * np.abs(affinity_by_value(float(self.prior.sum()), n, totals))
-        return float((self.probabilities * loss / np.maximum(self.distances, np.sqrt(loss) + _SMALLEST)).sum())
+        return float(
+            (
+                self.probabilities * loss / np.maximum(self.distances, np.sqrt(loss) + _SMALLEST)
+            ).sum()
+        )
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:
@@ -103,12 +109,10 @@ class FiniteLaw(Answers):
         return float((self.probabilities * np.asarray(values, dtype=np.float64)).sum())
 
     def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the expected distance between released and true posterior."""
         value = self.expectation(self._distances_by(metric))
         return Estimate(value, self.error_bound, self._how)
 
     def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the expected square of the distance."""
         value = self.expectation(self._distances_by(metric) ** 2)
         return Estimate(value, self.error_bound, self._how)
 
@@ -136,12 +140,10 @@ class FiniteLaw(Answers):
         return Estimate(value, self.error_bound, self._how)
 
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
-        """Return the probability that exactly these counts, shape (k,), are released."""
         found = self.probabilities[np.all(self.outputs == counts_out, axis=1)].sum()
         return Estimate(float(found), self.error_bound, self._how)
 
     def each_probability(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the probability of each output of a checked table (m, k)."""
         stacked = np.concatenate((self.outputs, rows))
         _, place = np.unique(stacked, axis=0, return_inverse=True)
         place, own = place.ravel(), len(self.outputs)

@@ -126,7 +126,7 @@ class ProductLaw(Unlisted):
 
     @cached_property
     def _factors(self) -> tuple[NDArray[np.float64], NDArray[np.float64], int, NDArray[np.int64]]:
-        """ln p and psi of the steps from the first on, a row for each kind, and its copies."""
+        """Ln p and psi of the steps from the first on, a row for each kind, and its copies."""
         rows: dict[tuple[float, int, tuple[int, int]], int] = {}
         kinds = [
             (float(a), int(x), _key(m))
@@ -165,11 +165,9 @@ class ProductLaw(Unlisted):
         return float(np.exp(Tilted(tilted[:, some], first + some.start, copies).log_at_zero()))
 
     def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the mean distance: a sum, or drawn where the last count is often used up."""
         return self._mean(metric, 1)
 
     def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the mean square of the distance, as `mean_distance` returns the mean."""
         return self._mean(metric, 2)
 
     def _mean(self, metric: Yardstick, order: int) -> Estimate:
@@ -203,8 +201,10 @@ class ProductLaw(Unlisted):
     def _sum_of_pairs(self, order: int) -> float:
         # Both released counts with all their pairs, a row at a time; T decides the third.
         n, (one, other) = self._n, self.marginals
-        totals = one.start + other.start + np.arange(
-            one.log_probabilities.size + other.log_probabilities.size - 1
+        totals = (
+            one.start
+            + other.start
+            + np.arange(one.log_probabilities.size + other.log_probabilities.size - 1)
         )
         last = int(self.counts[-1])
         of_sum = affinity_of_counts(self.prior[-1], last, np.maximum(n - totals, 0))
@@ -217,13 +217,7 @@ class ProductLaw(Unlisted):
             sums[row] = (p * distance_from_log_affinity(logs) ** order).sum()
         return float((one.probabilities * sums).sum())
 
-    @property
-    def error_bound(self) -> float:
-        """Error of the mean Hellinger distance."""
-        return self.mean_distance().error
-
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
-        """Return the probability that exactly these counts, shape (k,), are released."""
         if counts_out[-1] != min(max(self._n - int(counts_out[:-1].sum()), 0), self._n):
             return Estimate(0.0, 0.0, "listed")
         log = 0.0
@@ -236,7 +230,6 @@ class ProductLaw(Unlisted):
         return Estimate(found, self.mass_outside + rounded, "window")
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-        """Return `size` independent released histograms, shape (size, k), for experiments."""
         generator = _validate.generator("rng", rng)
         number = _validate.integer("size", size, minimum=0)
         drawn = np.zeros((number, self.counts.size), dtype=np.int64, order="F")

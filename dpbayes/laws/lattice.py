@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +19,12 @@ from dpbayes.laws.affinities import row_sums
 from dpbayes.laws.convolution import AffinityProduct, Tilted, TooWide
 from dpbayes.laws.estimate import MOST_ENTRIES, RELATIVE, SEED, Estimate, distances_of, drawn_mean
 from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.gaussian import GaussianNoise
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, metric_function, reported_exponent
 from dpbayes.laws.powers import DEPTH, root_powers
 from dpbayes.laws.projection import project
+from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.posteriors import compositions, number_of_candidates
 
 LARGEST_OUTPUTS = 400_000
@@ -39,40 +40,12 @@ NEGLIGIBLE = 1e-9
 """So small a probability of a negative count is halved, and its half stated as the error."""
 
 _MOSTLY = 0.5  # mean number of negative counts from which on everything is drawn
+_BLOCK = 4_096  # numbers that are added one by one
 _FIRST = 4_000  # draws of what is clamped, doubled until they are enough
 
 
-class SumZeroNoise(Protocol):
-    """Noise z with sum 0 whose weight is a product over the categories of e^(-fall(z_i))."""
-
-    @property
-    def log_normaliser(self) -> float:
-        """ln of the sum of the weights of all noise vectors."""
-        ...
-
-    def fall(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return minus the logarithm of the weight of each step of one category."""
-        ...
-
-    def reach(self, tail: float) -> int:
-        """Return a size beyond which noise has probability at most `tail`."""
-        ...
-
-    def outside(self, size: int) -> float:
-        """Return a bound on the probability of noise beyond this size."""
-        ...
-
-    def number_of_points(self, size: int) -> float:
-        """Return how many noise vectors there are up to this size."""
-        ...
-
-    def points(self, size: int) -> NDArray[np.int64]:
-        """Return all noise vectors up to this size, shape (N, k)."""
-        ...
-
-    def draw(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-        """Return independent draws, shape (size, k)."""
-        ...
+SumZeroNoise = LatticeNoise | GaussianNoise
+"""Noise z with sum 0 whose weight is a product over the categories of e^(-fall(z_i))."""
 
 
 def log_mass(noise: SumZeroNoise, shifts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -124,8 +97,17 @@ def _complete(
         landed = row_of(project(noisy, projection))
         # Relative to the output's own noise, so that far corners do not leave the range of floats.
         shares = np.exp(log_mass(noise, noisy - counts) - logs[landed])
-        logs = logs + np.log1p(np.bincount(landed, shares, len(outputs)))
+        logs = logs + np.log1p(_sums(landed, shares, len(outputs)))
     return FiniteLaw(prior, counts, outputs, logs, noise.outside(size))
+
+
+def _sums(places: NDArray[np.int64], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    # In blocks: millions of numbers added one by one lose a digit more.
+    found, step = np.zeros(size), max(size, _BLOCK)
+    for first in range(0, places.size, step):
+        some = slice(first, first + step)
+        found += np.bincount(places[some], values[some], size)
+    return found
 
 
 def row_of(rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -191,11 +173,9 @@ class SumZeroLaw(Unlisted):
         return inside if inside > self._rounding else 0.0
 
     def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the expected distance between released and true posterior."""
         return self._mean(metric, 1)
 
     def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the expected square of the distance."""
         return self._mean(metric, 2)
 
     def _mean(self, metric: Yardstick, order: int) -> Estimate:
@@ -279,7 +259,6 @@ class SumZeroLaw(Unlisted):
         return Estimate(value, self._rounding * value, "listed")
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-        """Return `size` independent released histograms, shape (size, k), for experiments."""
         generator = _validate.generator("rng", rng)
         number = _validate.integer("size", size, minimum=0)
         return project(self.counts + self.noise.draw(generator, number), self.projection)

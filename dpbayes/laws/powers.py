@@ -7,6 +7,7 @@ well-posed problem (Lawson and Hanson); what the fit misses is measured on a fin
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -86,18 +87,15 @@ def weight_powers(rate: float, gap: float, log_candidates: float, ratio: float =
     top = max(float(top), 4.0 * gap)
     s = _saddles(rate, gap, top, first)
 
-    def scale(c: Floats) -> Floats:
-        return distance(c)
-
     def columns(c: Floats) -> Floats:
         return np.asarray(np.exp(rate * distance(c)[:, None] - np.outer(c, s)))
 
-    targets = [
-        np.ones_like,
+    targets: list[Callable[[Floats], Floats]] = [
+        lambda c: np.ones(c.size),
         lambda c: 1.0 - distance(c, ratio),
         lambda c: np.exp(-ratio * c),
     ]
-    weights, errors = _fit(gap, top, columns, targets, scale)
+    weights, errors = _fit(gap, top, columns, targets, distance)
     return _used(Powers(s, weights, errors))
 
 
@@ -130,7 +128,14 @@ def _saddles(rate: float, gap: float, top: float, first: float) -> Floats:
     return np.append(powers, s)
 
 
-def _fit(gap, top, columns, targets, scale):  # type: ignore[no-untyped-def]
+def _fit(
+    gap: float,
+    top: float,
+    columns: Callable[[Floats], Floats],
+    targets: list[Callable[[Floats], Floats]],
+    scale: Callable[[Floats], Floats],
+) -> tuple[Floats, Floats]:
+    # Weights of the columns, a row a target, and the largest error of each relative to the scale.
     from scipy.optimize import nnls  # a quarter of the package's start-up otherwise
 
     top = max(top, 2.0 * gap)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws import gaussian
+from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import SumZeroLaw, listed_law
 from dpbayes.laws.law import Way, choose
 from dpbayes.laws.projection import PROJECTIONS, project

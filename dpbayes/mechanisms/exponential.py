@@ -36,11 +36,10 @@ from dpbayes.mechanisms.calibrations import (
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, own
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.posteriors import check_enumeration, compositions, number_of_candidates
-from dpbayes.samplers import enclosed_laws
+from dpbayes.samplers import balls
+from dpbayes.samplers.balls import Balls, Enclosed
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.candidates import draw_candidate
-from dpbayes.samplers.enclosed_laws import Balls
-from dpbayes.samplers.sensitivities import Enclosed
 from dpbayes.sensitivity import Sensitivity
 
 LARGEST_FINITE = 400_000
@@ -200,7 +199,7 @@ class ExponentialMechanism:
             raise ValueError(f"metric must be hellinger for an enclosure, got {self.metric!r}")
         known = enclosed(counts, prior, float(self.epsilon))
         epsilon, factor = exact_epsilon(self.epsilon), Fraction(self.factor)
-        return enclosed_laws.exponential(library, counts, prior, epsilon, factor, known)
+        return balls.exponential(library, counts, prior, epsilon, factor, known)
 
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
         """Return a candidate twice: privacy is proved for it, and it is what is released."""

@@ -17,9 +17,9 @@ from dpbayes.laws.law import Way, choose
 from dpbayes.laws.steps import StepLaw
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, rounded_up
 from dpbayes.mechanisms.protocol import Counts, Drawn
-from dpbayes.samplers import enclosed_laws
+from dpbayes.samplers import balls
+from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
-from dpbayes.samplers.enclosed_laws import Balls
 from dpbayes.samplers.whole_numbers import floored_laplace, plain, rounded_laplace
 
 ROUNDINGS = ("floor", "nearest")
@@ -206,7 +206,7 @@ class LaplaceMechanism:
             Way("list", False, fact, lambda: None),
             Way(
                 "window", outputs <= LARGEST_FINITE,
-                f"{outputs} outputs are within reach of the noise, and up to {LARGEST_FINITE} are listed",
+                f"{outputs} outputs are within reach, and up to {LARGEST_FINITE} are listed",
                 lambda: product_grid(alpha, x, windows),
             ),
             Way("product", True, "it takes any number of records and categories", lambda: law),
@@ -252,11 +252,11 @@ class LaplaceMechanism:
 
     def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
         """Return ln P of every output in ball arithmetic, for audits; k = 2, two-sided noise."""
-        enclosed_laws.two_counts(counts)
+        balls.two_counts(counts)
         if self.sides == "one":
             raise ValueError(f"sides must be two for an enclosure, got {self.sides!r}")
         nearest = self.rounding == "nearest"
-        return enclosed_laws.rounded_laplace(library, counts, self.exact_rate(2), nearest)
+        return balls.rounded_laplace(library, counts, self.exact_rate(2), nearest)
 
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
         """Return the k - 1 noisy counts, and the histogram with the rest in its last category."""

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import distance_from_log_affinity
+from dpbayes.laws import sum_zero as lattice_noise
 from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws import sum_zero as lattice_noise
 from dpbayes.laws.lattice import LARGEST_OUTPUTS, SumZeroLaw, listed_law
 from dpbayes.laws.law import Way, choose
 from dpbayes.laws.projection import PROJECTIONS, project
@@ -23,9 +23,9 @@ from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilo
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.mechanisms.remap import best_answers, best_candidates
 from dpbayes.posteriors import compositions, number_of_candidates
-from dpbayes.samplers import enclosed_laws, sum_zero, whole_numbers
+from dpbayes.samplers import balls, whole_numbers
+from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
-from dpbayes.samplers.enclosed_laws import Balls
 
 LARGEST_REMAP = 1_000
 """Most candidates that a remap for k >= 3 compares; their square is the work."""
@@ -109,7 +109,7 @@ class SumZeroLattice:
 
     def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
         """Return ln P of every output in ball arithmetic, for audits; k = 2."""
-        return enclosed_laws.truncated_geometric(library, counts, exact_epsilon(self.epsilon))
+        return balls.truncated_geometric(library, counts, exact_epsilon(self.epsilon))
 
     def guarantee(self, k: int) -> Guarantee:
         """Return what is proved: `thm-lattice-private`."""
@@ -124,7 +124,7 @@ class SumZeroLattice:
 
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
         """Return the noisy counts, which sum to n, and their projection."""
-        step = sum_zero.lattice(bits, counts.size, exact_epsilon(self.epsilon))
+        step = whole_numbers.lattice_by_coins(bits, counts.size, exact_epsilon(self.epsilon))
         noisy = whole_numbers.plain([int(x) + z for x, z in zip(counts, step, strict=True)])
         released = project(noisy[None, :], self.projection)[0]
         return noisy, self._answer(released, prior) if self.remap else released
