@@ -8,9 +8,9 @@ import opendp.prelude as opendp
 import pytest
 from dp_accounting.pld import privacy_loss_distribution, privacy_loss_mechanism
 
-from dpbayes.laws.lattice import gaussian
-from dpbayes.laws.lattice.gaussian_law import draw
-from tests.laws.lattice.sum_zero_draws import deviation, enumerated
+from dpbayes.laws import gaussian
+from dpbayes.laws.gaussian import GaussianNoise
+from tests.laws.sum_zero_draws import deviation, enumerated
 
 
 @pytest.mark.parametrize(("k", "variance"), [(2, 0.3), (2, 5.0), (3, 0.4), (3, 3.1), (4, 1.7)])
@@ -21,7 +21,9 @@ def test_the_curve_is_that_of_the_definition(k: int, variance: float) -> None:
     shifted[:, 1] += 1
     moved = np.exp(-0.5 * (shifted**2).sum(axis=1) / variance) / weights.sum()
     mass = weights / weights.sum()
-    assert gaussian.log_normaliser(k, variance) == pytest.approx(np.log(weights.sum()), abs=1e-11)
+    assert GaussianNoise(k, variance).log_normaliser == pytest.approx(
+        np.log(weights.sum()), abs=1e-11
+    )
     for epsilon in (0.0, 0.3, 1.0, 2.5):
         direct = np.maximum(mass - np.exp(epsilon) * moved, 0.0).sum()
         assert gaussian.delta(k, variance, epsilon) == pytest.approx(direct, abs=1e-13)
@@ -159,6 +161,6 @@ def test_the_renyi_divergence_is_at_most_alpha_over_the_variance() -> None:
 
 @pytest.mark.parametrize(("k", "variance"), [(2, 3.0), (3, 0.7)])
 def test_experiments_draw_the_law_and_another_width_is_seen(k: int, variance: float) -> None:
-    experiment = draw(np.random.default_rng(5), k, variance, 60_000)
+    experiment = GaussianNoise(k, variance).draw(np.random.default_rng(5), 60_000)
     assert deviation(experiment, k, variance) < 6
     assert deviation(experiment, k, 1.15 * variance) > 6
