@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
-from dpbayes.laws.lattice import noise as lattice_noise
+from dpbayes.laws import sum_zero as lattice_noise
 from dpbayes.mechanisms.laplace import LaplaceMechanism
 from dpbayes.planning import closed_form_bound, count_noise, distance_bound
 
