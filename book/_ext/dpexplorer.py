@@ -3,14 +3,17 @@
 ``{explorer}`` puts it where it stands; its content is shown to readers whose browser does not run
 it. ``:small:`` leaves out all but a few controls, ``:start:`` names the state it opens in, one of
 `STATES`. The role ``{explore}`` links to the explorer in one of these: ``{explore}`try it <few>```.
-What the explorer needs is loaded on its pages alone.
+What the explorer needs is loaded on its pages alone, and as one classic script: from disk, under
+``file://``, browsers load no modules.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from html import escape
+from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -24,7 +27,10 @@ from dpbayes.study.one_release import EXPLORED
 
 PAGE = "explorer/index"
 STYLES = ("uplot/uPlot.min.css", "explorer/explorer.css")
-LIBRARY, PROGRAM = "uplot/uPlot.iife.min.js", "explorer/main.js"
+LIBRARY, PROGRAM = "uplot/uPlot.iife.min.js", "explorer/explorer.js"
+MODULES = Path(__file__).parents[1] / "_extra" / "explorer"
+IMPORT = re.compile(r"^import \{([^}]*)\} from \"\./(\w+)\.js\";\n", re.MULTILINE)
+EXPORT = re.compile(r"^export (?=(?:function|class|const) (\w+))", re.MULTILINE)
 
 STATES: Mapping[str, str] = {
     "start": "n=100&ones=30&mechanism=expMech-smooth&epsilon=1&gamma=1",
@@ -41,6 +47,28 @@ STATES: Mapping[str, str] = {
 
 class ExplorerPlace(nodes.General, nodes.Element):
     """Where the explorer is; its children are shown until it runs."""
+
+
+def bundle(name: str = "main", known: dict[str, str] | None = None) -> str:
+    """Return a module and what it imports as one classic script; each stays in its own scope."""
+    known = {} if known is None else known
+    source = (MODULES / f"{name}.js").read_text(encoding="utf-8")
+    needed = [module for _, module in IMPORT.findall(source)]
+    for module in needed:
+        if module not in known:
+            bundle(module, known)
+    exported = ", ".join(EXPORT.findall(source))
+    body = EXPORT.sub("", IMPORT.sub(r"const {\1} = \2_js;\n", source))
+    known[name] = f"const {name}_js = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();\n"
+    return f'"use strict";\n(() => {{\n{"".join(known.values())}}})();\n'
+
+
+def write_script(app: Sphinx, problem: Exception | None) -> None:
+    """Write the script where the site has the explorer's files."""
+    if problem is None and app.builder.format == "html":
+        path = Path(app.outdir) / PROGRAM
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(bundle(), encoding="utf-8")
 
 
 def looks() -> str:
@@ -63,7 +91,7 @@ def opening(root: str, page: str, state: str, small: bool) -> str:
 def closing(root: str) -> str:
     """Return the end of a place and what makes it live."""
     library = f'<script src="{root}{LIBRARY}" defer></script>'
-    return f'</div>{library}<script type="module" src="{root}{PROGRAM}"></script>'
+    return f'</div>{library}<script src="{root}{PROGRAM}" defer></script>'
 
 
 def visit(writer: Any, node: ExplorerPlace) -> None:
@@ -123,4 +151,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(ExplorerPlace, html=(visit, depart))
     app.add_directive("explorer", Explorer)
     app.add_role("explore", Explore())
+    app.connect("build-finished", write_script)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
