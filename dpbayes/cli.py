@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -34,6 +35,9 @@ class Refused(Exception):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status: 0 done, 1 failed, 2 bad arguments."""
     words = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # no letter stops what has been done
     for word in words:
         if "\0" in word:
             print(f"dpbayes: arguments must hold no null character, got {word!r}", file=sys.stderr)
