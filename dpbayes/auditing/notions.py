@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, ndtri_exp
 
 from dpbayes import _validate
-from dpbayes.auditing.losses import PairAudit, audit_pair, loss
+from dpbayes.auditing.exact import PairAudit, audit_pair, loss
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions, neighbours
 

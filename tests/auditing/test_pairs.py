@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpbayes as dp
-from dpbayes.auditing.losses import hockey_stick, loss
+from dpbayes.auditing.exact import hockey_stick, loss
 
 weights = st.lists(st.floats(0.0, 1.0), min_size=4, max_size=4).filter(lambda w: sum(w) > 0.1)
 
