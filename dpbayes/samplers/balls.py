@@ -1,28 +1,42 @@
-"""Sensitivities in ball arithmetic: a rigorous interval around LS, GS or S, for releases.
+"""Ball arithmetic: sensitivities, affinities and laws enclosed, for releases and audits.
 
-The candidates for the maximum are those of `dpbayes.sensitivity` (of order k^2, whatever n is).
-All that are within a millionth of the largest are evaluated in balls and the largest taken, so
-nothing rests on which one wins in floats: they leave out only what is far below, and start from
-numbers that are rounded from balls.
-Book: `thm-smooth-corners`, `thm-exact-candidates`.
+A ball holds the exact number. What is decided by a comparison of balls holds for all numbers in
+them; where they overlap, the caller asks for more digits. Book: `thm-exact-candidates`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.samplers.candidates import flint
+from dpbayes.posteriors import compositions
 from dpbayes.sensitivity import corners, drains
 
-_PRECISION = 256
+Balls = list[Any]
+
+FIRST_PRECISION = 128
+"""Bits that are tried first; doubled until a comparison is decided."""
+
 _NARROW = Fraction(1, 2**100)
 _FAR_BELOW = 1e-6  # of the largest value; floats know each to 1e-12
+
+
+def flint() -> Any:
+    """Return the module of ball arithmetic, or say how to get it."""
+    try:
+        import flint as module
+    except ImportError as error:
+        raise ImportError(
+            "a release of an exponential mechanism needs ball arithmetic: install python-flint, "
+            "for example as the extra dpbayes[tables]"
+        ) from error
+    return module
 
 
 @dataclass(frozen=True)
@@ -150,7 +164,7 @@ def _largest(values: list[Any]) -> Any:
 
 def _narrowed(value: Any) -> Enclosed:
     library = flint()
-    precision = _PRECISION
+    precision = 2 * FIRST_PRECISION
     while True:
         with library.ctx.workprec(precision):
             ball = value(library)
@@ -164,3 +178,101 @@ def _narrowed(value: Any) -> Enclosed:
 def _fraction(point: Any) -> Fraction:
     mantissa, exponent = point.man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+def ball(library: Any, number: Enclosed | Fraction) -> Any:
+    """Return a ball around an enclosed number or a fraction."""
+    if isinstance(number, Fraction):
+        return library.arb(library.fmpq(number.numerator, number.denominator))
+    return ball(library, number.low).union(ball(library, number.high))
+
+
+def exponential(
+    library: Any,
+    counts: NDArray[np.int64],
+    prior: NDArray[np.float64],
+    epsilon: Fraction,
+    factor: Fraction,
+    sensitivity: Enclosed,
+) -> Balls:
+    """Return ln P[r], P proportional to e^(-epsilon H / (factor S)), for r in order of R."""
+    n, truth = int(counts.sum()), counts.tolist()
+    rate = ball(library, epsilon / factor) / ball(library, sensitivity)
+    tables = affinity_tables(library, counts, prior)
+    weights = []
+    for row in compositions(n, counts.size).tolist():
+        if row == truth:
+            weights.append(library.arb(0))
+            continue
+        log_bc = sum(table[r] for table, r in zip(tables, row, strict=True))
+        weights.append(-rate * (-log_bc.expm1()).sqrt())
+    total = sum((weight.exp() for weight in weights), library.arb(0)).log()
+    return [weight - total for weight in weights]
+
+
+def affinity_tables(
+    library: Any, counts: NDArray[np.int64], prior: NDArray[np.float64]
+) -> list[Balls]:
+    """Return enclosures of psi for every category and every released count 0 … n.
+
+    psi(a, b) = lnGamma((a + b)/2) - (lnGamma(a) + lnGamma(b))/2; the digits that cancel are far
+    fewer than the precision carries.
+    """
+    n, tables = int(counts.sum()), []
+    for alpha, x in zip(prior.tolist(), counts.tolist(), strict=True):
+        grid = _log_gammas(library, alpha, n, library.ctx.prec)
+        tables.append([grid[x + r] - (grid[2 * x] + grid[2 * r]) / 2 for r in range(n + 1)])
+    return tables
+
+
+@lru_cache(maxsize=64)
+def _log_gammas(library: Any, prior: float, n: int, precision: int) -> Balls:
+    # lnGamma(prior + j/2) for j = 0 … 2n: all that psi needs.
+    half = library.arb(1) / 2
+    return [(library.arb(prior) + j * half).lgamma() for j in range(2 * n + 1)]
+
+
+def rounded_laplace(
+    library: Any, counts: NDArray[np.int64], rate: Fraction, nearest: bool
+) -> Balls:
+    """Return ln P[r] of clamp(round(x + Y)), Y ~ Laplace(1/rate), for r = 0 … n; k = 2."""
+    n, x = int(counts.sum()), int(counts[0])
+    below = Fraction(1, 2) if nearest else Fraction(0)  # round(y) = t for t - below <= y < ...
+    speed = ball(library, rate)
+
+    def tail(edge: Fraction) -> Any:  # P(Y >= |edge|)
+        return (-speed * ball(library, abs(edge))).exp() / 2
+
+    masses = []
+    for r in range(n + 1):
+        low, high = Fraction(r - x) - below, Fraction(r - x + 1) - below
+        if n == 0:
+            mass = library.arb(1)
+        elif r == 0:
+            mass = tail(high) if high <= 0 else 1 - tail(high)
+        elif r == n:
+            mass = tail(low) if low >= 0 else 1 - tail(low)
+        elif low >= 0:
+            mass = tail(low) - tail(high)
+        else:
+            mass = tail(high) - tail(low) if high <= 0 else 1 - tail(low) - tail(high)
+        masses.append(mass.log())
+    return masses
+
+
+def two_counts(counts: NDArray[np.int64]) -> None:
+    """Refuse counts that are not two: these laws are enclosed for two categories only."""
+    if counts.size != 2:
+        raise ValueError(f"prior must have 2 parameters for an enclosure, got {counts.size}")
+
+
+def truncated_geometric(library: Any, counts: NDArray[np.int64], epsilon: Fraction) -> Balls:
+    """Return ln P[r] of x + Z clamped to [0, n], P(Z = z) proportional to e^(-epsilon |z|)."""
+    two_counts(counts)
+    n, x = int(counts.sum()), int(counts[0])
+    if n == 0:
+        return [library.arb(0)]
+    speed = ball(library, epsilon)
+    ends = -((-speed).exp() + 1).log()
+    inside = ends + (-(-speed).expm1()).log()
+    return [-speed * abs(r - x) + (ends if r in (0, n) else inside) for r in range(n + 1)]

@@ -7,14 +7,15 @@ counts by e_i - e_j, and the privacy loss at z is (1 - (z_i - z_j)) / v: one dif
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from dpbayes import _validate
+from dpbayes.laws.convolution import Tilted
 
 _DEPTH = 90.0  # e^-90 of the largest weight is where sums end
 _LARGEST_REACH = 2_000_000
@@ -42,41 +43,36 @@ def log_weights(variance: float, steps: NDArray[np.int64]) -> NDArray[np.float64
 
 
 @lru_cache(maxsize=256)
-def sums_of(variance: float, parts: int) -> NDArray[np.float64]:
-    """Return the sum of e^(-|z|^2/(2v)) over whole z of `parts` entries with sum s, s = -S … S.
+def _parities(k: int, variance: float) -> NDArray[np.float64]:
+    """Return what even and odd differences of two entries weigh besides e^(-d^2/(4v)).
 
-    Without the factor common to all s. By repeated convolution of positive numbers, so each value
-    keeps its relative accuracy; `parts` 0 gives 1 at s = 0.
+    With z_i + z_j = -s it is the sum over the s of the same parity as d of e^(-s^2/(4v)) times the
+    sum over the k - 2 other entries with total s. At k = 2 these are none, and s = 0.
     """
-    one = np.exp(log_weights(variance, np.arange(-reach(variance), reach(variance) + 1)))
-    result = np.ones(1)
-    for _ in range(parts):
-        result = _trimmed(np.convolve(result, one))
-    return np.asarray(_validate.frozen(result))
+    if variance >= _WIDE:
+        return np.array([1.0, 0.0 if k == 2 else 1.0])
+    steps = np.arange(-reach(variance), reach(variance) + 1)
+    others = np.ones(1)
+    for _ in range(k - 2):  # positive numbers keep their relative accuracy
+        others = np.convolve(others, np.exp(log_weights(variance, steps)))
+        others /= others.max()
+    s = np.arange(others.size) - others.size // 2
+    weights = others * np.exp(0.5 * log_weights(variance, s))
+    return np.array([weights[s % 2 == 0].sum(), weights[s % 2 == 1].sum()])
 
 
-def _trimmed(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    # Symmetric about its middle: drop ends below e^-90 of the largest value.
-    keep = np.flatnonzero(values > values.max() * np.exp(-_DEPTH))
-    return np.asarray(values[keep[0] : keep[-1] + 1] / values.max())
-
-
-@lru_cache(maxsize=256)
 def difference(k: int, variance: float, depth: float = _DEPTH) -> NDArray[np.float64]:
     """Return P(Z_i - Z_j = d) for d = -D … D, for any two of the k categories.
 
-    With z_i + z_j = -s the sum factorises: P(d) is proportional to e^(-d^2/(4v)) times the sum over
-    s of the same parity as d of e^(-s^2/(4v)) times the sum over the k - 2 others with total s.
-    At k = 2 the others are none, s = 0 and d is even. Book: `thm-discrete-gaussian`.
+    Book: `thm-discrete-gaussian`.
+
+    >>> difference(2, 0.1)[difference(2, 0.1) > 1e-6].round(6)
+    array([4.50000e-05, 9.99909e-01, 4.50000e-05])
     """
-    others = sums_of(variance, k - 2)
-    s = np.arange(others.size) - others.size // 2
-    weights = others * np.exp(-0.25 * s.astype(np.float64) ** 2 / variance)
-    parity = np.array([weights[s % 2 == 0].sum(), weights[s % 2 == 1].sum()])
     top = reach(2.0 * variance, depth)
     d = np.arange(-top, top + 1)
-    mass = np.exp(-0.25 * d.astype(np.float64) ** 2 / variance) * parity[d % 2]
-    return np.asarray(_validate.frozen(mass / mass.sum()))
+    mass = np.exp(0.5 * log_weights(variance, d)) * _parities(k, variance)[d % 2]
+    return np.asarray(mass / mass.sum())
 
 
 def delta(k: int, variance: float, epsilon: float, releases: int = 1) -> float:
@@ -116,19 +112,15 @@ def _wide_difference(
 
 
 def _power(one: NDArray[np.float64], times: int) -> NDArray[np.float64]:
+    # Both are symmetric, and stay so without the zeros at their ends.
     result, square = np.ones(1), one
     while times:
         if times % 2:
-            result = _cut(np.convolve(result, square))
+            result = np.trim_zeros(np.convolve(result, square))
         times //= 2
         if times:
-            square = _cut(np.convolve(square, square))
+            square = np.trim_zeros(np.convolve(square, square))
     return result
-
-
-def _cut(masses: NDArray[np.float64]) -> NDArray[np.float64]:
-    keep = np.flatnonzero(masses)
-    return masses[keep[0] : keep[-1] + 1]
 
 
 @lru_cache(maxsize=256)
@@ -148,7 +140,6 @@ def variance_for(k: int, epsilon: float, delta_allowed: float, releases: int = 1
     target = _validate.open_unit("delta", delta_allowed) * (1.0 - 1e-9)
     if delta_allowed < SMALLEST_DELTA:
         raise ValueError(f"delta must be at least {SMALLEST_DELTA:g} here, got {delta_allowed!r}")
-
     # What fewer releases spend all spend: most noise that is too narrow is found out by a few.
     some = [4**i for i in range(releases.bit_length()) if 4**i < releases]
 
@@ -178,29 +169,51 @@ def _around_the_least(enough: Callable[[float], bool], epsilon: float) -> tuple[
     for j in count(1):
         narrow = j / epsilon * (1.0 + 4.0 * _LOSS_ROUNDING)
         if narrow >= min(high, _WIDE):
-            return max(low, before), high
+            break
         if enough(narrow):
             return before, narrow
         before = narrow
-    raise AssertionError("a count has no end")
+    return max(low, before), high
 
 
-def log_normaliser(k: int, variance: float) -> float:
-    """Return ln of the sum of e^(-|z|^2/(2v)) over all whole z with sum 0."""
-    return _log_normaliser(k, float(variance))
+@dataclass(frozen=True)
+class GaussianNoise:
+    """The noise for k categories; its methods mean what those of `LatticeNoise` do."""
 
+    k: int
+    variance: float
 
-@lru_cache(maxsize=256)
-def _log_normaliser(k: int, variance: float) -> float:
-    # The value at 0 of the k-fold convolution, as the mean of a power of the theta function.
-    top = reach(variance)
-    length = 1 << int(2 * top * np.sqrt(k) + 4).bit_length()
-    steps = np.arange(-top, top + 1)
-    table = np.zeros(length)
-    np.add.at(table, steps % length, np.exp(log_weights(variance, steps)))
-    transform = np.fft.rfft(table)
-    logs = k * np.log(np.maximum(np.abs(transform), 1e-300))
-    signs = np.sign(transform.real) ** k
-    double = np.full(transform.size, 2.0)
-    double[0] = double[-1] = 1.0
-    return float(logsumexp(logs, b=double * signs) - np.log(length))
+    def fall(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+        return -log_weights(self.variance, steps)
+
+    @cached_property
+    def _tilted(self) -> Tilted:
+        top = reach(self.variance)
+        logs = log_weights(self.variance, np.arange(-top, top + 1))
+        return Tilted(logs[None], -top, np.array([self.k]))
+
+    @cached_property
+    def log_normaliser(self) -> float:
+        return self._tilted.log_at_zero()
+
+    @property
+    def _spread(self) -> float:
+        return 2.0 * self.variance * (1.0 - 1.0 / self.k)  # twice the variance of an entry
+
+    def reach(self, tail: float) -> int:
+        return int(np.ceil(np.sqrt(self._spread * np.log(2.0 * self.k / tail))))
+
+    def outside(self, size: int) -> float:
+        return float(2.0 * self.k * np.exp(-(size**2) / self._spread))
+
+    def number_of_points(self, size: int) -> float:
+        return float(2 * size + 1) ** (self.k - 1)
+
+    def points(self, size: int) -> NDArray[np.int64]:
+        grid = np.indices((2 * size + 1,) * (self.k - 1), dtype=np.int64) - size
+        free = grid.reshape(self.k - 1, -1)
+        last = -free.sum(axis=0)
+        return np.asarray(np.vstack((free, last)).T[np.abs(last) <= size])
+
+    def draw(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        return self._tilted.draw(rng, size)
