@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes.figures._labels import dark
 from dpbayes.figures.language import styles, tag
 from dpbayes.figures.readings import HOLLOW
-from dpbayes.figures.theme import WIDTH, new_panels
+from dpbayes.figures.theme import WIDTH, new_panels, titled
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Ranks of the five numbers of a box: its ends, its quartiles and its median."""
@@ -56,13 +56,14 @@ def boxes(
     """
     if not panels or any(len(np.asarray(b.five)) != len(groups) for p in panels.values() for b in p):
         raise ValueError(f"panels must hold boxes for {len(groups)} groups each")
-    figure, rows = new_panels(len(panels), 1, WIDTH, 1.3 + 2.7 * len(panels), sharex=True)
+    figure, rows = new_panels(len(panels), 1, WIDTH, 1.3 + (2.7 if len(panels) < 3 else 2.0) * len(panels), sharex=True)
     looks = styles(one.label for many in panels.values() for one in many)
     for (axes,), (title, many) in zip(rows, panels.items(), strict=True):
         room = 0.8 / len(many)
         for place, one in enumerate(many):
             _draw(axes, one, looks[one.label], (place - (len(many) - 1) / 2) * room, room)
-        axes.set(title=title, ylabel=ylabel, xlim=(-0.6, len(groups) - 0.4))
+        titled(axes, title)
+        axes.set(ylabel=ylabel, xlim=(-0.6, len(groups) - 0.4))
         axes.set_ylim(bottom=0.0)
         axes.set_xticks(range(len(groups)), groups, rotation=90 if len(groups) > 10 else 0)
         axes.grid(False, axis="x")
@@ -74,7 +75,8 @@ def boxes(
 def _draw(axes: Axes, one: Box, look: Mapping[str, Any], shift: float, room: float) -> None:
     low, lower, middle, upper, high = np.asarray(one.five).T
     at = np.arange(low.size) + shift
-    color, wide = str(look["color"]), 190.0 * room / max(8, low.size)
+    color = str(look["color"])
+    wide = min(18.0, 220.0 * room / low.size)  # points: three quarters of the room there is
     axes.vlines(at, low, high, color=color, linewidth=1.0)
     tag(axes.vlines(at, lower, upper, color=color, linewidth=wide, alpha=0.5), one.label, False)
     axes.hlines(middle, at - 0.4 * room, at + 0.4 * room, color=dark(color), linewidth=1.6)
@@ -91,7 +93,7 @@ def _legend(figure: Figure, looks: Mapping[str, Mapping[str, Any]], ends: str, r
     if read:
         circle = {"color": "0.35", "linestyle": "none", **HOLLOW, "markersize": 3.5}
         handles.append(Line2D([], [], label="read off the printed figure", **circle))
-    figure.legend(handles=handles, loc="outside lower left", ncols=2, fontsize=10, frameon=False)
+    figure.legend(handles=handles, loc="outside lower left", ncols=2, frameon=False)
 
 
 def _describe(ylabel: str, groups: Sequence[str], panels: Mapping[str, Sequence[Box]]) -> str:

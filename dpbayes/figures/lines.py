@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes.figures._labels import label_ends
 from dpbayes.figures.language import REFERENCE, styles, tag
 from dpbayes.figures.readings import HOLLOW
-from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels, plain_decades, plain_tick
+from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels, plain_decades, plain_tick, titled
 
 KINDS = ("line", "law", "cumulative", "reference", "dots", "simulated", "reading")
 _LINES = KINDS[:5]  # what is explained by its label
@@ -86,7 +86,8 @@ def lines(
     figure, rows = new_panels(len(panels), 1, WIDTH, tall, sharex=True)
     looks = _styles(panels)
     for (axes,), panel in zip(rows, panels, strict=True):
-        axes.set(ylabel=ylabel, title=panel.title, xscale=xscale, yscale=yscale)
+        axes.set(ylabel=ylabel, xscale=xscale, yscale=yscale)
+        titled(axes, panel.title)
         marked = _marked(panel)
         for curve in panel.curves:
             _draw(axes, curve, looks[curve.label], marked)
@@ -170,7 +171,7 @@ def _explain(figure: Figure, panels: Sequence[Panel], notes: Mapping[str, str]) 
     used = {curve.kind for panel in panels for curve in panel.curves} - {*_LINES}
     handles = [_handle(kind, notes[kind]) for kind in KINDS if kind in used]
     if handles:
-        figure.legend(handles=handles, loc="outside lower left", fontsize=10, frameon=False)
+        figure.legend(handles=handles, loc="outside lower left", frameon=False)
 
 
 def _handle(kind: str, note: str) -> Line2D:

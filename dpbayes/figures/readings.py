@@ -38,5 +38,5 @@ def residuals(scores: Mapping[str, ArrayLike]) -> tuple[Figure, str]:
         largest = max(largest, float(np.abs(z).max()))
         sentences.append(f"{label}: {z.size} points, z from {z.min():.1f} to {z.max():.1f}.")
     axes.set_ylim(-max(3.0, 1.1 * largest), max(3.0, 1.1 * largest))
-    figure.legend(loc="outside lower left", ncols=2, fontsize=10, frameon=False)
+    figure.legend(loc="outside lower left", ncols=2, frameon=False)
     return figure, " ".join(sentences)

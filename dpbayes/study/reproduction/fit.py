@@ -99,6 +99,7 @@ def judge(series: Series) -> Judged:
 class Published:
     """The curves of one printed figure, each with its fit, in the order of the catalogue."""
 
+    title: str
     curves: tuple[Judged, ...]
 
     @property
@@ -121,6 +122,15 @@ class Published:
         """The curves that no settings meet."""
         return [plain_curve(one.series.curve) for one in self.curves if one.badge == NOT]
 
+    def found(self, badge: str) -> tuple[str, bool]:
+        """Return the sentence that the figure has a badge, and whether it has it."""
+        sentence = f"{self.title} is {badge}: "
+        if badge == NOT:
+            sentence += f"no settings meet the points of {' and '.join(self.left) or 'no curve'}."
+        else:
+            sentence += f"over its {self.points} points the root mean square of z is at most {self.rms:.2f}."
+        return sentence, self.badge == badge
+
     @property
     def scores(self) -> dict[str, tuple[float, ...]]:
         """z of every point under the settings it was drawn with, by the name of its curve."""
@@ -138,10 +148,10 @@ class Published:
             abs(point.y - drawn.expected(point.x, point.statistic).value) for drawn, point in pairs
         )
 
-    def circles(self) -> list[Curve]:
+    def circles(self, label: str | None = None) -> list[Curve]:
         """Return the printed points of curves over a number, to be drawn beside them."""
-        read = [(one.series.curve, *arrays(one.series.points)) for one in self.curves]
-        return [Curve(mechanism_name(name), x, y, "reading", error) for name, x, y, error in read]
+        read = [(mechanism_name(s.curve), *arrays(s.points)) for s in (c.series for c in self.curves)]
+        return [Curve(label or name, x, y, "reading", error) for name, x, y, error in read]
 
     def means(self, sizes: Sequence[int]) -> dict[str, NDArray[np.float64]]:
         """Return each curve as it was drawn, at any sizes."""
