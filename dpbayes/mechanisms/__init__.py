@@ -1,7 +1,7 @@
 """The mechanisms of the papers and the references beside them, by the names the book uses.
 
 >>> len(REGISTRY), sorted(REGISTRY)[:3]
-(15, ['discrete-gaussian', 'draft-laplace', 'expMech'])
+(14, ['discrete-gaussian', 'draft-laplace', 'expMech'])
 >>> REGISTRY["lattice"](0.5).name
 'lattice'
 """
@@ -19,9 +19,9 @@ from dpbayes.mechanisms.exponential import (
     exp_mech,
     exp_mech_delta,
     exp_mech_local,
+    exp_mech_repaired,
     exp_mech_smooth,
 )
-from dpbayes.mechanisms.folded import FoldedNoise
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.guarantees import Epsilon, given_epsilon
 from dpbayes.mechanisms.laplace import draft_laplace, ilap_mech, lap_mech
@@ -30,7 +30,6 @@ from dpbayes.mechanisms.optimum import OptimalMechanism
 from dpbayes.mechanisms.parameter_laplace import ParameterLaplace
 from dpbayes.mechanisms.permute_and_flip import PermuteAndFlip
 from dpbayes.mechanisms.protocol import Mechanism
-from dpbayes.mechanisms.repaired import exp_mech_repaired
 
 REGISTRY: Mapping[str, Callable[..., Mechanism]] = {
     "lapMech": lap_mech,
@@ -39,7 +38,6 @@ REGISTRY: Mapping[str, Callable[..., Mechanism]] = {
     "parameter-laplace": ParameterLaplace,
     "geometric": TruncatedGeometric,
     "lattice": SumZeroLattice,
-    "folded": FoldedNoise,
     "discrete-gaussian": DiscreteGaussian,
     "expMech": exp_mech,
     "expMech-local": exp_mech_local,

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import affinity_exponent, distance_from_log_affinity, metric_name
-from dpbayes.laws.affinities import log_affinity_of_outputs
+from dpbayes.divergences import affinity_exponent, metric_name
 from dpbayes.laws.exponential import (
     LARGEST_WINDOW,
     ExponentialLaw,
@@ -31,6 +30,8 @@ from dpbayes.mechanisms.calibrations import (
     DeltaCalibration,
     GlobalCalibration,
     LocalCalibration,
+    RepairedCalibration,
+    Rule,
     SmoothCalibration,
 )
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, own
@@ -147,11 +148,15 @@ class ExponentialMechanism:
 
     def rates(self, n: int, prior: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return lambda for every data set of n records, in lexicographic order, shape (N,)."""
-        profile = own(self.calibration, "profile") if prior.size == 2 else None
-        if profile is None:
+        rule = self._rule(n, prior.size) if prior.size == 2 else None
+        if rule is None:
             return np.array([self.rate(x, prior) for x in compositions(n, prior.size)])
-        sensitivities = profile(n, prior, self.epsilon, self.metric)
-        return np.asarray(self.epsilon / (self.factor * sensitivities))
+        return np.asarray(self.epsilon / (self.factor * rule.profile(n, prior, self.metric)))
+
+    def _rule(self, n: int, k: int) -> Rule | None:
+        # Which S it is, where the exact type of the calibration says so.
+        stated = own(self.calibration, "rule")
+        return None if stated is None else stated(max(n, 1), float(self.epsilon), k)
 
     def scaled(self, share: float) -> ExponentialMechanism:
         """Return the mechanism with every lambda `share` times as large.
@@ -182,29 +187,29 @@ class ExponentialMechanism:
         slack s = 4 e / S keeps that within epsilon/2. Raises TypeError for a calibration that
         cannot enclose its S.
         """
-        enclosed = own(self.calibration, "enclosed")
-        if enclosed is None:
-            raise TypeError(
-                f"calibration must enclose its sensitivity for a release, got {self.calibration!r}"
-            )
-        known: Enclosed = enclosed(counts, prior, float(self.epsilon))
+        known = self._enclosed(counts, prior)
         sensitivity = known.middle
         slack = min(Fraction(1, 2), 4 * known.relative_error / sensitivity)
         return exact_epsilon(self.epsilon) * (1 - slack) / (Fraction(self.factor) * sensitivity)
 
     def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
         """Return ln P of every candidate in ball arithmetic, for audits."""
-        enclosed = own(self.calibration, "enclosed")
-        if self.metric != "hellinger" or enclosed is None:
-            raise ValueError(f"metric must be hellinger for an enclosure, got {self.metric!r}")
-        known = enclosed(counts, prior, float(self.epsilon))
+        known = self._enclosed(counts, prior)
         epsilon, factor = exact_epsilon(self.epsilon), Fraction(self.factor)
         return balls.exponential(library, counts, prior, epsilon, factor, known)
 
-    def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
-        """Return a candidate twice: privacy is proved for it, and it is what is released."""
+    def _enclosed(self, counts: Counts, prior: NDArray[np.float64]) -> Enclosed:
+        rule = self._rule(int(counts.sum()), counts.size)
         if self.metric != "hellinger":
             raise ValueError(f"metric must be hellinger for a release, got {self.metric!r}")
+        if rule is None:
+            raise TypeError(
+                f"calibration must enclose its sensitivity for a release, got {self.calibration!r}"
+            )
+        return rule.enclosed(counts, prior)
+
+    def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
+        """Return a candidate twice: privacy is proved for it, and it is what is released."""
         chosen = draw_candidate(bits, counts, prior, self.exact_rate(counts, prior))
         return chosen, chosen
 
@@ -256,11 +261,13 @@ def exp_mech_delta(
     return ExponentialMechanism(epsilon, calibration, metric_name(metric), divisor)
 
 
-def score_table(n: int, prior: ArrayLike, metric: Yardstick = "hellinger") -> NDArray[np.float64]:
-    """Return H(BI(x), r) for all counts x and outputs r of n records, shape (n+1, n+1); k = 2."""
-    size = _validate.integer("n", n, minimum=1)
-    alpha = _validate.prior("prior", prior, 2)
-    exponent = affinity_exponent(metric, float(alpha.sum() + size))
-    outputs = compositions(size, 2)
-    rows = [log_affinity_of_outputs(alpha, x, outputs) for x in outputs]
-    return distance_from_log_affinity(np.array(rows), exponent)
+def exp_mech_repaired(
+    epsilon: float,
+    delta: float = 1e-8,
+    share: float = 0.2,
+    metric: Yardstick = "hellinger",
+    divisor: float | None = None,
+) -> ExponentialMechanism:
+    """Return expMech-repaired, truly (epsilon, delta)-private for every n, k and prior."""
+    calibration = RepairedCalibration(delta, share)
+    return ExponentialMechanism(epsilon, calibration, metric_name(metric), divisor)
