@@ -6,8 +6,10 @@ candidate set R, and differ in the calibration: which sensitivity S and which fa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from inspect import Signature, signature
 from typing import Any
 
 import numpy as np
@@ -222,52 +224,31 @@ class ExponentialMechanism:
         return StepLaw(self.epsilon / self.factor, scored=True)
 
 
-def exp_mech(
-    epsilon: float, metric: Yardstick = "hellinger", divisor: float | None = None
-) -> ExponentialMechanism:
-    """Return expMech, with the global sensitivity."""
-    return ExponentialMechanism(epsilon, GlobalCalibration(), metric_name(metric), divisor)
+def scored(calibration: Callable[..., Calibration]) -> Callable[..., ExponentialMechanism]:
+    """Return what makes the mechanism of a calibration; its options are those of both.
+
+    >>> scored(SmoothCalibration)(1.0, gamma=0.3).factor
+    2.6
+    """
+
+    def made(
+        epsilon: float,
+        metric: Yardstick = "hellinger",
+        divisor: float | None = None,
+        **options: Any,
+    ) -> ExponentialMechanism:
+        return ExponentialMechanism(epsilon, calibration(**options), metric_name(metric), divisor)
+
+    first, *rest = (one for one in signature(made).parameters.values() if one.name != "options")
+    own_options = [
+        one.replace(kind=first.kind) for one in signature(calibration).parameters.values()
+    ]
+    made.__signature__ = Signature([first, *own_options, *rest])  # type: ignore[attr-defined]
+    return made
 
 
-def exp_mech_local(
-    epsilon: float, metric: Yardstick = "hellinger", divisor: float | None = None
-) -> ExponentialMechanism:
-    """Return expMech-local, with the local sensitivity."""
-    return ExponentialMechanism(epsilon, LocalCalibration(), metric_name(metric), divisor)
-
-
-def exp_mech_smooth(
-    epsilon: float,
-    gamma: float = 1.0,
-    distance: str = "hamming",
-    metric: Yardstick = "hellinger",
-    divisor: float | None = None,
-) -> ExponentialMechanism:
-    """Return expMech-smooth, with the reciprocal smooth sensitivity."""
-    calibration = SmoothCalibration(gamma, distance)
-    return ExponentialMechanism(epsilon, calibration, metric_name(metric), divisor)
-
-
-def exp_mech_delta(
-    epsilon: float,
-    delta: float = 1e-8,
-    distance: str = "hamming",
-    failure_term: str = "2(n+1)",
-    metric: Yardstick = "hellinger",
-    divisor: float | None = None,
-) -> ExponentialMechanism:
-    """Return expMech-delta, with the exponential smooth sensitivity."""
-    calibration = DeltaCalibration(delta, distance, failure_term)
-    return ExponentialMechanism(epsilon, calibration, metric_name(metric), divisor)
-
-
-def exp_mech_repaired(
-    epsilon: float,
-    delta: float = 1e-8,
-    share: float = 0.2,
-    metric: Yardstick = "hellinger",
-    divisor: float | None = None,
-) -> ExponentialMechanism:
-    """Return expMech-repaired, truly (epsilon, delta)-private for every n, k and prior."""
-    calibration = RepairedCalibration(delta, share)
-    return ExponentialMechanism(epsilon, calibration, metric_name(metric), divisor)
+exp_mech = scored(GlobalCalibration)
+exp_mech_local = scored(LocalCalibration)
+exp_mech_smooth = scored(SmoothCalibration)
+exp_mech_delta = scored(DeltaCalibration)
+exp_mech_repaired = scored(RepairedCalibration)
