@@ -1,0 +1,1 @@
+"""A table of people: publish it, ask it."""
