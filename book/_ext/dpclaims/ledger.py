@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-VERDICTS = ("holds", "holds corrected", "false", "open", "wish")
+VERDICTS = ("holds", "holds corrected", "false", "open", "no verdict")
 FIELDS = ("id", "source", "claim", "verdict", "finding", "evidence", "test")
 OPTIONAL = ("errata",)
 DOCUMENTS = {

@@ -13,7 +13,7 @@ from dpbook.figures import recorded
 from dpclaims.ledger import DOCUMENTS, VERDICTS, Claim, read_claims
 from dpguide.glossary import formula
 
-BADGES = {"holds": "✓", "holds corrected": "≈", "false": "✗", "open": "?", "wish": "→"}
+BADGES = {"holds": "✓", "holds corrected": "≈", "false": "✗", "open": "?", "no verdict": "→"}
 ERRATUM = re.compile(r"^\((err-[a-z0-9-]+)\)=\n\*\*([^*]+)\*\* \(([^)]*)\)", re.MULTILINE)
 
 
