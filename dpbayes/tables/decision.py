@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from dpbayes._validate import choice, flag, frozen, instance, non_negative, open_unit, positive
 from dpbayes.tables import workload
-from dpbayes.tables.budget import allocation
+from dpbayes.tables.budgets import allocation
 from dpbayes.tables.cost import CellCosts, no_cost
 from dpbayes.tables.inference import Factor, empty_factor
 from dpbayes.tables.noise import as_float, on_grid, scale_in_units

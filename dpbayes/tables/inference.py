@@ -70,13 +70,11 @@ class Blue:
         return np.asarray(2.0 * scaled @ scaled.T)
 
     def estimate(self, y: ArrayLike) -> Array:
-        """Return A y; raises `NotEstimableError` if a query is not estimable."""
+        """Return A y, NaN where not estimable; a single query raises `NotEstimableError`."""
         answers = workload.vector("y", y, self.scales.size)
-        if not np.all(self.estimable):
-            where = np.flatnonzero(~np.atleast_1d(self.estimable))
+        if not np.any(self.estimable) and self.estimable.ndim == 0:
             raise NotEstimableError(
-                "Q must lie in the row space of the history, but no combination of its answers "
-                f"gives queries {where.tolist()}"
+                "Q must lie in the row space of the history: no combination of its answers gives it"
             )
         return np.asarray(self.weights @ answers)
 
