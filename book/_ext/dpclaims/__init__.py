@@ -8,9 +8,9 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
+from dpclaims.document import DocumentClaims
 from dpclaims.ledger import check_evidence, read_claims
 from dpclaims.page import Claims, ClaimsSummary, ErrataList, claims_file, errata
-from dpclaims.sources import ClaimTests
 
 BOARD = "claims/claims"
 
@@ -50,7 +50,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", add_filter)
     app.add_directive("claims", Claims)
     app.add_directive("claims-summary", ClaimsSummary)
-    app.add_directive("claim-tests", ClaimTests)
+    app.add_directive("document-claims", DocumentClaims)
     app.add_directive("errata-list", ErrataList)
     app.add_css_file("claims.css")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

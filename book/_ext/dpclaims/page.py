@@ -115,9 +115,7 @@ class Claims(ClaimsDirective):
         """Return the line of links: pages with the numbers, the test, misprints that matter."""
         pages = dict.fromkeys(evidence.notebook for evidence in claim.evidence)
         links = "; ".join(f"{{doc}}`/results/{notebook}`" for notebook in pages)
-        name = claim.test.rpartition("::test_")[2]
-        words = name.partition(claim.id.lower().replace("-", "_"))[2].replace("_", " ").strip()
-        line = f"Numbers: {links}. Test: {{ref}}`{words} <test-{claim.id.lower()}>`."
+        line = f"Numbers: {links}. Test: `{claim.test}`."
         known = errata(self.source)
         named = ", ".join(f"{{ref}}`{known[label]} <{label}>`" for label in claim.errata)
         return line + (f" Misprint: {named}." if named else "")
