@@ -1,7 +1,7 @@
 """The claims of the documents and their verdicts: ``claims/claims.yml`` as cards and tables.
 
 ``{claims} D`` shows a card for each claim of a document, closed but for verdict and sentence;
-``{claims-summary}`` counts verdicts; ``{document} D`` lists a document's items in its own order;
+``{claims-summary}`` counts verdicts; ``{document-claims} D`` lists those of a document in its order;
 ``{errata-list}`` names all misprints. The build stops where a claim has no evidence.
 """
 
@@ -34,6 +34,9 @@ DOCUMENTS = {
 BOARD = "claims/claims"
 LETTER = re.compile(r"\b[A-E](?=,)")
 ERRATUM = re.compile(r"^\((err-[a-z0-9-]+)\)=\n\*\*([^*]+)\*\* \(([^)]*)\)", re.MULTILINE)
+PLACE = re.compile(
+    r"(?:sections?|Lemmas?|Theorems?|Definitions?|Corollary|Corollaries|Algorithms?) ([\d.]+)"
+)
 GREEK = {r"\epsilon": "ε", r"\delta": "δ", r"\gamma": "γ", r"\le": "≤", "$": ""}
 
 
@@ -242,6 +245,13 @@ class Summaries(ClaimsDirective):
         return self.table(["document", *(f"{v} {k}" for k, v in BADGES.items()), "all"], rows)
 
 
+def order(claim: Claim) -> tuple[int, ...]:
+    """Return the section of its own document that a claim names first; without one it is last."""
+    own = [part for part in claim.source.split("; ") if part.startswith(claim.id[0])]
+    found = PLACE.search((own or [claim.source])[0])
+    return tuple(int(part) for part in found[1].split(".") if part) if found else (99,)
+
+
 class Document(ClaimsDirective):
     """The items of one document in its own order: verdict, notebooks, misprints."""
 
@@ -249,18 +259,23 @@ class Document(ClaimsDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a table, a row for each claim."""
-        claims = self.claims(f"{self.arguments[0]}-")
-        claims.sort(key=lambda one: [int(part) for part in re.findall(r"\d+", one.source)[:3]])
-        uri = self.env.app.builder.get_relative_uri(self.env.docname, BOARD)
+        claims = sorted(self.claims(f"{self.arguments[0]}-"), key=order)
         rows = []
         for claim in claims:
-            verdict = f"{BADGES[claim.verdict]} {claim.verdict}"
-            link = f"[{claim.id}]({uri}#claim-{claim.id.lower()})"
-            pages = ", ".join(f"{{doc}}`{one.rpartition('/')[2]} </results/{one}>`"
-                              for one in claim.notebooks)  # fmt: skip
+            pages = [
+                f"{{doc}}`{one.rpartition('/')[2]} </results/{one}>`" for one in claim.notebooks
+            ]
             sentence = " ".join(claim.claim.split()).replace("|", "\\|")
-            rows.append([f"{link} {claim.source}", sentence, verdict, pages, self.misprints(claim)])
-        return self.table(["item", "what it says", "verdict", "notebooks", "misprints"], rows)
+            verdict = f"{BADGES[claim.verdict]} {claim.verdict}"
+            links = ", ".join(filter(None, [*pages, self.misprints(claim)]))
+            rows.append([claim.id, claim.source, sentence, verdict, links])
+        found = self.table(["claim", "where", "what it says", "verdict", "results"], rows)
+        board = self.env.app.builder.get_relative_uri(self.env.docname, BOARD)
+        names = {claim.id for claim in claims}
+        for text in [t for node in found for t in node.findall(nodes.Text) if t in names]:
+            uri = f"{board}#claim-{text.lower()}"
+            text.parent.replace(text, nodes.reference("", "", text.copy(), refuri=uri))
+        return found
 
 
 class ErrataList(ClaimsDirective):
@@ -284,7 +299,7 @@ def setup(app: Sphinx) -> None:
     app.connect("html-page-context", add_filter)
     app.add_node(Fold, html=(visit_fold, depart_fold))
     app.add_node(Summary, html=(visit_summary, depart_summary))
-    for name, one in {"claims": Claims, "claims-summary": Summaries, "document": Document,
+    for name, one in {"claims": Claims, "claims-summary": Summaries, "document-claims": Document,
                       "errata-list": ErrataList}.items():  # fmt: skip
         app.add_directive(name, one)
     app.add_css_file("claims.css")
