@@ -28,7 +28,7 @@ from dpbayes.study.one_release import EXPLORED
 PAGE = "explorer/index"
 STYLES = ("uplot/uPlot.min.css", "explorer/explorer.css")
 LIBRARY, PROGRAM = "uplot/uPlot.iife.min.js", "explorer/explorer.js"
-MODULES = Path(__file__).parents[1] / "_extra" / "explorer"
+MODULES = Path(__file__).parents[2] / "_extra" / "explorer"
 IMPORT = re.compile(r"^import \{([^}]*)\} from \"\./(\w+)\.js\";\n", re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:function|class|const) (\w+))", re.MULTILINE)
 
@@ -146,10 +146,9 @@ class Explore(ReferenceRole):
         return [nodes.reference(self.rawtext, self.title, refuri=address, internal=True)], []
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     """Connect directive and role."""
     app.add_node(ExplorerPlace, html=(visit, depart))
     app.add_directive("explorer", Explorer)
     app.add_role("explore", Explore())
     app.connect("build-finished", write_script)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
