@@ -89,7 +89,7 @@ def test_without_inference_the_history_is_of_no_use() -> None:
 
 def test_a_refusal_can_say_what_would_be_answered() -> None:
     state, query = empty_state(2, "add-remove"), np.array([1.0, 0.0])
-    length = shortest_affordable(state, query, 1.0, 0.05, 0.1, Policy())
+    length = shortest_affordable(state, query, 0.05, 0.1, Policy())
     assert length is not None
     assert decide(state, query, length, 0.05, 0.1, Policy()).outcome == "fresh"
     assert decide(state, query, 0.999 * length, 0.05, 0.1, Policy()).outcome == "rejected"
@@ -120,9 +120,21 @@ def test_a_query_that_no_neighbour_changes_needs_no_private_system() -> None:
 def test_an_affordable_length_is_named_however_short_the_one_asked_for() -> None:
     """From the smallest scale of noise to the largest one."""
     query = np.ones(2)
-    asked = 2.0**-11 * -np.log(0.05) * 1.001
     for bound in (0.01, 1e-6, 1e-11):
-        length = shortest_affordable(
-            empty_state(2, "add-remove"), query, asked, 0.05, bound, Policy()
-        )
+        length = shortest_affordable(empty_state(2, "add-remove"), query, 0.05, bound, Policy())
         assert length == pytest.approx(-2.0 * np.log(0.05) / bound, rel=2e-3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(streams, questions, st.sampled_from(["cells", "sequential"]), st.floats(0.05, 1.0))
+def test_the_affordable_length_is_answered_and_a_shorter_one_is_not(
+    stream: list[tuple[list[int], float]], row: list[int], rule: str, bound: float
+) -> None:
+    policy, query = Policy(accounting=rule), np.array(row, dtype=float)
+    state = asked(stream, policy, bound)
+    length = shortest_affordable(state, query, 0.05, bound, policy)
+    if length is None:
+        assert decide(state, query, 1e9, 0.05, bound, policy).outcome == "rejected"
+        return
+    assert decide(state, query, length, 0.05, bound, policy).outcome != "rejected"
+    assert decide(state, query, 0.998 * length, 0.05, bound, policy).outcome == "rejected"
