@@ -1,4 +1,4 @@
-"""Declared attributes of a table: numbers cut at edges, or listed values; nothing is read off rows."""
+"""Declared attributes of a table: numbers cut at edges, or listed values."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from dpbayes.tables.attributes import (
     check_attributes,
 )
 from dpbayes.tables.source import Source, TableError, open_source, trouble
-from dpbayes.tables.units import Unit
+from dpbayes.tables.units import RECORD, Unit
 
 __all__ = ["Bins", "Categories", "Cube", "Rules", "TableError", "as_cube", "build_cube", "count"]
 
@@ -51,7 +51,7 @@ class Rules:
     or "drop"; `count` a column with the number of records of each row.
     """
 
-    unit: Unit = Unit()
+    unit: Unit = RECORD
     outside: str = REFUSE
     missing: str = REFUSE
     missing_values: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class Rules:
 def count(
     table: str | Path,
     attributes: Sequence[Attribute],
-    rules: Rules = Rules(),
+    rules: Rules | None = None,
     show_values: bool = False,
 ) -> Counts:
     r"""Return the counts of the cells of a CSV, TSV or Parquet file, last attribute fastest.
@@ -86,7 +86,7 @@ def count(
     array([2, 0, 1])
     """
     declared = check_attributes(attributes)
-    with _opened(Path(table), declared, rules, show_values) as counting:
+    with _opened(Path(table), declared, rules or Rules(), show_values) as counting:
         counting.check_persons()
         groups = counting.groups()
         counting.check_records(groups)
@@ -286,7 +286,7 @@ class _Places:
         text = code[len(_KEPT) :]
         if self._attribute.of_texts:
             return self._attribute.labels.index(text)
-        place = self._attribute.place(Decimal(text))  # type: ignore[union-attr]
+        place = self._attribute.place(Decimal(text))
         return None if place < 0 else place
 
 
@@ -364,7 +364,7 @@ def build_cube(
     *,
     outside: str = REFUSE,
     count: str | None = None,
-    unit: Unit = Unit(),
+    unit: Unit = RECORD,
 ) -> Cube:
     r"""Return the cube of a CSV, TSV or Parquet file, as `count` counts it.
 

@@ -78,3 +78,7 @@ class Unit:
             "changes two people, and moves up to two counted records of each: for that the epsilon "
             "is up to twice as large."
         )
+
+
+RECORD = Unit()
+"""The unit of one record."""

@@ -109,7 +109,7 @@ def test_names_that_differ_by_capitals_alone_are_refused(
     table = tmp_path / "t.csv"
     table.write_text(f"{names[0]},{names[1]}\na,b\n", encoding="utf-8")
     for name in names:
-        with pytest.raises(TableError, match="differ from .* by capitals alone; rename"):
+        with pytest.raises(TableError, match=r"differ from .* by capitals alone; rename"):
             counted(table, Categories(name, ("a", "b")))
 
 
@@ -187,7 +187,11 @@ def test_two_stray_quotation_marks_do_not_swallow_records(tmp_path: Path) -> Non
         counted(table, Categories("h", ("a", "b")))
 
 
-@pytest.mark.parametrize("value", ["n/a", "NA", "", "4_0", "٤٠", "4 0", "0x28", "inf", "nan", "1e9999", "40y", "--4", "1e", ".", "40,5", "1e400000"])  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    ["n/a", "NA", "", "4_0", "٤٠", "4 0", "0x28", "inf", "nan", "1e9999", "40y", "--4", "1e", ".",
+     "40,5", "1e400000"],
+)  # fmt: skip
 @pytest.mark.parametrize("kind", [".csv", ".parquet"])
 def test_what_is_no_number_is_outside(tmp_path: Path, value: str, kind: str) -> None:
     table = written(tmp_path, ["20", value, "30"], kind)
@@ -275,7 +279,7 @@ def test_the_first_records_of_a_person_count(tmp_path: Path) -> None:
     assert counted(table, declared, unit=Unit("id", 2)) == [2, 2]
     assert build_cube(table, [declared], outside="drop", unit=Unit("id", 9)).counts.sum() == 5
     table.write_text("id,h\n1,a\n,b\n")
-    with pytest.raises(TableError, match="row 2 .and 0 more. has no value in 'id'"):
+    with pytest.raises(TableError, match=r"row 2 .and 0 more. has no value in 'id'"):
         counted(table, declared, unit=Unit("id"))
     with pytest.raises(ValueError, match="count must not be used where the unit is a person"):
         Rules(unit=Unit("id"), count="n")
@@ -303,7 +307,7 @@ def test_missing_values_are_refused_dropped_or_counted(tmp_path: Path) -> None:
 
 def test_what_was_not_declared_is_shown_only_if_asked(tmp_path: Path) -> None:
     table = written(tmp_path, ["a", "secret", "secret"])
-    with pytest.raises(TableError, match="row 2 .*; --show-values prints it") as hidden:
+    with pytest.raises(TableError, match=r"row 2 .*; --show-values prints it") as hidden:
         count(table, [Categories("h", ("a",))])
     assert "secret" not in str(hidden.value)
     with pytest.raises(TableError, match="row 2 has a value 'secret'"):
