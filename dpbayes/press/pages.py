@@ -7,7 +7,8 @@ beside the folder ``<name>/`` with the files that were recorded.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from dpbayes.press.boxes import (
     run_of,
     told,
 )
-from dpbayes.press.parameters import Parameter
+from dpbayes.press.parameters import Parameter, source_of
 from dpbayes.press.record import write_atomically
 
 
@@ -38,10 +39,12 @@ def page(
     ``differences`` is the box that says how a rerun differs from the book; it stands at the top.
     """
     cells: list[dict[str, Any]] = []
+    text = "".join(source_of(one) for one in executed["cells"] if one["cell_type"] == "markdown")
+    tables = re.findall(r"\{result-table\} *::([\w-]+)", text)
     for place, cell in enumerate(executed["cells"]):
         if place == 1 and differences:
             cells.append(markdown("differences", differences))
-        cells.append(without_findings(with_figure(cell)))
+        cells.append(without_findings(with_figure(cell), tables))
         if "injected-parameters" in cell["metadata"].get("tags", []):
             cells[-1] = with_tag(cells[-1], "remove-cell")
             cells.append(markdown("parameters-box", parameters_box(name, values, parameters)))
@@ -73,11 +76,14 @@ def with_figure(cell: Mapping[str, Any]) -> dict[str, Any]:
     return {**cell, "outputs": outputs, "metadata": {**cell["metadata"], "mystnb": mystnb}}
 
 
-def without_findings(cell: Mapping[str, Any]) -> dict[str, Any]:
+def without_findings(
+    cell: Mapping[str, Any], set_by_the_page: Collection[str] = ()
+) -> dict[str, Any]:
     """Return the cell without the outputs that stand as boxes below it, or in the text."""
     if "outputs" not in cell:
         return dict(cell)
     shown = [one for one in cell["outputs"] if not {"finding", "numbers"} & told(one).keys()]
+    shown = [one for one in shown if told(one).get("table") not in set_by_the_page]
     return {**cell, "outputs": shown}
 
 

@@ -1,0 +1,400 @@
+"""What a notebook keeps: numbers, tables, figures and claims. One call a result.
+
+::
+
+    from dpbayes import record
+
+    crossover = record.number("crossover", x)               # numbers.json, and returned
+    record.table("means", {"n": sizes, "mean": means})      # means.csv
+    record.figure("means", figure, alt="…", caption="…")    # means.svg and means.png
+    record.claim("ahead", f"The first is smaller: {a:.3f} against {b:.3f}.", a < b)
+
+Each shows itself in whatever runs the notebook (a terminal, JupyterLab, papermill, nbconvert, the
+book) and writes its file below ``results/<notebook>``, or below the folder that the environment
+variable ``DPBAYES_RESULTS`` names. Nothing here chooses words. The same inputs give the same bytes;
+only ``provenance.json`` differs between runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import hashlib
+import html
+import io
+import json
+import math
+import numbers
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ORDER = "DPBAYES_ORDER"  # a file with the name and the parameters, from whoever runs the notebook
+FOLDER = "DPBAYES_RESULTS"
+PROVENANCE = "provenance.json"
+NAME = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*")
+SHOWN_ROWS = 12
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_APART = re.compile(r"(\$[^$]+\$|`[^`]*`)")  # mathematics, code and targets stay as they are
+_POWER = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)e([-+]?\d+)(?!\w|\.\d)")
+_ZERO = re.compile(r"(?<![\w.)\]-])-(?=0(?:\.0*)?(?:e[-+]?\d+)?(?![\w.]))")
+_MINUS = re.compile(r"(?<![\w.)\]-])-(?=[\d.]|inf\b|∞)")
+_INFINITE = re.compile(r"\binf\b")
+_ROLE = re.compile(r"\{[a-z:]+\}`([^`<]+?)(?:\s*<[^`<>]*>)?`")
+_MARKUP = ((r"`([^`]+)`", "code"), (r"\*\*([^*]+)\*\*", "strong"), (r"\*([^*]+)\*", "em"))
+
+
+@dataclass
+class _Run:
+    """What the notebook that is running has kept so far."""
+
+    name: str
+    parameters: dict[str, Any]
+    folder: Path
+    ordered: bool
+    kept: dict[str, dict[str, Any]] = field(default_factory=dict)
+    made_by: dict[tuple[str, str], object] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+
+
+_runs: list[_Run] = []  # of this process: none before something is recorded, then one
+
+
+def number(name: str, value: float, *, error: float | None = None) -> float:
+    """Keep one finite number under a name and return it as it is.
+
+    `error` is the standard error of a number that was drawn: `dpbayes verify` allows four of them.
+    ``math.inf`` marks a number that belongs to the machine, such as a time: it is never compared.
+    Raises ValueError for a name that is taken, and for what is not finite.
+    """
+    plain = _number(f"number {name!r}", value)
+    if error is not None and (isinstance(error, bool) or not error >= 0):
+        raise ValueError(f"error must be a standard error, at least 0, got {error!r} for {name!r}")
+    _keep("numbers", name, plain)
+    if error is not None:
+        _keep_errors({name: error})
+    return value
+
+
+def table(
+    name: str, columns: Mapping[str, Sequence[Any]], *, errors: Mapping[str, Any] | None = None
+) -> None:
+    """Write columns of equal length as ``<name>.csv`` with all digits, and show the first rows.
+
+    `errors` has the standard errors of columns that were drawn, one for all rows or one a row, and
+    ``math.inf`` for a column of times.
+    """
+    plain = {str(label): _listed(values) for label, values in columns.items()}
+    lengths = {label: len(values) for label, values in plain.items()}
+    if not plain or len(set(lengths.values())) != 1:
+        raise ValueError(f"the columns of {name!r} must have one length, got {lengths}")
+    unknown = [label for label in errors or {} if label not in plain]
+    if unknown:
+        raise ValueError(f"errors of {name!r} name {unknown[0]!r}, which is no column of it")
+    rows = [tuple(map(_cell, row)) for row in zip(*plain.values(), strict=True)]
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows([tuple(plain), *rows])
+    _write("tables", name, {f"{name}.csv": stream.getvalue().encode()})
+    if errors:
+        _keep_errors({f"{name}.{label}": _listed(one) for label, one in errors.items()})
+    text = "\n".join("  ".join(map(_shown, row)) for row in [tuple(plain), *rows[:SHOWN_ROWS]])
+    more = f"… and {len(rows) - SHOWN_ROWS} more rows" if len(rows) > SHOWN_ROWS else ""
+    body = "".join(_html_row("td", map(_shown, row)) for row in rows[:SHOWN_ROWS])
+    shown = f"<thead>{_html_row('th', plain)}</thead><tbody>{body}</tbody>"
+    page = f'<table class="dataframe">{shown}</table>' + (f"<p>{more}</p>" if more else "")
+    plain_text = f"{text}\n{more}".rstrip()
+    _show({"text/plain": plain_text, "text/html": page}, {"dpbayes": {"table": name}})
+
+
+def figure(name: str, figure: Any, *, alt: str, caption: str = "") -> None:
+    """Write a figure as ``<name>.svg`` and ``<name>.png`` and show it with its caption.
+
+    `alt` says what the picture shows. On the pages the first figure of ``part/stem`` has the label
+    ``fig-stem``, a further one ``fig-stem-name``.
+    """
+    if not hasattr(figure, "savefig"):
+        raise TypeError(f"figure must be a matplotlib Figure, got {type(figure).__name__}")
+    if not isinstance(alt, str) or not alt.strip():
+        raise ValueError(f"alt must say what the figure shows, got {alt!r}")
+    from dpbayes.figures.theme import png_bytes, svg_bytes
+
+    run = _run()
+    first = not any(kind == "figures" and other != name for kind, other in run.made_by)
+    svg = svg_bytes(figure, salt=f"{run.name}/{name}")
+    _write("figures", name, {f"{name}.svg": svg, f"{name}.png": png_bytes(figure)})
+    words = {"alt": typeset(alt), "caption": typeset(caption)}
+    label = f"fig-{run.name.rsplit('/', 1)[-1]}" + ("" if first else f"-{name}")
+    named = svg.decode().replace(
+        "<svg ", f'<svg role="img" aria-label="{html.escape(words["alt"])}" ', 1
+    )
+    metadata: dict[str, Any] = {"image/svg+xml": {"alt": words["alt"]}}
+    if words["caption"]:
+        metadata["dpbayes"] = {"figure": {"name": name, "label": label, **words}}
+    _show({"image/svg+xml": named, "text/plain": f"Figure: {words['alt']}"}, metadata)
+    if words["caption"]:
+        text = without_roles(words["caption"])
+        bundle = {"text/plain": text, "text/markdown": f"*Figure.* {text}"}
+        _show(bundle, {"dpbayes": {"caption-of": label}})
+
+
+def claim(name: str, sentence: str, holds: bool, *, theorem: str | None = None) -> None:
+    """Keep a sentence and whether it holds with these parameters, and show both.
+
+    The sentence is Markdown and shows numbers as they were formatted, but for a true minus sign and
+    powers of ten. What a theorem says (its label in the book) cannot fail: that is an error of
+    ours, and raises AssertionError.
+    """
+    if not isinstance(sentence, str) or not sentence.strip():
+        raise ValueError(f"claim {name!r} needs a sentence, got {sentence!r}")
+    if re.search(r"\bnan\b", sentence):
+        raise ValueError(f"claim {name!r} shows a value that is not a number: {sentence}")
+    if not (isinstance(holds, bool) or type(holds).__name__ in ("bool", "bool_")):
+        raise TypeError(f"holds must be True or False, got {holds!r} for {name!r}")
+    words = typeset(sentence)
+    if theorem and not holds:
+        raise AssertionError(f"{theorem} says otherwise: {words}")
+    made = {"sentence": words, "holds": bool(holds), "theorem": theorem}
+    _keep("claims", name, made)
+    claims = _run().kept["claims"]
+    found = {
+        key: {**one, "by_theorem": one["theorem"], "values": {}} for key, one in claims.items()
+    }
+    _save("findings.json", json_bytes(found))
+    mark = "✓" if holds else "✗ Does not hold with these parameters:"
+    text = without_roles(words)
+    kind = "holds" if holds else "fails"
+    bundle = {
+        "text/plain": f"{mark} {text}",
+        "text/markdown": f"{mark} {text}",
+        "text/html": f'<p class="claim {kind}">{mark} {_html_text(text)}</p>',
+    }
+    told = {
+        "claim": {"name": name, **made},
+        "finding": {"name": name, "sentence": f"{mark} {words}"},
+    }
+    _show(bundle, {"dpbayes": told})
+
+
+def typeset(text: str) -> str:
+    """Return a sentence with true minus signs, powers of ten and ∞; code and formulas stay.
+
+    >>> typeset("It is -1.2e-05, not 1e8x; `n-1` and $-1$ stay, 2-3 too; -0.00 and inf")
+    'It is −1.2 × 10⁻⁵, not 1e8x; `n-1` and $-1$ stay, 2-3 too; 0.00 and ∞'
+    """
+    parts = _APART.split(" ".join(text.split()))
+    for place in range(0, len(parts), 2):
+        part = _MINUS.sub("−", _ZERO.sub("", parts[place]))
+        parts[place] = _INFINITE.sub("∞", _POWER.sub(_raised, part))
+    return "".join(parts)
+
+
+def _raised(found: re.Match[str]) -> str:
+    power = int(found[2])
+    if not power or not float(found[1]):
+        return found[1]
+    return f"{found[1]} × 10{str(power).translate(_RAISED)}"
+
+
+def without_roles(text: str) -> str:
+    """Return text for a viewer that knows no roles of the book: a reference becomes its words."""
+    return _ROLE.sub(r"\1", text)
+
+
+def json_bytes(value: Any) -> bytes:
+    """Return a value as the one JSON text it is written as."""
+    return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that a reader sees the old bytes or the new ones."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _keep(kind: str, name: str, value: Any) -> None:
+    """Put a value under its name into ``<kind>.json``."""
+    run = _run()
+    _take(kind, name)
+    run.kept.setdefault(kind, {})[name] = value
+    _save(f"{kind}.json", json_bytes(run.kept[kind]))
+
+
+def _keep_errors(found: Mapping[str, Any]) -> None:
+    """Keep standard errors; None stands for an infinite one, which JSON lacks."""
+
+    def plain(error: Any) -> Any:
+        if isinstance(error, list):
+            return [plain(one) for one in error]
+        return float(error) if math.isfinite(error) else None
+
+    errors = _run().kept.setdefault("errors", {})
+    errors.update({name: plain(error) for name, error in found.items()})
+    _save("errors.json", json_bytes(errors))
+
+
+def _write(kind: str, name: str, files: Mapping[str, bytes]) -> None:
+    _take(kind, name)
+    for file, content in files.items():
+        _save(file, content)
+
+
+def _take(kind: str, name: str) -> None:
+    """Give a name away once a run; in a session of one's own a cell may be run again."""
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise ValueError(f"a name must be words of letters and digits joined by '-', got {name!r}")
+    run, cell = _run(), _cells()
+    here = len(cell)
+    taken = run.made_by.get((kind, name))
+    if taken is not None and (run.ordered or taken == here):
+        raise ValueError(f"{kind} of {run.name} have {name!r} already")
+    run.made_by[kind, name] = here
+
+
+def _save(file: str, content: bytes) -> None:
+    run = _run()
+    write_atomically(run.folder / file, content)
+    run.files[file] = hashlib.sha256(content).hexdigest()
+    if not run.ordered:  # else whoever ordered the run says how it was made, once
+        seed = run.parameters.get("seed")
+        made = {"notebook": run.name, "parameters": run.parameters, "seed": seed}
+        write_atomically(run.folder / PROVENANCE, json_bytes({**made, "sha256": run.files}))
+
+
+def _run() -> _Run:
+    """Return the run of this process; the first call finds out what it is called."""
+    if not _runs:
+        order = os.environ.get(ORDER)
+        if order:
+            told = json.loads(Path(order).read_text(encoding="utf-8"))
+        else:
+            told = {"notebook": _name_of_session(), "parameters": _parameters_of_session()}
+        root = Path(os.environ.get(FOLDER) or _results(Path.cwd())).absolute()
+        _runs.append(
+            _Run(told["notebook"], told["parameters"], root / told["notebook"], bool(order))
+        )
+    return _runs[0]
+
+
+def _results(start: Path) -> Path:
+    """Return the folder of results that nobody ordered: at the top of a checkout, or here."""
+    for folder in (start, *start.parents):
+        if (folder / "notebooks").is_dir() and (folder / "_toc.yml").is_file():
+            return folder / "results"
+    return start / "results"
+
+
+def _session() -> dict[str, Any]:
+    """Return the names of the notebook that is running; none in plain Python."""
+    python = sys.modules.get("IPython")
+    shell = python.get_ipython() if python is not None else None
+    return {} if shell is None else dict(shell.user_ns)
+
+
+def _cells() -> list[str]:
+    return list(_session().get("In", []))
+
+
+def _name_of_session() -> str:
+    """Return the notebook's name as a session or papermill tells it, else ``notebook``."""
+    names = _session()
+    told = ("PAPERMILL_INPUT_PATH", "__vsc_ipynb_file__")
+    for path in (os.environ.get("JPY_SESSION_NAME"), *map(names.get, told)):
+        if isinstance(path, str) and path.endswith(".ipynb"):
+            parts = Path(path).absolute().with_suffix("").parts
+            below = parts[::-1].index("notebooks") if "notebooks" in parts else 1
+            plain = [re.sub(r"[^A-Za-z0-9-]+", "-", part).strip("-") for part in parts[-below:]]
+            return "/".join(part for part in plain if part) or "notebook"
+    return _recognised() or "notebook"
+
+
+def _recognised() -> str | None:
+    """Return the one notebook of the checkout that has all cells that have run."""
+    run = {cell.strip() for cell in _cells() if not cell.startswith("# Parameters")} - {""}
+    folder = _results(Path.cwd()).parent / "notebooks"
+    fitting = [
+        path.relative_to(folder).with_suffix("").as_posix()
+        for path in (folder.rglob("*.ipynb") if run else ())
+        if run
+        <= {"".join(one["source"]).strip() for one in json.loads(path.read_text("utf-8"))["cells"]}
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _parameters_of_session() -> dict[str, Any]:
+    """Return the present values of what the parameters cell declares, line by line."""
+    names = _session()
+    for cell in _cells():
+        try:
+            lines = ast.parse(cell).body
+        except SyntaxError:
+            continue
+        if lines and all(isinstance(line, ast.AnnAssign) for line in lines):
+            declared = [
+                ast.unparse(line.target) for line in lines if isinstance(line, ast.AnnAssign)
+            ]
+            values = {name: names[name] for name in declared if name in names}
+            return dict(json.loads(json.dumps(values, default=str)))
+    return {}
+
+
+def _number(what: str, value: Any) -> int | float:
+    """Return a finite number as plain Python has it."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{what} must be a real number, got {value!r}")
+    if not math.isfinite(value):
+        raise ValueError(f"{what} must be finite, got {value!r}")
+    return int(value) if isinstance(value, numbers.Integral) else float(value)
+
+
+def _listed(values: Any) -> Any:
+    """Return an array or another sequence as a list of plain values; one value stays one."""
+    plain = values.tolist() if hasattr(values, "tolist") else values
+    if isinstance(plain, (str, numbers.Real)):
+        return plain
+    return [one.tolist() if hasattr(one, "tolist") else one for one in plain]
+
+
+def _cell(value: Any) -> str:
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _shown(text: str) -> str:
+    try:
+        return typeset(f"{float(text):.6g}" if re.search("[.e]", text) else text)
+    except ValueError:
+        return text
+
+
+def _html_row(tag: str, cells: Iterable[Any]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+
+def _html_text(text: str) -> str:
+    """Return a sentence of Markdown as HTML; formulas stay for the viewer to set."""
+    parts = re.split(r"(\$[^$]+\$)", text)
+    for place, part in enumerate(parts):
+        parts[place] = html.escape(part, quote=False)
+        for pattern, tag in _MARKUP if place % 2 == 0 else ():
+            parts[place] = re.sub(pattern, rf"<{tag}>\1</{tag}>", parts[place])
+    return "".join(parts)
+
+
+def _show(bundle: dict[str, str], metadata: dict[str, Any]) -> None:
+    """Show a result in the cell that is running; outside a notebook print its text."""
+    python = sys.modules.get("IPython")
+    if python is not None and python.get_ipython() is not None:
+        sys.modules["IPython.display"].display(bundle, metadata=metadata, raw=True)
+        return
+    letters = getattr(sys.stdout, "encoding", None) or "utf-8"
+    print(bundle["text/plain"].encode(letters, "replace").decode(letters))

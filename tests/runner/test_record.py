@@ -1,0 +1,144 @@
+"""The four calls of a notebook: what they write, what they show, what they refuse."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from dpbayes import record
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A run that somebody ordered, of its own."""
+    order = tmp_path / "order.json"
+    order.write_text(json.dumps({"notebook": "documents/D-fig9", "parameters": {"n": 3}}))
+    monkeypatch.setenv(record.ORDER, str(order))
+    monkeypatch.setenv(record.FOLDER, str(tmp_path))
+    record._runs.clear()
+    yield tmp_path / "documents" / "D-fig9"
+    record._runs.clear()
+
+
+def test_a_number_is_kept_and_returned(folder: Path) -> None:
+    assert record.number("half", np.float64(0.5)) == 0.5
+    record.number("drawn", 3, error=0.25)
+    record.number("seconds", 1.5, error=math.inf)
+    assert json.loads((folder / "numbers.json").read_text()) == {
+        "half": 0.5, "drawn": 3, "seconds": 1.5
+    }  # fmt: skip
+    assert json.loads((folder / "errors.json").read_text()) == {"drawn": 0.25, "seconds": None}
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, np.float64("-inf")])
+def test_what_is_not_finite_is_refused(value: float) -> None:
+    with pytest.raises(ValueError, match="number 'x' must be finite"):
+        record.number("x", value)
+
+
+@pytest.mark.parametrize("value", ["1", None, True, 1j, [1.0]])
+def test_what_is_no_number_is_refused(value: object) -> None:
+    with pytest.raises(TypeError, match="number 'x' must be a real number"):
+        record.number("x", value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("error", [-1.0, math.nan, True])
+def test_an_error_is_a_standard_error(error: float) -> None:
+    with pytest.raises(ValueError, match="at least 0"):
+        record.number("x", 1.0, error=error)
+
+
+def test_a_name_is_given_once() -> None:
+    record.number("x", 1.0)
+    record.claim("x", "Another kind may have the name.", True)
+    with pytest.raises(ValueError, match="have 'x' already"):
+        record.number("x", 2.0)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../x", "a.b", "-a", "ε"])
+def test_a_name_is_plain(name: str) -> None:
+    with pytest.raises(ValueError, match="words of letters and digits"):
+        record.claim(name, "It holds.", True)
+
+
+def test_a_table_has_all_digits(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = {"n": np.arange(2), "mean": [0.1, np.float64(1e-9)], "who": ["a", "b"]}
+    record.table("means", columns, errors={"mean": np.array([0.5, math.inf])})
+    assert (folder / "means.csv").read_text() == "n,mean,who\n0,0.1,a\n1,1e-09,b\n"
+    assert json.loads((folder / "errors.json").read_text()) == {"means.mean": [0.5, None]}
+    assert "1 × 10⁻⁹" in capsys.readouterr().out
+
+
+def test_columns_of_unequal_length_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"one length, got \{'a': 1, 'b': 2\}"):
+        record.table("t", {"a": [1], "b": [1, 2]})
+    with pytest.raises(ValueError, match="'c', which is no column"):
+        record.table("t", {"a": [1]}, errors={"c": 1.0})
+
+
+def test_a_figure_is_drawn_twice_with_the_same_bytes(folder: Path) -> None:
+    def drawn() -> bytes:
+        figure = Figure()
+        figure.subplots().plot([1, 2])
+        record.figure("line", figure, alt="A line.", caption="It rises.")
+        record._runs.clear()
+        return (folder / "line.svg").read_bytes()
+
+    assert drawn() == drawn()
+    assert (folder / "line.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="alt must say"):
+        record.figure("other", Figure(), alt=" ")
+    with pytest.raises(TypeError, match="matplotlib Figure"):
+        record.figure("other", "x", alt="A line.")
+
+
+def test_a_claim_is_one_sentence_and_whether_it_holds(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record.claim("less", f"The step is at most {3e-12:.0e}.", np.bool_(True))
+    record.claim("rises", f"It rises by {-0.25:.2f}.", False)
+    assert capsys.readouterr().out.splitlines() == [
+        "✓ The step is at most 3 × 10⁻¹².",
+        "✗ Does not hold with these parameters: It rises by −0.25.",
+    ]
+    kept = json.loads((folder / "claims.json").read_text())
+    assert kept["rises"] == {"sentence": "It rises by −0.25.", "holds": False, "theorem": None}
+
+
+def test_a_theorem_cannot_fail(folder: Path) -> None:
+    record.claim("half", "It is one half.", True, theorem="thm-floor")
+    with pytest.raises(AssertionError, match="thm-floor says otherwise: It is two"):
+        record.claim("two", "It is two.", False, theorem="thm-floor")
+    assert "two" not in (folder / "claims.json").read_text()
+
+
+def test_a_claim_needs_a_sentence_and_a_condition() -> None:
+    with pytest.raises(ValueError, match="needs a sentence"):
+        record.claim("x", " ", True)
+    with pytest.raises(ValueError, match="not a number"):
+        record.claim("x", f"It is {math.nan:.2f}.", True)
+    for holds in (None, 1, "yes"):
+        with pytest.raises(TypeError, match="holds must be True or False"):
+            record.claim("x", "It holds.", holds)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("1e-12, 2.5e+03 and 1.0e+00", "1 × 10⁻¹², 2.5 × 10³ and 1.0"),
+        ("0.0e+00 -0.0e+00 (-1) [-2, -inf]", "0.0 0.0 (−1) [−2, −∞]"),
+        ("k-3, a 95-100 range, D-fig5, part-1e5", "k-3, a 95-100 range, D-fig5, part-1e5"),
+        ("-0.000 is zero, -0.001 is not", "0.000 is zero, −0.001 is not"),
+        ("`x = -1e-5` and $-10^{-3}$", "`x = -1e-5` and $-10^{-3}$"),
+        ("-.5 % and ε = -1.5e-300", "−.5 % and ε = −1.5 × 10⁻³⁰⁰"),
+    ],
+)
+def test_signs_and_powers_are_typeset(text: str, shown: str) -> None:
+    assert record.typeset(text) == shown
+    assert record.typeset(shown) == shown
