@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from docutils import nodes
-
 from dpclaims.ledger import Claim, Evidence, read_claims
 from dpclaims.page import BADGES, Claims, ClaimsSummary, errata, slug
 

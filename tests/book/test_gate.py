@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from dpbook.gate import nothing_changed
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from dpbook.sidebar import Sidebar
 
 EXTENSION = Path(__file__).parents[2] / "book" / "_ext"
