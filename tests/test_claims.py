@@ -14,7 +14,6 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
-from dpclaims.ledger import Claim, check_evidence, counted, read_claims
 
 import dpbayes as dp
 from dpbayes import queries
@@ -25,6 +24,7 @@ from dpbayes.study.other_scores import ScoredExponential
 from dpbayes.study.theorem_chain import corner_pair, enumerated_pair
 from dpbayes.study.theorem_search import search, violations
 from dpbayes.study.winners import count_crossings, prior_crossings
+from dpclaims.ledger import Claim, check_evidence, counted, read_claims
 
 ROOT = Path(__file__).parents[1]
 CLAIMS = {claim.id: claim for claim in read_claims(ROOT / "book" / "claims" / "claims.yml")}

@@ -15,9 +15,9 @@ from pathlib import Path
 from dpbayes.mechanisms.guarantees import NEIGHBOURS
 from dpbayes.releasing.account import Account
 from dpbayes.releasing.account_file import Receipt
+from dpbayes.tables.decimals import counted, decimal_text, significant_text
 from dpbayes.releasing.opening import create_account, open_account
 from dpbayes.releasing.witness import witness_file
-from dpbayes.tables.decimals import counted, decimal_text, significant_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,13 +12,13 @@ from typing import Any
 
 from dpbayes.planning import records_needed
 from dpbayes.releasing.analysis import LEVEL
+from dpbayes.tables.decimals import counted, decimal_text, significant_text
 from dpbayes.releasing.forecast import WIDTH, compared, forecast
 from dpbayes.releasing.from_table import rehearse
 from dpbayes.releasing.opening import open_account
 from dpbayes.releasing.plan import Plan, read_plan
 from dpbayes.releasing.prices import cost, person_sentence, planned_mechanism
 from dpbayes.releasing.witness import AccountError
-from dpbayes.tables.decimals import counted, decimal_text, significant_text
 
 ERRORS = (0.1, 0.05, 0.02)
 CLASSES = {

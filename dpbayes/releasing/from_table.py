@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dpbayes.releasing.account import Account
 from dpbayes.releasing.account_file import Receipt
+from dpbayes.tables.decimals import decimal_text, significant_text
 from dpbayes.releasing.opening import open_account
 from dpbayes.releasing.plan import Plan
 from dpbayes.releasing.plan_file import PlanError
@@ -33,7 +34,6 @@ from dpbayes.releasing.prices import (
 from dpbayes.releasing.record import Release, release
 from dpbayes.releasing.tables import count_table
 from dpbayes.releasing.witness import AccountError
-from dpbayes.tables.decimals import decimal_text, significant_text
 
 SCHEMA = "dpbayes.release/2"
 

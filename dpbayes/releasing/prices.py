@@ -10,9 +10,9 @@ from dpbayes.mechanisms import Mechanism, mechanism
 from dpbayes.mechanisms.guarantees import given_epsilon, guarantee, quantified
 from dpbayes.mechanisms.independent import IndependentNoise
 from dpbayes.releasing.account import Account
+from dpbayes.tables.decimals import exp_above
 from dpbayes.releasing.plan import Plan
 from dpbayes.releasing.plan_file import PlanError
-from dpbayes.tables.decimals import exp_above
 
 REPLACED = "replace-one"
 CHANGED = "add-or-remove"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from docutils import nodes
+
 from dpclaims.ledger import Claim, Evidence, read_claims
 from dpclaims.page import BADGES, Claims, ClaimsSummary, errata, slug
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dpdrawn import narrow_of
-from dpdrawn.svg import INK, OWN, READABLE, inlined, least_width
 
 from dpbayes.figures.lines import Curve, Panel, lines
 from dpbayes.figures.maps import MapPanel, maps
 from dpbayes.figures.night import PAGE, at_night, contrast
 from dpbayes.figures.theme import svg_bytes
+from dpdrawn import narrow_of
+from dpdrawn.svg import INK, OWN, READABLE, inlined, least_width
 
 X = np.arange(1.0, 5.0)
 SVG = "{http://www.w3.org/2000/svg}"

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 from dpexplorer import MODULES, STATES, bundle
-
 from tests.book.test_sphinx import page, sphinx
 from tests.conftest import CONF
 

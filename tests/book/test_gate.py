@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from dpbook.gate import nothing_changed
 
 ROOT = Path(__file__).parents[2]

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from dpbook.sidebar import Sidebar
 
 EXTENSION = Path(__file__).parents[2] / "book" / "_ext"

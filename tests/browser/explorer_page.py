@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dpexplorer import PROGRAM, STATES, bundle, closing, opening
 from playwright.sync_api import Browser, sync_playwright
 
+from dpexplorer import PROGRAM, STATES, bundle, closing, opening
 from tests.serving import serving
 
 BOOK = Path(__file__).parents[2] / "book"

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dpexplorer import STATES, looks
 from PIL import Image, ImageStat
 from playwright.sync_api import Browser, Page
 
@@ -20,6 +19,7 @@ from dpbayes.figures.night import PAGE, at_night
 from dpbayes.press.parameters import chosen_from_text, declared, load
 from dpbayes.press.places import find_notebook
 from dpbayes.study.one_release import EXPLORED
+from dpexplorer import STATES, looks
 from tests.browser.explorer_page import BOOK, served
 
 pytestmark = pytest.mark.browser

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from dpclaims.ledger import read_claims
 
+from dpclaims.ledger import read_claims
 from tests.browser.watching import HEIGHT, Visited, results
 
 CLAIMS = Path(__file__).parents[2] / "book" / "claims" / "claims.yml"

@@ -8,7 +8,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from dpbayes.figures.steps import Masses, StepPanel, steps
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex
@@ -29,6 +28,7 @@ from dpbayes.figures.language import (
 from dpbayes.figures.lines import Curve, Panel, lines
 from dpbayes.figures.maps import MapPanel, maps
 from dpbayes.figures.night import PAGE, at_night, contrast, luminance
+from dpbayes.figures.steps import Masses, StepPanel, steps
 from dpbayes.figures.theme import svg_bytes
 from dpbayes.mechanisms import REGISTRY
 from tests.figures.reading_svg import off_the_language

@@ -6,9 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from dpbayes.figures.published import change_cloud
-from dpbayes.figures.queries_diagrams import cube_diagram, framework_diagram
-from dpdrawn.svg import READABLE, least_width
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
@@ -20,7 +17,10 @@ from dpbayes.figures.lines import Curve, Panel, lines
 from dpbayes.figures.maps import MapPanel, maps
 from dpbayes.figures.narrow import LEAST, WIDTH, narrow
 from dpbayes.figures.pictures import hexagons
+from dpbayes.figures.published import change_cloud
+from dpbayes.figures.queries_diagrams import cube_diagram, framework_diagram
 from dpbayes.figures.theme import new_axes, new_panels, svg_bytes
+from dpdrawn.svg import READABLE, least_width
 from tests.figures.reading_svg import off_the_language
 
 X = np.arange(1.0, 21.0)

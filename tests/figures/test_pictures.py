@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from dpbayes.figures.sensitivity import sensitivity_levels
 from matplotlib.colors import to_hex
 from matplotlib.patches import RegularPolygon
 from scipy.stats import beta
@@ -12,6 +11,7 @@ from scipy.stats import beta
 import dpbayes as dp
 from dpbayes.figures.language import LOOKS
 from dpbayes.figures.pictures import hexagons, laws_side_by_side, learning, overlap, two_laws
+from dpbayes.figures.sensitivity import sensitivity_levels
 from dpbayes.figures.theme import svg_bytes
 from tests.figures.reading_svg import off_the_language
 

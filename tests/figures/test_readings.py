@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from dpbayes.figures.steps import Masses, StepPanel, steps
 
 from dpbayes.figures.boxes import Boxes, BoxPanel, boxes
 from dpbayes.figures.lines import Curve, Panel, lines
+from dpbayes.figures.steps import Masses, StepPanel, steps
 
 
 def marks(axes):

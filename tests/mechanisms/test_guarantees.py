@@ -10,7 +10,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from dpbayes.mechanisms.folded import FoldedNoise
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ import dpbayes as dp
 from dpbayes.mechanisms import REGISTRY
 from dpbayes.mechanisms.calibrations import SmoothCalibration
 from dpbayes.mechanisms.exponential import ExponentialMechanism
+from dpbayes.mechanisms.folded import FoldedNoise
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.guarantees import (
     Guarantee,

@@ -9,10 +9,10 @@ from itertools import pairwise
 import mpmath
 import numpy as np
 import pytest
-from dpbayes.mechanisms.repaired import RepairedCalibration
 
 import dpbayes as dp
 from dpbayes.mechanisms.guarantees import guarantee
+from dpbayes.mechanisms.repaired import RepairedCalibration
 from dpbayes.study.theorem_chain import corner_pair, enumerated_pair
 
 

@@ -14,13 +14,13 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-from tests.notebooks.test_sources import NOTEBOOKS, ROOT, cells
 
 from dpbayes.press import html as export
 from dpbayes.press.boxes import finding_boxes
 from dpbayes.press.pages import with_figure, without_findings
 from dpbayes.press.parameters import load, source_of
 from dpbayes.press.shown import ShownFigure, ShownFinding
+from tests.notebooks.test_sources import NOTEBOOKS, ROOT, cells
 
 SHOWN = re.compile(r'<(span|div) class="[^"]*\bmath\b[^"]*"[^>]*>\s*(.*?)\s*</\1>', re.DOTALL)
 # How a page marks TeX for MathJax: \( \) in a line, \[ \] or an equation without number apart.

@@ -16,12 +16,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.notebooks.test_sources import NOTEBOOKS, small_parameters
 
 from dpbayes.press.keys import key, surroundings
 from dpbayes.press.opening import ORDER
 from dpbayes.press.parameters import chosen, declared, load, source_of
 from dpbayes.press.traces import PACKAGE
+from tests.notebooks.test_sources import NOTEBOOKS, small_parameters
 
 NAMES = (
     "foundations/beta-posterior", "foundations/sensitivities",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from dpbayes.study.reproduction.panels import boxes_of_both, single_runs
 
 from dpbayes.study.reproduction.catalogue import judged
 from dpbayes.study.reproduction.notes import RUNS
+from dpbayes.study.reproduction.panels import boxes_of_both, single_runs
 
 
 @pytest.mark.parametrize("panel", ["a", "b"])
