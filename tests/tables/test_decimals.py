@@ -6,7 +6,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbayes.releasing.decimals import decimal_text, float_below
+from dpbayes.tables.decimals import decimal_text, float_below
 
 
 @given(st.fractions(min_value=0, max_value=10**6))
