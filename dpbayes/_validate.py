@@ -5,6 +5,7 @@ Every refusal has one form: "<argument> must be <what is allowed>, got <value>".
 
 from __future__ import annotations
 
+import itertools
 import math
 import reprlib
 import warnings
@@ -124,6 +125,29 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def same_labels(**values: Any) -> None:
+    """Refuse arguments whose labels differ: numbers of one category would meet those of another.
+
+    Labels are the `index` (or, of a table, the `columns`) of pandas and the like. Arguments without
+    labels are taken by position.
+    """
+    known = {name: found for name, value in values.items() if (found := _labels(value)) is not None}
+    for (first, ours), (second, theirs) in itertools.pairwise(known.items()):
+        if ours != theirs:
+            raise ValueError(
+                f"{second} must have the labels of {first} in their order, got {shown(theirs)} and "
+                f"{shown(ours)}; reindex one of the two, or pass numbers without labels"
+            )
+
+
+def _labels(value: Any) -> list[Any] | None:
+    for name in ("columns", "index"):
+        labels = getattr(value, name, None)
+        if labels is not None and not callable(labels) and _length(labels):
+            return list(labels)
+    return None
+
+
 def generator(name: str, value: Any) -> np.random.Generator:
     """Return `value` when it is a numpy random generator."""
     if not isinstance(value, np.random.Generator):
@@ -176,9 +200,16 @@ def numbers(name: str, value: Any, allowed: str) -> NDArray[Any]:
     """
     array = _array(name, value, allowed)
     kind = array.dtype.kind
-    if kind == "O" and array.size and all(type(entry) is int for entry in array.flat):
-        largest = max(array.flat, key=abs)
-        raise ValueError(f"{name} must be {allowed} of at most 2^62, got {shown(largest)}")
+    if kind == "O":
+        whole = [entry for entry in array.flat if type(entry) is int]
+        if whole and len(whole) == array.size and max(map(abs, whole)) > LARGEST:
+            largest = max(whole, key=abs)
+            raise ValueError(f"{name} must be {allowed} of at most 2^62, got {shown(largest)}")
+        if isinstance(value, np.ndarray) or hasattr(value, "dtype"):
+            raise TypeError(
+                f"{name} must be {allowed}, got an array of Python objects (dtype object): give "
+                f"it a numeric type, as in {name}.astype(float)"
+            )
     if kind not in "iuf":
         raise TypeError(f"{name} must be {allowed}, got {shown(value)}")
     return array
@@ -321,6 +352,7 @@ def counts_and_prior(
     counts_value: ArrayLike, prior_value: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return counts and prior, checked one by one and against each other."""
+    same_labels(counts=counts_value, prior=prior_value)
     whole = counts("counts", counts_value)
     return whole, prior("prior", prior_value, whole.size)
 
@@ -329,6 +361,7 @@ def pair_of_counts(
     counts_value: ArrayLike, neighbour_value: ArrayLike, prior_value: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return counts, another histogram over the same categories, and the prior, all checked."""
+    same_labels(counts=counts_value, neighbour=neighbour_value, prior=prior_value)
     whole, parameters = counts_and_prior(counts_value, prior_value)
     other = counts("neighbour", neighbour_value)
     if other.size != whole.size:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.laws.law import Law
 from dpbayes.laws.metrics import Yardstick, metric_function
+from dpbayes.laws.paired import DEVIATIONS, mean_difference, order_of
 from dpbayes.mechanisms.protocol import Mechanism
+
+T = TypeVar("T")
 
 
 def laplace_step_probability(
@@ -27,11 +31,14 @@ def laplace_step_probability(
     >>> laplace_step_probability([0, 1, 2], 1.0, 2.0).round(11)
     array([0.19673467, 0.11932561, 0.07237464])
     """
-    b = _validate.positive("sensitivity", sensitivity) / _validate.positive("epsilon", epsilon)
     t = _validate.whole_numbers("step", step)
-    one_side = 0.5 * -np.expm1(-1.0 / b)
-    whole_steps_from_zero = np.where(t >= 0, t, -(t + 1))
-    return np.asarray(one_side * np.exp(-whole_steps_from_zero / b))
+    width = _validate.positive("sensitivity", sensitivity)
+    with np.errstate(over="ignore"):  # noise too narrow for any step has the rate inf
+        rate = np.float64(_validate.positive("epsilon", epsilon)) / width
+    whole_steps_from_zero = np.where(t >= 0, t, -(t + 1)).astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        exponent = np.where(whole_steps_from_zero == 0.0, 0.0, whole_steps_from_zero * rate)
+    return np.asarray(0.5 * -np.expm1(-rate) * np.exp(-exponent))
 
 
 def split(n: int, proportions: ArrayLike) -> NDArray[np.int64]:
@@ -63,7 +70,7 @@ def mean_distances(
     sizes: Sequence[int] | NDArray[np.int64],
     metric: Yardstick = "hellinger",
 ) -> NDArray[np.float64]:
-    """Return the exact mean distance at each data size, records split by `proportions`.
+    """Return the mean distance at each data size, records split by `proportions`.
 
     Source: D, Figures 5 and 6, which estimate it from 1000 runs; book: `fig-growth-balanced`.
 
@@ -74,8 +81,24 @@ def mean_distances(
     """
     _validate.mechanism("mechanism", mechanism)
     metric_function(metric)
+    _validate.same_labels(proportions=proportions, prior=prior)
     splits = [split(n, proportions) for n in _validate.sizes("sizes", sizes)]
     return np.array([mechanism.law(counts, prior).mean_distance(metric) for counts in splits])
+
+
+TIE = "tie"
+"""The winner where two means are equal within their stated errors."""
+
+
+def stated_error(mean: float) -> float:
+    """Return by how much a mean may be off: its bound, or four standard errors if it was drawn.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> stated_error(mechanism("geometric", 1.0).law([5, 5], [1, 1]).mean_distance()) < 1e-13
+    True
+    """
+    error = float(getattr(mean, "error", 0.0))
+    return DEVIATIONS * error if getattr(mean, "how", "") == "drawn" else error
 
 
 @dataclass(frozen=True)
@@ -134,8 +157,8 @@ class Crossover:
     """Where the order of two mechanisms changes as the data grow.
 
     `changes` lists (n, winner): from n records on (until the next entry) the mechanism of that
-    name has the smaller exact mean distance; `first_winner` wins at the smallest size. Where both
-    are equal the second of the two is named.
+    name has the smaller mean distance; `first_winner` wins at the smallest size. Where both are
+    equal within their errors the winner is "tie".
 
     >>> found = Crossover("lapMech", ((30, "ilapMech"),))
     >>> found.first_winner, found.size
@@ -159,38 +182,45 @@ def crossover(
     sizes: Sequence[int] | NDArray[np.int64],
     metric: Yardstick = "hellinger",
 ) -> Crossover:
-    """Return where one mechanism's exact mean distance falls below the other's.
+    """Return where one mechanism's mean distance falls below the other's.
 
     The order is computed at every entry of `sizes` (increasing); between two entries whose order
     differs the change is located to one record by bisection. Two changes between neighbouring
-    entries cancel unseen, so choose `sizes` as fine as the curves demand.
+    entries cancel unseen, so choose `sizes` as fine as the curves demand. Raises ValueError where a
+    mean was drawn and its error leaves the order open: draws decide nothing.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> smooth, laplace = mechanism("expMech-smooth", 1.0), mechanism("lapMech", 1.0)
     >>> crossover(smooth, laplace, [0.5, 0.5], [1, 1], range(2, 41, 2)).changes
     ((8, 'lapMech'),)
     """
-    _validate.mechanism("mechanism_a", mechanism_a)
-    _validate.mechanism("mechanism_b", mechanism_b)
+    pair = (
+        _validate.mechanism("mechanism_a", mechanism_a),
+        _validate.mechanism("mechanism_b", mechanism_b),
+    )
+    _validate.same_labels(proportions=proportions, prior=prior)
     grid = _validate.sizes("sizes", sizes)
     if any(later <= earlier for earlier, later in pairwise(grid)):
         raise ValueError(f"sizes must be strictly increasing, got {_validate.shown(sizes)}")
 
-    def a_wins(n: int) -> bool:
-        means = [
-            mean_distances(m, proportions, prior, [n], metric)[0]
-            for m in (mechanism_a, mechanism_b)
-        ]
-        return bool(means[0] < means[1])
+    def winner(n: int) -> str:
+        counts = split(n, proportions)
+        first, second = (one.law(counts, prior) for one in pair)
+        difference = mean_difference(first, second, metric)
+        found = order_of(difference)
+        if found == 0 and difference.how == "drawn":
+            raise ValueError(
+                f"sizes must keep to data whose order is certain, got n = {n}: the means were "
+                f"drawn and differ by {float(difference):.2g}, with a standard error of "
+                f"{difference.error:.2g}"
+            )
+        return (pair[0].name, TIE, pair[1].name)[found + 1]
 
-    def name(a_is_better: bool) -> str:
-        return mechanism_a.name if a_is_better else mechanism_b.name
-
-    (_, first), *changes = order_changes(grid, a_wins)
-    return Crossover(name(first), tuple((n, name(a_is_better)) for n, a_is_better in changes))
+    (_, opening), *changes = order_changes(grid, winner)
+    return Crossover(opening, tuple(changes))
 
 
-def order_changes(grid: Sequence[int], a_wins: Callable[[int], bool]) -> list[tuple[int, bool]]:
+def order_changes(grid: Sequence[int], order: Callable[[int], T]) -> list[tuple[int, T]]:
     """Return the first place of an increasing grid and those where the order changes, with it.
 
     A change between two entries is located by bisection; two that cancel there go unseen.
@@ -198,13 +228,17 @@ def order_changes(grid: Sequence[int], a_wins: Callable[[int], bool]) -> list[tu
     >>> order_changes([0, 10, 20], lambda n: n >= 7)
     [(0, False), (7, True)]
     """
-    order = [a_wins(n) for n in grid]
-    found = [(grid[0], order[0])]
-    for i in range(1, len(grid)):
-        if order[i] != order[i - 1]:
-            low, high = grid[i - 1], grid[i]
+    known = [order(n) for n in grid]
+    found = [(grid[0], known[0])]
+    for (start, end), last in zip(pairwise(grid), known[1:], strict=True):
+        while found[-1][1] != last:
+            low, high, at_high = max(start, found[-1][0]), end, last
             while high - low > 1:
                 middle = (low + high) // 2
-                low, high = (middle, high) if a_wins(middle) == order[i - 1] else (low, middle)
-            found.append((high, order[i]))
+                value = order(middle)
+                if value == found[-1][1]:
+                    low = middle
+                else:
+                    high, at_high = middle, value
+            found.append((high, at_high))
     return found

@@ -16,16 +16,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
+from scipy.special import gammaln, xlog1py
 
 from dpbayes import _validate
-from dpbayes.log_gamma import SERIES_FROM, stirling_series
+from dpbayes.log_gamma import SERIES_FROM, stirling_gap, stirling_series
 
 Metric = Callable[[ArrayLike, ArrayLike], NDArray[np.float64]]
 """A yardstick: two arrays of Dirichlet parameters of shape (..., k) to distances of shape (...)."""
 
 METRICS = ("hellinger", "published")
 
+_LARGEST_TOTAL = 2.0**1000  # up to here products with a logarithm stay finite
+_LARGEST_SLIPPED = 1e9  # totals of that size cost the slipped formula seven digits
+_SHORT = 0.25  # half a step; for shorter ones what is left of Stirling's series has no digits
 _SMALLEST = 1e-290
 _SQUARE_UNDERFLOWS = 1e-150
 _STEPS_AT_ONCE = 1 << 9  # so many columns of `SERIES_FROM` numbers do
@@ -55,7 +58,11 @@ def _psi_large(
         main[tiny] = d[tiny] * u[tiny]
     main *= -0.5
     rest = stirling_series(np.stack((m, low, m + d)))
-    main += rest[0] - 0.5 * (rest[1] + rest[2])  # far smaller than either part of it
+    gap = rest[0] - 0.5 * (rest[1] + rest[2])  # far smaller than either part of it
+    short = d < _SHORT
+    if short.any():
+        gap[short] = stirling_gap(m[short], d[short], low[short])
+    main += gap
     return np.asarray(main)
 
 
@@ -98,13 +105,16 @@ def _climb_far(
     m: NDArray[np.float64], d: NDArray[np.float64], low: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     # The first step alone adds -ln(1/0.51)/2 or less, so that the logarithm of a product of the
-    # others is as good as a sum; the first has its own, for its quotient may underflow.
+    # others is as good as a sum; the first has its own, for its quotient may underflow. So may the
+    # product of four, where m is beyond 10^60.
     share = low / m
     lost = share < _SMALLEST  # the quotient has lost digits, or is 0
     first = np.log(np.where(lost, 1.0, share))
     first[lost] = np.log(low[lost]) - np.log(m[lost])
     rises = 1.0 + d / (m + _UP)
     rises[1:] *= (low + _UP[1:]) / (m + _UP[1:])
+    if np.any(m > 1e60):
+        return np.asarray(0.5 * (first + np.log(rises).sum(axis=0)))
     fourth = SERIES_FROM // 4
     groups = rises.reshape(fourth, 4, *m.shape)
     products = (groups[0] * groups[1]) * (groups[2] * groups[3])
@@ -134,8 +144,11 @@ def affinity_of_counts(
     >>> float(affinity_of_counts(1e-300, 997, 0).round(6))
     -691.841653
     """
-    alpha, held, other = (np.asarray(part, dtype=np.float64) for part in (prior, counts, released))
-    return _affinity(alpha + held, other - held, alpha + np.minimum(held, other))
+    alpha = np.asarray(prior, dtype=np.float64)
+    held, other = np.asarray(counts), np.asarray(released)
+    # Whole numbers are subtracted as such: beyond 2^53 floats would lose the step.
+    step = (other - held).astype(np.float64)
+    return _affinity(alpha + held, step, alpha + np.minimum(held, other))
 
 
 def _affinity(
@@ -179,9 +192,12 @@ def one_step_affinity(a: ArrayLike) -> NDArray[np.float64]:
     return affinity_by_step(a, 1.0)
 
 
-def _parameters(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    first = _validate.positive_array("a", a)
-    second = _validate.positive_array("b", b)
+def _parameters(
+    a: ArrayLike, b: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    # Both, broadcast to one shape, and the steps from the first to the second.
+    _validate.same_labels(a=a, b=b)
+    first, second = _validate.positive_array("a", a), _validate.positive_array("b", b)
     for name, array in (("a", first), ("b", second)):
         if array.ndim < 1 or array.shape[-1] < 2:
             raise ValueError(f"{name} must have at least 2 parameters, got shape {array.shape}")
@@ -194,7 +210,13 @@ def _parameters(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArra
             f"a and b must have the same number of parameters, got {first.shape[-1]} and "
             f"{second.shape[-1]}"
         )
-    return first, second
+    given = np.asarray(a), np.asarray(b)
+    if all(one.dtype.kind in "iu" for one in given):
+        # Beyond 2^53 floats would lose the step; Python's own numbers lose none at any size.
+        step = (given[1].astype(object) - given[0].astype(object)).astype(np.float64)
+    else:
+        step = second - first
+    return *np.broadcast_arrays(first, second), step
 
 
 def log_affinity(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
@@ -205,22 +227,122 @@ def log_affinity(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     >>> round(float(log_affinity([1, 1], [2, 1])), 12)
     -0.058891517828
     """
-    first, second = _parameters(a, b)
-    by_category, by_total = _affinities(first, second)
-    return np.asarray(np.minimum(by_category - by_total, 0.0))
+    first, second, step = _parameters(a, b)
+    with np.errstate(over="ignore", invalid="ignore"):
+        by_category, by_total = (np.atleast_1d(part) for part in _affinities(first, second, step))
+        result = by_category - by_total
+    # Totals that differ by much take most of the sum away, and its digits with it.
+    huge = np.maximum(first.sum(axis=-1), second.sum(axis=-1)) > _LARGEST_TOTAL
+    lost = (by_total < 0.5 * by_category) | huge
+    if lost.any():
+        rows = [np.atleast_2d(part)[lost] for part in (first, second, step)]
+        result[lost] = _between_totals(*rows)
+    return np.asarray(np.minimum(result, 0.0)).reshape(step.shape[:-1])
 
 
 def _affinities(
-    first: NDArray[np.float64], second: NDArray[np.float64]
+    first: NDArray[np.float64], second: NDArray[np.float64], step: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     # The sum of psi over the categories, and psi of the totals.
-    first, second = np.broadcast_arrays(first, second)
-    step = second - first
     by_category = _affinity(first, step, np.minimum(first, second)).sum(axis=-1)
     totals, change, others = first.sum(axis=-1), step.sum(axis=-1), second.sum(axis=-1)
     # Sums that agree but for rounding are compared through their difference alone.
     low = np.where(others < 0.5 * totals, others, np.minimum(totals, totals + change))
     return by_category, _affinity(totals, change, low)
+
+
+def _between_totals(
+    a: NDArray[np.float64], b: NDArray[np.float64], step: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return ln BC of the rows (N, k) of a and b = a + step, without a difference of large numbers.
+
+    With all parameters in Stirling's range, where the recurrence brings them, m = (a + b)/2,
+    u = (b - a)/(2m), and U the same of the totals, ln BC is
+
+        -sum_i m_i KL(u_i | U) + (sum_i ln(1 - u_i^2) - ln(1 - U^2))/4 + what Stirling leaves over;
+
+    KL compares coins with chances (1 + u)/2. Both terms are at most 0 and neither cancels.
+    """
+    small = np.minimum(a, b) < SERIES_FROM
+    climbs = np.zeros(a.shape)
+    parts = a + 0.5 * step, 0.5 * np.abs(step), np.minimum(a, b)
+    climbs[small] = _climbed(*(part[small] for part in parts))
+    up = np.where(small, float(SERIES_FROM), 0.0)
+    total_a, total_b = a.sum(axis=-1), b.sum(axis=-1)
+    result = climbs.sum(axis=-1)
+    steps = up.sum(axis=-1)
+    change = step.sum(axis=-1)
+    for i in range(int(steps.max())):  # the totals climb by as much
+        some = i < steps
+        result[some] -= 0.5 * _log_share(total_a[some] + i, total_b[some] + i, change[some])
+    a, b, total_a, total_b = a + up, b + up, total_a + steps, total_b + steps
+    # Everything is divided by a power of two, exactly, so that no product overflows.
+    unit = np.ldexp(1.0, -1 - np.frexp(np.maximum(total_a, total_b))[1])
+    m, lean = a + 0.5 * step, _leanings(a * unit[:, None], step * unit[:, None])
+    near = 2.0 * (m * unit[:, None])
+    shares = [total * unit for total in (total_b, total_a)]
+    both = (shares[0] + shares[1])[:, None]
+    for share, sign in zip(shares, (1.0, -1.0), strict=True):
+        part = share[:, None]
+        with np.errstate(over="ignore"):  # infinitely far apart in logarithms
+            result -= (m * (part / both) * _entropy(sign * lean / near / part)).sum(axis=-1)
+    result += 0.25 * (_log_share(a, b, step).sum(axis=-1) - _log_share(total_a, total_b, change))
+    gaps = stirling_gap(m, 0.5 * np.abs(step), np.minimum(a, b)).sum(axis=-1)
+    middle = total_a + 0.5 * change
+    low = np.minimum(total_a, total_b)
+    return np.asarray(result + gaps - stirling_gap(middle, 0.5 * np.abs(change), low))
+
+
+def _log_share(
+    a: NDArray[np.float64], b: NDArray[np.float64], step: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    # ln(1 - u^2) = ln(4ab/(a + b)^2), from whichever form keeps its digits.
+    m = a + 0.5 * step
+    u = 0.5 * step / m
+    near = np.abs(u) < 0.7
+    far = np.log(a) + np.log(b) - 2.0 * np.log(m)
+    return np.where(near, np.log1p(-np.square(np.where(near, u, 0.0))), far)
+
+
+def _leanings(a: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.float64]:
+    # sum_j (d_i a_j - a_i d_j), each difference of products with the rounding errors of both
+    # (Dekker 1971): proportional parameters leave a part in 10^16 of either product.
+    result = np.zeros(a.shape)
+    for j in range(a.shape[-1]):
+        left, left_error = _product(d, a[:, j : j + 1])
+        right, right_error = _product(a, d[:, j : j + 1])
+        result += (left - right) + (left_error - right_error)
+    return result
+
+
+def _product(
+    x: NDArray[np.float64], y: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    product = np.asarray(x * y)
+    (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
+    rest = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
+    return product, rest
+
+
+def _halves(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    scaled = x * (2.0**27 + 1.0)
+    high = scaled - (scaled - x)
+    return high, x - high
+
+
+def _entropy(t: NDArray[np.float64]) -> NDArray[np.float64]:
+    # (1 + t) ln(1 + t) - t for t >= -1. Near 0 with y = t/(2 + t), of which ln(1 + t) = 2 artanh y:
+    # 2 (y^2 + (1 + y)(y^3/3 + y^5/5 + ...))/(1 - y); |y| <= 1/7 leaves 10^-17 after ten terms.
+    t = np.maximum(t, -1.0)
+    near = np.abs(t) < 0.25
+    y = np.where(near, t, 0.0)
+    y = y / (2.0 + y)
+    square = y * y
+    odd = np.zeros(y.shape)
+    for power in range(21, 1, -2):
+        odd = odd * square + 1.0 / power
+    close = 2.0 * square * (1.0 + (1.0 + y) * y * odd) / (1.0 - y)
+    return np.where(near, close, xlog1py(1.0 + t, np.where(near, 0.0, t)) - t)
 
 
 def distance_from_log_affinity(log_bc: ArrayLike, exponent: float = 1.0) -> NDArray[np.float64]:
@@ -241,7 +363,8 @@ def hellinger(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
 
     H(a, b) = sqrt(1 - BC(a, b)); D, section 3; book: `def-hellinger`. Relative error below 1e-13
     for neighbouring posteriors of up to 10^12 records. Raises ValueError or TypeError for
-    parameters that are not positive and finite, whose sum is not, or whose last axes differ.
+    parameters that are not positive and finite, whose sum is not, or whose last axes or labels
+    differ.
 
     >>> round(float(hellinger([51, 51], [52, 50])), 12)
     0.070275628559
@@ -285,18 +408,22 @@ def hellinger_published(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     >>> round(float(hellinger_published([51, 51], [52, 50])), 12)
     0.032709299799
     """
-    first, second = _parameters(a, b)
-    step = second - first
-    totals = np.broadcast_to(first.sum(axis=-1), step.shape[:-1])
-    smallest = float(np.minimum(totals, totals + step.sum(axis=-1)).min(initial=np.inf))
+    first, second, step = _parameters(a, b)
+    totals, change = first.sum(axis=-1), step.sum(axis=-1)
+    smallest = float(np.minimum(totals, totals + change).min(initial=np.inf))
     if smallest <= 1.0:
         raise ValueError(f"the published metric needs a parameter total above 1, got {smallest:g}")
-    log_bc = _affinities(first, second)[0] / np.log(totals)
-    unequal = np.abs(step.sum(axis=-1)) > 1e-9 * totals
+    log_bc = _affinities(first, second, step)[0] / np.log(totals)
+    unequal = np.abs(change) > 1e-9 * totals
     if np.any(unequal):
-        a_rows, b_rows = np.broadcast_arrays(first, second)
+        largest = float(np.maximum(totals, totals + change)[unequal].max())
+        if largest > _LARGEST_SLIPPED:
+            raise ValueError(
+                "the published metric takes totals that differ up to "
+                f"{_LARGEST_SLIPPED:g}, got {largest:g}"
+            )
         log_bc = np.array(log_bc)
-        log_bc[unequal] = _slipped_log_affinity(a_rows[unequal], b_rows[unequal])
+        log_bc[unequal] = _slipped_log_affinity(first[unequal], second[unequal])
     return np.asarray(np.sqrt(np.clip(0.0 - np.expm1(log_bc), 0.0, 1.0)))
 
 

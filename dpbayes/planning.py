@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.accuracy import split
-from dpbayes.laws.lattice import noise as lattice_noise
+from dpbayes.accuracy import split, stated_error
+from dpbayes.laws.sum_zero import log_normaliser
 from dpbayes.mechanisms import mechanism
 
 LARGEST_PLAN = 2**52
@@ -73,12 +73,23 @@ class RecordsNeeded:
         """A number n whose exact mean distance is at most `error` while that of n - 1 is not, or 1.
 
         Found by bisection between 1 and `records`, records split by `dpbayes.accuracy.split`.
+        Raises ValueError where a mean so close to `error` could only be drawn.
         """
         low, high = 0, self.records
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self._mean(middle) <= self.error else (middle, high)
+            low, high = (low, middle) if self._enough(middle) else (middle, high)
         return high
+
+    def _enough(self, n: int) -> bool:
+        mean = self._mean(n)
+        if getattr(mean, "how", "") == "drawn" and abs(mean - self.error) <= stated_error(mean):
+            raise ValueError(
+                f"the mean at n = {n} was drawn, {mean:.6g} with an error of up to "
+                f"{stated_error(mean):.2g}, and cannot be told from {self.error:g}; "
+                f"{self.records} records are enough by proof"
+            )
+        return mean <= self.error
 
     @property
     def first_order(self) -> float:
@@ -90,7 +101,7 @@ class RecordsNeeded:
 
     def _mean(self, n: int) -> float:
         law = mechanism(self.name, self.epsilon).law(split(n, self.shares), self.prior)
-        return float(law.mean_distance())
+        return law.mean_distance()
 
 
 def records_needed(
@@ -115,6 +126,7 @@ def records_needed(
     """
     target = _validate.open_unit("error", error)
     budget = _validate.positive("epsilon", epsilon)
+    _validate.same_labels(shares=shares, prior=prior)
     w = _shares(shares)
     alpha = np.ones(w.size) if prior is None else _validate.prior("prior", prior, w.size)
     noise = count_noise(name, budget, w.size)
@@ -216,7 +228,7 @@ def _lattice(epsilon: float, k: int) -> CountNoise:
     mass = q ** np.arange(reach + 1) * rest
     total = mass[0] + 2.0 * mass[1:].sum()
     second = 2.0 * (mass * np.arange(reach + 1) ** 2).sum() / total
-    at_zero = float(np.exp(-lattice_noise.log_normaliser(k, epsilon)))
+    at_zero = float(np.exp(-log_normaliser(k, epsilon)))
     return CountNoise(np.full(k, second), np.tile(_beyond(mass / total), (k, 1)), at_zero)
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaincinv
+from scipy.special import betainc, betaincc, betainccinv, betaincinv
 
 from dpbayes import _validate
 
@@ -17,6 +17,7 @@ LARGEST_ENUMERATION = 50_000_000
 """Candidate sets with more numbers (rows times categories) than this are not enumerated."""
 
 _MISSED = 1e-9  # what the share reached at an end may differ by from the share asked for
+_ATOMS = 1e-20  # x^a is 1 for all floats x in (0, 1) and smaller a, to the last digit
 
 
 @dataclass(frozen=True)
@@ -62,14 +63,18 @@ class Posterior:
         >>> Posterior([6.0, 1e-6]).interval(0.9)[1].tolist()
         [0.0, 5e-324]
         """
-        outside = 1.0 - _validate.open_unit("confidence", confidence)
-        a, b = self.concentration, self.total - self.concentration
-        shares = (outside / 2.0, 1.0 - outside / 2.0)
-        ends = np.column_stack([betaincinv(a, b, share) for share in shares])
-        reached = np.column_stack([betainc(a, b, ends[:, place]) for place in (0, 1)])
-        for i, place in np.argwhere(~(np.abs(reached - shares) <= _MISSED)):
-            around = floats_around(partial(_reached, float(a[i]), float(b[i])), shares[place])
-            ends[i, place] = around[place]
+        tail = 0.5 * (1.0 - _validate.open_unit("confidence", confidence))
+        a = self.concentration
+        others = np.array([np.delete(a, place).sum() for place in range(a.size)])
+        # The upper end from the upper tail: what is left of 1 has lost the digits of a small one.
+        with np.errstate(all="ignore"):
+            ends = np.column_stack((betaincinv(a, others, tail), betainccinv(a, others, tail)))
+        for i, (first, rest) in enumerate(zip(a.tolist(), others.tolist(), strict=True)):
+            for place, reached in enumerate(
+                (partial(_below, first, rest), partial(_above, first, rest))
+            ):
+                if not abs(abs(reached(ends[i, place])) / tail - 1.0) <= _MISSED:
+                    ends[i, place] = floats_around(reached, -tail if place else tail)[place]
         return np.asarray(ends, np.float64)
 
     def _repr_html_(self) -> str:
@@ -83,14 +88,24 @@ class Posterior:
         return f'<table class="dataframe"><tr>{head}</tr>{rows}</table>'
 
 
-def _reached(a: float, b: float, share: float) -> float:
+def _below(a: float, b: float, share: float) -> float:
+    """Return P(X <= share) for a Beta variable; two atoms at 0 and 1 where both are tiny."""
+    if max(a, b) < _ATOMS and 0.0 < share < 1.0:
+        return b / (a + b)
     return float(betainc(a, b, share))
+
+
+def _above(a: float, b: float, share: float) -> float:
+    """Return -P(X > share), which increases as `floats_around` asks."""
+    if max(a, b) < _ATOMS and 0.0 < share < 1.0:
+        return -a / (a + b)
+    return -float(betaincc(a, b, share))
 
 
 def floats_around(reached: Callable[[float], float], share: float) -> tuple[float, float]:
     """Return the last float in [0, 1] at which less than `share` is reached, and the one after it.
 
-    `reached` is a distribution function on [0, 1]. Its quantile lies between the two.
+    `reached` never falls on [0, 1], as a distribution function. Its quantile is between the two.
 
     >>> low, high = floats_around(lambda t: t**0.001, 0.5)
     >>> high - low < 1e-315, f"{low:.4g}"

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dpbayes as dp
+from dpbayes.accuracy import order_changes
+from dpbayes.laws.estimate import Estimate
 
 # D, Tables 1 and 2, at epsilon = 1; the paper cuts digits off instead of rounding.
 TABLE_ONE = {
@@ -185,3 +187,78 @@ def test_one_record_meets_no_wall():
     means = [smooth.law(x, [1.0] * len(x)).mean_distance() for x in data]
     assert means == sorted(means)
     assert means[-1] < apart < 0.47
+
+
+@pytest.mark.parametrize(
+    ("step", "epsilon", "sensitivity", "expected"),
+    [
+        (0, 1e300, 1e-300, 0.5),
+        (-1, 1e300, 1e-300, 0.5),
+        (1, 1e300, 1e-300, 0.0),
+        (-2, 1e300, 1e-300, 0.0),
+        (2**62, 1e300, 1e-300, 0.0),
+        (-(2**62), 1e308, 5e-324, 0.0),
+        (0, 1e-300, 1e300, 0.0),
+        (0, 1e-300, 1.0, 5e-301),
+        (10**6, 1e-300, 1.0, 5e-301),
+        (3, 1e-20, 1.0, 5e-21),
+        (2**62, 1.0, 2.0, 0.0),
+        (0, 5e-324, 1.7e308, 0.0),
+        (0, 1.7e308, 5e-324, 0.5),
+    ],
+)
+def test_step_probabilities_at_the_ends_of_the_range(step, epsilon, sensitivity, expected) -> None:
+    with np.errstate(all="raise", under="ignore"):
+        found = dp.laplace_step_probability([step], epsilon, sensitivity)[0]
+    assert found == pytest.approx(expected, rel=1e-15, abs=0)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 5.0, 9.0, 11.0])
+def test_mechanisms_that_are_the_same_tie(epsilon) -> None:
+    # With one record the smooth sensitivity is the global one, whatever gamma is.
+    first, second = (dp.mechanism("expMech-smooth", epsilon, gamma=g) for g in (0.5, 0.5000001))
+    found = dp.crossover(first, second, [0.5, 0.5], [1, 1], [1])
+    assert (found.first_winner, found.changes) == (first.name, ())  # another factor, not a tie
+    found = dp.crossover(first, first, [0.5, 0.5], [1, 1], [1, 2, 5])
+    assert (found.first_winner, found.changes) == ("tie", ())
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 30, 90])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 9.0])
+def test_noise_that_is_the_same_at_two_categories_ties(size, epsilon) -> None:
+    pair = [dp.mechanism(name, epsilon) for name in ("geometric", "lattice")]
+    found = dp.crossover(*pair, [0.3, 0.7], [1, 1], [size, 2 * size])
+    assert (found.first_winner, found.changes) == ("tie", ())
+
+
+class Drawn:
+    """A mechanism whose means are drawn, with a standard error."""
+
+    name, epsilon = "drawn", 1.0
+
+    def __init__(self, shift: float) -> None:
+        self.shift = shift
+
+    def law(self, counts, prior):
+        shift = self.shift
+
+        class Law:
+            def mean_distance(self, metric="hellinger"):
+                return Estimate(0.2 + shift / float(np.sum(counts)), 1e-3, "drawn")
+
+        return Law()
+
+
+def test_what_is_drawn_decides_no_crossover() -> None:
+    rivals = Drawn(0.0), Drawn(0.05)
+    with pytest.raises(ValueError, match="the means were drawn and differ by"):
+        dp.crossover(*rivals, [0.5, 0.5], [1, 1], [2, 100])
+    assert dp.crossover(*rivals, [0.5, 0.5], [1, 1], [2, 4]).first_winner == "drawn"
+
+
+def test_an_order_may_change_by_way_of_a_tie() -> None:
+    def order(n: int) -> str:
+        return "a" if n < 13 else "tie" if n < 17 else "b"
+
+    assert order_changes([1, 10, 40], order) == [(1, "a"), (13, "tie"), (17, "b")]
+    assert order_changes([1, 15, 40], order) == [(1, "a"), (13, "tie"), (17, "b")]

@@ -25,6 +25,25 @@ def falls(values: list[float]) -> bool:
     return all(b < a for a, b in pairwise(values))
 
 
+def step_of_the_proof(n: int, x: int, other: int) -> tuple[tuple[float, float], ...]:
+    """Return both sides of a printed inequality of section 5.2.3 and of the line after it.
+
+    With u(x', r) at most 1 it replaces exp(eps u (1/S(x') - 1/S(x)) / 4) by the same without u, and
+    that by exp(eps gamma / 4); here eps and gamma are 1, the prior is flat and r is BI(x).
+    """
+    inverse = 1.0 / profile(n, [1.0, 1.0], True, 1.0)
+    change = (inverse[other] - inverse[x]) / 4.0
+    u = float(dp.hellinger([1 + other, 1 + n - other], [1 + x, 1 + n - x]))
+    left = float(np.exp(u * change))
+    return (left, float(np.exp(change))), (left, float(np.exp(0.25)))
+
+
+def test_the_printed_step_of_lemma_5_1_is_false_where_the_pages_say_so() -> None:
+    (left, right), after = step_of_the_proof(10, 5, 4)
+    assert (round(left, 4), round(right, 4)) == (0.9918, 0.9619)
+    assert after[0] <= after[1]
+
+
 def test_d_c12_the_full_proof() -> None:
     smooth = guarantee(dp.mechanism("expMech-smooth", 1.0), 2)
     assert smooth is not None
@@ -32,7 +51,9 @@ def test_d_c12_the_full_proof() -> None:
     theirs = dp.mechanism("expMech-delta", 0.784, delta=1e-6)
     x, other = corner_pair(178, 4)
     pair = enumerated_pair(theirs, x, other, [0.02, 1e8, 1e8, 1e8])
-    check("D-C12", as_written=pair.delta(0.784) <= 1e-6)
+    assert pair.delta(0.784) > 1e-6  # the other mechanism that D draws is not the one proved
+    printed, next_line = step_of_the_proof(10, 5, 4)
+    check("D-C12", as_written=printed[0] <= printed[1], corrected=next_line[0] <= next_line[1])
 
 
 def test_d_c13_better_than_existing_mechanisms() -> None:

@@ -104,6 +104,87 @@ def test_shapes_broadcast():
     assert dp.hellinger(a, b).shape == (4, 5)
 
 
+STRANGERS = [
+    ([1e16, 1e16], [2e16, 2e16]),
+    ([1e15, 3.0], [2e15, 3.0]),
+    ([1.0, 1.0], [1.0 + 1e-9, 1.0 + 1e-9]),
+    ([3.0, 5.0], [3.0, 5.0 + 1e-12]),
+    ([0.5] * 3, [0.5 + 1e-15] * 3),
+    ([1e12, 1e12], [1e12 + 1, 1e12 + 1]),
+    ([1e-300, 1.0], [1.0, 1e-300]),
+    ([1e-300, 1e-300], [1e-290, 1e-290]),
+    ([1e15, 16.0], [1e15 + 1e9, 16.0]),
+    ([100.0] * 50, [200.0] * 50),
+    ([1e9] * 50, [1e9 + 7] * 50),
+    ([1e5, 2e5, 7.0], [3e5, 6e5, 21.0]),
+    ([1e300, 1e300], [1.0, 1.0]),
+    ([3e307, 3e307], [1e307, 1e307]),
+    ([8e307, 8e307], [8.9e307, 8.9e307]),
+    ([1e305, 1.0], [1e305, 2.0]),
+    ([1e-308, 1e-308], [1e300, 1e300]),
+    ([5e-324, 5e-324], [1.0, 1.0]),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), STRANGERS)
+def test_totals_that_differ_cost_no_digits(a, b) -> None:
+    with mp.workdps(800):
+        first, second = ([mp.mpf(one) for one in part] for part in (a, b))
+        middle = [(u + v) / 2 for u, v in zip(first, second, strict=True)]
+        log_bc = reference.log_beta(middle)
+        log_bc -= (reference.log_beta(first) + reference.log_beta(second)) / 2
+        exact = mp.sqrt(-mp.expm1(log_bc))
+    for one, other in ((a, b), (b, a)):
+        assert float(log_affinity(one, other)) == pytest.approx(float(log_bc), rel=1e-13, abs=0)
+        assert float(dp.hellinger(one, other)) == pytest.approx(float(exact), rel=1e-13, abs=0)
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_the_distance_is_right_whatever_the_totals(data) -> None:
+    k, scale = data.draw(st.integers(2, 5)), 10.0 ** data.draw(st.floats(-6, 14))
+    a = [scale * data.draw(st.floats(1e-3, 1.0)) for _ in range(k)]
+    by = 1.0 + 10.0 ** data.draw(st.floats(-10, 1))
+    b = [one * (by + data.draw(st.floats(-1e-3, 1e-3)) * (by - 1.0)) for one in a]
+    with mp.workdps(60):
+        exact = float(reference.hellinger(a, b))
+    assert float(dp.hellinger(a, b)) == pytest.approx(exact, rel=1e-13, abs=1e-300)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ([2**60 + 1, 5], [2**60, 6]),
+        ([2**60 + 1, 5], [2**60, 7]),
+        ([2**55 + 3, 2**55], [2**55, 2**55 + 3]),
+        ([2**61 + 1, 2**61 + 1], [2**61, 2**61 + 2]),
+        ([2**62 + 1, 1, 9], [2**62, 2, 9]),
+    ],
+)
+def test_whole_numbers_are_subtracted_before_they_are_floats(a, b) -> None:
+    with mp.workdps(80):
+        parts = [[mp.mpf(one) for one in part] for part in (a, b)]
+        middle = [(u + v) / 2 for u, v in zip(*parts, strict=True)]
+        log_bc = reference.log_beta(middle) - sum(map(reference.log_beta, parts)) / 2
+        exact = float(mp.sqrt(-mp.expm1(log_bc)))
+    assert float(dp.hellinger(a, b)) == pytest.approx(exact, rel=1e-13, abs=0)
+    if len(a) == 2:
+        steps = [affinity_of_counts(0.5, x, y) for x, y in zip(a, b, strict=True)]
+        assert float(steps[0]) == float(affinity_by_step(0.5 + a[0], float(b[0] - a[0])))
+
+
+@pytest.mark.parametrize("n", [10**16 + 1, 10**17, 5 * 10**17, 2**60 + 1, 2**61 - 1])
+def test_a_law_of_many_records_keeps_its_distances(n) -> None:
+    mean = dp.mechanism("geometric", 1.0).law([n, n], [1, 1]).mean_distance()
+    small = dp.mechanism("geometric", 1.0).law([10**12, 10**12], [1, 1]).mean_distance()
+    assert float(mean) == pytest.approx(float(small) * (10**12 / n) ** 0.5, rel=1e-9)
+
+
+def test_the_published_distance_refuses_totals_where_it_has_no_digits() -> None:
+    with pytest.raises(ValueError, match="totals that differ up to 1e\\+09, got 4e\\+16"):
+        dp.hellinger_published([1e16] * 2, [2e16] * 2)
+
+
 @pytest.mark.parametrize("function", [dp.hellinger, dp.hellinger_published])
 @pytest.mark.parametrize(
     ("a", "b", "error", "words"),

@@ -13,6 +13,7 @@ from scipy.special import beta as beta_function
 from scipy.special import gamma as gamma_function
 
 import dpbayes as dp
+from dpbayes.posteriors import neighbours
 from dpbayes.sensitivity import profile
 from dpbayes.study.lemmas import score_law
 
@@ -141,3 +142,26 @@ def test_errata_step_of_the_proof_of_lemma_5_1() -> None:
     # The bound with a quarter is right and nearly attained; four steps with one half would not do.
     assert -0.25 - 1e-12 <= least < -0.24
     assert 0.25 + 0.25 + 0.5 + 0.25 > 1.0
+
+
+def test_errata_bound_by_one_in_the_proof_of_lemma_5_1() -> None:
+    inverse = 1.0 / profile(10, [1, 1], True)
+    change = (inverse[4] - inverse[5]) / 4.0
+    u = float(dp.hellinger([5.0, 7.0], [6.0, 6.0]))
+    assert round(float(np.exp(u * change)), 4) == 0.9918 > round(float(np.exp(change)), 4) == 0.9619
+    assert u * change <= 0.25  # what the printed step is used for
+
+
+def test_errata_adjacent_maximum_with_three_categories() -> None:
+    n, prior = 20, np.full(3, 0.01)
+    tables = [tuple(int(c) for c in row) for row in dp.compositions(n, 3)]
+    near = {x: [tuple(int(c) for c in y) for y in neighbours(x)] for x in tables}
+    local = {
+        x: max(float(dp.hellinger(np.add(x, prior), np.add(y, prior))) for y in near[x])
+        for x in tables
+    }
+    adjacent = {x: min([1 / local[x], *(1 / local[y] + 1 for y in near[x])]) for x in tables}
+    change = max(abs(adjacent[x] - adjacent[y]) for x in tables for y in near[x])
+    assert change == pytest.approx(1.570, abs=5e-4)
+    everywhere = {x: 1 / dp.smooth_sensitivity(x, prior).value for x in tables[::7]}
+    assert all(value <= adjacent[x] + 1e-12 for x, value in everywhere.items())

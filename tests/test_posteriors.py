@@ -6,6 +6,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from scipy.special import betainc, betaincc, gammaincinv
 
 import dpbayes as dp
 from dpbayes import posteriors
@@ -104,3 +105,46 @@ def test_an_interval_holds_its_level_whatever_the_prior(
     assert 0.0 <= low < high <= 1.0
     assert below <= (1.0 - level) / 2.0 + 1e-9
     assert reached >= (1.0 + level) / 2.0 - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("parameters", "level"),
+    [
+        ([3, 5], 1 - 2**-53),
+        ([3, 5], 1 - 2**-50),
+        ([6, 4], 0.95),
+        ([50, 1e-9], 1 - 2**-53),
+        ([1e5, 3], 1 - 2**-53),
+        ([0.3, 0.2], 1 - 2**-52),
+        ([1, 1], 2**-53),
+        ([2, 700], 0.999999),
+        ([40, 0.5], 1 - 2**-53),
+        ([7, 7], 1 - 1e-12),
+    ],
+)
+def test_both_tails_of_an_interval_hold_what_is_left(parameters, level) -> None:
+    ends = dp.Posterior(parameters).interval(level)
+    tail = (1.0 - level) / 2
+    for (a, b), (low, high) in zip((parameters, parameters[::-1]), ends, strict=True):
+        outside = [np.nextafter(low, 0.0), np.nextafter(high, 1.0)]
+        inside = [np.nextafter(low, 1.0), np.nextafter(high, 0.0)]
+        reached = [[betainc(a, b, x), betaincc(a, b, y)] for x, y in (outside, inside)]
+        assert np.all(np.array(reached[0]) <= tail * (1 + 1e-9))
+        assert np.all(np.array(reached[1]) >= tail * (1 - 1e-9))
+    # The two rows are mirror images of each other.
+    assert np.allclose(ends[0], 1.0 - ends[1][::-1], rtol=0, atol=3e-16)
+
+
+@pytest.mark.parametrize(
+    "size", [5e-324, 1e-320, 1e-308, 1e-300, 1e-200, 1e-100, 1e-40, 1e-20, 1e-12, 1e-6]
+)
+def test_tiny_parameters_have_the_interval_of_a_coin(size) -> None:
+    assert dp.Posterior([size, size]).interval().tolist() == [[0.0, 1.0], [0.0, 1.0]]
+    rows = dp.Posterior([size, 3.0]).interval().tolist()
+    assert rows == [[0.0, 5e-324], [1.0 - 2.0**-53, 1.0]]
+
+
+def test_a_small_parameter_beside_a_large_one_keeps_its_interval() -> None:
+    low, high = dp.Posterior([1e17, 3.0]).interval()[1]
+    expected = [gammaincinv(3.0, q) / 1e17 for q in (0.025, 0.975)]
+    assert [low, high] == pytest.approx(expected, rel=1e-9)

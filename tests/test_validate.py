@@ -9,9 +9,11 @@ import pytest
 
 import dpbayes as dp
 from dpbayes import _validate
+from dpbayes.auditing.bits import audit_bits
 from dpbayes.auditing.composition import advanced_composition, basic_composition
 from dpbayes.laws.continuous import ContinuousLaw
 from dpbayes.mechanisms.laplace import LaplaceMechanism
+from dpbayes.planning import closed_form_bound, distance_bound
 
 
 def test_a_sum_of_counts_does_not_wrap_around() -> None:
@@ -86,3 +88,82 @@ def test_long_values_are_cut_in_a_message() -> None:
     assert _validate.shown(Silent()).startswith("<Silent instance at")
     assert len(_validate.shown("x" * 10_000)) < 120
     assert _validate.shown(np.zeros((3, 40))) == "an array of shape (3, 40)"
+
+
+class Labelled(list):  # type: ignore[type-arg]
+    """What pandas calls a Series, as far as labels go."""
+
+    def __init__(self, values: Any, labels: str) -> None:
+        super().__init__(values)
+        self.index = list(labels)  # type: ignore[assignment]
+
+
+X, ALPHA = Labelled([3, 1], "ba"), Labelled([100.0, 1.0], "ab")
+GEOMETRIC, SMOOTH = dp.mechanism("geometric", 1.0), dp.mechanism("expMech-smooth", 1.0)
+TWO_LABELLED = {
+    "posterior": lambda: dp.posterior(X, ALPHA),
+    "hellinger": lambda: dp.hellinger(X, ALPHA),
+    "hellinger_published": lambda: dp.hellinger_published(X, ALPHA),
+    "log_affinity": lambda: dp.log_affinity(X, ALPHA),
+    "local_sensitivity": lambda: dp.local_sensitivity(X, ALPHA),
+    "smooth_sensitivity": lambda: dp.smooth_sensitivity(X, ALPHA),
+    "law": lambda: GEOMETRIC.law(X, ALPHA),
+    "law of scores": lambda: SMOOTH.law(X, ALPHA),
+    "audit_pair": lambda: dp.audit_pair(GEOMETRIC, [3, 1], Labelled([2, 2], "ba"), ALPHA),
+    "counts": lambda: dp.audit_pair(GEOMETRIC, X, Labelled([2, 2], "ab"), [1, 1]),
+    "simulate": lambda: dp.simulate(
+        GEOMETRIC.law([3, 1], [1, 1]), X, ALPHA, np.random.default_rng(1)
+    ),
+    "mean_distances": lambda: dp.mean_distances(
+        GEOMETRIC, Labelled([0.5, 0.5], "ab"), Labelled([1, 2], "ba"), [4]
+    ),
+    "crossover": lambda: dp.crossover(
+        GEOMETRIC, SMOOTH, Labelled([0.5, 0.5], "ab"), Labelled([1, 2], "ba"), [4]
+    ),
+    "records_needed": lambda: dp.records_needed(
+        0.1, 1.0, Labelled([0.3, 0.7], "ab"), Labelled([1, 2], "ba")
+    ),
+    "distance_bound": lambda: distance_bound("geometric", 1.0, X, ALPHA),
+    "closed_form_bound": lambda: closed_form_bound(1.0, X, ALPHA),
+    "audit_bits": lambda: audit_bits(GEOMETRIC, X, ALPHA),
+}
+
+
+@pytest.mark.parametrize("call", TWO_LABELLED.values(), ids=TWO_LABELLED)
+def test_labels_in_another_order_are_refused(call: Any) -> None:
+    with pytest.raises(ValueError, match=r"must have the labels of \w+ in their order, got"):
+        call()
+
+
+def test_equal_labels_and_numbers_without_labels_are_taken() -> None:
+    pandas = pytest.importorskip("pandas")
+    counts, prior = pandas.Series({"b": 3, "a": 1}), pandas.Series({"b": 1.0, "a": 100.0})
+    assert dp.posterior(counts, prior).concentration.tolist() == [4.0, 101.0]
+    assert dp.posterior(counts, [1, 1]).concentration.tolist() == [4.0, 2.0]
+    assert dp.posterior([3, 1], prior).concentration.tolist() == [4.0, 101.0]
+    for other in (prior.sort_index(), prior.reset_index(drop=True), prior.rename({"a": "c"})):
+        with pytest.raises(ValueError, match="prior must have the labels of counts in their order"):
+            dp.posterior(counts, other)
+    rows = pandas.DataFrame([[1.0, 2.0]], columns=["a", "b"])
+    with pytest.raises(ValueError, match="b must have the labels of a in their order"):
+        dp.hellinger(rows, rows[["b", "a"]])
+    with pytest.raises(TypeError, match="counts must be"):
+        dp.posterior({"b": 3, "a": 1}, {"a": 1.0, "b": 1.0})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array([3, 4], dtype=object),
+        np.array([3.0, 4.0], dtype=object),
+        np.array([3, 4.0], dtype=object),
+        np.array(["3", "4"], dtype=object),
+        np.array([3, None], dtype=object),
+        np.array([[3, 4]], dtype=object),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("check", [_validate.counts, _validate.prior, _validate.real_vector])
+def test_arrays_of_objects_are_refused_for_their_kind(value: Any, check: Any) -> None:
+    with pytest.raises(TypeError, match="got an array of Python objects"):
+        check("value", value)

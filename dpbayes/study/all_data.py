@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.accuracy import split
+from dpbayes.accuracy import split, stated_error
 from dpbayes.auditing import calibrate
+from dpbayes.laws.paired import order
 from dpbayes.mechanisms import mechanism
-from dpbayes.mechanisms.guarantees import absence, own
+from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions
-from dpbayes.study.winners import Winners
+from dpbayes.study.winners import SAME, Winners
 
 LARGEST = 20_000
 """Most data sets whose laws are computed one by one."""
@@ -23,10 +24,14 @@ LARGEST = 20_000
 
 @dataclass(frozen=True)
 class Everywhere:
-    """Exact mean distance at every data set of n records: `data` (N, k), `distances` (N,)."""
+    """Mean distance at every data set of n records: `data` (N, k), `distances` (N,).
+
+    `error` is the largest error of a distance.
+    """
 
     data: NDArray[np.int64]
     distances: NDArray[np.float64]
+    error: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "distances", _validate.frozen(self.distances))
@@ -54,8 +59,6 @@ class Everywhere:
 def everywhere(described: Mechanism, n: int, prior: ArrayLike) -> Everywhere:
     """Return the exact mean distance of a mechanism at every histogram of n records.
 
-    Every distance is inf where the mechanism says that there is none (`absence`).
-
     >>> found = everywhere(mechanism("geometric", 0.1), 10, [1, 1])
     >>> round(found.mean, 4), round(found.worst, 4)
     (0.6103, 0.7168)
@@ -64,14 +67,13 @@ def everywhere(described: Mechanism, n: int, prior: ArrayLike) -> Everywhere:
     data = compositions(_validate.integer("n", n, minimum=1), alpha.size)
     if len(data) > LARGEST:
         raise ValueError(f"n = {n} has {len(data)} data sets; at most {LARGEST} are gone through")
-    if absence(described, n, alpha.size) is not None:
-        return Everywhere(data, np.full(len(data), np.inf))
     rows, place = data, np.arange(len(data))
     if own(described, "symmetric") and np.all(alpha == alpha[0]):
         # The order of the counts does not matter: one data set of each stands for all.
         rows, place = np.unique(np.sort(data, axis=1), axis=0, return_inverse=True)
-    distances = np.array([described.law(x, alpha).mean_distance() for x in rows])
-    return Everywhere(data, distances[place.ravel()])
+    means = [described.law(x, alpha).mean_distance() for x in rows]
+    distances = np.array(means, dtype=np.float64)
+    return Everywhere(data, distances[place.ravel()], max(map(stated_error, means)))
 
 
 Maker = Callable[[int, float], Mechanism]
@@ -81,17 +83,17 @@ Maker = Callable[[int, float], Mechanism]
 def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping[str, Maker]:
     """Return the mechanisms of the comparison, by name, for k = `len(prior)` categories.
 
-    From three categories on "lattice" and "folded" stand for "geometric", which both are at two.
+    From three categories on "lattice" stands for "geometric", which it is at two.
     "expMech-smooth, calibrated" has its nominal epsilon raised, for that n and prior, until its
     audited loss is epsilon; `gamma` is chosen before the data. "geometric, remapped" (k = 2) has
     the least mean over all data of the epsilon-DP mechanisms that answer with a data set
     (`thm-remap-optimal`).
 
     >>> list(makers([1, 1, 1]))[-3:]
-    ['folded', 'lattice', 'lattice, remapped']
+    ['discrete-gaussian', 'lattice', 'lattice, remapped']
     """
     alpha = _validate.prior("prior", prior)
-    noise, others = ("geometric", ()) if alpha.size == 2 else ("lattice", ("folded",))
+    noise = "geometric" if alpha.size == 2 else "lattice"
 
     def registered(name: str, **options: float | bool) -> Maker:
         return lambda n, epsilon: mechanism(name, epsilon, **options)
@@ -111,7 +113,6 @@ def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping
         "expMech-repaired": registered("expMech-repaired", delta=delta),
         "permute-and-flip": registered("permute-and-flip"),
         "discrete-gaussian": registered("discrete-gaussian", delta=delta),
-        **{name: registered(name) for name in others},
         noise: registered(noise),
         f"{noise}, remapped": registered(noise, remap=True),
     }
@@ -119,11 +120,12 @@ def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping
 
 @dataclass(frozen=True)
 class Comparison:
-    """Means over all data and worst cases, each of shape (mechanisms, epsilons, sizes)."""
+    """Means over all data, worst cases and errors, each of shape (mechanisms, epsilons, sizes)."""
 
     names: tuple[str, ...]
     means: NDArray[np.float64]
     worsts: NDArray[np.float64]
+    errors: NDArray[np.float64] | None = None
 
     def winners(self, names: Sequence[str], by: str = "mean") -> Winners:
         """Return who wins among some of the mechanisms, by "mean" or by "worst" case."""
@@ -131,7 +133,8 @@ class Comparison:
             _validate.choice("by", by, ("mean", "worst"))
         ]
         rows = [self.names.index(_validate.choice("names", name, self.names)) for name in names]
-        return Winners(tuple(names), values[rows])
+        errors = None if self.errors is None else self.errors[rows]
+        return Winners(tuple(names), values[rows], errors)
 
     def over(self, name: str, reference: str) -> NDArray[np.float64]:
         """Return the mean of one mechanism over that of another, shape (epsilons, sizes)."""
@@ -151,11 +154,11 @@ def compare(
         [[everywhere(make(n, e), n, prior) for make in chosen.values()] for n in sizes]
         for e in epsilons
     ]
-    means, worsts = (
+    parts = (
         np.array([[[getattr(one, which) for one in row] for row in table] for table in found])
-        for which in ("mean", "worst")
+        for which in ("mean", "worst", "error")
     )
-    return Comparison(tuple(chosen), np.moveaxis(means, 2, 0), np.moveaxis(worsts, 2, 0))
+    return Comparison(tuple(chosen), *(np.moveaxis(part, 2, 0) for part in parts))
 
 
 def largest_lead(
@@ -172,8 +175,8 @@ def largest_lead(
     last = 0
     for n in range(1, largest + 1):
         counts = split(n, [0.5, 0.5])
-        pair = [make(n, epsilon).law(counts, prior).mean_distance() for make in (first, second)]
-        if pair[0] < pair[1]:
+        one, other = (make(n, epsilon).law(counts, prior) for make in (first, second))
+        if order(one, other) < 0 and one.mean_distance() < other.mean_distance() * (1.0 - SAME):
             last = n
         elif n > 2 * last + 20:
             break

@@ -11,7 +11,13 @@ from tests.book.test_contents import BOOK, pages
 DEFINITION = re.compile(r"^(`{3,})\{prf:definition\}.*?^\1$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"^(`{3,}|~{3,})(?!\{).*?^\1$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 BOLD = re.compile(r"\*\*([^*]+)\*\*")
-VERDICTS = {"holds", "holds corrected", "false", "open", "wish"}  # defined where they are used
+VERDICTS = {
+    "holds",
+    "holds corrected",
+    "false",
+    "open",
+    "no verdict",
+}  # defined where they are used
 SYMBOLS = {r"\epsilon": "ε", r"\delta": "δ", r"\mu": "μ", r"\rho": "ρ", "$": ""}
 PARTS = (
     "chapters",
