@@ -19,7 +19,7 @@ from dpbayes.auditing.rows import checked, moves
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions, number_of_candidates
-from dpbayes.samplers.candidates import flint
+from dpbayes.samplers.balls import flint
 
 WIDTH = 1e-12
 """No interval is wider than this."""

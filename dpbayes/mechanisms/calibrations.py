@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.mechanisms.guarantees import Guarantee, rounded_up, upper_float
-from dpbayes.samplers import sensitivities
-from dpbayes.samplers.sensitivities import Enclosed
+from dpbayes.samplers import balls
+from dpbayes.samplers.balls import Enclosed
 from dpbayes.sensitivity import (
     DISTANCES,
     Sensitivity,
@@ -102,7 +102,7 @@ class GlobalCalibration:
     def enclosed(self, counts: ArrayLike, prior: ArrayLike, epsilon: float) -> Enclosed:
         """Return S in rigorous bounds, for a release."""
         x, alpha = _validate.counts_and_prior(counts, prior)
-        return sensitivities.largest(int(x.sum()), alpha)
+        return balls.largest(int(x.sum()), alpha)
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
         """Return what is proved: `thm-exponential-private`."""
@@ -137,7 +137,7 @@ class LocalCalibration:
 
     def enclosed(self, counts: ArrayLike, prior: ArrayLike, epsilon: float) -> Enclosed:
         """Return S in rigorous bounds, for a release."""
-        return sensitivities.local(counts, prior)
+        return balls.local(counts, prior)
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
         """Say why nothing is promised."""
@@ -196,7 +196,7 @@ class SmoothCalibration:
 
     def enclosed(self, counts: ArrayLike, prior: ArrayLike, epsilon: float) -> Enclosed:
         """Return S in rigorous bounds, for a release."""
-        return sensitivities.smooth(counts, prior, self.gamma, "reciprocal", self.distance)
+        return balls.smooth(counts, prior, self.gamma, "reciprocal", self.distance)
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
         """Return what is proved: `thm-smooth-private`."""
@@ -266,7 +266,7 @@ class DeltaCalibration:
         """Return S in rigorous bounds for gamma as computed, for a release."""
         x, alpha = _validate.counts_and_prior(counts, prior)
         gamma = self.gamma(max(int(x.sum()), 1), epsilon)
-        return sensitivities.smooth(x, alpha, gamma, "exponential", self.distance)
+        return balls.smooth(x, alpha, gamma, "exponential", self.distance)
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
         """Say why nothing is promised."""

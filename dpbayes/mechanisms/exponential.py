@@ -16,13 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.divergences import affinity_exponent, distance_from_log_affinity, metric_name
 from dpbayes.laws.affinities import log_affinity_of_outputs
-from dpbayes.laws.enumerated import EnumeratedLaw, Weights
+from dpbayes.laws.exponential import (
+    LARGEST_WINDOW,
+    ExponentialLaw,
+    exponential_window,
+    listed_law,
+)
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.law import Way, choose
 from dpbayes.laws.metrics import Yardstick
-from dpbayes.laws.series.law import SeriesLaw
 from dpbayes.laws.steps import StepLaw
-from dpbayes.laws.two_categories import LARGEST_WINDOW, exponential_window
 from dpbayes.mechanisms.calibrations import (
     Calibration,
     DeltaCalibration,
@@ -33,11 +36,10 @@ from dpbayes.mechanisms.calibrations import (
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, own
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.posteriors import check_enumeration, compositions, number_of_candidates
-from dpbayes.samplers import enclosed_laws
+from dpbayes.samplers import balls
+from dpbayes.samplers.balls import Balls, Enclosed
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.candidates import draw_candidate
-from dpbayes.samplers.enclosed_laws import Balls
-from dpbayes.samplers.sensitivities import Enclosed
 from dpbayes.sensitivity import Sensitivity
 
 LARGEST_FINITE = 400_000
@@ -98,12 +100,11 @@ class ExponentialMechanism:
         """Return lambda, with release weights exp(-lambda H)."""
         return self.epsilon / (self.factor * self.sensitivity(counts, prior).value)
 
-    def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | SeriesLaw:
+    def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | ExponentialLaw:
         """Return the exact law of the released histogram; `counts` and `prior` have shape (k,).
 
         Candidates are enumerated up to `LARGEST_FINITE` of them; beyond that the law is a window
-        around the counts (k = 2) or a series (any k and n), with the same methods and an error
-        bound below 10^-9.
+        around the counts (k = 2) or a short sum of powers (any k and n), with the same methods.
 
         >>> mechanism = ExponentialMechanism(1.0, SmoothCalibration())
         >>> round(mechanism.law([150, 150], [1, 1]).mean_distance(), 4)
@@ -118,7 +119,7 @@ class ExponentialMechanism:
         def window() -> FiniteLaw | None:
             return exponential_window(alpha, x, self.rate(x, alpha), exponent)
 
-        chosen: FiniteLaw | SeriesLaw = choose(
+        chosen: FiniteLaw | ExponentialLaw = choose(
             Way(
                 "list", size <= LARGEST_FINITE,
                 f"there are {size} candidates, and up to {LARGEST_FINITE} are listed",
@@ -132,7 +133,7 @@ class ExponentialMechanism:
             ),
             Way(
                 "series", True, "it takes any number of records and categories",
-                lambda: SeriesLaw(alpha, x, self.rate(x, alpha), exponent),
+                lambda: ExponentialLaw(alpha, x, self.rate(x, alpha), exponent),
             ),
         )  # fmt: skip
         return chosen
@@ -142,7 +143,7 @@ class ExponentialMechanism:
         x, alpha = _validate.counts_and_prior(counts, prior)
         check_enumeration(int(x.sum()), x.size)
         exponent = affinity_exponent(self.metric, float(alpha.sum() + x.sum()))
-        return EnumeratedLaw.of(Weights(alpha, x, self.rate(x, alpha), exponent))
+        return listed_law(alpha, x, self.rate(x, alpha), exponent)
 
     def rates(self, n: int, prior: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return lambda for every data set of n records, in lexicographic order, shape (N,)."""
@@ -198,7 +199,7 @@ class ExponentialMechanism:
             raise ValueError(f"metric must be hellinger for an enclosure, got {self.metric!r}")
         known = enclosed(counts, prior, float(self.epsilon))
         epsilon, factor = exact_epsilon(self.epsilon), Fraction(self.factor)
-        return enclosed_laws.exponential(library, counts, prior, epsilon, factor, known)
+        return balls.exponential(library, counts, prior, epsilon, factor, known)
 
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
         """Return a candidate twice: privacy is proved for it, and it is what is released."""

@@ -16,9 +16,9 @@ from dpbayes.laws.law import Way, choose
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, rounded_up
 from dpbayes.mechanisms.protocol import Counts, Drawn
-from dpbayes.samplers import enclosed_laws, folded
+from dpbayes.samplers import balls, folded
+from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
-from dpbayes.samplers.enclosed_laws import Balls
 
 _LARGEST_ERROR = 1e-7  # bound of the relative error of a weight above which balls are asked
 _UNIT = 2.0**-53
@@ -76,7 +76,7 @@ class FoldedNoise:
         logs, error = _weights(n, k, exact_epsilon(self.epsilon))
         space = folded.classes(n, k)
         logs = logs[space.number] - float(self.epsilon) * space.apart(x)
-        return FiniteLaw(prior, x, space.every, logs, rounding=ROUNDING + error, conserved=True)
+        return FiniteLaw(prior, x, space.every, logs, rounding=ROUNDING + error)
 
     def absence(self, n: int, k: int) -> str | None:
         """Return why there is no law of n records over k categories, None where there is one.
@@ -107,8 +107,8 @@ class FoldedNoise:
         """Return ln P of every output in ball arithmetic, for audits."""
         n, k, epsilon = int(counts.sum()), counts.size, exact_epsilon(self.epsilon)
         if k == 2:
-            return enclosed_laws.truncated_geometric(library, counts, epsilon)
-        space, rate = folded.classes(n, k), enclosed_laws.ball(library, epsilon)
+            return balls.truncated_geometric(library, counts, epsilon)
+        space, rate = folded.classes(n, k), balls.ball(library, epsilon)
         weights = folded.decided_weights(n, k, epsilon, library.ctx.prec)
         logs, apart = [weight.log() for weight in weights], space.apart(counts).tolist()
         return [logs[i] - rate * d for i, d in zip(space.number.tolist(), apart, strict=True)]

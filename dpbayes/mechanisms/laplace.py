@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.laplace import Marginal, ProductLaw, product_grid
 from dpbayes.laws.law import Way, choose
-from dpbayes.laws.product.law import ROUNDING, Marginal, ProductLaw, product_grid
 from dpbayes.laws.steps import StepLaw
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, rounded_up
 from dpbayes.mechanisms.protocol import Counts, Drawn
-from dpbayes.samplers import enclosed_laws
+from dpbayes.samplers import balls
+from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
-from dpbayes.samplers.enclosed_laws import Balls
 from dpbayes.samplers.whole_numbers import floored_laplace, plain, rounded_laplace
 
 ROUNDINGS = ("floor", "nearest")
@@ -27,9 +27,6 @@ SIDES = ("two", "one")
 
 LARGEST_FINITE = 400_000
 """Up to this many outputs all are listed."""
-
-LARGEST_GRID = 4_000_000
-"""As many are listed where the product law would have to average over draws."""
 
 _BLOCK = 1 << 18  # counts of one array
 LARGEST_WINDOW = 20_000_000
@@ -205,14 +202,11 @@ class LaplaceMechanism:
         windows = [known[count] for count in x[:-1].tolist()]
         outputs = math.prod(window.log_probabilities.size for window in windows)
         law = ProductLaw(alpha, x, tuple(windows))
-        between = LARGEST_FINITE < outputs <= LARGEST_GRID
-        inexact = between and law.probability_of_excess > ROUNDING
-        limit = LARGEST_GRID if inexact else LARGEST_FINITE
         chosen: FiniteLaw | ProductLaw = choose(
             Way("list", False, fact, lambda: None),
             Way(
-                "window", outputs <= limit,
-                f"{outputs} outputs are within reach of the noise, and up to {limit} are listed",
+                "window", outputs <= LARGEST_FINITE,
+                f"{outputs} outputs are within reach, and up to {LARGEST_FINITE} are listed",
                 lambda: product_grid(alpha, x, windows),
             ),
             Way("product", True, "it takes any number of records and categories", lambda: law),
@@ -258,11 +252,11 @@ class LaplaceMechanism:
 
     def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
         """Return ln P of every output in ball arithmetic, for audits; k = 2, two-sided noise."""
-        enclosed_laws.two_counts(counts)
+        balls.two_counts(counts)
         if self.sides == "one":
             raise ValueError(f"sides must be two for an enclosure, got {self.sides!r}")
         nearest = self.rounding == "nearest"
-        return enclosed_laws.rounded_laplace(library, counts, self.exact_rate(2), nearest)
+        return balls.rounded_laplace(library, counts, self.exact_rate(2), nearest)
 
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
         """Return the k - 1 noisy counts, and the histogram with the rest in its last category."""

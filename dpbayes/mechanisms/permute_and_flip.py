@@ -20,7 +20,7 @@ from dpbayes.mechanisms.guarantees import Guarantee, given_epsilon
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.samplers.bits import BitSource
-from dpbayes.samplers.flips import draw_flip
+from dpbayes.samplers.candidates import draw_flip
 
 SENSITIVITIES = ("global", "smooth")
 

@@ -18,8 +18,8 @@ from dpbayes import _validate
 from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up, upper_float
 from dpbayes.posteriors import number_of_candidates
-from dpbayes.samplers import sensitivities
-from dpbayes.samplers.sensitivities import Enclosed
+from dpbayes.samplers import balls
+from dpbayes.samplers.balls import Enclosed
 from dpbayes.sensitivity import Sensitivity, profile, smooth_sensitivity
 
 # S is a float with a relative error below 1e-12, so ln S as computed changes by at most 2e-12 more
@@ -97,7 +97,7 @@ class RepairedCalibration:
         """Return S in rigorous bounds for gamma as computed, for a release."""
         x, alpha = _validate.counts_and_prior(counts, prior)
         gamma = self.gamma(max(int(x.sum()), 1), epsilon, x.size)
-        return sensitivities.smooth(x, alpha, gamma, "exponential")
+        return balls.smooth(x, alpha, gamma, "exponential")
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
         """Return what is proved: `thm-repaired`, for another factor with its own first term."""

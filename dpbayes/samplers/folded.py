@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.posteriors import compositions, number_of_candidates
-from dpbayes.samplers import candidates
+from dpbayes.samplers import balls, candidates
 from dpbayes.samplers.bits import BitSource
 
 LARGEST = 400
@@ -119,7 +119,7 @@ def choice(source: BitSource, ladder: Callable[[int], list[Any]]) -> int:
     `ladder(precision)` gives balls around the sums of the first probabilities, or none where more
     precision is needed. Book: `thm-exact-candidates`.
     """
-    library, precision = candidates.flint(), FIRST_PRECISION
+    library, precision = balls.flint(), FIRST_PRECISION
     known, bits = 0, 0
     while True:
         with library.ctx.workprec(precision):
@@ -136,7 +136,7 @@ def choice(source: BitSource, ladder: Callable[[int], list[Any]]) -> int:
 @lru_cache(maxsize=4)
 def _cumulative(n: int, k: int, x: tuple[int, ...], epsilon: Fraction, precision: int) -> list[Any]:
     # Sums of the probabilities of all answers, in order; none if the weights need more precision.
-    library, space = candidates.flint(), classes(n, k)
+    library, space = balls.flint(), classes(n, k)
     weights = enclosed_weights(n, k, epsilon, precision)
     ladder, total = [], library.arb(0)
     if weights:
@@ -198,7 +198,7 @@ def solved(n: int, k: int, epsilon: Fraction, precision: int, right: list[Any]) 
 
     `right` has one number or ball for each class of x. None if they are too wide to be solved for.
     """
-    library = candidates.flint()
+    library = balls.flint()
     with library.ctx.workprec(precision):
         try:
             found = _matrix(n, k, epsilon, precision).solve(library.arb_mat([[x] for x in right]))
@@ -209,7 +209,7 @@ def solved(n: int, k: int, epsilon: Fraction, precision: int, right: list[Any]) 
 
 @lru_cache(maxsize=2)
 def _matrix(n: int, k: int, epsilon: Fraction, precision: int) -> Any:
-    library, space = candidates.flint(), classes(n, k)
+    library, space = balls.flint(), classes(n, k)
     check_classes(n, k, len(space.rows), LARGEST, " in ball arithmetic")
     powers = falling(library, epsilon, n)
     return library.arb_mat(

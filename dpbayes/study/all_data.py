@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.accuracy import compared, split, stated_error
+from dpbayes.accuracy import split, stated_error
 from dpbayes.auditing import calibrate
+from dpbayes.laws.paired import order
 from dpbayes.mechanisms import mechanism
 from dpbayes.mechanisms.guarantees import absence, own
 from dpbayes.mechanisms.protocol import Mechanism
@@ -179,8 +180,8 @@ def largest_lead(
     last = 0
     for n in range(1, largest + 1):
         counts = split(n, [0.5, 0.5])
-        pair = [make(n, epsilon).law(counts, prior).mean_distance() for make in (first, second)]
-        if compared(*pair) < 0 and pair[0] < pair[1] * (1.0 - SAME):
+        one, other = (make(n, epsilon).law(counts, prior) for make in (first, second))
+        if order(one, other) < 0 and one.mean_distance() < other.mean_distance() * (1.0 - SAME):
             last = n
         elif n > 2 * last + 20:
             break
