@@ -75,7 +75,7 @@ def stream_panels(
     above.set(ylabel="share answered", ylim=(0.0, 1.05))
     below.set(xlabel="questions asked", ylabel="overall cost")
     handles, names = above.get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower left", ncols=2, fontsize=10, frameon=False)
+    figure.legend(handles, names, loc="outside lower left", ncols=2, frameon=False)
     ends = [f"{rule} {float(np.asarray(share)[-1]):.0%}" for rule, share in answered.items()]
     text = f"Two panels over the questions asked. Shares answered at the end: {'; '.join(ends)}."
     return figure, f"{text} Below, the overall cost climbs in steps towards the bound of {bound:g}."
