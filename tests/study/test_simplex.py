@@ -7,7 +7,7 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.divergences import hellinger
-from dpbayes.laws.lattice import noise
+from dpbayes.laws import sum_zero as noise
 from dpbayes.mechanisms.optimum import distance_table
 from dpbayes.posteriors import compositions
 from dpbayes.study import simplex as tested
