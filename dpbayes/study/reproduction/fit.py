@@ -133,7 +133,7 @@ class Published:
 
     @property
     def scores(self) -> dict[str, tuple[float, ...]]:
-        """z of every point under the settings it was drawn with, by the name of its curve."""
+        """Z of every point under the settings it was drawn with, by the name of its curve."""
         found: dict[str, tuple[float, ...]] = {}
         for one in self.curves:
             name = mechanism_name(one.series.curve)
@@ -150,7 +150,9 @@ class Published:
 
     def circles(self, label: str | None = None) -> list[Curve]:
         """Return the printed points of curves over a number, to be drawn beside them."""
-        read = [(mechanism_name(s.curve), *arrays(s.points)) for s in (c.series for c in self.curves)]
+        read = [
+            (mechanism_name(s.curve), *arrays(s.points)) for s in (c.series for c in self.curves)
+        ]
         return [Curve(label or name, x, y, "reading", error) for name, x, y, error in read]
 
     def means(self, sizes: Sequence[int]) -> dict[str, NDArray[np.float64]]:
