@@ -1,7 +1,10 @@
 # make book    the book, in book/_build/html        make test    the tests that take a minute
 # make check   format, lint, types, spelling        make bench   the benchmarks
 # make pdf     paper.pdf and book.pdf, into the built book (needs Chromium)
+# make smoke   four built pages in a browser, served and from disk (needs Chromium)
+# make jitter  doctests and tests of the mathematics, where all last digits are others
 # make lowest  the quick tests on the lowest versions allowed
+# `make test TESTS=` runs all tests, `make test TESTS=tests/laws` those of a room.
 # Each installs .venv from a lock first, unless that has been done.
 
 PYTHON ?= python3
@@ -9,14 +12,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TESTING := $(VENV)/.ready-for-tests
-CI ?=
-TESTS ?= $(if $(CI),,-m "not (slow or thorough or browser)" --ignore=tests/browser)
+QUICK := -m "not (slow or thorough or browser)"
+TESTS ?= $(QUICK) --ignore=tests/browser
+MATHEMATICS := dpbayes $(addprefix tests/,laws mechanisms auditing samplers study) tests/test_*.py
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 # Compiled modules are kept, or each of the processes of a build or a test run compiles the package.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help book pdf test bench check lowest lock clean
+.PHONY: help book pdf test smoke jitter bench check lowest lock clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -30,6 +34,12 @@ pdf: $(TESTING)
 
 test: $(TESTING)
 	$(BIN)/python -m pytest -n 2 --dist loadscope $(TESTS) $(ARGS)
+
+smoke: $(TESTING)
+	$(BIN)/python -m pytest -q -n 0 tests/browser/test_smoke.py $(ARGS)
+
+jitter: $(TESTING)
+	$(BIN)/python -m pytest -q -n 2 --dist loadscope -p tests.jitter $(QUICK) $(MATHEMATICS) $(ARGS)
 
 bench: $(TESTING)
 	$(BIN)/python -m pytest benchmarks --benchmark-only $(ARGS)

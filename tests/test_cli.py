@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -31,3 +32,15 @@ def test_module_and_script_are_the_same_program() -> None:
     assert "usage: dpbayes" in shown
     for name in COMMANDS:
         assert name in shown
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_no_letter_of_the_output_stops_a_command(encoding: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "dpbayes", "list"],
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"?" in done.stdout

@@ -202,8 +202,9 @@ def proved_guarantee(mechanism: ExponentialMechanism, n: int, k: int) -> Guarant
     ValueError where D reaches 1 and nothing is promised.
 
     >>> from dpbayes.mechanisms import mechanism
-    >>> proved_guarantee(mechanism("expMech-delta", 1.0, delta=1e-6), 50, 2)
-    Guarantee(epsilon=1.5, delta=5.000000000000008e-07)
+    >>> proved = proved_guarantee(mechanism("expMech-delta", 1.0, delta=1e-6), 50, 2)
+    >>> round(proved.epsilon, 12), round(proved.delta, 15)
+    (1.5, 5e-07)
     """
     change = _change_of_sensitivity(mechanism, n)
     outputs = number_of_candidates(n, k)

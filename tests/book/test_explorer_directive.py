@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from dpexplorer import STATES
+from dpexplorer import MODULES, STATES, bundle
 from tests.book.test_sphinx import page, sphinx
 from tests.conftest import CONF
 
@@ -47,7 +47,7 @@ def test_the_place_holds_what_stands_in_and_loads_its_own_files(project: Path) -
     assert f'data-state="{STATES["promise"].replace("&", "&amp;")}"' in place
     assert "data-small" in place.partition(">")[0]
     assert "What stands in." in place.partition("</div>")[0]
-    assert 'src="explorer/main.js"' in place
+    assert 'src="explorer/explorer.js" defer' in place
     assert f'href="explorer/index.html#{STATES["reading"].replace("&", "&amp;")}"' in shown
     below = page(project, "part/other")
     assert 'src="../uplot/uPlot.iife.min.js"' in below
@@ -55,11 +55,14 @@ def test_the_place_holds_what_stands_in_and_loads_its_own_files(project: Path) -
     assert "explorer" not in page(project, "results/part/tiny")
 
 
-def test_modules_lie_where_the_book_does_not_load_them_on_every_page() -> None:
-    """The builder of the book adds every script below `_static` to every page, as no module."""
-    loaded = "\n".join(path.read_text() for path in (BOOK / "_static").rglob("*.js"))
-    assert not re.search(r"^(import|export)\b", loaded, re.MULTILINE)
-    assert (BOOK / "_extra" / "explorer" / "main.js").is_file()
+def test_the_script_is_a_classic_one(project: Path) -> None:
+    done = sphinx(prepared(project, "# Other\n"))
+    assert done.returncode == 0, done.stderr
+    built = next(project.rglob("explorer/explorer.js")).read_text(encoding="utf-8")
+    assert built == bundle()
+    assert not re.search(r"^\s*(import|export)\b|\bfetch\(", built, re.MULTILINE)
+    for module in MODULES.glob("*.js"):
+        assert built.count(f"const {module.stem}_js = ") == 1
 
 
 def test_an_unknown_state_stops_a_strict_build(project: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from dpexplorer import STATES, closing, opening
+from dpexplorer import PROGRAM, STATES, bundle, closing, opening
 from tests.serving import serving
 
 BOOK = Path(__file__).parents[2] / "book"
@@ -31,7 +31,11 @@ def html(start: str, small: bool) -> str:
     )
 
 
-PAGES = {"/explorer.html": html("start", False), "/small.html": html("landing", True)}
+PAGES = {
+    "/explorer.html": html("start", False),
+    "/small.html": html("landing", True),
+    f"/{PROGRAM}": bundle(),
+}
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -43,7 +47,8 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         if page is None:
             return super().do_GET()
         self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
+        kind = "javascript" if self.path.endswith(".js") else "html"
+        self.send_header("Content-Type", f"text/{kind}; charset=utf-8")
         self.end_headers()
         self.wfile.write(page.encode())
         return None

@@ -153,7 +153,9 @@ class Published:
 
         `label` is what they are called, by default the mechanism; `curve` picks one of them.
         """
-        read = [(mechanism_name(s.curve), *arrays(s.points)) for s in (c.series for c in self.curves)]
+        read = [
+            (mechanism_name(s.curve), *arrays(s.points)) for s in (c.series for c in self.curves)
+        ]
         chosen = [one for one in read if curve in (None, one[0])]
         return [Curve(label or name, x, y, "reading", error) for name, x, y, error in chosen]
 
