@@ -15,13 +15,13 @@ from statistics import median
 
 import numpy as np
 import pytest
+from dpbayes.laws.series.candidate_sums import forget
+from dpbayes.study.cost_of_series import series_law, uneven
 
 import dpbayes as dp
 from benchmarks.kept import keep
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.estimate import DRAWS, looked_up_distances
-from dpbayes.laws.series.candidate_sums import forget
-from dpbayes.study.cost_of_series import series_law, uneven
 
 TABLE = Path(__file__).parents[1] / "book" / "scale" / "timings.csv"
 COLUMNS = (

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.laws.law import Law
 from dpbayes.laws.metrics import Yardstick, metric_function
+from dpbayes.laws.paired import DEVIATIONS, mean_difference, order_of
 from dpbayes.mechanisms.protocol import Mechanism
 
 T = TypeVar("T")
@@ -88,33 +89,16 @@ def mean_distances(
 TIE = "tie"
 """The winner where two means are equal within their stated errors."""
 
-_STANDARD_ERRORS = 4.5  # a normal variable leaves them once in 150,000 cases
-
 
 def stated_error(mean: float) -> float:
-    """Return by how much a mean may be off: its bound, or 4.5 standard errors if it was drawn.
+    """Return by how much a mean may be off: its bound, or four standard errors if it was drawn.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> stated_error(mechanism("geometric", 1.0).law([5, 5], [1, 1]).mean_distance()) < 1e-13
     True
     """
     error = float(getattr(mean, "error", 0.0))
-    return _STANDARD_ERRORS * error if was_drawn(mean) else error
-
-
-def was_drawn(mean: float) -> bool:
-    """Return whether a mean is an average over draws."""
-    return str(getattr(mean, "how", "")).startswith("draw")
-
-
-def compared(first: float, second: float) -> int:
-    """Return -1 where the first mean is smaller, 1 where it is larger, 0 within their errors.
-
-    >>> compared(0.1, 0.2), compared(0.2, 0.2)
-    (-1, 0)
-    """
-    gap = float(first) - float(second)
-    return 0 if abs(gap) <= stated_error(first) + stated_error(second) else (1 if gap > 0 else -1)
+    return DEVIATIONS * error if getattr(mean, "how", "") == "drawn" else error
 
 
 @dataclass(frozen=True)
@@ -221,18 +205,19 @@ def crossover(
 
     def winner(n: int) -> str:
         counts = split(n, proportions)
-        means = [one.law(counts, prior).mean_distance(metric) for one in pair]
-        order = compared(*means)
-        if order == 0 and any(was_drawn(mean) for mean in means):
+        first, second = (one.law(counts, prior) for one in pair)
+        difference = mean_difference(first, second, metric)
+        found = order_of(difference)
+        if found == 0 and difference.how == "drawn":
             raise ValueError(
-                f"sizes must keep to data whose order is certain, got n = {n}: the means "
-                f"{float(means[0]):.6g} and {float(means[1]):.6g} were drawn and differ by less "
-                "than their errors"
+                f"sizes must keep to data whose order is certain, got n = {n}: the means were "
+                f"drawn and differ by {float(difference):.2g}, with a standard error of "
+                f"{difference.error:.2g}"
             )
-        return (pair[0].name, TIE, pair[1].name)[order + 1]
+        return (pair[0].name, TIE, pair[1].name)[found + 1]
 
-    (_, first), *changes = order_changes(grid, winner)
-    return Crossover(first, tuple(changes))
+    (_, opening), *changes = order_changes(grid, winner)
+    return Crossover(opening, tuple(changes))
 
 
 def order_changes(grid: Sequence[int], order: Callable[[int], T]) -> list[tuple[int, T]]:

@@ -13,11 +13,13 @@ import os
 import sys
 from collections.abc import Sequence
 
+from dpbayes._version import VERSION
+
 COMMANDS = {
     "list": ("dpbayes.commands.list", "list the notebooks and their parameters"),
     "run": ("dpbayes.commands.run", "run one notebook with parameters of your own"),
     "sweep": ("dpbayes.commands.sweep", "run one notebook at every point of a grid"),
-    "verify": ("dpbayes.commands.verify", "compare a built site with the results it shows"),
+    "verify": ("dpbayes.commands.verify", "compare the numbers of a build with the reference"),
     "audit": ("dpbayes.commands.audit", "work out the actual privacy loss of a mechanism"),
     "plan": ("dpbayes.commands.plan", "say what a planned release would cost and how good it is"),
     "account": ("dpbayes.commands.account", "make, show or check the account of a data set"),
@@ -65,6 +67,7 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="dpbayes", description="Private Bayesian posteriors for categorical counts."
     )
+    parser.add_argument("--version", action="version", version=f"dpbayes {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, summary) in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")

@@ -32,7 +32,7 @@ def test_sizes_of_the_sources():
 
 def test_health_counts_agree_with_the_cube_of_the_same_survey():
     data = datasets.load("self-rated-health")
-    source = resources.files("dpbayes").joinpath("queries/data/rand-hie-cells.csv")
+    source = resources.files("dpbayes").joinpath("data/rand-hie-cells.csv")
     rows = list(csv.DictReader(source.read_text(encoding="utf-8").splitlines()))
     for category, count in zip(data.categories, data.counts, strict=True):
         assert sum(int(row["records"]) for row in rows if row["health"] == category) == count

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dpbayes.auditing.calibration import calibrate
-from dpbayes.auditing.exact import Audit, DeltaCurve, audit, audit_corners
-from dpbayes.auditing.losses import DeltaWitness, PairAudit, Witness, audit_pair
+from dpbayes.auditing.exact import (
+    Audit,
+    DeltaCurve,
+    DeltaWitness,
+    PairAudit,
+    Witness,
+    audit,
+    audit_corners,
+    audit_pair,
+)
 
 __all__ = [
-    "Audit",
-    "DeltaCurve",
-    "DeltaWitness",
-    "PairAudit",
-    "Witness",
-    "audit",
-    "audit_corners",
-    "audit_pair",
-    "calibrate",
-]
+    "Audit", "DeltaCurve", "DeltaWitness", "PairAudit", "Witness", "audit", "audit_corners",
+    "audit_pair", "calibrate",
+]  # fmt: skip

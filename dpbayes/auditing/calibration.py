@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.auditing.exact import audit, pairs
-from dpbayes.auditing.losses import hockey_stick, loss
+from dpbayes.auditing.exact import audit, hockey_stick, loss, pairs
 from dpbayes.auditing.rows import (
     Rows,
     check_size,
@@ -21,7 +20,6 @@ from dpbayes.auditing.rows import (
     mechanism_rows,
     score_rows,
 )
-from dpbayes.auditing.structure import by_classes, fits, loss_between
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 
@@ -50,9 +48,8 @@ def calibrate(
 
     For all count vectors x, x' of n records that differ by replacing one record, and every set S of
     outputs, the result satisfies P[M(x) in S] <= e^epsilon P[M(x') in S] + delta for this n and
-    prior, and for no other. Three categories take n about a hundred; an exponential mechanism with
-    one prior parameter for all and delta = 0 goes on to 300 by permutation classes. Raises
-    ValueError beyond that, and when no nominal value between 2^-60 and 2^60 times the target does.
+    prior, and for no other. Sizes are those of `audit`. Raises ValueError beyond them, and when no
+    nominal value between 2^-60 and 2^60 times the target does.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> smooth = calibrate(mechanism("expMech-smooth", 1.0), 100, [1, 1], 1.0)
@@ -60,9 +57,7 @@ def calibrate(
     2.7411
     """
     size, alpha = checked(mechanism, n, prior)
-    classes = _classes_fit(mechanism, size, alpha, delta)
-    if not classes:
-        check_size(size, alpha.size)
+    check_size(size, alpha.size)
     target = _validate.positive("epsilon", epsilon)
     failure = _validate.non_negative("delta", delta)
     if failure >= 1.0:
@@ -73,20 +68,10 @@ def calibrate(
     scaled = own(mechanism, "rates") is not None and own(mechanism, "scaled") is not None
     scored: Any = mechanism
     made: Callable[[float], Any] = scored.scaled if scaled else partial(_renamed, mechanism)
-    if classes:
-        worst = partial(_worst_of_classes, scored, alpha, size, target)
-    else:
-        rows = _rows_of_scores(scored, size, alpha) if scaled else _rows_of(made, size, alpha)
-        worst = partial(_worst_of_rows, rows, partial(_excess, target, failure))
+    rows = _rows_of_scores(scored, size, alpha) if scaled else _rows_of(made, size, alpha)
+    worst = partial(_worst, rows, partial(_excess, target, failure))
     factor = _by_pairs(worst, target / scored.epsilon if scaled else target)
     return _confirmed(made, factor, size, alpha, target, failure)
-
-
-def _classes_fit(mechanism: Mechanism, n: int, prior: NDArray[np.float64], delta: float) -> bool:
-    if delta != 0.0 or prior.size < 3 or np.any(prior != prior[0]):
-        return False
-    stated = own(mechanism, "rates") is not None and own(mechanism, "scaled") is not None
-    return stated and fits(n, prior.size)
 
 
 def _by_pairs(worst: Callable[[float], tuple[float, Excess]], start: float) -> float:
@@ -109,15 +94,7 @@ def _by_pairs(worst: Callable[[float], tuple[float, Excess]], start: float) -> f
     return _largest(lambda one: worst(one)[0], c)
 
 
-def _worst_of_classes(
-    mechanism: Any, prior: NDArray[np.float64], n: int, target: float, c: float
-) -> tuple[float, Excess]:
-    witness = by_classes(mechanism.scaled(c), n, prior)
-    loss_at = loss_between(mechanism, prior, witness.counts, witness.neighbour)
-    return float(np.log(witness.loss / target)), lambda c: float(np.log(loss_at(c) / target))
-
-
-def _worst_of_rows(rows_at: RowsAt, excess: Callable[..., float], c: float) -> tuple[float, Excess]:
+def _worst(rows_at: RowsAt, excess: Callable[..., float], c: float) -> tuple[float, Excess]:
     value, i, j = max((excess(p, q), i, j) for i, j, p, q in pairs(rows_at(c)))
 
     def of_pair(c: float) -> float:

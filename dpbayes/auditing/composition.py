@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.auditing.exact import Audit
-from dpbayes.auditing.losses import PairAudit, hockey_stick, loss
+from dpbayes.auditing.exact import Audit, PairAudit, hockey_stick, loss
 
 MOST_POINTS = 1_000_000
 """A dominating pair has at most so many outcomes."""

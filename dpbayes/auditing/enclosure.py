@@ -19,7 +19,7 @@ from dpbayes.auditing.rows import checked, moves
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions, number_of_candidates
-from dpbayes.samplers.candidates import flint
+from dpbayes.samplers.balls import flint
 
 WIDTH = 1e-12
 """No interval is wider than this."""
@@ -71,7 +71,7 @@ def enclose(mechanism: Mechanism, n: int, prior: ArrayLike) -> Enclosure:
 
     epsilon = max |ln P[M(x) = r] - ln P[M(x') = r]| over all count vectors x, x' of n records that
     differ by replacing one record and all outputs r, as in `audit`, for the exponential family
-    and folded noise (any k), the two-sided Laplace family, geometric and lattice (k = 2). Needs the
+    (any k), the two-sided Laplace family, geometric and lattice (k = 2). Needs the
     extra `release`. Raises TypeError for a mechanism without a law in ball arithmetic, ValueError
     for too many records. Book: `def-actual-loss`.
 

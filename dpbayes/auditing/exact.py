@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import isqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.auditing.enclosure import Enclosure, enclose
-from dpbayes.auditing.located import applies, located
-from dpbayes.auditing.losses import DeltaWitness, PairAudit, Witness, hockey_stick, loss
 from dpbayes.auditing.rows import (
-    LARGEST_STREAM,
     LARGEST_TABLE,
     Certificate,
     Rows,
@@ -26,12 +22,127 @@ from dpbayes.auditing.rows import (
     mechanism_rows,
     moves,
 )
-from dpbayes.auditing.structure import audited_by_classes, fits
-from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
-from dpbayes.posteriors import number_of_candidates
+from dpbayes.posteriors import neighbours
 
 Pair = tuple[int, int, NDArray[np.float64], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Where a privacy loss is attained: an output far likelier for `counts` than for `neighbour`.
+
+    `loss` = ln P[output | counts] - ln P[output | neighbour], at least 0, inf when the neighbour
+    cannot give the output at all.
+    """
+
+    counts: NDArray[np.int64]
+    neighbour: NDArray[np.int64]
+    output: NDArray[np.int64]
+    loss: float
+
+
+@dataclass(frozen=True)
+class DeltaWitness:
+    """The pair at which P[M(counts) in S] - e^epsilon P[M(neighbour) in S] is largest."""
+
+    counts: NDArray[np.int64]
+    neighbour: NDArray[np.int64]
+    epsilon: float
+    delta: float
+
+
+def loss(log_p: NDArray[np.float64], log_q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ln p - ln q for each output; 0 where neither law gives the output."""
+    with np.errstate(invalid="ignore"):
+        difference = log_p - log_q
+        if not np.isnan(difference.sum()):
+            return difference
+    return np.where(np.isnan(difference), 0.0, difference)
+
+
+def hockey_stick(log_p: NDArray[np.float64], log_q: NDArray[np.float64], epsilon: float) -> float:
+    """Return the sum over outputs of (p - e^epsilon q) where that is positive.
+
+    It is the least delta for which P <= e^epsilon Q + delta holds on every set; `epsilon` may be
+    negative.
+    """
+    excess = loss(log_p, log_q) - epsilon
+    over = excess > 0.0
+    return float(np.sum(np.exp(log_p[over]) * -np.expm1(-excess[over])))
+
+
+@dataclass(frozen=True)
+class PairAudit:
+    """Exact privacy loss of one neighbouring pair of data sets; make one with `audit_pair`.
+
+    `outputs` (M, k) are the outputs either of the two can give, `log_p` and `log_q` (M,) their
+    log-probabilities for `counts` and for `neighbour`.
+    """
+
+    counts: NDArray[np.int64]
+    neighbour: NDArray[np.int64]
+    outputs: NDArray[np.int64]
+    log_p: NDArray[np.float64]
+    log_q: NDArray[np.float64]
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """Privacy loss ln p - ln q of each output, shape (M,)."""
+        return loss(self.log_p, self.log_q)
+
+    @property
+    def epsilon(self) -> float:
+        """The largest |ln p - ln q|: the least epsilon that holds for this pair."""
+        return float(np.max(np.abs(self.losses)))
+
+    @property
+    def witness(self) -> Witness:
+        """The output at which `epsilon` is attained."""
+        losses = self.losses
+        at = int(np.argmax(np.abs(losses)))
+        pair = (self.counts, self.neighbour)
+        first, second = pair if losses[at] >= 0 else pair[::-1]
+        return Witness(first, second, self.outputs[at], float(abs(losses[at])))
+
+    def forward(self, epsilon: float) -> float:
+        """Return the largest P[M(counts) in S] - e^epsilon P[M(neighbour) in S]."""
+        return hockey_stick(self.log_p, self.log_q, _validate.real("epsilon", epsilon))
+
+    def backward(self, epsilon: float) -> float:
+        """Return the same with the two data sets exchanged."""
+        return hockey_stick(self.log_q, self.log_p, _validate.real("epsilon", epsilon))
+
+    def delta(self, epsilon: float) -> float:
+        """Return the least delta for which the pair is (epsilon, delta)-indistinguishable."""
+        return max(self.forward(epsilon), self.backward(epsilon))
+
+
+def audit_pair(
+    mechanism: Mechanism, counts: ArrayLike, neighbour: ArrayLike, prior: ArrayLike
+) -> PairAudit:
+    """Return the exact privacy loss between two neighbouring data sets, at any size a law takes.
+
+    Book: `def-actual-loss`. `counts` and `neighbour` are histograms of shape (k,) that differ by
+    one replaced record. Raises ValueError when they do not, TypeError when the law of the
+    mechanism is not a complete list of outputs.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> round(audit_pair(mechanism("geometric", 1.0), [50, 50], [51, 49], [1, 1]).epsilon, 9)
+    1.0
+    """
+    x, other, alpha = _validate.pair_of_counts(counts, neighbour, prior)
+    checked(mechanism, int(x.sum()), alpha)
+    if not np.any(np.all(neighbours(x) == other, axis=1)):
+        raise ValueError(
+            f"neighbour must differ from counts by one replaced record, got {x.tolist()} and "
+            f"{other.tolist()}"
+        )
+    first, second = (law_of(mechanism, data, alpha) for data in (x, other))
+    if np.array_equal(first.outputs, second.outputs):
+        return PairAudit(x, other, first.outputs, first.log_probabilities, second.log_probabilities)
+    outputs = np.unique(np.concatenate((first.outputs, second.outputs)), axis=0)
+    return PairAudit(x, other, outputs, aligned(first, outputs), aligned(second, outputs))
 
 
 @dataclass(frozen=True)
@@ -94,11 +205,9 @@ class Audit:
 
     def pair(self) -> PairAudit:
         """Return the two laws between which `epsilon` is attained."""
-        ends = (self.witness.counts, self.witness.neighbour)
-        return _between(self._rows, *(self._row_of(counts) for counts in ends))
-
-    def _row_of(self, counts: NDArray[np.int64]) -> int:
-        return int(np.flatnonzero(np.all(self._rows.counts == counts, axis=1))[0])
+        ends = self.witness.counts, self.witness.neighbour
+        places = (np.flatnonzero(np.all(self._rows.counts == one, axis=1))[0] for one in ends)
+        return _between(self._rows, *map(int, places))
 
 
 def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
@@ -109,52 +218,20 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
     `thm-audit-complete`; source: D, section 7.3 and Figure 7, where eight pairs are tried.
 
     What is computed is what the mechanism's `.law` returns: the result carries a certificate of it,
-    and ArithmeticError is raised where the two differ. The law must list its outputs; k = 2 takes n
-    in the tens of thousands (one pass of (n+1)^2 probabilities, two rows in memory at a time), an
-    exponential mechanism up to millions where bounds leave few pairs to compute (`thm-located`,
-    `thm-shifted`), k = 3 about a hundred, k = 4 about thirty; an exponential mechanism with one
-    prior parameter for all categories goes on to k = 3, n = 300 by permutation classes
-    (`thm-classes`). Raises ValueError, naming the size that fits, beyond that, and for a law that
-    is not one.
+    and ArithmeticError is raised where the two differ. The law must list its outputs. k = 2 takes n
+    up to 100,000 (one pass of (n+1)^2 probabilities, two rows in memory at a time: seconds at
+    10,000, minutes at 100,000), k = 3 about a hundred, k = 4 about thirty. Raises ValueError,
+    naming the size that fits, beyond that, and for a law that is not one.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> round(audit(mechanism("expMech-smooth", 1.0), 10, [1, 1]).epsilon, 3)
     0.318
     """
     size, alpha = checked(mechanism, n, prior)
-    found = _located(mechanism, size, alpha)
-    if found is not None:
-        return found
-    if _classes_alone_fit(mechanism, size, alpha):
-        witness, shared = audited_by_classes(mechanism, size, alpha)
-        certificate, name = shared.certificate, mechanism.name
-        result = Audit(name, size, alpha, witness.loss, witness, certificate, shared)
-    else:
-        check_size(size, alpha.size)
-        rows = mechanism_rows(mechanism, size, alpha).kept()
-        result = audit_rows(mechanism.name, size, alpha, rows)
+    check_size(size, alpha.size)
+    result = audit_rows(mechanism.name, size, alpha, mechanism_rows(mechanism, size, alpha).kept())
     certificate = _convicted(mechanism, alpha, result)
     return replace(result, certificate=certificate, _mechanism=mechanism)
-
-
-def _located(mechanism: Mechanism, n: int, prior: NDArray[np.float64]) -> Audit | None:
-    # Two categories, where all pairs would take long: bounds leave few pairs to compute.
-    if not applies(mechanism, n, prior.size) or (n + 1) ** 2 <= LARGEST_TABLE:
-        return None
-    found = located(mechanism, n, prior)
-    if found is None:
-        return None
-    witness, rows = found
-    result = Audit(mechanism.name, n, prior, witness.loss, witness, rows.certificate, rows)
-    return replace(result, _mechanism=mechanism)
-
-
-def _classes_alone_fit(mechanism: Mechanism, n: int, prior: NDArray[np.float64]) -> bool:
-    # Exponential mechanisms with one prior parameter for three or more categories, where all pairs
-    # are too many and one pair of each permutation class is not.
-    if prior.size < 3 or own(mechanism, "rates") is None or np.any(prior != prior[0]):
-        return False
-    return number_of_candidates(n, prior.size) ** 2 > LARGEST_TABLE and fits(n, prior.size)
 
 
 def _convicted(mechanism: Mechanism, prior: NDArray[np.float64], result: Audit) -> Certificate:
@@ -230,28 +307,18 @@ def pairs(rows: Rows) -> Iterator[Pair]:
 
 
 def _curve(rows: Rows, epsilons: NDArray[np.float64]) -> DeltaCurve:
-    if rows.counts.shape[1] == 2 and rows.entries > LARGEST_STREAM:
-        n = int(rows.counts[0].sum())
-        raise ValueError(
-            f"n must be at most {isqrt(LARGEST_STREAM) - 1} for delta(epsilon) over all pairs, got "
-            f"{n}; audit_pair compares two data sets"
-        )
-    forward, backward = np.zeros(epsilons.size), np.zeros(epsilons.size)
+    best = np.zeros((2, epsilons.size))
     attained = np.zeros((2, epsilons.size, 2), dtype=np.int64)
     attained[..., 1] = 1
     for i, j, log_p, log_q in pairs(rows):
-        for at, epsilon in enumerate(epsilons):
-            for side, (best, pair) in enumerate(((forward, (i, j)), (backward, (j, i)))):
-                laws = (log_p, log_q) if side == 0 else (log_q, log_p)
-                value = hockey_stick(*laws, float(epsilon))
-                if value > best[at]:
-                    best[at], attained[side, at] = value, pair
+        for at, epsilon in enumerate(epsilons.tolist()):
+            for side, laws in enumerate(((log_p, log_q), (log_q, log_p))):
+                value = hockey_stick(*laws, epsilon)
+                if value > best[side, at]:
+                    best[side, at], attained[side, at] = value, (i, j) if side == 0 else (j, i)
+    sides = (best[1] > best[0]).astype(int)
     witnesses = []
-    for at, epsilon in enumerate(epsilons):
-        side = int(backward[at] > forward[at])
-        x, other = attained[side, at]
-        delta = (forward, backward)[side][at]
-        witnesses.append(
-            DeltaWitness(rows.counts[x], rows.counts[other], float(epsilon), float(delta))
-        )
-    return DeltaCurve(epsilons, forward, backward, tuple(witnesses))
+    for at, (side, epsilon) in enumerate(zip(sides, epsilons.tolist(), strict=True)):
+        x, other = (rows.counts[row] for row in attained[side, at])
+        witnesses.append(DeltaWitness(x, other, epsilon, float(best[side, at])))
+    return DeltaCurve(epsilons, best[0], best[1], tuple(witnesses))

@@ -4,39 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from math import isqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.auditing.score_tables import two_categories
-from dpbayes.divergences import affinity_exponent, distance_from_log_affinity
-from dpbayes.laws.affinities import log_affinity_of_outputs
+from dpbayes.auditing.score_tables import Scores
 from dpbayes.laws.law import Listed, listed
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions, number_of_candidates
 
 LARGEST_TABLE = 30_000_000
-"""Most log-probabilities kept in memory at once (240 MB)."""
+"""Most log-probabilities of an audit of three or more categories: 240 MB, all in memory."""
 
-LARGEST_STREAM = 1_000_000_000
-"""Most log-probabilities computed in one pass over the data sets (a few minutes)."""
+LARGEST_STREAM = (10**5 + 1) ** 2
+"""Most log-probabilities of an audit of two categories, two rows at a time: n = 100,000."""
+
+KEPT_TABLE = 4_000_000
+"""Tables up to this many entries are kept between passes."""
 
 _NORMALISED = 1e-9
-
-# A law may leave out this share of its least likely output: no loss changes by more.
-_NEGLIGIBLE = 1e-12
-
+_NEGLIGIBLE = 1e-12  # of its least likely output a law may leave out: no loss changes by more
 # A certificate compares all data sets up to the first number, and about the second beyond it, to
 # this share of the largest logarithm: sums and tables round, another law differs by far more.
 _ALL_COMPARED = 100
 _COMPARED = 20
 _SAME_LAW = 1e-8
-
-KEPT_TABLE = 4_000_000
-"""Tables up to this many entries are kept between passes."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +56,12 @@ class Rows:
 
     `counts` (N, k) are all histograms of n records in lexicographic order, `outputs` (M, k) every
     output any of them can give; `row(i)` has shape (M,) and holds -inf for an impossible output.
-    `together()` returns all of them, (N, M), where that is faster than one by one.
     """
 
     counts: NDArray[np.int64]
     outputs: NDArray[np.int64]
     row: Callable[[int], NDArray[np.float64]]
     certificate: Certificate = Certificate()
-    together: Callable[[], NDArray[np.float64]] | None = None
 
     @property
     def entries(self) -> int:
@@ -79,10 +73,50 @@ class Rows:
 
     def kept(self, limit: int = KEPT_TABLE) -> Rows:
         """Return the same rows, computed once and kept if they have at most `limit` entries."""
-        if self.entries > limit:
-            return self
-        table = self.together() if self.together else np.array(list(self))
-        return replace(self, row=table.__getitem__, together=lambda: table)
+        return self if self.entries > limit else replace(self, row=Table(np.array(list(self))))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows that are in memory, shape (N, M)."""
+
+    rows: NDArray[np.float64]
+
+    def __call__(self, i: int) -> NDArray[np.float64]:
+        return np.asarray(self.rows[i])
+
+
+@dataclass(frozen=True)
+class _Weighted:
+    """ln P proportional to -rate times score; `rates` (N,)."""
+
+    scores: Callable[[int], NDArray[np.float64]]
+    rates: NDArray[np.float64]
+
+    def __call__(self, i: int) -> NDArray[np.float64]:
+        # The score of the truth is 0, so the largest weight is 1 and the sum cannot underflow.
+        weights = -self.rates[i] * self.scores(i)
+        return np.asarray(weights - np.log(np.exp(weights).sum()))
+
+
+@dataclass(frozen=True)
+class _Laws:
+    """What `.law` returns for each data set, over the outputs of the first."""
+
+    mechanism: Mechanism
+    counts: NDArray[np.int64]
+    prior: NDArray[np.float64]
+    outputs: NDArray[np.int64]
+
+    def __call__(self, i: int) -> NDArray[np.float64]:
+        law = law_of(self.mechanism, self.counts[i], self.prior)
+        if not np.array_equal(law.outputs, self.outputs):
+            raise ValueError(
+                f"{self.mechanism.name} lists other outputs at counts {self.counts[i].tolist()} "
+                f"than at {self.counts[0].tolist()}; audit_pair compares two data sets whose "
+                "outputs differ"
+            )
+        return law.log_probabilities
 
 
 def law_of(mechanism: Mechanism, counts: ArrayLike, prior: ArrayLike) -> Listed:
@@ -99,8 +133,9 @@ def law_of(mechanism: Mechanism, counts: ArrayLike, prior: ArrayLike) -> Listed:
             f"{at} must list outputs (N, {np.size(counts)}) and log-probabilities (N,), got "
             f"{outputs.shape} and {logs.shape}"
         )
-    if np.any(np.isnan(logs)) or np.any(logs == np.inf):
-        raise ValueError(f"{at} must have log-probabilities below +inf, got {_worst(logs)}")
+    wrong = logs[np.isnan(logs) | (logs == np.inf)]
+    if wrong.size:
+        raise ValueError(f"{at} must have log-probabilities below +inf, got {float(wrong[0])}")
     outside = float(getattr(law, "mass_outside", 0.0))
     if not outside <= _NEGLIGIBLE * np.exp(np.min(logs)):
         raise ValueError(
@@ -113,19 +148,15 @@ def law_of(mechanism: Mechanism, counts: ArrayLike, prior: ArrayLike) -> Listed:
     return law
 
 
-def _worst(logs: NDArray[np.float64]) -> float:
-    return float(logs[np.isnan(logs) | (logs == np.inf)][0])
-
-
 def check_size(n: int, k: int) -> None:
     """Raise ValueError when all laws of n records over k categories are too many to audit."""
-    limit = LARGEST_STREAM if k == 2 else LARGEST_TABLE
+    most = isqrt(LARGEST_STREAM if k == 2 else LARGEST_TABLE)
     rows = number_of_candidates(n, k)
-    if rows**2 <= limit:
+    if rows <= most:
         return
-    fits = n
-    while number_of_candidates(fits, k) ** 2 > limit:
-        fits = fits * 9 // 10 if number_of_candidates(fits * 9 // 10, k) ** 2 > limit else fits - 1
+    fits = most - 1 if k == 2 else 0
+    while number_of_candidates(fits + 1, k) <= most:
+        fits += 1
     raise ValueError(
         f"n = {n} records over k = {k} categories give {rows} data sets with {rows} outputs each, "
         f"{rows**2 * 8 / 1e9:.3g} GB of probabilities; at k = {k} an audit takes n up to {fits}"
@@ -141,32 +172,33 @@ def mechanism_rows(
     """Return the laws of a mechanism for all data sets of n records; nothing large is held yet.
 
     A mechanism whose exact type states its `rates` is computed from tables that all data sets
-    share; a sample of these rows, or all that are `used`, is compared with what `.law` returns
-    (`certify`).
+    share; a sample of these rows, or all that are `used`, is compared with what `.law` returns.
     """
     rates = own(mechanism, "rates")
     if rates is not None:
         scored: Any = mechanism
         rows = exponential_rows(score_rows(scored.metric, n, prior), rates(n, prior))
-        if used is None:
-            rows, used = rows.kept(), sampled(len(rows.counts))
-        return replace(rows, certificate=certify(mechanism, prior, rows, used))
+        chosen = sampled(len(rows.counts)) if used is None else used
+        return replace(rows, certificate=certify(mechanism, prior, rows, chosen))
     counts = compositions(n, prior.size)
     first = law_of(mechanism, counts[0], prior)
     _check_entries(mechanism, len(first.outputs), counts)
-    if not np.array_equal(law_of(mechanism, counts[-1], prior).outputs, first.outputs):
-        return _united_rows(mechanism, counts, prior)
+    if np.array_equal(law_of(mechanism, counts[-1], prior).outputs, first.outputs):
+        return Rows(counts, first.outputs, _Laws(mechanism, counts, prior, first.outputs))
+    laws = [law_of(mechanism, x, prior) for x in counts]
+    outputs = np.unique(np.concatenate([law.outputs for law in laws]), axis=0)
+    _check_entries(mechanism, len(outputs), counts)
+    return Rows(counts, outputs, Table(np.array([aligned(law, outputs) for law in laws])))
 
-    def row(i: int) -> NDArray[np.float64]:
-        law = law_of(mechanism, counts[i], prior)
-        if not np.array_equal(law.outputs, first.outputs):
-            raise ValueError(
-                f"{mechanism.name} lists other outputs at counts {counts[i].tolist()} than at "
-                f"{counts[0].tolist()}; audit_pair compares two data sets whose outputs differ"
-            )
-        return law.log_probabilities
 
-    return Rows(counts, first.outputs, row)
+def _check_entries(mechanism: Mechanism, outputs: int, counts: NDArray[np.int64]) -> None:
+    limit = LARGEST_STREAM if counts.shape[1] == 2 else LARGEST_TABLE
+    if outputs * len(counts) > limit:
+        raise ValueError(
+            f"{mechanism.name} has {outputs} outputs for each of {len(counts)} data sets, "
+            f"{outputs * len(counts) * 8 / 1e9:.3g} GB of probabilities; an audit takes "
+            f"{limit * 8 / 1e9:.3g} GB: use fewer records"
+        )
 
 
 def sampled(number: int) -> NDArray[np.int64]:
@@ -187,42 +219,17 @@ def certify(
     largest = 0.0
     for i in chosen:
         counts = rows.counts[int(i)]
-        theirs = aligned(law_of(mechanism, counts, prior), rows.outputs)
-        gaps = np.abs(_gaps(rows.row(int(i)), theirs))
+        ours, theirs = rows.row(int(i)), aligned(law_of(mechanism, counts, prior), rows.outputs)
+        with np.errstate(invalid="ignore"):
+            gap = float(np.max(np.where(ours == theirs, 0.0, np.abs(ours - theirs))))
         reach = 1.0 + float(np.max(np.abs(theirs[np.isfinite(theirs)])))
-        if not gaps.max() <= _SAME_LAW * reach:
+        if not gap <= _SAME_LAW * reach:
             raise ArithmeticError(
                 f"the audit of {mechanism.name} computed another law at counts {counts.tolist()} "
-                f"than its .law returns: log-probabilities differ by up to {gaps.max():.3g}"
+                f"than its .law returns: log-probabilities differ by up to {gap:.3g}"
             )
-        largest = max(largest, float(gaps.max()))
+        largest = max(largest, gap)
     return Certificate(len(chosen), largest)
-
-
-def _gaps(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> NDArray[np.float64]:
-    with np.errstate(invalid="ignore"):
-        gaps = ours - theirs
-    return np.where(ours == theirs, 0.0, gaps)
-
-
-def _check_entries(mechanism: Mechanism, outputs: int, counts: NDArray[np.int64]) -> None:
-    limit = LARGEST_STREAM if counts.shape[1] == 2 else LARGEST_TABLE
-    if outputs * len(counts) > limit:
-        raise ValueError(
-            f"{mechanism.name} has {outputs} outputs for each of {len(counts)} data sets, "
-            f"{outputs * len(counts) * 8 / 1e9:.3g} GB of probabilities; an audit takes "
-            f"{limit * 8 / 1e9:.3g} GB: use fewer records"
-        )
-
-
-def _united_rows(
-    mechanism: Mechanism, counts: NDArray[np.int64], prior: NDArray[np.float64]
-) -> Rows:
-    laws = [law_of(mechanism, x, prior) for x in counts]
-    outputs = np.unique(np.concatenate([law.outputs for law in laws]), axis=0)
-    _check_entries(mechanism, len(outputs), counts)
-    table = np.array([aligned(law, outputs) for law in laws])
-    return Rows(counts, outputs, table.__getitem__)
 
 
 def aligned(law: Listed, outputs: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -245,35 +252,12 @@ def aligned(law: Listed, outputs: NDArray[np.int64]) -> NDArray[np.float64]:
 def score_rows(metric: str, n: int, prior: NDArray[np.float64]) -> Rows:
     """Return the scores H(BI(x), r) of the exponential mechanisms as rows, for any k."""
     counts = compositions(n, prior.size)
-    exponent = affinity_exponent(metric, float(prior.sum() + n))
-    two = two_categories(n, prior) if prior.size == 2 else None
-
-    def row(i: int) -> NDArray[np.float64]:
-        log_bc = two.row(i) if two else log_affinity_of_outputs(prior, counts[i], counts)
-        return distance_from_log_affinity(log_bc, exponent)
-
-    def together() -> NDArray[np.float64]:
-        assert two is not None
-        return distance_from_log_affinity(two.rows(), exponent)
-
-    return Rows(counts, counts, row, together=together if two else None)
+    return Rows(counts, counts, Scores.of(metric, counts, prior))
 
 
 def exponential_rows(scores: Rows, rates: NDArray[np.float64]) -> Rows:
     """Return rows ln P proportional to -rate times score, one rate for each data set."""
-
-    def row(i: int) -> NDArray[np.float64]:
-        # The score of the truth is 0, so the largest weight is 1 and the sum cannot underflow.
-        weights = -rates[i] * scores.row(i)
-        return np.asarray(weights - np.log(np.exp(weights).sum()))
-
-    def together() -> NDArray[np.float64]:
-        assert scores.together is not None
-        weights = -rates[:, None] * scores.together()
-        weights -= np.log(np.exp(weights).sum(axis=1))[:, None]
-        return weights
-
-    return replace(scores, row=row, together=together if scores.together else None)
+    return replace(scores, row=_Weighted(scores.row, rates))
 
 
 def moves(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -1,136 +1,84 @@
-"""Distances from one posterior to every candidate, row by row, from tables shared by all rows.
-
-With k = 2 the log-affinity of counts x and candidate r is psi(a, b) of the first category plus the
-same of the second, a = prior + x, b = prior + r. Half of a + b, a and b all lie on one grid of
-half steps, so the three remainders of Stirling's formula in psi are looked up, not computed.
-"""
+"""Distances from one posterior to every candidate, row by row, from tables shared by all rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from dpbayes.divergences import affinity_exponent, affinity_of_counts, distance_from_log_affinity
 from dpbayes.log_gamma import stirling_remainder
 
-# Below this ratio d/m logarithms of m +- d would cancel; above it they keep all but two digits.
-_CLOSE = 0.25
+Array = NDArray[np.float64]
+
+_CLOSE = 0.25  # of d/m; beyond it differences of logarithms keep all but two digits
 
 
 @dataclass(frozen=True)
-class CategoryTable:
-    """psi(alpha + x, alpha + r) of one category for all 0 <= x, r <= n, one row at a time."""
+class Scores:
+    """Row i: the distances of all histograms in `counts` from the posterior of the i-th.
 
-    alpha: float
-    n: int
-    grid: NDArray[np.float64]
-    logarithms: NDArray[np.float64]
-    remainders: NDArray[np.float64]
+    The log-affinity is a sum of psi over the categories. With two categories `tables` are those of
+    `psi_row`; with more they hold psi of all pairs of counts.
+    """
 
-    def row(self, x: int) -> NDArray[np.float64]:
-        """Return psi(alpha + x, alpha + r) for r = 0 … n."""
-        middle = slice(x, x + self.n + 1)
-        m = self.grid[middle]
-        rest = self.remainders[middle] - 0.5 * (self.remainders[2 * x] + self.remainders[::2])
-        main = np.empty(self.n + 1)
-        low, high = self._close(x)
-        d = 0.5 * (np.arange(low, high) - x)
-        u = d / m[low:high]
-        main[low:high] = (m[low:high] - 0.5) * np.log1p(-u * u) + 2.0 * d * np.arctanh(u)
-        for far in (slice(0, low), slice(high, self.n + 1)):
-            log_m = self.logarithms[middle][far]
-            b, log_b = self.grid[::2][far], self.logarithms[::2][far]
-            main[far] = (b - 0.5) * (log_b - log_m)
-            main[far] += (self.grid[2 * x] - 0.5) * (self.logarithms[2 * x] - log_m)
-        return np.asarray(rest - 0.5 * main)
+    counts: NDArray[np.int64]
+    exponent: float
+    tables: tuple[Array, ...]
 
-    def rows(self) -> NDArray[np.float64]:
-        """Return `row(x)` for x = 0 … n, shape (n + 1, n + 1)."""
-        size = self.n + 1
-        x = np.arange(size)
-        low, high = np.array([self._close(one) for one in range(size)])[:, :, None].swapaxes(0, 1)
-        close = (low <= x) & (x < high)
-        m, log_m, rest = (
-            sliding_window_view(table, size)
-            for table in (self.grid, self.logarithms, self.remainders)
-        )
-        own, log_own = self.grid[::2], self.logarithms[::2]
-        result = (own - 0.5) * (log_own - log_m)
-        result += (own[:, None] - 0.5) * (log_own[:, None] - log_m)
-        d = 0.5 * (x - x[:, None])[close]
-        u = d / m[close]
-        result[close] = (m[close] - 0.5) * np.log1p(-u * u) + 2.0 * d * np.arctanh(u)
-        result *= -0.5
-        result += rest - 0.5 * (self.remainders[::2, None] + self.remainders[::2])
-        return result
+    @classmethod
+    def of(cls, metric: str, counts: NDArray[np.int64], prior: Array) -> Scores:
+        """Return the scores by "hellinger" or "published"; `counts` are all of n records."""
+        n = int(counts[0].sum())
+        exponent = affinity_exponent(metric, float(prior.sum() + n))
+        if prior.size == 2:
+            return cls(counts, exponent, tuple(half_steps(float(alpha), n) for alpha in prior))
+        at = np.arange(n + 1)
+        tables = {a: affinity_of_counts(a, at[:, None], at[None, :]) for a in set(prior.tolist())}
+        return cls(counts, exponent, tuple(tables[a] for a in prior.tolist()))
 
-    def steps(self, by: int, low: int = 0, high: int | None = None) -> NDArray[np.float64]:
-        """Return psi(alpha + x, alpha + x + by) for x = low … high - 1, with `by` at least 1.
-
-        `high` is at most n + 1 - by, and that where it is left out.
-        """
-        size = (self.n + 1 - by if high is None else high) - low
-        a, b = (slice(2 * start, 2 * (start + size), 2) for start in (low, low + by))
-        middle = slice(2 * low + by, 2 * (low + size) + by, 2)
-        m = self.grid[middle]
-        rest = self.remainders[middle] - 0.5 * (self.remainders[a] + self.remainders[b])
-        d, main = 0.5 * by, np.empty(size)
-        first = min(size, max(0, int(np.ceil(d / _CLOSE - d - self.alpha)) - low))
-        u = d / m[first:]
-        main[first:] = (m[first:] - 0.5) * np.log1p(-u * u) + 2.0 * d * np.arctanh(u)
-        log_m = self.logarithms[middle][:first]
-        main[:first] = (self.grid[b][:first] - 0.5) * (self.logarithms[b][:first] - log_m)
-        main[:first] += (self.grid[a][:first] - 0.5) * (self.logarithms[a][:first] - log_m)
-        return np.asarray(rest - 0.5 * main)
-
-    def _close(self, x: int) -> tuple[int, int]:
-        # |r - x| < _CLOSE (2 alpha + x + r), solved for r on either side.
-        a = self.alpha + x
-        low = np.ceil(a * (1 - _CLOSE) / (1 + _CLOSE) - self.alpha)
-        high = np.floor(a * (1 + _CLOSE) / (1 - _CLOSE) - self.alpha)
-        return max(0, int(low)), min(self.n, int(high)) + 1
+    def __call__(self, i: int) -> Array:
+        x = self.counts[i]
+        if x.size == 2:
+            first, second = (psi_row(t, int(one)) for t, one in zip(self.tables, x, strict=True))
+            logs = first + second[::-1]
+        else:
+            logs = np.zeros(len(self.counts))
+            for table, count, column in zip(self.tables, x, self.counts.T, strict=True):
+                logs += table[count].take(column)
+        logs = np.minimum(logs, 0.0)
+        logs[i] = 0.0
+        return distance_from_log_affinity(logs, self.exponent)
 
 
-def category_table(alpha: float, n: int) -> CategoryTable:
-    """Return the shared tables of a category with prior parameter `alpha` in data of n records."""
-    grid = alpha + 0.5 * np.arange(2 * n + 1, dtype=np.float64)
-    return CategoryTable(alpha, n, grid, np.log(grid), stirling_remainder(grid))
+def half_steps(alpha: float, n: int) -> Array:
+    """Return z = alpha, alpha + 1/2, …, alpha + n, their logarithms and Stirling's remainders."""
+    z = alpha + 0.5 * np.arange(2 * n + 1, dtype=np.float64)
+    return np.stack((z, np.log(z), stirling_remainder(z)))
 
 
-@dataclass(frozen=True)
-class TwoCategories:
-    """ln BC between the posterior of (x, n - x) and every candidate (r, n - r), row by row."""
+def psi_row(table: Array, x: int) -> Array:
+    """Return psi(alpha + x, alpha + r) for r = 0 … n.
 
-    first: CategoryTable
-    second: CategoryTable
-
-    def row(self, x: int) -> NDArray[np.float64]:
-        """Return ln BC for r = 0 … n, at most 0 and exactly 0 at r = x."""
-        n = self.first.n
-        result = np.minimum(self.first.row(x) + self.second.row(n - x)[::-1], 0.0)
-        result[x] = 0.0
-        return np.asarray(result)
-
-    def rows(self) -> NDArray[np.float64]:
-        """Return `row(x)` for x = 0 … n, shape (n + 1, n + 1)."""
-        first = self.first.rows()
-        second = first if self.second is self.first else self.second.rows()
-        result = np.minimum(first + second[::-1, ::-1], 0.0)
-        np.fill_diagonal(result, 0.0)
-        return result
-
-    def steps(self, by: int, low: int = 0, high: int | None = None) -> NDArray[np.float64]:
-        """Return ln BC between x and the candidate x + by, for x = low … high - 1 (or n - by)."""
-        room = self.first.n + 1 - by
-        last = room if high is None else high
-        second = self.second.steps(by, room - last, room - low)[::-1]
-        return np.asarray(np.minimum(self.first.steps(by, low, last) + second, 0.0))
-
-
-def two_categories(n: int, prior: NDArray[np.float64]) -> TwoCategories:
-    """Return the rows of log-affinities for n records and a prior of two parameters."""
-    first = category_table(float(prior[0]), n)
-    same = float(prior[0]) == float(prior[1])
-    return TwoCategories(first, first if same else category_table(float(prior[1]), n))
+    Half of a + b, a and b all lie on the grid of `half_steps`, so what is left of Stirling's
+    formula is looked up; logarithms are, too, but where a and b are so close that they cancel.
+    """
+    grid, logarithms, remainders = table
+    n = grid.size // 2
+    middle = slice(x, x + n + 1)
+    m, own = grid[middle], grid[::2]
+    rest = remainders[middle] - 0.5 * (remainders[2 * x] + remainders[::2])
+    # |r - x| < _CLOSE (2 alpha + x + r), solved for r on either side.
+    a, stretch = float(grid[2 * x]), (1.0 + _CLOSE) / (1.0 - _CLOSE)
+    low = max(0, int(np.ceil(a / stretch - grid[0])))
+    high = min(n, int(np.floor(a * stretch - grid[0]))) + 1
+    d = 0.5 * (np.arange(low, high) - x)
+    u = d / m[low:high]
+    main = np.empty(n + 1)
+    main[low:high] = (m[low:high] - 0.5) * np.log1p(-u * u) + 2.0 * d * np.arctanh(u)
+    for far in (slice(0, low), slice(high, n + 1)):
+        log_m = logarithms[middle][far]
+        main[far] = (own[far] - 0.5) * (logarithms[::2][far] - log_m)
+        main[far] += (a - 0.5) * (logarithms[2 * x] - log_m)
+    return np.asarray(rest - 0.5 * main)

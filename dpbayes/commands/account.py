@@ -15,7 +15,7 @@ from pathlib import Path
 from dpbayes.mechanisms.guarantees import NEIGHBOURS
 from dpbayes.releasing.account import Account
 from dpbayes.releasing.account_file import Receipt
-from dpbayes.releasing.decimals import counted, decimal_text, significant_text
+from dpbayes.tables.decimals import counted, decimal_text, significant_text
 from dpbayes.releasing.opening import create_account, open_account
 from dpbayes.releasing.witness import witness_file
 

@@ -211,7 +211,7 @@ def _described(answer: Answer, confidence: float) -> str:
     left = f"spent {answer.spent:.6g}, left {answer.remaining:.6g}"
     if answer.interval is None or answer.estimate is None:
         return f"{answer.label}\n  rejected: the bound does not allow it; {left}{_shortest(answer)}"
-    from dpbayes.queries.edges import digits
+    from dpbayes.tables.attributes import digits
 
     interval = answer.interval
     fitting = "" if answer.consistent is None else f"{_fitting(answer.consistent)}\n"

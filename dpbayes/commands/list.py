@@ -1,43 +1,33 @@
-"""``dpbayes list``: what can be run, and with which parameters."""
+"""``dpbayes list``: what can be run, one line a notebook; of one notebook its parameters, too."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from dpbayes.press.parameters import declared, listing, load, source_of
-from dpbayes.press.places import all_notebooks, notebooks_folder
+from dpbayes.runner import notebooks
+from dpbayes.runner.parameters import allowed, declared
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("part", nargs="?", default="", help="only names that begin like this")
+    parser.add_argument("word", nargs="*", help="only those whose name or title has these words")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print every notebook with its question, its parameters and their defaults."""
-    found = {
-        name: path
-        for name, path in all_notebooks(notebooks_folder(Path.cwd())).items()
-        if name.startswith(arguments.part)
-    }
+    """Print the names and titles, and the parameters where only one notebook is found."""
+    known = notebooks.all_notebooks(notebooks.folder(Path.cwd()))
+    titles = {name: notebooks.title(notebooks.load(path)) for name, path in known.items()}
+    words = [word.lower() for word in arguments.word]
+    found = [
+        name
+        for name, title in titles.items()
+        if all(word in f"{name} {title}".lower() for word in words)
+    ]
     if not found:
-        raise ValueError(f"no notebook begins with {arguments.part!r}")
-    print("\n\n".join(described(name, load(path)) for name, path in found.items()))
+        raise ValueError(f"no notebook has {' '.join(arguments.word)!r} in its name or title")
+    width = max(map(len, found))
+    print("\n".join(f"{name:{width}}  {titles[name]}" for name in found))
+    if len(found) == 1:
+        print(allowed(declared(notebooks.load(known[found[0]]))))
     return 0
-
-
-def described(name: str, notebook: dict[str, Any]) -> str:
-    """Return a notebook's name, its title and its parameters."""
-    lines = [f"{name}  {title(notebook)}".rstrip()]
-    return "\n".join([*lines, *(f"    {one}" for one in listing(declared(notebook)))])
-
-
-def title(notebook: dict[str, Any]) -> str:
-    """Return the first heading of a notebook."""
-    for cell in notebook["cells"]:
-        for line in source_of(cell).splitlines():
-            if cell["cell_type"] == "markdown" and line.startswith("# "):
-                return line[2:].strip()
-    return ""

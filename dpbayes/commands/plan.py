@@ -12,7 +12,7 @@ from typing import Any
 
 from dpbayes.planning import records_needed
 from dpbayes.releasing.analysis import LEVEL
-from dpbayes.releasing.decimals import counted, decimal_text, significant_text
+from dpbayes.tables.decimals import counted, decimal_text, significant_text
 from dpbayes.releasing.forecast import WIDTH, compared, forecast
 from dpbayes.releasing.from_table import rehearse
 from dpbayes.releasing.opening import open_account

@@ -1,4 +1,4 @@
-"""``dpbayes run``: one notebook with parameters of one's own."""
+"""``dpbayes run``: one notebook with parameters of one's own, and a page of what came out."""
 
 from __future__ import annotations
 
@@ -6,108 +6,58 @@ import argparse
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+import webbrowser
 from pathlib import Path
-from typing import Any
 
 from dpbayes.cli import Refused
-from dpbayes.press.boxes import book_run
-from dpbayes.press.pages import publish
-from dpbayes.press.parameters import Parameter, chosen_from_text, declared, load
-from dpbayes.press.places import checkout_of, find_notebook
-from dpbayes.press.record import write_atomically
+from dpbayes.record import write_atomically
+from dpbayes.runner import notebooks, page, stale, verify
+from dpbayes.runner import run as running
+from dpbayes.runner.parameters import chosen, from_words
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("notebook", help="a notebook's path, or its name such as tables/steps")
-    parser.add_argument(
-        "-p",
-        "--parameter",
-        dest="assignments",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a parameter's value; may be repeated; a list is written 10,20,30",
-    )
-    parser.add_argument(
-        "--output",
-        default="results",
-        metavar="DIR",
-        help="where the notebook, the HTML page and the results go (default: results); a run of "
-        "the same notebook that is there already stays, the new one goes to DIR-2",
-    )
-    parser.add_argument(
-        "--replace", action="store_true", help="replace a run that is there already"
-    )
+    add = parser.add_argument
+    add("notebook", help="a notebook's path, its name, or the last part of it such as D-table1")
+    add("-p", "--parameter", dest="given", action="append", default=[], metavar="NAME=VALUE",
+        help="a value of one's own; may be repeated")  # fmt: skip
+    add("--output", default="results", metavar="DIR", help="default: results")
+    add("--open", action="store_true", help="show the page in a browser")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the notebook and print the files that were written."""
-    name, path = find_notebook(arguments.notebook, Path.cwd())
-    parameters = declared(load(path))
-    values = chosen_from_text(name, parameters, arguments.assignments)
-    output = Path(arguments.output).absolute()
-    if not arguments.replace:
-        output = free(output, name)
-    for file in rerun(name, path, parameters, values, output):
-        print(os.path.relpath(file))
+    """Check everything, run the notebook, and say where the page is."""
+    name, path = notebooks.find(arguments.notebook, Path.cwd())
+    notebook = notebooks.load(path)
+    values = chosen(name, notebook, from_words(arguments.given))
+    root, number = Path(arguments.output).absolute(), 1
+    while (root / name).exists():
+        number += 1
+        root = Path(f"{Path(arguments.output).absolute()}-{number}")
+    stage = root / f"{name}.{os.getpid()}.part"
+    try:
+        key = stale.Sources().key(notebook, values)
+        done = running.run_one(running.Order(name, path, values, stage), show_cell)
+        if done.problem:
+            raise Refused(done.problem)
+        running.publish(running.recorded(done, key), root / name)
+    except ImportError as error:
+        raise Refused(f"running a notebook needs pip install 'dpbayes[book]' ({error})") from error
+    finally:
+        show_cell(0, 0)
+        shutil.rmtree(stage, ignore_errors=True)
+    shown = root / f"{name}.html"
+    book = verify.book_run(path, name)
+    write_atomically(shown, page.rerun_page(root / name, name, values, book).encode())
+    print(f"{os.path.relpath(shown)}\n{os.path.relpath(root / name)}{os.sep}")
+    if arguments.open:
+        webbrowser.open(shown.as_uri())
     return 0
 
 
-def free(output: Path, name: str) -> Path:
-    """Return the output folder, or the first one beside it that has no run of this notebook."""
-    place, number = output, 1
-    while (place / f"{name}.ipynb").exists():
-        number += 1
-        place = output.with_name(f"{output.name}-{number}")
-    if place != output:
-        words = (os.path.relpath(output / f"{name}.ipynb"), os.path.relpath(place))
-        print("{} is there already and stays; this run goes to {}".format(*words), file=sys.stderr)
-    return place
-
-
-def rerun(
-    name: str,
-    path: Path,
-    parameters: Mapping[str, Parameter],
-    values: Mapping[str, Any],
-    output: Path,
-) -> list[Path]:
-    """Run a notebook and return the files published; after a failure ``output`` is as it was."""
-    try:
-        from dpbayes.press.execution import execute
-        from dpbayes.press.html import html_page
-    except ImportError as error:
-        raise Refused("running a notebook needs papermill: pip install 'dpbayes[run]'") from error
-    from dpbayes.press.jobs import Job, NotebookFailure
-
-    stage = output / f"{name}.{os.getpid()}.part"
-    try:
-        execute(Job(name, path, values, stage), show_cell)
-        defaults = {key: parameter.default for key, parameter in parameters.items()}
-        checkout = checkout_of(path) or path.parent
-        book = book_run(checkout / "book" / "results" / name, defaults)
-        files = publish(stage, output, name, values, parameters, book)
-    except NotebookFailure as failure:
-        raise Refused(str(failure)) from failure
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
-        clear_line()
-    page = output / f"{name}.html"
-    write_atomically(page, html_page(output / f"{name}.ipynb", output, checkout_of(path)).encode())
-    return [*files, page]
-
-
-def show_cell(index: int, total: int) -> None:
-    """Show on a terminal which cell runs."""
+def show_cell(at: int, of: int) -> None:
+    """Show on a terminal which cell runs; 0 takes the line away."""
     if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[Kcell {index + 1} of {total}")
-        sys.stderr.flush()
-
-
-def clear_line() -> None:
-    """Take the live line away."""
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[K")
+        sys.stderr.write(f"\r\x1b[Kcell {at} of {of}" if of else "\r\x1b[K")
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""``dpbayes verify``: a built site against the results it shows."""
+"""``dpbayes verify``: the numbers of a build against the reference that is committed."""
 
 from __future__ import annotations
 
@@ -6,23 +6,27 @@ import argparse
 from pathlib import Path
 
 from dpbayes.cli import Refused
-from dpbayes.press.verifying import verify
+from dpbayes.runner import verify
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("site", help="the folder of the built site, such as book/_build/html")
-    parser.add_argument(
-        "--results",
-        metavar="DIR",
-        help="compare with the results in this folder too, such as book/results",
-    )
+    add = parser.add_argument
+    add("results", nargs="?", default="book/results", help="default: book/results")
+    add("--reference", default="book/reference", metavar="DIR", help="default: book/reference")
+    add("--accept", action="store_true", help="make these results the reference")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare, and print how much agrees; what does not is refused line by line."""
-    found = verify(Path(arguments.site), Path(arguments.results) if arguments.results else None)
+    """Compare, and say how much agrees; what does not is refused, number by number."""
+    results, reference = Path(arguments.results), Path(arguments.reference)
+    if not verify.folders(results):
+        raise ValueError(f"there are no results in {results}: run `make book`")
+    if arguments.accept:
+        for path in verify.accept(results, reference):
+            print(path)
+    found = verify.verify(results, reference)
+    print(found)
     if found.problems:
         raise Refused("\n  ".join([f"{len(found.problems)} disagree", *found.problems]))
-    print(f"{found.results} results, {found.files} files, {found.quotes} quoted numbers: all agree")
     return 0

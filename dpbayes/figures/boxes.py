@@ -1,4 +1,4 @@
-"""Box plots of simulated distances with the exact quantiles of the same law marked on them."""
+"""Laws of a distance as boxes of five exact numbers, beside what was read off a printed box plot."""
 
 from __future__ import annotations
 
@@ -8,243 +8,104 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.cbook import boxplot_stats
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import PathPatch
-from matplotlib.path import Path
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import dark
 from dpbayes.figures.language import styles, tag
-from dpbayes.figures.readings import HOLLOW, RESIDUALS, residuals
-from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels
+from dpbayes.figures.readings import HOLLOW
+from dpbayes.figures.theme import WIDTH, new_panels, titled
+
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Ranks of the five numbers of a box: its ends, its quartiles and its median."""
 
 
 @dataclass(frozen=True)
-class Boxes:
-    """One mechanism's boxes: a sample (runs,) for each group.
+class Box:
+    """One mechanism's boxes: `five`, shape (groups, 5), ends, quartiles and median, increasing.
 
-    `quantiles`, shape (groups, 3), are the exact lower quartile, median and upper quartile of the
-    law the samples come from. `readings` are quartiles, medians and whisker ends read off a
-    published box plot: (group, value, error, z), z the difference from the law in errors.
+    `read` holds points of a printed box plot as (number of the group, value, standard error).
     """
 
     label: str
-    samples: Sequence[ArrayLike]
-    quantiles: ArrayLike | None = None
-    readings: Sequence[tuple[int, float, float, float]] = ()
+    five: ArrayLike
+    read: Sequence[tuple[float, float, float]] = ()
 
     def __post_init__(self) -> None:
-        if not self.samples or any(np.size(sample) < 2 for sample in self.samples):
-            raise ValueError("samples must hold at least one group of at least 2 distances")
-        if self.quantiles is not None and np.shape(self.quantiles) != (len(self.samples), 3):
-            raise ValueError(
-                f"quantiles must have shape ({len(self.samples)}, 3), "
-                f"got {np.shape(self.quantiles)}"
-            )
-
-
-@dataclass(frozen=True)
-class BoxPanel:
-    """Mechanisms drawn side by side in every group."""
-
-    boxes: Sequence[Boxes]
-    title: str = ""
-
-    @property
-    def read(self) -> bool:
-        """Whether some of the boxes have readings."""
-        return any(one.readings for one in self.boxes)
+        five = np.asarray(self.five, dtype=np.float64)
+        if five.ndim != 2 or five.shape[1] != 5 or five.shape[0] == 0:
+            raise ValueError(f"five must have shape (groups, 5), got {five.shape}")
+        if np.any(np.diff(five, axis=1) < -1e-12):
+            raise ValueError(f"the five numbers of {self.label!r} must not fall")
+        object.__setattr__(self, "five", five)
 
 
 def boxes(
     xlabel: str,
     ylabel: str,
     groups: Sequence[str],
-    panels: Sequence[BoxPanel],
-    whiskers: float = 1.5,
-    notch: bool = True,
-    ylim: tuple[float | None, float | None] = (0.0, None),
-    height: float | None = None,
+    panels: Mapping[str, Sequence[Box]],
+    ends: str = "5% to 95%",
 ) -> tuple[Figure, str]:
-    """Draw one group of boxes at each label of `groups`, panels below one another.
+    """Draw the mechanisms side by side in every group, a panel below the other for each title.
 
-    A box reaches from quartile to quartile, its line is the median, the notch is the median's 95%
-    band, the whiskers end at the last run within `whiskers` box lengths, dots lie beyond. Short
-    black bars are the exact quartiles and medians, circles what was read off a published figure,
-    with the residuals in a panel below. Returns the figure and its alternative text.
+    A thin bar reaches from end to end (`ends` says what these are), a thick one over the middle
+    half, the gap in it is the median; circles are points of a printed figure. Returns the figure
+    and its alternative text.
     """
-    if not panels or any(len(b.samples) != len(groups) for panel in panels for b in panel.boxes):
-        raise ValueError(f"each of the boxes must have {len(groups)} samples, one a group")
-    extra = sum(panel.read for panel in panels)
-    tall = HEIGHT * (0.55 + 0.5 * len(panels) + 0.25 * extra) if height is None else height
-    figure, rows = new_panels(len(panels) + extra, 1, WIDTH, tall, sharex=True)
-    looks = styles(one.label for panel in panels for one in panel.boxes)
-    colors = {label: str(look["color"]) for label, look in looks.items()}
-    places = iter(axes for (axes,) in rows)
-    for panel in panels:
-        axes = next(places)
-        for place, one in enumerate(panel.boxes):
-            shift = (place - (len(panel.boxes) - 1) / 2) * 0.8 / len(panel.boxes)
-            _draw(axes, one, colors[one.label], shift, 0.8 / len(panel.boxes), whiskers, notch)
-        ticks = np.arange(len(groups))
-        axes.set_xticks(ticks, groups)
-        axes.set(ylabel=ylabel, title=panel.title, ylim=ylim, xlim=(-0.6, len(groups) - 0.4))
-        axes.grid(False, axis="x")
-        if panel.read:
-            _residuals(next(places), panel, colors)
-    rows[-1][0].set_xlabel(xlabel)
-    rows[-1][0].tick_params(axis="x", rotation=90 if len(groups) > 9 else 0)
-    _legend(figure, panels, colors)
-    return figure, _describe(xlabel, ylabel, groups, panels)
-
-
-def _draw(
-    axes: Axes,
-    one: Boxes,
-    color: str,
-    shift: float,
-    width: float,
-    whiskers: float,
-    notch: bool,
-) -> None:
-    at = np.arange(len(one.samples), dtype=np.float64) + shift
-    stats = [_stats(sample, whiskers) for sample in one.samples]
-    tag(_bodies(axes, at, stats, 0.41 * width, color, notch), one.label, dashed=False)
-    _strokes(axes, at, stats, 0.41 * width, color, notch)
-    if one.quantiles is not None:
-        exact = np.asarray(one.quantiles, dtype=np.float64)
-        middle = np.repeat(at, 3)
-        reach = 0.45 * width
-        axes.hlines(exact.ravel(), middle - reach, middle + reach, "black", linewidth=1.1)
-    if one.readings:
-        group, value, error, _ = np.array(one.readings).T
-        at = group + shift + 0.3 * width
-        look = {"color": color, "linestyle": "none", **HOLLOW, "markersize": 3.5, "zorder": 5}
-        axes.errorbar(at, value, error, elinewidth=0.8, **look)
-
-
-def _bodies(
-    axes: Axes,
-    at: NDArray[np.float64],
-    stats: Sequence[Mapping[str, Any]],
-    half: float,
-    color: str,
-    notch: bool,
-) -> PathPatch:
-    """Draw all boxes of a mechanism as one artist: a figure of many is drawn several times."""
-    if notch:
-        sides = np.array([-1.0, 1.0, 1.0, 0.5, 1.0, 1.0, -1.0, -1.0, -0.5, -1.0, -1.0])
-        names = ["q1", "q1", "cilo", "med", "cihi", "q3", "q3", "cihi", "med", "cilo", "q1"]
-    else:
-        sides, names = np.array([-1.0, 1.0, 1.0, -1.0, -1.0]), ["q1", "q1", "q3", "q3", "q1"]
-    outlines = [
-        Path(np.column_stack((place + half * sides, [box[name] for name in names])), closed=True)
-        for place, box in zip(at, stats, strict=True)
-    ]
-    look: Any = {"facecolor": (*_light(color), 1.0), "edgecolor": color, "linewidth": 0.9}
-    body = PathPatch(Path.make_compound_path(*outlines), zorder=Line2D.zorder, **look)
-    axes.add_artist(body)
-    return body
-
-
-def _strokes(
-    axes: Axes,
-    at: NDArray[np.float64],
-    stats: Sequence[Mapping[str, Any]],
-    half: float,
-    color: str,
-    notch: bool,
-) -> None:
-    """Draw whiskers, their ends, medians and what lies beyond, one artist each for all boxes."""
-    lower, q1, median, q3, upper = (
-        np.array([box[name] for box in stats]) for name in ("whislo", "q1", "med", "q3", "whishi")
+    if not panels or any(
+        len(np.asarray(b.five)) != len(groups) for p in panels.values() for b in p
+    ):
+        raise ValueError(f"panels must hold boxes for {len(groups)} groups each")
+    figure, rows = new_panels(
+        len(panels), 1, WIDTH, 1.3 + (2.7 if len(panels) < 3 else 2.0) * len(panels), sharex=True
     )
-    reach = 0.5 * half  # of the whiskers' ends, and of a median between notches
-    thin: Any = {"color": color, "linewidth": 0.9}
-    _lines(axes, np.tile(at, 2), np.append(q1, q3), np.tile(at, 2), np.append(lower, upper), thin)
-    ends = np.append(lower, upper)
-    _lines(axes, np.tile(at - reach, 2), ends, np.tile(at + reach, 2), ends, thin)
-    middle: Any = {"color": dark(color), "linewidth": 1.4, "solid_capstyle": "butt", "zorder": 2.1}
-    side = reach if notch else half
-    _lines(axes, at - side, median, at + side, median, middle)
-    beyond = [box["fliers"] for box in stats]
-    places = np.repeat(at, [len(some) for some in beyond])
-    dots: Any = {"markersize": 2, "markeredgecolor": color, "markerfacecolor": "none"}
-    axes.plot(places, np.concatenate(beyond), ".", **dots)
+    looks = styles(one.label for many in panels.values() for one in many)
+    for (axes,), (title, many) in zip(rows, panels.items(), strict=True):
+        room = 0.8 / len(many)
+        for place, one in enumerate(many):
+            _draw(axes, one, looks[one.label], (place - (len(many) - 1) / 2) * room, room)
+        titled(axes, title)
+        axes.set(ylabel=ylabel, xlim=(-0.6, len(groups) - 0.4))
+        axes.set_ylim(bottom=0.0)
+        axes.set_xticks(range(len(groups)), groups, rotation=90 if len(groups) > 10 else 0)
+        axes.grid(False, axis="x")
+    rows[-1][0].set_xlabel(xlabel)
+    _legend(figure, looks, ends, any(one.read for many in panels.values() for one in many))
+    return figure, _describe(ylabel, groups, panels)
 
 
-def _lines(
-    axes: Axes,
-    x0: NDArray[np.float64],
-    y0: NDArray[np.float64],
-    x1: NDArray[np.float64],
-    y1: NDArray[np.float64],
-    look: Any,
-) -> None:
-    """Draw lines from (x0, y0) to (x1, y1) as one artist: what is not a number breaks it."""
-    nothing = np.full(x0.size, np.nan)
-    axes.plot(*(np.column_stack((a, b, nothing)).ravel() for a, b in ((x0, x1), (y0, y1))), **look)
+def _draw(axes: Axes, one: Box, look: Mapping[str, Any], shift: float, room: float) -> None:
+    low, lower, middle, upper, high = np.asarray(one.five).T
+    at = np.arange(low.size) + shift
+    color = str(look["color"])
+    wide = min(18.0, 220.0 * room / low.size)  # points: three quarters of the room there is
+    axes.vlines(at, low, high, color=color, linewidth=1.0)
+    tag(axes.vlines(at, lower, upper, color=color, linewidth=wide, alpha=0.5), one.label, False)
+    axes.hlines(middle, at - 0.4 * room, at + 0.4 * room, color=dark(color), linewidth=1.6)
+    if one.read:
+        group, value, error = np.array(one.read, dtype=np.float64).T
+        circle = {"color": color, "linestyle": "none", **HOLLOW, "markersize": 3.5, "zorder": 5}
+        axes.errorbar(group + shift, value, error, elinewidth=0.8, **circle)
 
 
-def _residuals(axes: Axes, panel: BoxPanel, colors: Mapping[str, str]) -> None:
-    points = []
-    for place, one in enumerate(panel.boxes):
-        if one.readings:
-            group, _, _, scores = np.array(one.readings).T
-            shift = (place - (len(panel.boxes) - 1) / 2) * 0.8 / len(panel.boxes)
-            points.append((group + shift, scores, colors[one.label]))
-    residuals(axes, points)
-    axes.set_title(RESIDUALS)
-
-
-def _stats(sample: ArrayLike, whiskers: float) -> dict[str, Any]:
-    # Distances are discrete: one dot for many equal runs looks the same and is drawn once.
-    (stats,) = boxplot_stats(np.asarray(sample), whis=whiskers)
-    return {**stats, "fliers": np.unique(stats["fliers"])}
-
-
-def _light(color: str) -> tuple[float, float, float]:
-    red, green, blue = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    return 0.65 + 0.35 * red, 0.65 + 0.35 * green, 0.65 + 0.35 * blue
-
-
-def _legend(figure: Figure, panels: Sequence[BoxPanel], colors: Mapping[str, str]) -> None:
-    handles = [
-        Line2D([], [], color=color, linewidth=6, label=label) for label, color in colors.items()
-    ]
-    if any(one.quantiles is not None for panel in panels for one in panel.boxes):
-        handles.append(Line2D([], [], color="black", linewidth=1.1, label="exact quartiles"))
-    if any(panel.read for panel in panels):
+def _legend(figure: Figure, looks: Mapping[str, Mapping[str, Any]], ends: str, read: bool) -> None:
+    handles = [Line2D([], [], color=look["color"], linewidth=5.0, alpha=0.5, label=label)
+               for label, look in looks.items()]  # fmt: skip
+    handles.append(Line2D([], [], color="0.35", linewidth=1.0, label=f"thin: {ends}"))
+    if read:
         circle = {"color": "0.35", "linestyle": "none", **HOLLOW, "markersize": 3.5}
-        handles.append(Line2D([], [], label="read off the published figure", **circle))
-    figure.legend(handles=handles, loc="outside lower left", ncols=3, fontsize=10, frameon=False)
+        handles.append(Line2D([], [], label="read off the printed figure", **circle))
+    figure.legend(handles=handles, loc="outside lower left", ncols=2, frameon=False)
 
 
-def _describe(xlabel: str, ylabel: str, groups: Sequence[str], panels: Sequence[BoxPanel]) -> str:
-    sentences = [f"Box plots of {ylabel} by {xlabel}."]
-    for panel in panels:
-        sentences += [f"Panel: {panel.title}."] if panel.title else []
-        for one in panel.boxes:
-            sentences.append(f"{one.label}: median {_course(one, groups)}.")
+def _describe(ylabel: str, groups: Sequence[str], panels: Mapping[str, Sequence[Box]]) -> str:
+    sentences = [f"Boxes of {ylabel}, one for each mechanism and group."]
+    for title, many in panels.items():
+        sentences += [f"Panel: {title}."] if title else []
+        for one in many:
+            medians: NDArray[np.float64] = np.asarray(one.five)[:, 2] + 0.0  # no minus zero
+            ends = f"{medians[0]:.3g} at {groups[0]} and {medians[-1]:.3g} at {groups[-1]}"
+            sentences.append(f"{one.label}: median {ends}.")
     return " ".join(sentences)
-
-
-def _course(one: Boxes, groups: Sequence[str]) -> str:
-    """Return the medians of the first and last group, and the extremes where they lie between."""
-    shown = [f"{_median(one, group):.3g}" for group in range(len(groups))]
-    values = [float(text) for text in shown]
-    text = f"from {shown[0]} at {groups[0]} to {shown[-1]} at {groups[-1]}"
-    for word, extreme in (("highest", max(values)), ("lowest", min(values))):
-        if extreme not in (values[0], values[-1]):
-            at = values.index(extreme)
-            text += f", {word} {shown[at]} at {groups[at]}"
-    return text
-
-
-def _median(one: Boxes, group: int) -> float:
-    if one.quantiles is not None:
-        exact: NDArray[np.float64] = np.asarray(one.quantiles, dtype=np.float64)
-        return float(exact[group, 1]) + 0.0  # no minus zero
-    return float(np.median(np.asarray(one.samples[group]))) + 0.0

@@ -63,9 +63,6 @@ LOOKS: Mapping[str, Look] = MappingProxyType(
         "lattice, remapped": Look(
             "#00695C", SHORT, "h", "O", "sum-zero noise, then the best guess"
         ),
-        "folded": Look(
-            "#1B7A8C", DASH_DOT, "d", "oo..", "sum-zero noise that never leaves the tables"
-        ),
         "discrete-gaussian": Look("#6B8E23", DASH_DOT_DOT, "*", "..--", "discrete Gaussian noise"),
         "independent": Look(
             "#4F6D3A", SHORT, ">", "/o", "geometric noise on every count, n secret"

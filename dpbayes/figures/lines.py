@@ -15,15 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import label_ends
 from dpbayes.figures.language import REFERENCE, styles, tag
-from dpbayes.figures.readings import HOLLOW, RESIDUALS, residuals
-from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels, plain_decades, plain_tick
+from dpbayes.figures.readings import HOLLOW
+from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels, plain_decades, plain_tick, titled
 
-KINDS = ("line", "law", "reference", "simulated", "reading", "residual")
-_LINES = ("line", "law", "reference")  # what is drawn by a line, and explained by its label
+KINDS = ("line", "law", "cumulative", "reference", "dots", "simulated", "reading")
+_LINES = KINDS[:5]  # what is explained by its label
+_TREADS = {"law": "steps-mid", "cumulative": "steps-post"}
 NOTES: Mapping[str, str] = {
     "simulated": "average of simulated runs, bars: ± 1 standard error",
-    "reading": "read off the published figure",
-    "residual": RESIDUALS,
+    "reading": "read off the printed figure",
 }
 
 
@@ -32,10 +32,11 @@ class Curve:
     """One series: values `y` at `x`, both of shape (m,), under the label of its mechanism.
 
     kind "line" is a computed curve; "law" the probabilities of whole numbers, drawn in level treads
-    because there is nothing between two of them; "reference" what curves are held against, such as
-    a promise: a thin grey line without marks; "simulated" draws markers with bars of `error`, shape
-    (m,), to both sides; "reading" draws small circles, with bars if there are errors; "residual"
-    the same on a band of two units around zero. Series with one label share one colour.
+    because there is nothing between two of them; "cumulative" a staircase that rises at each `x`;
+    "reference" what curves are held against, such as a promise: a thin grey line without marks;
+    "dots" single points, such as candidates; "simulated" draws markers with bars of `error`, shape
+    (m,), to both sides; "reading" small circles, with bars if there are errors. Series with one
+    label share one colour.
     """
 
     label: str
@@ -58,15 +59,10 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves that share one pair of axes, under a short title; residuals have their own scale."""
+    """Curves that share one pair of axes, under a short title that says what they show."""
 
     curves: Sequence[Curve]
     title: str = ""
-
-    @property
-    def of_residuals(self) -> bool:
-        """Whether the panel shows differences in combined errors."""
-        return all(curve.kind == "residual" for curve in self.curves)
 
 
 def lines(
@@ -90,10 +86,8 @@ def lines(
     figure, rows = new_panels(len(panels), 1, WIDTH, tall, sharex=True)
     looks = _styles(panels)
     for (axes,), panel in zip(rows, panels, strict=True):
-        if panel.of_residuals:
-            _residuals(axes, panel, looks, xscale)
-            continue
-        axes.set(ylabel=ylabel, title=panel.title, xscale=xscale, yscale=yscale)
+        axes.set(ylabel=ylabel, xscale=xscale, yscale=yscale)
+        titled(axes, panel.title)
         marked = _marked(panel)
         for curve in panel.curves:
             _draw(axes, curve, looks[curve.label], marked)
@@ -141,8 +135,11 @@ def _marked(panel: Panel) -> bool:
 def _draw(axes: Axes, curve: Curve, look: Mapping[str, Any], marked: bool) -> None:
     # Markers on a line would hide the readings and simulated means that lie on it.
     bars: dict[str, Any]
-    if curve.kind in _LINES:
-        treads = {"drawstyle": "steps-mid"} if curve.kind == "law" else {}
+    if curve.kind == "dots":
+        single = {"color": look["color"], "marker": ".", "markersize": 3.0, "linestyle": "none"}
+        (line,) = axes.plot(curve.x, curve.y, **single)
+    elif curve.kind in _LINES:
+        treads = {"drawstyle": _TREADS[curve.kind]} if curve.kind in _TREADS else {}
         shown = {**look, "marker": look["marker"] if marked else None, **treads}
         (line,) = axes.plot(curve.x, curve.y, **shown)
     elif curve.kind == "reading":
@@ -153,12 +150,6 @@ def _draw(axes: Axes, curve: Curve, look: Mapping[str, Any], marked: bool) -> No
         line = axes.errorbar(curve.x, curve.y, curve.error, capsize=2.5, elinewidth=1.0, **bars)[0]
     line.set_label(curve.label)
     tag(line, curve.label)
-
-
-def _residuals(axes: Axes, panel: Panel, looks: Mapping[str, dict[str, Any]], xscale: str) -> None:
-    points = [(curve.x, curve.y, str(looks[curve.label]["color"])) for curve in panel.curves]
-    residuals(axes, points)
-    axes.set(title=panel.title, xscale=xscale)
 
 
 def _label(axes: Axes, panel: Panel, looks: Mapping[str, dict[str, Any]], height: float) -> None:
@@ -180,7 +171,7 @@ def _explain(figure: Figure, panels: Sequence[Panel], notes: Mapping[str, str]) 
     used = {curve.kind for panel in panels for curve in panel.curves} - {*_LINES}
     handles = [_handle(kind, notes[kind]) for kind in KINDS if kind in used]
     if handles:
-        figure.legend(handles=handles, loc="outside lower left", fontsize=10, frameon=False)
+        figure.legend(handles=handles, loc="outside lower left", frameon=False)
 
 
 def _handle(kind: str, note: str) -> Line2D:
@@ -202,8 +193,6 @@ def describe(
 def _sentence(curve: Curve, notes: Mapping[str, str]) -> str:
     x: NDArray[np.float64] = np.asarray(curve.x)
     y: NDArray[np.float64] = np.asarray(curve.y) + 0.0  # no minus zero
-    if curve.kind == "residual":
-        return f"{curve.label}: residuals from {y.min():.1f} to {y.max():.1f}."
     kind = f" ({notes[curve.kind]})" if curve.kind in notes else ""
     first, last = f"{y[0]:.3g}", f"{y[-1]:.3g}"
     if x.size == 1:

@@ -9,31 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import Metric, affinity_of_counts, distance_from_log_affinity, hellinger
+from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity, hellinger
 from dpbayes.laws.estimate import Estimate, drawn_mean
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.metrics import Yardstick, metric_function
 
 _TAIL = 45.0  # noise beyond 45 scales has probability e^-45
-_ORDERS = {2: (16, 10), 3: (6, 4)}
-_FINEST = {2: 2.0**-9, 3: 2.0**-4}
-_FINER = {2: 4.0 ** -np.arange(1, 13), 3: 4.0 ** -np.arange(1, 5)}
-_CHUNK = 2_000_000
-
-
-@dataclass(frozen=True)
-class _Rule:
-    """Points of one coordinate with their probabilities."""
-
-    points: NDArray[np.float64]
-    weights: NDArray[np.float64]
+_RULES = {2: (16, 10, 2.0**-9, 12), 3: (6, 4, 2.0**-4, 4)}
+"""Gauss nodes of a panel, those of the check, the first panel in scales, more panels in a check."""
 
 
 @dataclass(frozen=True)
 class ContinuousLaw(Unlisted):
     """Updates min(max(x_i + Y_i, 0), n) with Y_i independent Laplace(scale); density and two atoms.
 
-    The released parameters are prior + update, so they stay positive, and their total is free.
+    The released parameters are prior + update, so they stay positive, and their total is free. The
+    mean is a product of Gauss rules for two and three categories, drawn beyond. Panels shrink
+    towards the truth, where the distance has a cone, and towards 0, where parameters are small.
     """
 
     prior: NDArray[np.float64]
@@ -51,87 +43,66 @@ class ContinuousLaw(Unlisted):
         """Number of records."""
         return int(self.counts.sum())
 
-    def estimate(self, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the mean distance with the size of its error.
-
-        For k = 2 and 3 a product of Gauss rules on panels that shrink towards the truth, where
-        the distance has a cone, and towards 0, where the parameters are small. The error is four
-        times the largest difference to two rules of lower order, one of them with other panels that
-        end closer to the truth: measured, not proved. For larger k the mean of 200 000 draws.
-        """
-        orders = _ORDERS.get(self.counts.size)
-        if orders is None:
-            return drawn_mean(self, metric)
-        distance, (high, low) = metric_function(metric), orders
-        value = self._integrate(high, distance)
-        others = [self._integrate(low, distance, finer) for finer in (False, True)]
-        error = 4.0 * max(abs(value - other) for other in others)
-        return Estimate(value, error + 1e-13, "quadrature")
-
     def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the expected distance between released and true posterior, for k of at most 3."""
-        k = self.counts.size
-        if k not in _ORDERS:
-            raise ValueError(
-                f"the mean of parameter-laplace is integrated for at most {max(_ORDERS)} "
-                f"categories, got {k}; `estimate()` gives it from draws with its error"
-            )
-        return self.estimate(metric)
+        return self._mean(metric, 1)
 
     def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the expected square of the distance, by draws beyond 3 categories."""
-        distance = metric_function(metric)
-        return self.estimate(lambda a, b: distance(a, b) ** 2)
+        return self._mean(metric, 2)
 
-    def _integrate(self, order: int, metric: Metric, finer: bool = False) -> float:
-        rules = [self._rule(i, order, finer) for i in range(self.counts.size)]
-        first, rest = rules[0], rules[1:]
-        inner = int(np.prod([rule.points.size for rule in rest]))
-        step = max(1, _CHUNK // inner)
-        total = 0.0
-        for start in range(0, first.points.size, step):
-            part = _Rule(first.points[start : start + step], first.weights[start : start + step])
-            total += self._panel([part, *rest], metric)
-        return total
+    def _mean(self, metric: Yardstick, order: int) -> Estimate:
+        """Return E[distance^order]; the error is four times the largest difference to two others.
 
-    def _panel(self, rules: list[_Rule], metric: Metric) -> float:
-        weights = np.ones(())
-        for rule in rules:
-            weights = weights[..., None] * rule.weights
-        if metric is not hellinger:
-            axes = np.meshgrid(*[rule.points for rule in rules], indexing="ij")
-            released = np.stack(axes, axis=-1) + self.prior
-            return float((weights * metric(self.prior + self.counts, released)).sum())
-        log_bc = np.zeros(())
-        total = np.zeros(())
-        for i, rule in enumerate(rules):
-            one = affinity_of_counts(self.prior[i], self.counts[i], rule.points)
-            log_bc = log_bc[..., None] + one
-            total = total[..., None] + rule.points
-        log_bc = log_bc - affinity_of_counts(self.prior.sum(), self.n, total)
-        log_bc = np.minimum(log_bc, 0.0)
-        return float((weights * distance_from_log_affinity(log_bc)).sum())
+        Those are rules of lower order, one of them with other panels that end closer to the truth:
+        measured, not proved.
+        """
+        if self.counts.size not in _RULES or metric_function(metric) is not hellinger:
+            return drawn_mean(self, metric, order)
+        high, low, _, _ = _RULES[self.counts.size]
+        value = self._integral(high, order)
+        others = [self._integral(low, order, finer) for finer in (False, True)]
+        error = 4.0 * max(abs(value - other) for other in others)
+        return Estimate(value, error + 1e-13, "series")
 
-    def _rule(self, i: int, order: int, finer: bool = False) -> _Rule:
-        from numpy.polynomial.legendre import leggauss
+    def _integral(self, nodes: int, order: int, finer: bool = False) -> float:
+        (first, masses), *rest = [self._rule(i, nodes, finer) for i in range(self.counts.size)]
+        return float(sum(
+            mass * self._row(np.array([point]), rest, order)
+            for point, mass in zip(first, masses, strict=True)
+        ))  # fmt: skip
 
+    def _row(self, point: NDArray[np.float64], rest: list[Any], order: int) -> float:
+        # All other updates beside one value of the first.
+        log_bc = affinity_of_counts(self.prior[0], self.counts[0], point)
+        total, weights = point, np.ones(1)
+        for i, (points, masses) in enumerate(rest, 1):
+            own = affinity_of_counts(self.prior[i], self.counts[i], points)
+            log_bc = (log_bc[:, None] + own).ravel()
+            total, weights = (total[:, None] + points).ravel(), np.outer(weights, masses).ravel()
+        log_bc = log_bc - affinity_of_counts(float(self.prior.sum()), self.n, total)
+        return float(weights @ distance_from_log_affinity(np.minimum(log_bc, 0.0)) ** order)
+
+    def _rule(
+        self, i: int, nodes: int, finer: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        # Points of one coordinate with their probabilities, the two atoms last.
         truth, top = float(self.counts[i]), float(self.n)
         edges = self._edges(i, finer)
-        nodes, shares = leggauss(order)
+        points, shares = np.polynomial.legendre.leggauss(nodes)
         middle, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
-        points = (middle[:, None] + half[:, None] * nodes).ravel()
+        points = (middle[:, None] + half[:, None] * points).ravel()
         density = np.exp(-np.abs(points - truth) / self.scale) / (2.0 * self.scale)
         inside = (half[:, None] * shares).ravel() * density
         atoms = 0.5 * np.exp(-np.array([truth, top - truth]) / self.scale)
-        return _Rule(np.append(points, [0.0, top]), np.append(inside, atoms))
+        return np.append(points, [0.0, top]), np.append(inside, atoms)
 
     def _edges(self, i: int, finer: bool) -> NDArray[np.float64]:
         truth, top = float(self.counts[i]), float(self.n)
-        finest = self.scale * _FINEST[self.counts.size]
+        finest = self.scale * _RULES[self.counts.size][2]
         reach = min(max(truth, top - truth), _TAIL * self.scale)
         away = finest * 2.0 ** np.arange(max(1, int(np.ceil(np.log2(reach / finest)))))
         if finer:
-            away = np.append(0.75 * away, finest * _FINER[self.counts.size])
+            more = np.arange(1.0, _RULES[self.counts.size][3] + 1.0)
+            away = np.append(0.75 * away, finest * 4.0**-more)
         small = float(self.prior[i])
         growth = int(np.ceil(np.log2(1.0 + top / small)))
         near_zero = small * (2.0 ** np.arange(1, max(growth, 1)) - 1.0)
@@ -142,9 +113,9 @@ class ContinuousLaw(Unlisted):
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
         """Return the probability of exactly this update: 0 unless every entry is 0 or n."""
         if not np.all((counts_out == 0) | (counts_out == self.n)):
-            return Estimate(0.0, 0.0, "sum")
+            return Estimate(0.0, 0.0, "listed")
         value = float(np.prod(0.5 * np.exp(-np.abs(counts_out - self.counts) / self.scale)))
-        return Estimate(value, 1e-15 * value, "sum")
+        return Estimate(value, 1e-15 * value, "listed")
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[Any]:
         """Return `size` float updates, shape (size, k); the released parameters add the prior."""

@@ -1,4 +1,4 @@
-"""Numbers with the largest error they can have, where an exact sum is out of reach."""
+"""Numbers with their error, and the one fallback: independent draws with a standard error."""
 
 from __future__ import annotations
 
@@ -8,25 +8,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.divergences import distance_from_log_affinity, hellinger, hellinger_published
-from dpbayes.laws.affinities import log_affinity_of_outputs
+from dpbayes.laws.affinities import log_affinity_of_outputs, row_sums
 from dpbayes.laws.metrics import Yardstick, metric_function, reported_exponent
 
 DRAWS = 200_000
-_ROWS_AT_ONCE = 4096
-_ENTRIES_AT_ONCE = 1 << 24
-CONFIDENCE = 1e-6
-"""Probability with which a bound that rests on draws may fail."""
+"""Draws behind a quantile."""
 
-_SEED = 20_190
+CONFIDENCE = 1e-6
+"""Probability with which the stated rank of a drawn quantile may be wrong."""
+
+RELATIVE = 5e-4
+"""Means are drawn until their standard error is this part of them: three digits."""
+
+MOST_ENTRIES = 40_000_000
+"""Most released counts, k a draw, that are drawn for a mean: some seconds."""
+
+SEED = 20_190
+"""Of all draws behind a number: it is the same every time, and laws that are compared share it."""
+
+_BLOCK = 50_000  # draws at once
+_ROWS = 4096  # of a metric that takes rows of parameters
 
 
 class Estimate(float):
-    """A number with a bound on its error, and how both were found; it is a float like any other.
+    """A number with its error, and how both were found; it is a float like any other.
 
-    `how` is "sum" (outputs added up), "series" (certain), "quadrature" (measured against other
-    rules, not proved) or "draws" (fails with probability `CONFIDENCE`). Distances are in [0, 1].
-    For a quantile `error` is that of its rank: P(distance <= value) is at least q - error, and
-    P(distance < value) at most q + error.
+    `how` is "listed" (all outputs added up), "window" (those within reach, the others bounded),
+    "series" (a sum of powers or of quadrature nodes, measured against a finer one) or "drawn".
+    `error` is the largest error, but for "drawn" the standard error. For a quantile it is that of
+    its rank: P(distance <= value) is at least q - error, and P(distance < value) at most q + error.
 
     >>> number = Estimate(0.25, 1e-12, "series")
     >>> number + 1, number.error, number.how
@@ -51,74 +61,78 @@ class Estimate(float):
 
 
 class Drawable(Protocol):
-    """A law with its data, as far as drawing from it needs."""
+    """A law with its prior (k,) and true counts (k,), as far as drawing from it needs."""
 
     @property
-    def prior(self) -> NDArray[np.float64]:
-        """Prior parameters, shape (k,)."""
-        ...
+    def prior(self) -> NDArray[np.float64]: ...
 
     @property
-    def counts(self) -> NDArray[np.int64]:
-        """True counts, shape (k,)."""
-        ...
+    def counts(self) -> NDArray[np.int64]: ...
 
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[Any]:
-        """Return released counts, shape (size, k)."""
-        ...
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[Any]: ...
 
 
-def drawn_distances(law: Drawable, metric: Yardstick) -> NDArray[np.float64]:
-    """Return the distances of `DRAWS` outputs; the seed is fixed, so they are reproducible.
+def distances_of(law: Drawable, draws: NDArray[Any], metric: Yardstick) -> NDArray[np.float64]:
+    """Return the distance of each released vector (N, k) to the true posterior.
 
-    Many categories are drawn in blocks of outputs, so that the draws never have to fit into memory.
+    Whole counts are compared as such, so that close posteriors keep their digits.
     """
-    rng, rows = np.random.default_rng(_SEED), max(_ENTRIES_AT_ONCE // law.counts.size, 1)
-    sizes = (min(rows, DRAWS - first) for first in range(0, DRAWS, rows))
-    return np.concatenate([_distances(law, law.sample(rng, size), metric) for size in sizes])
-
-
-def _distances(law: Drawable, draws: NDArray[Any], metric: Yardstick) -> NDArray[np.float64]:
     distance = metric_function(metric)
     whole = np.issubdtype(draws.dtype, np.integer)
-    if whole and (distance is hellinger or distance is hellinger_published):
-        return looked_up_distances(law, draws, metric)
-    return np.asarray(distance(law.prior + law.counts, law.prior + draws))
+    if whole and distance in (hellinger, hellinger_published):
+        conserved = bool(np.all(row_sums(draws) == law.counts.sum()))
+        if conserved or distance is hellinger:
+            exponent = reported_exponent(metric, float(law.prior.sum() + law.counts.sum()))
+            logs = log_affinity_of_outputs(law.prior, law.counts, draws)
+            return distance_from_log_affinity(logs, exponent)
+    if whole and int(law.counts.sum()) > 2**53:
+        raise ValueError(
+            "counts must sum to at most 2^53 for a distance other than hellinger, whose parameters "
+            f"are floats, got {int(law.counts.sum())}"
+        )
+    start, blocks = law.prior + law.counts, range(0, len(draws), _ROWS)
+    parts = [np.asarray(distance(start, law.prior + draws[i : i + _ROWS])) for i in blocks]
+    return np.concatenate([np.zeros(0), *parts])
 
 
-def looked_up_distances(
-    law: Drawable, draws: NDArray[np.int64], metric: Yardstick
-) -> NDArray[np.float64]:
-    """Return the distances of drawn counts, shape (N, k), evaluating each count once a category.
+def mean_of(values: NDArray[np.float64]) -> Estimate:
+    """Return the mean of independent draws with its standard error.
 
-    Draws repeat few counts, so that psi is looked up; nothing of size N k is made. When totals
-    differ from the true one the published distance is taken row by row, slip included.
+    >>> mean = mean_of(np.array([0.1, 0.2, 0.3]))
+    >>> round(mean, 3), round(mean.error, 4), mean.how
+    (0.2, 0.0577, 'drawn')
     """
-    exponent = reported_exponent(metric, float(law.prior.sum() + law.counts.sum()))
-    if exponent != 1.0 and np.any(draws.sum(axis=1) != law.counts.sum()):
-        distance, start = metric_function(metric), law.prior + law.counts
-        blocks = range(0, len(draws), _ROWS_AT_ONCE)
-        parts = [distance(start, law.prior + draws[at : at + _ROWS_AT_ONCE]) for at in blocks]
-        return np.concatenate(parts)
-    logs = log_affinity_of_outputs(law.prior, law.counts, draws)
-    return distance_from_log_affinity(logs, exponent)
+    return Estimate(values.mean(), values.std(ddof=1) / np.sqrt(values.size), "drawn")
 
 
-def drawn_mean(law: Drawable, metric: Yardstick) -> Estimate:
-    """Return the mean distance with Hoeffding's bound for values in [0, 1]."""
-    return Estimate(float(drawn_distances(law, metric).mean()), rank_error(DRAWS), "draws")
+def drawn_mean(
+    law: Drawable, metric: Yardstick, order: int = 1, relative: float = RELATIVE
+) -> Estimate:
+    """Return E[distance^order] over draws of a fixed seed, with its standard error."""
+    rng, most = np.random.default_rng(SEED), max(_BLOCK, MOST_ENTRIES // law.counts.size)
+    size, centre, total, square = 0, 0.0, 0.0, 0.0
+    while True:
+        values = distances_of(law, law.sample(rng, _BLOCK), metric) ** order
+        centre = centre if size else float(values.mean())  # close numbers keep their differences
+        size += values.size
+        total += float((values - centre).sum())
+        square += float(((values - centre) ** 2).sum())
+        variance = (square - total**2 / size) / (size - 1)
+        mean, error = centre + total / size, float(np.sqrt(variance / size))
+        if error <= relative * mean or size >= most:
+            return Estimate(mean, error, "drawn")
 
 
 def drawn_quantile(law: Drawable, q: float, metric: Yardstick) -> Estimate:
     """Return c with P(distance <= c) >= q - 0.0061 and P(distance < c) <= q + 0.0061.
 
-    The bound is that of Dvoretzky, Kiefer, Wolfowitz and Massart.
+    The bound is that of Dvoretzky, Kiefer, Wolfowitz and Massart; it fails with probability 1e-6.
     """
-    distances = drawn_distances(law, metric)
+    rng = np.random.default_rng(SEED)
+    blocks = range(DRAWS // _BLOCK)
+    distances = np.concatenate([
+        distances_of(law, law.sample(rng, _BLOCK), metric) for _ in blocks
+    ])  # fmt: skip
     value = float(np.quantile(distances, q, method="inverted_cdf"))
-    return Estimate(value, rank_error(distances.size), "draws")
-
-
-def rank_error(runs: int) -> float:
-    """Return the largest error of the share of draws below a distance, but for `CONFIDENCE`."""
-    return float(np.sqrt(np.log(2.0 / CONFIDENCE) / (2.0 * runs)))
+    error = float(np.sqrt(np.log(2.0 / CONFIDENCE) / (2.0 * distances.size)))
+    return Estimate(value, error, "drawn")

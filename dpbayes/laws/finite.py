@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import distance_from_log_affinity, hellinger, hellinger_published
+from dpbayes.divergences import distance_from_log_affinity, hellinger
 from dpbayes.laws.affinities import affinity_by_value, log_affinity_of_outputs, row_sums
-from dpbayes.laws.estimate import Estimate
+from dpbayes.laws.estimate import Estimate, distances_of
 from dpbayes.laws.law import Answers
 from dpbayes.laws.metrics import Yardstick, metric_function
-from dpbayes.laws.published import published_of_outputs
-from dpbayes.laws.sums import AT_ONCE, piecewise_sum
 
 ROUNDING = 2.0**-49
 """Relative error that no distance and no ln p exceeds, unless a law says otherwise."""
@@ -32,9 +30,7 @@ class FiniteLaw(Answers):
     `outputs` (N, k) are released counts, `log_probabilities` (N,) their natural logarithms. The
     released posterior is prior + output; distances are taken to prior + counts. `mass_outside`
     bounds the probability of all outputs that are not listed (0 for a complete law), so that
-    every expectation of a distance in [0, 1] is right within `mass_outside`. `conserved` says that
-    all outputs are known to have the total of the counts; otherwise they are added up to see.
-    Book: `def-law`.
+    every expectation of a distance in [0, 1] is right within `mass_outside`. Book: `def-law`.
     """
 
     prior: NDArray[np.float64]
@@ -44,7 +40,6 @@ class FiniteLaw(Answers):
     mass_outside: float = 0.0
     _distances: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
     rounding: float = field(default=ROUNDING, repr=False, compare=False)
-    conserved: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("outputs", "log_probabilities"):
@@ -63,32 +58,24 @@ class FiniteLaw(Answers):
         of `rounding`, which moves a mean by at most twice that times the mean of 4 + |ln p|; where
         totals differ, distances lose what cancels between the categories and the total.
         """
-        p, logs = self.probabilities, self.log_probabilities
-        spread = 0.0
-        for first in range(0, p.size, AT_ONCE):
-            some = slice(first, first + AT_ONCE)
-            # Below e^-745 a probability is 0, and its logarithm counts for nothing.
-            spread += float(p[some] @ np.abs(np.maximum(logs[some], -745.0)))
+        # Below e^-745 a probability is 0, and its logarithm counts for nothing.
+        spread = float(
+            (self.probabilities * np.abs(np.maximum(self.log_probabilities, -745.0))).sum()
+        )
         return self.mass_outside + 2.0 * self.rounding * (4.0 + spread) + self._cancelled()
 
     def _cancelled(self) -> float:
         # ln BC = sum of psi_i - psi(totals) is right to ROUNDING times psi(totals), and
         # H = sqrt(1 - BC) then to that over 2 H, or to its root where H is smaller.
-        if self.conserved:
-            return 0.0
         n, totals = int(self.counts.sum()), row_sums(self.outputs)
         if not np.any(totals != n):
             return 0.0
-        # Nothing is lost where the total is n: psi is 0 there.
-        p, distances = self.probabilities, self.distances
-        psi = affinity_by_value(float(self.prior.sum()), n, totals)
-
-        def each(first: int, last: int) -> NDArray[np.float64]:
-            loss = 4.0 * ROUNDING * np.abs(psi[first:last])
-            lost = loss / np.maximum(distances[first:last], np.sqrt(loss) + _SMALLEST)
-            return np.asarray(p[first:last] * lost)
-
-        return piecewise_sum(p.size, each)
+        loss = 4.0 * ROUNDING * np.abs(affinity_by_value(float(self.prior.sum()), n, totals))
+        return float(
+            (
+                self.probabilities * loss / np.maximum(self.distances, np.sqrt(loss) + _SMALLEST)
+            ).sum()
+        )
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:
@@ -108,33 +95,26 @@ class FiniteLaw(Answers):
         )
 
     def _distances_by(self, metric: Yardstick) -> NDArray[np.float64]:
-        distance = metric_function(metric)
-        if distance is hellinger:
+        if metric_function(metric) is hellinger:
             return self.distances
-        if distance is hellinger_published:
-            return self._published
-        return np.asarray(distance(self.prior + self.counts, self.prior + self.outputs))
+        return distances_of(self, self.outputs, metric)
 
-    @cached_property
-    def _published(self) -> NDArray[np.float64]:
-        found = published_of_outputs(self.prior, self.counts, self.outputs)
-        return np.asarray(_validate.frozen(found))
+    @property
+    def _how(self) -> str:
+        return "window" if self.mass_outside > 0.0 else "listed"
 
     def expectation(self, values: ArrayLike) -> float:
         """Return the mean of one value per output, shape (N,)."""
         # Added pairwise; a dot product of ten million terms is off by 1e-12.
-        p, numbers = self.probabilities, np.asarray(values, dtype=np.float64)
-        if numbers.shape != p.shape:
-            return float((p * numbers).sum())
-        return piecewise_sum(p.size, lambda first, last: p[first:last] * numbers[first:last])
+        return float((self.probabilities * np.asarray(values, dtype=np.float64)).sum())
 
     def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the expected distance between released and true posterior."""
-        return Estimate(self.expectation(self._distances_by(metric)), self.error_bound, "sum")
+        value = self.expectation(self._distances_by(metric))
+        return Estimate(value, self.error_bound, self._how)
 
     def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the expected square of the distance."""
-        return Estimate(self.expectation(self._distances_by(metric) ** 2), self.error_bound, "sum")
+        value = self.expectation(self._distances_by(metric) ** 2)
+        return Estimate(value, self.error_bound, self._how)
 
     def distance_distribution(
         self, metric: Yardstick = "hellinger"
@@ -157,15 +137,13 @@ class FiniteLaw(Answers):
         # Rounding in the sum may leave the last value just below 1.
         index = np.searchsorted(cumulative, level * (1.0 - 1e-15) * cumulative[-1])
         value = float(distances[min(int(index), distances.size - 1)])
-        return Estimate(value, self.error_bound, "sum")
+        return Estimate(value, self.error_bound, self._how)
 
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
-        """Return the probability that exactly these counts, shape (k,), are released."""
         found = self.probabilities[np.all(self.outputs == counts_out, axis=1)].sum()
-        return Estimate(float(found), self.error_bound, "sum")
+        return Estimate(float(found), self.error_bound, self._how)
 
     def each_probability(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the probability of each output of a checked table (m, k)."""
         stacked = np.concatenate((self.outputs, rows))
         _, place = np.unique(stacked, axis=0, return_inverse=True)
         place, own = place.ravel(), len(self.outputs)
@@ -187,26 +165,16 @@ class FiniteLaw(Answers):
         return np.cumsum(self.probabilities)
 
 
-def normalised(log_weights: NDArray[Any], reuse: bool = False) -> NDArray[np.float64]:
+def normalised(log_weights: NDArray[Any]) -> NDArray[np.float64]:
     """Return log-probabilities proportional to exp(log_weights), finite or -inf, shape (N,).
 
-    The largest weights are counted and not added, as scipy's `logsumexp` does, in fewer passes.
-    With `reuse` the result takes the place of the weights, which must be an array of floats.
+    The largest weights are counted and not added: ln of the sum keeps its digits near 0.
+
+    >>> normalised(np.array([0.0, 0.0])).round(6)
+    array([-0.693147, -0.693147])
     """
-    logs = np.asarray(log_weights, dtype=np.float64)
-    top = logs.max()
-    copies, room = 0, np.empty(min(logs.size, AT_ONCE))
-
-    def rest(first: int, last: int) -> NDArray[np.float64]:
-        nonlocal copies
-        part = room[: last - first]
-        np.subtract(logs[first:last], top, out=part)
-        largest = np.flatnonzero(part == 0.0)
-        np.exp(part, out=part)
-        part[largest] = 0.0
-        copies += largest.size
-        return part
-
-    others = piecewise_sum(logs.size, rest)
-    total = np.log1p(others / copies) + np.log(float(copies)) + top
-    return np.asarray(np.subtract(logs, total, out=logs if reuse else None))
+    logs = np.asarray(log_weights, dtype=np.float64) - np.max(log_weights)
+    largest = logs == 0.0
+    copies = float(np.count_nonzero(largest))
+    others = float(np.where(largest, 0.0, np.exp(logs)).sum())
+    return np.asarray(logs - (np.log1p(others / copies) + np.log(copies)))

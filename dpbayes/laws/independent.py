@@ -71,14 +71,14 @@ class IndependentLaw(Unlisted):
     def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
         """Return the expected square of the distance, over draws."""
         distance = metric_function(metric)
-        return drawn_mean(self, lambda a, b: distance(a, b) ** 2)
+        return drawn_mean(self, distance, 2)
 
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
         """Return the probability that exactly these counts, shape (k,), are released."""
         pairs = zip(self.counts.tolist(), counts_out, strict=True)
         logs = [log_released(x, np.array([r]), self.epsilon)[0] for x, r in pairs]
         value = float(np.exp(np.sum(logs)))
-        return Estimate(value, 1e-12 * value, "sum")
+        return Estimate(value, 1e-12 * value, "listed")
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         """Return `size` independent released count vectors, shape (size, k), for experiments."""

@@ -1,6 +1,6 @@
 """What every law answers, what a law that lists its outputs offers besides, and how one is chosen.
 
-A law is the exact distribution of what a mechanism releases for one data set.
+A law is the distribution of what a mechanism releases for one data set.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ LISTED = ("outputs", "probabilities", "log_probabilities", "distances")
 
 
 class Law(Protocol):
-    """An exact distribution of the released histogram.
+    """The distribution of the released histogram; numbers are an `Estimate`, which has an error.
 
-    Numbers come back as an `Estimate`, a float that carries its largest error and how it was found.
+    Of the distance between released and true posterior it knows the mean, the variance and the
+    smallest c with P(distance <= c) >= q; of outputs the probability of one (k,) or of several
+    (m, k); E[BC]; and independent released histograms, shape (size, k).
 
     >>> from dpbayes.mechanisms import mechanism
     >>> law = mechanism("geometric", epsilon=1.0).law([3, 1], [1, 1])
@@ -31,64 +33,43 @@ class Law(Protocol):
     (0.2193, 0.4621)
     """
 
-    def mean_distance(self, metric: Yardstick = "hellinger") -> float:
-        """Return the expected distance between released and true posterior."""
-        ...
+    def mean_distance(self, metric: Yardstick = "hellinger") -> float: ...
 
-    def quantile(self, q: float, metric: Yardstick = "hellinger") -> float:
-        """Return the smallest c with P(distance <= c) >= q."""
-        ...
+    def quantile(self, q: float, metric: Yardstick = "hellinger") -> float: ...
 
-    def probability(self, counts_out: ArrayLike) -> Any:
-        """Return the probability of one output (k,), or of each of several (m, k)."""
-        ...
+    def variance(self, metric: Yardstick = "hellinger") -> float: ...
 
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-        """Return independent released histograms, shape (size, k)."""
-        ...
+    def probability(self, counts_out: ArrayLike) -> Any: ...
 
-    def mean_affinity(self) -> float:
-        """Return E[BC], the mean affinity of released and true posterior."""
-        ...
+    def mean_affinity(self) -> float: ...
 
-    def variance(self, metric: Yardstick = "hellinger") -> float:
-        """Return the variance of the distance between released and true posterior."""
-        ...
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]: ...
 
 
 class Listed(Law, Protocol):
-    """A law that lists its outputs (N, k) with their log-probabilities (N,)."""
+    """A law that lists its outputs (N, k) with their log-probabilities and distances (N,).
+
+    `mass_outside` bounds the probability of all outputs that are not listed.
+    """
 
     @property
-    def outputs(self) -> NDArray[np.int64]:
-        """Released counts, shape (N, k)."""
-        ...
+    def outputs(self) -> NDArray[np.int64]: ...
 
     @property
-    def log_probabilities(self) -> NDArray[np.float64]:
-        """Natural logarithm of the probability of each output, shape (N,)."""
-        ...
+    def log_probabilities(self) -> NDArray[np.float64]: ...
 
     @property
-    def probabilities(self) -> NDArray[np.float64]:
-        """Probability of each output, shape (N,)."""
-        ...
+    def probabilities(self) -> NDArray[np.float64]: ...
 
     @property
-    def distances(self) -> NDArray[np.float64]:
-        """Hellinger distance of each output's posterior to the true one, shape (N,)."""
-        ...
+    def distances(self) -> NDArray[np.float64]: ...
 
     @property
-    def mass_outside(self) -> float:
-        """Bound on the probability of all outputs that are not listed."""
-        ...
+    def mass_outside(self) -> float: ...
 
     def distance_distribution(
         self, metric: Yardstick = "hellinger"
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the distinct distances, increasing, and the probability of each."""
-        ...
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
 
 def listed(law: Law, purpose: str) -> Listed:
@@ -123,6 +104,11 @@ class Answers:
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
         """Return the probability of one output, a checked vector (k,)."""
         raise NotImplementedError
+
+    @property
+    def error_bound(self) -> float:
+        """Error of the mean Hellinger distance."""
+        return self.mean_distance().error
 
     def mean_affinity(self) -> Estimate:
         """Return E[BC] = 1 - E[H^2], the mean affinity of released and true posterior."""
@@ -163,7 +149,7 @@ class Unlisted(Answers):
         raise NotImplementedError
 
     def quantile(self, q: float, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the q-quantile of draws, its rank right within 0.0061 (see `drawn_quantile`)."""
+        """Return the q-quantile of 200 000 draws; its rank is right within 0.0061."""
         return drawn_quantile(self, _validate.closed_unit("q", q), metric)
 
     if not TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """The mechanisms of the papers and the references beside them, by the names the book uses.
 
 >>> len(REGISTRY), sorted(REGISTRY)[:3]
-(15, ['discrete-gaussian', 'draft-laplace', 'expMech'])
+(14, ['discrete-gaussian', 'draft-laplace', 'expMech'])
 >>> REGISTRY["lattice"](0.5).name
 'lattice'
 """
@@ -9,46 +9,48 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 from dpbayes import _validate
 from dpbayes.laws.law import Law
-from dpbayes.mechanisms.discrete_gaussian import DiscreteGaussian
-from dpbayes.mechanisms.exponential import (
-    exp_mech,
-    exp_mech_delta,
-    exp_mech_local,
-    exp_mech_smooth,
-)
-from dpbayes.mechanisms.folded import FoldedNoise
-from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.guarantees import Epsilon, given_epsilon
-from dpbayes.mechanisms.laplace import draft_laplace, ilap_mech, lap_mech
-from dpbayes.mechanisms.lattice import SumZeroLattice
-from dpbayes.mechanisms.optimum import OptimalMechanism
-from dpbayes.mechanisms.parameter_laplace import ParameterLaplace
-from dpbayes.mechanisms.permute_and_flip import PermuteAndFlip
 from dpbayes.mechanisms.protocol import Mechanism
-from dpbayes.mechanisms.repaired import exp_mech_repaired
 
-REGISTRY: Mapping[str, Callable[..., Mechanism]] = {
-    "lapMech": lap_mech,
-    "ilapMech": ilap_mech,
-    "draft-laplace": draft_laplace,
-    "parameter-laplace": ParameterLaplace,
-    "geometric": TruncatedGeometric,
-    "lattice": SumZeroLattice,
-    "folded": FoldedNoise,
-    "discrete-gaussian": DiscreteGaussian,
-    "expMech": exp_mech,
-    "expMech-local": exp_mech_local,
-    "expMech-smooth": exp_mech_smooth,
-    "expMech-delta": exp_mech_delta,
-    "expMech-repaired": exp_mech_repaired,
-    "permute-and-flip": PermuteAndFlip,
-    "optimal": OptimalMechanism,
+# Where each is made: a module is loaded when one of its mechanisms is first asked for.
+_HOMES = {
+    "lapMech": "laplace.lap_mech",
+    "ilapMech": "laplace.ilap_mech",
+    "draft-laplace": "laplace.draft_laplace",
+    "parameter-laplace": "parameter_laplace.ParameterLaplace",
+    "geometric": "geometric.TruncatedGeometric",
+    "lattice": "lattice.SumZeroLattice",
+    "discrete-gaussian": "discrete_gaussian.DiscreteGaussian",
+    "expMech": "exponential.exp_mech",
+    "expMech-local": "exponential.exp_mech_local",
+    "expMech-smooth": "exponential.exp_mech_smooth",
+    "expMech-delta": "exponential.exp_mech_delta",
+    "expMech-repaired": "exponential.exp_mech_repaired",
+    "permute-and-flip": "permute_and_flip.PermuteAndFlip",
+    "optimal": "optimum.OptimalMechanism",
 }
+
+
+class _Registry(Mapping[str, Callable[..., Mechanism]]):
+    def __getitem__(self, name: str) -> Callable[..., Mechanism]:
+        module, _, made = _HOMES[name].partition(".")
+        found: Callable[..., Mechanism] = getattr(import_module(f"{__name__}.{module}"), made)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_HOMES)
+
+    def __len__(self) -> int:
+        return len(_HOMES)
+
+
+REGISTRY: Mapping[str, Callable[..., Mechanism]] = _Registry()
 
 
 def mechanism(name: str, epsilon: Epsilon, **options: Any) -> Mechanism:

@@ -6,6 +6,7 @@ itself is in `exponential`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
@@ -14,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.mechanisms.guarantees import Guarantee, rounded_up, upper_float
-from dpbayes.samplers import sensitivities
-from dpbayes.samplers.sensitivities import Enclosed
+from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up, upper_float
+from dpbayes.posteriors import number_of_candidates
+from dpbayes.samplers import balls
+from dpbayes.samplers.balls import Enclosed
 from dpbayes.sensitivity import (
     DISTANCES,
     Sensitivity,
@@ -32,12 +34,46 @@ _SCORES = ("liu-tailoring", "mcsherry-talwar")
 _ROUNDING = Fraction(1, 2**50)  # by so much a factor in floats may be too large
 
 
+@dataclass(frozen=True)
+class Rule:
+    """Which sensitivity: "global", "local", or "smooth" with a rate, a form and a distance."""
+
+    kind: str
+    gamma: float = 1.0
+    form: str = "reciprocal"
+    distance: str = "hamming"
+
+    def at(self, x: NDArray[np.int64], prior: NDArray[np.float64], metric: str) -> Sensitivity:
+        """Return S at these counts."""
+        if self.kind == "global":
+            return global_sensitivity(int(x.sum()), prior, metric)
+        if self.kind == "local":
+            return local_sensitivity(x, prior, metric)
+        return smooth_sensitivity(x, prior, self.gamma, self.form, self.distance, metric)
+
+    def profile(self, n: int, prior: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
+        """Return S of (x, n - x) for x = 0 … n."""
+        if self.kind == "global":
+            return np.full(n + 1, global_sensitivity(n, prior, metric).value)
+        smooth = self.kind == "smooth"
+        return profile(n, prior, smooth, self.gamma, self.form, self.distance, metric)
+
+    def enclosed(self, x: NDArray[np.int64], prior: NDArray[np.float64]) -> Enclosed:
+        """Return S by the Hellinger distance in rigorous bounds, for a release."""
+        if self.kind == "global":
+            return balls.largest(int(x.sum()), prior)
+        if self.kind == "local":
+            return balls.local(x, prior)
+        return balls.smooth(x, prior, self.gamma, self.form, self.distance)
+
+
 class Calibration(Protocol):
     """What an exponential mechanism needs to know; a class may add what is proved.
 
-    `promise(epsilon, factor)` is the guarantee of weights exp(-epsilon H / (factor S)), `profile`
-    gives S for all data sets of two categories at once, `symmetric` says that S is the same
-    whatever the categories are called. All count for the exact type only.
+    `promise(epsilon, factor)` is the guarantee of weights exp(-epsilon H / (factor S)),
+    `rule(n, epsilon, k)` says which S it is, so that it can be computed for many data sets at once
+    and in rigorous bounds, `symmetric` that S is the same whatever the categories are called. All
+    count for the exact type only.
     """
 
     @property
@@ -57,6 +93,21 @@ class Calibration(Protocol):
         ...
 
 
+class _ByRule:
+    """S of the calibrations here, from their rule."""
+
+    def rule(self, n: int, epsilon: float, k: int) -> Rule:
+        """Return which sensitivity it is for n records over k categories."""
+        raise NotImplementedError
+
+    def sensitivity(
+        self, counts: ArrayLike, prior: ArrayLike, epsilon: float, metric: str
+    ) -> Sensitivity:
+        """Return S at these counts, shape (k,)."""
+        x, alpha = _validate.counts_and_prior(counts, prior)
+        return self.rule(max(int(x.sum()), 1), epsilon, x.size).at(x, alpha, metric)
+
+
 def _scored(epsilon: Fraction, factor: float, proved: Fraction, which: str, by: str) -> Guarantee:
     # A larger factor in the exponent means less privacy loss, in proportion.
     used = Fraction(factor)
@@ -72,7 +123,7 @@ def _scored(epsilon: Fraction, factor: float, proved: Fraction, which: str, by: 
 
 
 @dataclass(frozen=True)
-class GlobalCalibration:
+class GlobalCalibration(_ByRule):
     """expMech (D, section 4.2.1; C, 2.1): S = GS, factor 2. Book: `def-expmech`.
 
     Guarantee: for all count vectors x, x' of n records that differ by replacing one record, and
@@ -86,23 +137,9 @@ class GlobalCalibration:
     factor: ClassVar[float] = 2.0
     shrinks: ClassVar[bool] = False
 
-    def sensitivity(
-        self, counts: ArrayLike, prior: ArrayLike, epsilon: float, metric: str
-    ) -> Sensitivity:
-        """Return the global sensitivity of the score for data sets of this size."""
-        x, alpha = _validate.counts_and_prior(counts, prior)
-        return global_sensitivity(int(x.sum()), alpha, metric)
-
-    def profile(
-        self, n: int, prior: NDArray[np.float64], epsilon: float, metric: str
-    ) -> NDArray[np.float64]:
-        """Return S of (x, n - x) for x = 0 … n."""
-        return np.full(n + 1, global_sensitivity(n, prior, metric).value)
-
-    def enclosed(self, counts: ArrayLike, prior: ArrayLike, epsilon: float) -> Enclosed:
-        """Return S in rigorous bounds, for a release."""
-        x, alpha = _validate.counts_and_prior(counts, prior)
-        return sensitivities.largest(int(x.sum()), alpha)
+    def rule(self, n: int, epsilon: float, k: int) -> Rule:
+        """Return the global sensitivity."""
+        return Rule("global")
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
         """Return what is proved: `thm-exponential-private`."""
@@ -110,7 +147,7 @@ class GlobalCalibration:
 
 
 @dataclass(frozen=True)
-class LocalCalibration:
+class LocalCalibration(_ByRule):
     """expMech-local (D, section 4.2.2; C, 2.2): S = LS(x), factor 2. Book: `def-expmech-local`.
 
     No guarantee: LS(x) depends on the data, and the actual privacy loss can exceed epsilon, for
@@ -123,21 +160,9 @@ class LocalCalibration:
     symmetric: ClassVar[bool] = True
     factor: ClassVar[float] = 2.0
 
-    def sensitivity(
-        self, counts: ArrayLike, prior: ArrayLike, epsilon: float, metric: str
-    ) -> Sensitivity:
-        """Return the local sensitivity at these counts."""
-        return local_sensitivity(counts, prior, metric)
-
-    def profile(
-        self, n: int, prior: NDArray[np.float64], epsilon: float, metric: str
-    ) -> NDArray[np.float64]:
-        """Return S of (x, n - x) for x = 0 … n."""
-        return profile(n, prior, metric=metric)
-
-    def enclosed(self, counts: ArrayLike, prior: ArrayLike, epsilon: float) -> Enclosed:
-        """Return S in rigorous bounds, for a release."""
-        return sensitivities.local(counts, prior)
+    def rule(self, n: int, epsilon: float, k: int) -> Rule:
+        """Return the local sensitivity."""
+        return Rule("local")
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
         """Say why nothing is promised."""
@@ -149,7 +174,7 @@ class LocalCalibration:
 
 
 @dataclass(frozen=True)
-class SmoothCalibration:
+class SmoothCalibration(_ByRule):
     """expMech-smooth (D, Definitions 3 and 4): reciprocal smooth S, factor 2 (1 + gamma).
 
     The paper's gamma = 1 gives its factor 4. Measured in l1, one replaced record is a distance
@@ -182,21 +207,9 @@ class SmoothCalibration:
     def _proved(self) -> Fraction:
         return 2 * (1 + Fraction(self.gamma) * (2 if self.distance == "l1" else 1))
 
-    def sensitivity(
-        self, counts: ArrayLike, prior: ArrayLike, epsilon: float, metric: str
-    ) -> Sensitivity:
-        """Return the reciprocal smooth sensitivity at these counts."""
-        return smooth_sensitivity(counts, prior, self.gamma, "reciprocal", self.distance, metric)
-
-    def profile(
-        self, n: int, prior: NDArray[np.float64], epsilon: float, metric: str
-    ) -> NDArray[np.float64]:
-        """Return S of (x, n - x) for x = 0 … n."""
-        return profile(n, prior, True, self.gamma, "reciprocal", self.distance, metric)
-
-    def enclosed(self, counts: ArrayLike, prior: ArrayLike, epsilon: float) -> Enclosed:
-        """Return S in rigorous bounds, for a release."""
-        return sensitivities.smooth(counts, prior, self.gamma, "reciprocal", self.distance)
+    def rule(self, n: int, epsilon: float, k: int) -> Rule:
+        """Return the reciprocal smooth sensitivity."""
+        return Rule("smooth", self.gamma, "reciprocal", self.distance)
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
         """Return what is proved: `thm-smooth-private`."""
@@ -204,7 +217,7 @@ class SmoothCalibration:
 
 
 @dataclass(frozen=True)
-class DeltaCalibration:
+class DeltaCalibration(_ByRule):
     """expMech-delta (A, Theorem 4.1; B, 4; C, 2.3): exponential smooth S, factor 2.
 
     gamma = ln(1 - epsilon / (2 ln(delta / 2(n+1)))). A measures d in l1, B and C in Hamming
@@ -215,8 +228,7 @@ class DeltaCalibration:
     delta for few records and a small epsilon (`thm-delta-two-small`), and for k = 2 and prior
     parameters that are equal or n apart, if the smaller one is up to 1 and epsilon moderate
     (`thm-delta-two-uniform`, `thm-delta-two-unlike`) or if it is large (`thm-delta-two-strong`);
-    `needs_no_delta` decides.
-    Open elsewhere at k = 2 and 3.
+    `needs_no_delta` decides. Open elsewhere at k = 2 and 3.
     """
 
     delta: float = 1e-8
@@ -247,26 +259,9 @@ class DeltaCalibration:
         term = 2.0 * size if self.failure_term == "2n" else 2.0 * (size + 1)
         return float(np.log1p(-epsilon / (2.0 * np.log(self.delta / term))))
 
-    def sensitivity(
-        self, counts: ArrayLike, prior: ArrayLike, epsilon: float, metric: str
-    ) -> Sensitivity:
-        """Return the exponential smooth sensitivity at these counts."""
-        x, alpha = _validate.counts_and_prior(counts, prior)
-        gamma = self.gamma(max(int(x.sum()), 1), epsilon)
-        return smooth_sensitivity(x, alpha, gamma, "exponential", self.distance, metric)
-
-    def profile(
-        self, n: int, prior: NDArray[np.float64], epsilon: float, metric: str
-    ) -> NDArray[np.float64]:
-        """Return S of (x, n - x) for x = 0 … n."""
-        gamma = self.gamma(n, epsilon)
-        return profile(n, prior, True, gamma, "exponential", self.distance, metric)
-
-    def enclosed(self, counts: ArrayLike, prior: ArrayLike, epsilon: float) -> Enclosed:
-        """Return S in rigorous bounds for gamma as computed, for a release."""
-        x, alpha = _validate.counts_and_prior(counts, prior)
-        gamma = self.gamma(max(int(x.sum()), 1), epsilon)
-        return sensitivities.smooth(x, alpha, gamma, "exponential", self.distance)
+    def rule(self, n: int, epsilon: float, k: int) -> Rule:
+        """Return the exponential smooth sensitivity."""
+        return Rule("smooth", self.gamma(n, epsilon), "exponential", self.distance)
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
         """Say why nothing is promised."""
@@ -274,4 +269,78 @@ class DeltaCalibration:
             None,
             "the printed claim of (epsilon, delta)-privacy is false: with l1 distances, and with "
             "Hamming distances from four categories on; expMech-repaired keeps it",
+        )
+
+
+# S is a float with a relative error below 1e-12, so ln S as computed changes by at most 2e-12 more
+# than gamma. The rate is lowered by a millionth, or by twice these 2e-12 where a millionth is less.
+_MARGIN = 1e-6
+_FLOAT_S = 4e-12
+_LEAST = 1e-11
+
+
+@dataclass(frozen=True)
+class RepairedCalibration(_ByRule):
+    """expMech-repaired: exponential smooth S, weights exp(-(1 - share) epsilon H / (2 S)).
+
+    A's mechanism lets S change from one data set to the next and does not pay for what that does to
+    the normalising constant; here `share` in (0, 1) of epsilon pays: e^gamma - 1 = share epsilon /
+    ln(|R| / delta), d counted in replaced records; gamma is lowered by one part in a million, or
+    4e-12, for rounding. Book: `def-expmech-repaired`, `thm-repaired`. Guarantee: for all count
+    vectors x, x' of n records over k categories that differ by replacing one record, and every set
+    S of posteriors, P[M(x) in S] <= e^epsilon P[M(x') in S] + delta, for every n, k and prior.
+    """
+
+    delta: float = 1e-8
+    share: float = 0.2
+
+    name: ClassVar[str] = "expMech-repaired"
+    definition: ClassVar[str] = "def-expmech-repaired"
+    citations: ClassVar[tuple[str, ...]] = (
+        "bun-abstract", "liu-draft", "mcsherry-talwar", "nissim-smooth",
+    )  # fmt: skip
+    follows_epsilon: ClassVar[bool] = True
+    symmetric: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _validate.open_unit("delta", self.delta)
+        _validate.open_unit("share", self.share)
+
+    @property
+    def factor(self) -> float:
+        """2 / (1 - share), rounded up: a draw divides by it."""
+        return upper_float(2 / (1 - Fraction(self.share)))
+
+    def gamma(self, n: int, epsilon: float, k: int = 2) -> float:
+        """Return the smoothing rate for n >= 1 records over k categories.
+
+        Raises ValueError where it is too small for S in floats to keep the promise.
+
+        >>> round(RepairedCalibration(delta=1e-8, share=0.2).gamma(100, 0.8), 9)
+        0.006921693
+        """
+        logarithm = math.log(number_of_candidates(n, k)) - math.log(self.delta)
+        proved = math.log1p(self.share * float(epsilon) / logarithm)
+        if proved < _LEAST:
+            enough = rounded_up(Fraction(_LEAST * logarithm * (1.0 + _MARGIN)))
+            raise ValueError(
+                f"share * epsilon must be at least {enough} for n = {n} and k = "
+                f"{k}, got share = {self.share!r} and epsilon = {float(epsilon)!r}"
+            )
+        return proved - max(_MARGIN * proved, _FLOAT_S)
+
+    def rule(self, n: int, epsilon: float, k: int) -> Rule:
+        """Return the exponential smooth sensitivity."""
+        return Rule("smooth", self.gamma(n, epsilon, k), "exponential")
+
+    def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
+        """Return what is proved: `thm-repaired`, for another factor with its own first term."""
+        share = Fraction(self.share) * epsilon
+        return Guarantee(
+            epsilon if factor == self.factor else 2 * epsilon / Fraction(factor) + share,
+            f"candidates are weighted by exp(-{rounded_up(epsilon)} H / ({factor:.6g} S)) with S "
+            f"the smooth sensitivity, which one record changes by a factor of at most e^gamma, and "
+            f"e^gamma - 1 = {rounded_up(share)} / ln(|R| / {self.delta:g}) pays for that",
+            "thm-repaired",
+            exact_epsilon(self.delta),
         )

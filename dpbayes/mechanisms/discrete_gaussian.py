@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes.laws import gaussian
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.lattice import gaussian
-from dpbayes.laws.lattice.gaussian_law import GaussianLatticeLaw, listed_law
-from dpbayes.laws.lattice.projection import PROJECTIONS, project
+from dpbayes.laws.lattice import SumZeroLaw, listed_law
 from dpbayes.laws.law import Way, choose
+from dpbayes.laws.projection import PROJECTIONS, project
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.samplers.bits import BitSource
@@ -61,7 +61,7 @@ class DiscreteGaussian:
             categories, float(self.epsilon), float(self.delta), self.releases
         )
 
-    def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | GaussianLatticeLaw:
+    def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | SumZeroLaw:
         """Return the exact law of the released histogram; `counts` and `prior` have shape (k,).
 
         >>> law = DiscreteGaussian(1.0, 1e-6).law([150, 150], [1, 1])
@@ -69,13 +69,13 @@ class DiscreteGaussian:
         0.135
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
-        variance = self.variance(x.size)
-        described = (alpha, x, variance, self.projection)
-        chosen: FiniteLaw | GaussianLatticeLaw = choose(
+        noise = gaussian.GaussianNoise(x.size, self.variance(x.size))
+        described = (alpha, x, noise, self.projection)
+        chosen: FiniteLaw | SumZeroLaw = choose(
             Way("list", True, "all outputs are listed if they fit", lambda: listed_law(*described)),
             Way(
                 "series", True, "it takes any number of records and categories",
-                lambda: GaussianLatticeLaw(*described),
+                lambda: SumZeroLaw(*described),
             ),
         )  # fmt: skip
         return chosen

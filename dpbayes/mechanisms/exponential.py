@@ -6,38 +6,43 @@ candidate set R, and differ in the calibration: which sensitivity S and which fa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from inspect import Signature, signature
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import affinity_exponent, distance_from_log_affinity, metric_name
-from dpbayes.laws.affinities import log_affinity_of_outputs
-from dpbayes.laws.enumerated import EnumeratedLaw, Weights
+from dpbayes.divergences import affinity_exponent, metric_name
+from dpbayes.laws.exponential import (
+    LARGEST_WINDOW,
+    ExponentialLaw,
+    exponential_window,
+    listed_law,
+)
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.law import Way, choose
 from dpbayes.laws.metrics import Yardstick
-from dpbayes.laws.series.law import SeriesLaw
 from dpbayes.laws.steps import StepLaw
-from dpbayes.laws.two_categories import LARGEST_WINDOW, exponential_window
 from dpbayes.mechanisms.calibrations import (
     Calibration,
     DeltaCalibration,
     GlobalCalibration,
     LocalCalibration,
+    RepairedCalibration,
+    Rule,
     SmoothCalibration,
 )
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, own
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.posteriors import check_enumeration, compositions, number_of_candidates
-from dpbayes.samplers import enclosed_laws
+from dpbayes.samplers import balls
+from dpbayes.samplers.balls import Balls, Enclosed
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.candidates import draw_candidate
-from dpbayes.samplers.enclosed_laws import Balls
-from dpbayes.samplers.sensitivities import Enclosed
 from dpbayes.sensitivity import Sensitivity
 
 LARGEST_FINITE = 400_000
@@ -98,12 +103,11 @@ class ExponentialMechanism:
         """Return lambda, with release weights exp(-lambda H)."""
         return self.epsilon / (self.factor * self.sensitivity(counts, prior).value)
 
-    def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | SeriesLaw:
+    def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | ExponentialLaw:
         """Return the exact law of the released histogram; `counts` and `prior` have shape (k,).
 
         Candidates are enumerated up to `LARGEST_FINITE` of them; beyond that the law is a window
-        around the counts (k = 2) or a series (any k and n), with the same methods and an error
-        bound below 10^-9.
+        around the counts (k = 2) or a short sum of powers (any k and n), with the same methods.
 
         >>> mechanism = ExponentialMechanism(1.0, SmoothCalibration())
         >>> round(mechanism.law([150, 150], [1, 1]).mean_distance(), 4)
@@ -118,7 +122,7 @@ class ExponentialMechanism:
         def window() -> FiniteLaw | None:
             return exponential_window(alpha, x, self.rate(x, alpha), exponent)
 
-        chosen: FiniteLaw | SeriesLaw = choose(
+        chosen: FiniteLaw | ExponentialLaw = choose(
             Way(
                 "list", size <= LARGEST_FINITE,
                 f"there are {size} candidates, and up to {LARGEST_FINITE} are listed",
@@ -132,7 +136,7 @@ class ExponentialMechanism:
             ),
             Way(
                 "series", True, "it takes any number of records and categories",
-                lambda: SeriesLaw(alpha, x, self.rate(x, alpha), exponent),
+                lambda: ExponentialLaw(alpha, x, self.rate(x, alpha), exponent),
             ),
         )  # fmt: skip
         return chosen
@@ -142,15 +146,19 @@ class ExponentialMechanism:
         x, alpha = _validate.counts_and_prior(counts, prior)
         check_enumeration(int(x.sum()), x.size)
         exponent = affinity_exponent(self.metric, float(alpha.sum() + x.sum()))
-        return EnumeratedLaw.of(Weights(alpha, x, self.rate(x, alpha), exponent))
+        return listed_law(alpha, x, self.rate(x, alpha), exponent)
 
     def rates(self, n: int, prior: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return lambda for every data set of n records, in lexicographic order, shape (N,)."""
-        profile = own(self.calibration, "profile") if prior.size == 2 else None
-        if profile is None:
+        rule = self._rule(n, prior.size) if prior.size == 2 else None
+        if rule is None:
             return np.array([self.rate(x, prior) for x in compositions(n, prior.size)])
-        sensitivities = profile(n, prior, self.epsilon, self.metric)
-        return np.asarray(self.epsilon / (self.factor * sensitivities))
+        return np.asarray(self.epsilon / (self.factor * rule.profile(n, prior, self.metric)))
+
+    def _rule(self, n: int, k: int) -> Rule | None:
+        # Which S it is, where the exact type of the calibration says so.
+        stated = own(self.calibration, "rule")
+        return None if stated is None else stated(max(n, 1), float(self.epsilon), k)
 
     def scaled(self, share: float) -> ExponentialMechanism:
         """Return the mechanism with every lambda `share` times as large.
@@ -181,29 +189,29 @@ class ExponentialMechanism:
         slack s = 4 e / S keeps that within epsilon/2. Raises TypeError for a calibration that
         cannot enclose its S.
         """
-        enclosed = own(self.calibration, "enclosed")
-        if enclosed is None:
-            raise TypeError(
-                f"calibration must enclose its sensitivity for a release, got {self.calibration!r}"
-            )
-        known: Enclosed = enclosed(counts, prior, float(self.epsilon))
+        known = self._enclosed(counts, prior)
         sensitivity = known.middle
         slack = min(Fraction(1, 2), 4 * known.relative_error / sensitivity)
         return exact_epsilon(self.epsilon) * (1 - slack) / (Fraction(self.factor) * sensitivity)
 
     def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
         """Return ln P of every candidate in ball arithmetic, for audits."""
-        enclosed = own(self.calibration, "enclosed")
-        if self.metric != "hellinger" or enclosed is None:
-            raise ValueError(f"metric must be hellinger for an enclosure, got {self.metric!r}")
-        known = enclosed(counts, prior, float(self.epsilon))
+        known = self._enclosed(counts, prior)
         epsilon, factor = exact_epsilon(self.epsilon), Fraction(self.factor)
-        return enclosed_laws.exponential(library, counts, prior, epsilon, factor, known)
+        return balls.exponential(library, counts, prior, epsilon, factor, known)
+
+    def _enclosed(self, counts: Counts, prior: NDArray[np.float64]) -> Enclosed:
+        rule = self._rule(int(counts.sum()), counts.size)
+        if self.metric != "hellinger":
+            raise ValueError(f"metric must be hellinger for a release, got {self.metric!r}")
+        if rule is None:
+            raise TypeError(
+                f"calibration must enclose its sensitivity for a release, got {self.calibration!r}"
+            )
+        return rule.enclosed(counts, prior)
 
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
         """Return a candidate twice: privacy is proved for it, and it is what is released."""
-        if self.metric != "hellinger":
-            raise ValueError(f"metric must be hellinger for a release, got {self.metric!r}")
         chosen = draw_candidate(bits, counts, prior, self.exact_rate(counts, prior))
         return chosen, chosen
 
@@ -216,50 +224,31 @@ class ExponentialMechanism:
         return StepLaw(self.epsilon / self.factor, scored=True)
 
 
-def exp_mech(
-    epsilon: float, metric: Yardstick = "hellinger", divisor: float | None = None
-) -> ExponentialMechanism:
-    """Return expMech, with the global sensitivity."""
-    return ExponentialMechanism(epsilon, GlobalCalibration(), metric_name(metric), divisor)
+def scored(calibration: Callable[..., Calibration]) -> Callable[..., ExponentialMechanism]:
+    """Return what makes the mechanism of a calibration; its options are those of both.
+
+    >>> scored(SmoothCalibration)(1.0, gamma=0.3).factor
+    2.6
+    """
+
+    def made(
+        epsilon: float,
+        metric: Yardstick = "hellinger",
+        divisor: float | None = None,
+        **options: Any,
+    ) -> ExponentialMechanism:
+        return ExponentialMechanism(epsilon, calibration(**options), metric_name(metric), divisor)
+
+    first, *rest = (one for one in signature(made).parameters.values() if one.name != "options")
+    own_options = [
+        one.replace(kind=first.kind) for one in signature(calibration).parameters.values()
+    ]
+    made.__signature__ = Signature([first, *own_options, *rest])  # type: ignore[attr-defined]
+    return made
 
 
-def exp_mech_local(
-    epsilon: float, metric: Yardstick = "hellinger", divisor: float | None = None
-) -> ExponentialMechanism:
-    """Return expMech-local, with the local sensitivity."""
-    return ExponentialMechanism(epsilon, LocalCalibration(), metric_name(metric), divisor)
-
-
-def exp_mech_smooth(
-    epsilon: float,
-    gamma: float = 1.0,
-    distance: str = "hamming",
-    metric: Yardstick = "hellinger",
-    divisor: float | None = None,
-) -> ExponentialMechanism:
-    """Return expMech-smooth, with the reciprocal smooth sensitivity."""
-    calibration = SmoothCalibration(gamma, distance)
-    return ExponentialMechanism(epsilon, calibration, metric_name(metric), divisor)
-
-
-def exp_mech_delta(
-    epsilon: float,
-    delta: float = 1e-8,
-    distance: str = "hamming",
-    failure_term: str = "2(n+1)",
-    metric: Yardstick = "hellinger",
-    divisor: float | None = None,
-) -> ExponentialMechanism:
-    """Return expMech-delta, with the exponential smooth sensitivity."""
-    calibration = DeltaCalibration(delta, distance, failure_term)
-    return ExponentialMechanism(epsilon, calibration, metric_name(metric), divisor)
-
-
-def score_table(n: int, prior: ArrayLike, metric: Yardstick = "hellinger") -> NDArray[np.float64]:
-    """Return H(BI(x), r) for all counts x and outputs r of n records, shape (n+1, n+1); k = 2."""
-    size = _validate.integer("n", n, minimum=1)
-    alpha = _validate.prior("prior", prior, 2)
-    exponent = affinity_exponent(metric, float(alpha.sum() + size))
-    outputs = compositions(size, 2)
-    rows = [log_affinity_of_outputs(alpha, x, outputs) for x in outputs]
-    return distance_from_log_affinity(np.array(rows), exponent)
+exp_mech = scored(GlobalCalibration)
+exp_mech_local = scored(LocalCalibration)
+exp_mech_smooth = scored(SmoothCalibration)
+exp_mech_delta = scored(DeltaCalibration)
+exp_mech_repaired = scored(RepairedCalibration)

@@ -16,9 +16,9 @@ from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilo
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.mechanisms.remap import LARGEST_WINDOW as LARGEST_REMAP
 from dpbayes.mechanisms.remap import answered, best_answers
-from dpbayes.samplers import enclosed_laws
+from dpbayes.samplers import balls
+from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
-from dpbayes.samplers.enclosed_laws import Balls
 from dpbayes.samplers.whole_numbers import plain, two_sided_geometric
 
 LARGEST_FINITE = 400_000
@@ -115,7 +115,7 @@ class TruncatedGeometric:
 
     def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
         """Return ln P of every output in ball arithmetic, for audits; k = 2."""
-        return enclosed_laws.truncated_geometric(library, counts, exact_epsilon(self.epsilon))
+        return balls.truncated_geometric(library, counts, exact_epsilon(self.epsilon))
 
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
         """Return the noisy count, and the histogram with it clamped."""

@@ -179,19 +179,6 @@ def _altered(thing: object) -> bool:
     return any(not isinstance(vars(type(thing)).get(name), cached_property) for name in extra)
 
 
-def absence(mechanism: object, n: int, k: int) -> str | None:
-    """Return why a mechanism says that it has no law of n records over k categories, or None.
-
-    None, too, where its exact type says nothing of it.
-
-    >>> from dpbayes.mechanisms import mechanism
-    >>> [absence(mechanism(name, 0.01), 9, 3) is None for name in ("lattice", "folded")]
-    [True, False]
-    """
-    stated = own(mechanism, "absence")
-    return None if stated is None else stated(n, k)
-
-
 def guarantee(mechanism: object, k: int) -> Guarantee:
     """Return what a mechanism promises for k categories, as its exact type states it.
 

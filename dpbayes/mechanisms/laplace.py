@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.laws.finite import FiniteLaw
+from dpbayes.laws.laplace import Marginal, ProductLaw, product_grid
 from dpbayes.laws.law import Way, choose
-from dpbayes.laws.product.law import ROUNDING, Marginal, ProductLaw, product_grid
 from dpbayes.laws.steps import StepLaw
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, rounded_up
 from dpbayes.mechanisms.protocol import Counts, Drawn
-from dpbayes.samplers import enclosed_laws
+from dpbayes.samplers import balls
+from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
-from dpbayes.samplers.enclosed_laws import Balls
 from dpbayes.samplers.whole_numbers import floored_laplace, plain, rounded_laplace
 
 ROUNDINGS = ("floor", "nearest")
@@ -28,10 +28,6 @@ SIDES = ("two", "one")
 LARGEST_FINITE = 400_000
 """Up to this many outputs all are listed."""
 
-LARGEST_GRID = 4_000_000
-"""As many are listed where the product law would have to average over draws."""
-
-_BLOCK = 1 << 18  # counts of one array
 LARGEST_WINDOW = 20_000_000
 """Noise that reaches further than this either side is refused beyond `LARGEST_FINITE` outputs."""
 
@@ -85,69 +81,40 @@ class LaplaceMechanism:
         """Return ln P(noise = t) of one unclamped coordinate, for whole steps t."""
         t = np.asarray(steps, dtype=np.float64)
         b = self.scale(k)
-        return np.where(t >= 0, *self._branches(t, b))
-
-    def _branches(
-        self, t: NDArray[np.float64], b: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        width = np.log(-np.expm1(-1.0 / b))
+        width = np.log(0.5) + np.log(-np.expm1(-1.0 / b))
         if self.rounding == "nearest":
             centre = np.log(-np.expm1(-0.5 / b))
-            tail = np.log(0.5) - (np.abs(t) - 0.5) / b + width
-            both = np.where(t == 0, centre, tail)
-            return both, both
-        up = np.log(0.5) - t / b + width
-        down = np.log(0.5) + (t + 1.0) / b + width
-        return up, down
+            return np.asarray(np.where(t == 0, centre, width - (np.abs(t) - 0.5) / b))
+        return np.asarray(width - np.where(t >= 0, t, -(t + 1.0)) / b)
 
     def marginal(self, count: int, n: int, k: int) -> NDArray[np.float64]:
         """Return ln P(output = r) of one noisy coordinate, for r = 0 … n, clamping included."""
         return self._marginal(int(count), n, k, 0, n)
-
-    def _marginal(self, count: int, n: int, k: int, low: int, high: int) -> NDArray[np.float64]:
-        # ln P(output = r) for r = low … high; the ends 0 and n collect what is clamped to them.
-        if n == 0:
-            return np.zeros(1)
-        if self.sides == "one":
-            return self._one_sided(np.arange(low, high + 1) - count, k, high == n)
-        logs = np.empty(high + 1 - low)
-        for first in range(0, logs.size, _BLOCK):  # of millions these are most of the memory
-            block = logs[first : first + _BLOCK]
-            steps = np.arange(low + first - count, low + first - count + block.size)
-            block[:] = self.log_step_probabilities(k, steps)
-        if low == 0:
-            logs[0] = self._log_cumulative(-count, k)
-        if high == n:
-            logs[-1] = self._log_survival(n - count, k)
-        return logs
 
     def window(self, count: int, n: int, k: int) -> Marginal:
         """Return the distribution of one noisy coordinate, less tails of probability e^-46.
 
         Complete where [0, n] does not reach that far from the count.
         """
-        low, high = self._window(count, n, k)
+        reach = int(np.ceil(_TAIL * self.scale(k))) + 1
+        low, high = max(count - reach, 0) if self.sides == "two" else count, min(n, count + reach)
         complete = high == n and (low == 0 or self.sides == "one")
         logs = self._marginal(count, n, k, low, high)
         return Marginal(low, logs, 0.0 if complete else float(np.exp(-_TAIL)))
 
-    def _windows(self, counts: list[int], n: int, k: int) -> list[Marginal]:
-        """Return the windows of these counts; those that reach neither 0 nor n are one array."""
-        found: list[Marginal] = []
-        free: Marginal | None = None
-        for count in counts:
-            low, high = self._window(count, n, k)
-            inside = low > 0 and high < n and self.sides == "two"
-            if inside and free is not None:
-                found.append(Marginal(low, free.log_probabilities, free.outside))
-                continue
-            found.append(self.window(count, n, k))
-            free = found[-1] if inside else free
-        return found
-
-    def _window(self, count: int, n: int, k: int) -> tuple[int, int]:
-        reach = int(np.ceil(_TAIL * self.scale(k))) + 1
-        return count if self.sides == "one" else max(count - reach, 0), min(n, count + reach)
+    def _marginal(self, count: int, n: int, k: int, low: int, high: int) -> NDArray[np.float64]:
+        # ln P(output = r) for r = low … high; the ends 0 and n collect what is clamped to them.
+        if n == 0:
+            return np.zeros(1)
+        steps = np.arange(low, high + 1) - count
+        if self.sides == "one":
+            return self._one_sided(steps, k, high == n)
+        logs = self.log_step_probabilities(k, steps)
+        if low == 0:
+            logs[0] = self._log_cumulative(-count, k)
+        if high == n:
+            logs[-1] = self._log_survival(n - count, k)
+        return logs
 
     def _shift(self) -> float:
         # round(Y) <= t exactly when Y < t + shift, and round(Y) >= t when Y >= t + shift - 1.
@@ -187,35 +154,32 @@ class LaplaceMechanism:
         x, alpha = _validate.counts_and_prior(counts, prior)
         n, k = int(x.sum()), x.size
         size = (n + 1) ** (k - 1)
-        fact = f"there are {size} outputs, and up to {LARGEST_FINITE} are listed"
-        if size <= LARGEST_FINITE:
-            complete = [Marginal(0, self.marginal(int(count), n, k)) for count in x[:-1]]
-            listing: FiniteLaw = choose(
-                Way("list", True, fact, lambda: product_grid(alpha, x, complete))
-            )
-            return listing
-        if min(self.scale(k) * _TAIL, n * (k - 1)) > LARGEST_WINDOW:
+        if size > LARGEST_FINITE and min(self.scale(k) * _TAIL, n * (k - 1)) > LARGEST_WINDOW:
             raise ValueError(
                 f"epsilon = {self.epsilon!r} spreads the noise over more than {LARGEST_WINDOW} "
                 f"counts either side; n = {n} records are too many for that"
             )
-        # The longest first: each array then takes the place of what was needed for the one before.
-        different = np.unique(x[:-1])[::-1].tolist()
-        known = dict(zip(different, self._windows(different, n, k), strict=True))
-        windows = [known[count] for count in x[:-1].tolist()]
-        outputs = math.prod(window.log_probabilities.size for window in windows)
-        law = ProductLaw(alpha, x, tuple(windows))
-        between = LARGEST_FINITE < outputs <= LARGEST_GRID
-        inexact = between and law.probability_of_excess > ROUNDING
-        limit = LARGEST_GRID if inexact else LARGEST_FINITE
+        if size <= LARGEST_FINITE:
+            windows = {one: Marginal(0, self.marginal(one, n, k)) for one in set(x[:-1].tolist())}
+        else:
+            windows = {one: self.window(one, n, k) for one in set(x[:-1].tolist())}
+        marginals = tuple(windows[one] for one in x[:-1].tolist())
+        outputs = math.prod(one.log_probabilities.size for one in marginals)
+        most = f"up to {LARGEST_FINITE} are listed"
         chosen: FiniteLaw | ProductLaw = choose(
-            Way("list", False, fact, lambda: None),
             Way(
-                "window", outputs <= limit,
-                f"{outputs} outputs are within reach of the noise, and up to {limit} are listed",
-                lambda: product_grid(alpha, x, windows),
+                "list", size <= LARGEST_FINITE, f"there are {size} outputs, and {most}",
+                lambda: product_grid(alpha, x, marginals),
             ),
-            Way("product", True, "it takes any number of records and categories", lambda: law),
+            Way(
+                "window", outputs <= LARGEST_FINITE,
+                f"{outputs} outputs are within reach of the noise, and {most}",
+                lambda: product_grid(alpha, x, marginals),
+            ),
+            Way(
+                "product", True, "it takes any number of records and categories",
+                lambda: ProductLaw(alpha, x, marginals),
+            ),
         )  # fmt: skip
         return chosen
 
@@ -258,11 +222,11 @@ class LaplaceMechanism:
 
     def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
         """Return ln P of every output in ball arithmetic, for audits; k = 2, two-sided noise."""
-        enclosed_laws.two_counts(counts)
+        balls.two_counts(counts)
         if self.sides == "one":
             raise ValueError(f"sides must be two for an enclosure, got {self.sides!r}")
         nearest = self.rounding == "nearest"
-        return enclosed_laws.rounded_laplace(library, counts, self.exact_rate(2), nearest)
+        return balls.rounded_laplace(library, counts, self.exact_rate(2), nearest)
 
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
         """Return the k - 1 noisy counts, and the histogram with the rest in its last category."""

@@ -11,23 +11,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import distance_from_log_affinity
+from dpbayes.laws import sum_zero as lattice_noise
 from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.lattice import noise as lattice_noise
-from dpbayes.laws.lattice.law import LatticeLaw
-from dpbayes.laws.lattice.listed import listed_law
-from dpbayes.laws.lattice.projection import PROJECTIONS, project
+from dpbayes.laws.lattice import LARGEST_OUTPUTS, SumZeroLaw, listed_law
 from dpbayes.laws.law import Way, choose
+from dpbayes.laws.projection import PROJECTIONS, project
+from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, rounded_up
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.mechanisms.remap import best_answers, best_candidates
 from dpbayes.posteriors import compositions, number_of_candidates
-from dpbayes.samplers import enclosed_laws, sum_zero, whole_numbers
+from dpbayes.samplers import balls, whole_numbers
+from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
-from dpbayes.samplers.enclosed_laws import Balls
-
-_LISTED_IN_FULL = 50_000
 
 LARGEST_REMAP = 1_000
 """Most candidates that a remap for k >= 3 compares; their square is the work."""
@@ -68,7 +66,7 @@ class SumZeroLattice:
         number = _validate.integer("size", size, minimum=0)
         return lattice_noise.draw(generator, categories, float(self.epsilon), number)
 
-    def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | LatticeLaw:
+    def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | SumZeroLaw:
         """Return the exact law of the released histogram; `counts` and `prior` have shape (k,).
 
         Outputs are listed while they fit; beyond, the law gives the exact mean by a series.
@@ -78,11 +76,11 @@ class SumZeroLattice:
         0.0851
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
-        described = (alpha, x, float(self.epsilon), self.projection)
-        chosen: FiniteLaw | LatticeLaw = choose(
+        noise = LatticeNoise(x.size, float(self.epsilon))
+        described = (alpha, x, noise, self.projection)
+        chosen: FiniteLaw | SumZeroLaw = choose(
             Way(
-                "geometric", x.size == 2 and int(x.sum()) <= _LISTED_IN_FULL,
-                f"that is this mechanism for k = 2 and up to {_LISTED_IN_FULL} records",
+                "geometric", x.size == 2, "that is this mechanism at k = 2",
                 lambda: TruncatedGeometric(self.epsilon, self.remap).law(x, alpha),
             ),
             Way(
@@ -90,12 +88,12 @@ class SumZeroLattice:
                 lambda: self._remapped(alpha, x),
             ),
             Way(
-                "list", True, "all outputs, or those within reach of the noise, are listed if they "
-                "fit in memory", lambda: listed_law(*described),
+                "list", True, f"up to {LARGEST_OUTPUTS} outputs within reach of the noise are "
+                "listed", lambda: listed_law(*described),
             ),
             Way(
                 "series", True, "it takes any number of records and categories",
-                lambda: LatticeLaw(*described),
+                lambda: SumZeroLaw(*described),
             ),
         )  # fmt: skip
         return chosen
@@ -111,7 +109,7 @@ class SumZeroLattice:
 
     def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
         """Return ln P of every output in ball arithmetic, for audits; k = 2."""
-        return enclosed_laws.truncated_geometric(library, counts, exact_epsilon(self.epsilon))
+        return balls.truncated_geometric(library, counts, exact_epsilon(self.epsilon))
 
     def guarantee(self, k: int) -> Guarantee:
         """Return what is proved: `thm-lattice-private`."""
@@ -126,7 +124,7 @@ class SumZeroLattice:
 
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
         """Return the noisy counts, which sum to n, and their projection."""
-        step = sum_zero.lattice(bits, counts.size, exact_epsilon(self.epsilon))
+        step = whole_numbers.lattice_by_coins(bits, counts.size, exact_epsilon(self.epsilon))
         noisy = whole_numbers.plain([int(x) + z for x, z in zip(counts, step, strict=True)])
         released = project(noisy[None, :], self.projection)[0]
         return noisy, self._answer(released, prior) if self.remap else released
@@ -161,7 +159,8 @@ def _remap(
             f"lattice noise compares at most {LARGEST_REMAP}"
         )
     alpha, outputs = np.array(prior), compositions(n, k)
-    laws = [listed_law(alpha, x, epsilon, projection) for x in outputs]
+    noise = LatticeNoise(k, epsilon)
+    laws = [listed_law(alpha, x, noise, projection) for x in outputs]
     rows = [np.exp(law.log_probabilities) for law in laws if law is not None]
     if len(rows) < candidates:
         raise ValueError(f"epsilon = {epsilon!r} spreads the noise too far for a remap at k = {k}")

@@ -20,13 +20,12 @@ from dpbayes.mechanisms.guarantees import Guarantee, given_epsilon
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.samplers.bits import BitSource
-from dpbayes.samplers.flips import draw_flip
+from dpbayes.samplers.candidates import draw_flip
 
 SENSITIVITIES = ("global", "smooth")
 
 LARGEST_CANDIDATE_SET = 5_000
 _NODES = 600
-_LARGEST_DRAW = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -109,27 +108,6 @@ class PermuteAndFlip:
             raise ValueError(f"metric must be hellinger for a release, got {self.metric!r}")
         chosen = draw_flip(bits, counts, prior, self.scores_like.exact_rate(counts, prior))
         return chosen, chosen
-
-    def sample(
-        self, counts: ArrayLike, prior: ArrayLike, rng: np.random.Generator, size: int
-    ) -> NDArray[np.int64]:
-        """Return `size` releases, shape (size, k), drawn without the law, for experiments.
-
-        Adding a standard exponential variable to each -lambda H and taking the largest sum chooses
-        exactly as permute-and-flip does (Ding, Kifer, Steinke, Wang, Xiao and Zhang 2021).
-        """
-        x, alpha = _validate.counts_and_prior(counts, prior)
-        number = _validate.integer("size", size, minimum=0)
-        generator = _validate.generator("rng", rng)
-        outputs = compositions(int(x.sum()), x.size)
-        if number * len(outputs) > _LARGEST_DRAW:
-            raise ValueError(
-                f"size = {number} draws from {len(outputs)} candidates need "
-                f"{number * len(outputs)} random numbers; at most {_LARGEST_DRAW} are drawn"
-            )
-        exponents, _ = self._exponents(x, alpha, outputs)
-        noise = generator.standard_exponential((number, len(outputs)))
-        return np.asarray(outputs[np.argmax(noise - exponents, axis=1)])
 
 
 def _check_size(n: int, k: int) -> None:

@@ -7,7 +7,6 @@ guarantee(k)              what is proved, with the theorem's label, or why nothi
 draw(counts, prior, bits) one exact draw from fair bits: the noisy value, the released counts
 log_likelihoods(noisy, n, k)  ln P(noisy | count = 0 … n), one factor a category
 step_law(k)               the law of the step as the data grow
-absence(n, k)             why there is no law of n records over k categories, None where there is
 rates(n, prior), scaled(share)  for ln P proportional to -rate times score: lambda of all data sets
                           at once, and the mechanism with every lambda `share` times as large
 symmetric                 whether renaming the categories of prior and counts renames the outputs

@@ -10,7 +10,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 from dpbayes import _validate
 from dpbayes.divergences import affinity_by_step, distance_from_log_affinity
@@ -89,6 +88,8 @@ def best_candidates(table: NDArray[np.float64], losses: NDArray[np.float64]) -> 
 
 def smoothed(values: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
     """Return sum over x of e^(-epsilon |x - r|) values[x] for all r, along the first axis."""
+    from scipy.signal import lfilter
+
     q = np.exp(-epsilon)
     up = lfilter([1.0], [1.0, -q], values, axis=0)
     down = lfilter([1.0], [1.0, -q], values[::-1], axis=0)[::-1]

@@ -22,7 +22,7 @@ from dpbayes._validate import frozen
 from dpbayes.queries.decision import Policy
 from dpbayes.queries.grid import as_text, from_text
 from dpbayes.releasing.account import Account
-from dpbayes.releasing.decimals import float_below
+from dpbayes.tables.decimals import float_below
 
 _ANSWER = '{"answer": '
 

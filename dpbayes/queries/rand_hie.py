@@ -31,7 +31,7 @@ def rand_hie_cells() -> str:
     >>> Path(rand_hie_cells()).read_text().splitlines()[0]
     'health,physical_limitation,chronic_diseases,visits,records'
     """
-    return str(files("dpbayes.queries") / "data" / "rand-hie-cells.csv")
+    return str(files("dpbayes") / "data" / "rand-hie-cells.csv")
 
 
 def rand_hie_cube() -> Cube:

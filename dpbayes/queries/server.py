@@ -38,7 +38,7 @@ from dpbayes.queries.repeats import (
 )
 from dpbayes.queries.workload import sensitivity
 from dpbayes.releasing.account import Account
-from dpbayes.releasing.decimals import float_below
+from dpbayes.tables.decimals import float_below
 
 Noise = Callable[[int], int]
 LARGEST_FLOAT = sys.float_info.max

@@ -38,7 +38,7 @@ from dpbayes.queries.paying import is_answer
 from dpbayes.queries.repeats import checked_request
 from dpbayes.queries.server import QueryServer
 from dpbayes.releasing.account import Account
-from dpbayes.releasing.decimals import decimal_text
+from dpbayes.tables.decimals import decimal_text
 
 TICK = 0.1
 LONGEST_QUESTION = 10_000

@@ -26,7 +26,7 @@ from dpbayes.releasing.account_file import (
     read_entry,
     rows_from,
 )
-from dpbayes.releasing.decimals import decimal_text, significant_text
+from dpbayes.tables.decimals import decimal_text, significant_text
 from dpbayes.releasing.witness import (
     AccountError,
     Witness,

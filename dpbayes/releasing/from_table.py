@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpbayes.releasing.account import Account
 from dpbayes.releasing.account_file import Receipt
-from dpbayes.releasing.decimals import decimal_text, significant_text
+from dpbayes.tables.decimals import decimal_text, significant_text
 from dpbayes.releasing.opening import open_account
 from dpbayes.releasing.plan import Plan
 from dpbayes.releasing.plan_file import PlanError

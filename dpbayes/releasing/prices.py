@@ -10,7 +10,7 @@ from dpbayes.mechanisms import Mechanism, mechanism
 from dpbayes.mechanisms.guarantees import given_epsilon, guarantee, quantified
 from dpbayes.mechanisms.independent import IndependentNoise
 from dpbayes.releasing.account import Account
-from dpbayes.releasing.decimals import exp_above
+from dpbayes.tables.decimals import exp_above
 from dpbayes.releasing.plan import Plan
 from dpbayes.releasing.plan_file import PlanError
 

@@ -1,53 +1,54 @@
-"""An exact draw from an exponential mechanism: ball arithmetic decides, more bits when it cannot.
+"""Exact draws of candidates by ball arithmetic: exponential mechanisms and permute-and-flip.
 
-The candidates' weights e^(-rate H) are irrational, so no finite computation holds them. Interval
-("ball") arithmetic encloses them, a uniform number is known to as many bits as were drawn, and
-the choice is made once the enclosures leave no doubt. Book: `thm-exact-candidates`.
+The weights e^(-rate H) are irrational, so no finite computation holds them. Balls enclose them, a
+uniform number is known to as many bits as were drawn, and the choice is made once the enclosures
+leave no doubt. All candidates are listed; at two categories blocks of them are (`draw_count`).
+Book: `thm-exact-candidates`, `thm-exact-blocks`.
 """
 
 from __future__ import annotations
 
+import heapq
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.posteriors import compositions, number_of_candidates
-from dpbayes.samplers.bits import BitSource
-from dpbayes.samplers.counts import draw_count
-from dpbayes.samplers.histograms import draw_histogram
+from dpbayes.samplers.balls import FIRST_PRECISION, affinity_tables, flint
+from dpbayes.samplers.bits import BitSource, below
 
 LARGEST = 200_000
-"""Candidate sets above this are refused where all have to be visited in a random order."""
+"""More candidates are refused: listing them takes some seconds and 100 MB."""
 
-LARGEST_LISTED = 500
-"""Up to this many candidates a list is faster than steps above a mixture."""
-
-FIRST_PRECISION = 128
 BITS = 8
+"""Bits that are drawn at a time."""
 
+UNIT = 128
+"""Heights of steps are whole multiples of 2^-UNIT."""
 
-def flint() -> Any:
-    """Return the module of ball arithmetic, or say how to get it."""
-    try:
-        import flint as module
-    except ImportError as error:
-        raise ImportError(
-            "a release of an exponential mechanism needs ball arithmetic: install python-flint, "
-            "for example as the extra dpbayes[release]"
-        ) from error
-    return module
+_FEW = 24  # up to this many records each count is a block of its own
+_KEPT = 4  # blocks are halved until at most one part in _KEPT can be waste
+_SURE, _DUST = 2.0**-100, 2.0 ** (-UNIT - 1)
 
 
 def check_size(counts: NDArray[np.int64]) -> None:
-    """Refuse candidate sets above `LARGEST`."""
+    """Refuse candidate sets above `LARGEST`.
+
+    >>> check_size(np.array([10, 10, 10]))
+    """
     n, k = int(counts.sum()), counts.size
     size = number_of_candidates(n, k)
     if size > LARGEST:
         raise ValueError(
-            f"n = {n} records over k = {k} categories have {size} candidates; a release that "
-            f"visits them in a random order takes at most {LARGEST}, use lattice instead"
+            f"n = {n} records over k = {k} categories have {size} candidates; a release that lists "
+            f"them takes at most {LARGEST}: use lattice noise, which is better there"
         )
 
 
@@ -56,15 +57,12 @@ def draw_candidate(
 ) -> NDArray[np.int64]:
     """Return r in R with probability exactly proportional to e^(-rate H(BI(x), BI(r))).
 
-    Small sets are listed. Beyond, nothing is, whatever n and k are: `dpbayes.samplers.counts` draws
-    at two categories, `dpbayes.samplers.histograms` at more.
+    Raises ValueError for more than `LARGEST` candidates at three categories and more.
     """
-    library = flint()
     if counts.size == 2:
-        return draw_count(source, library, counts, prior, rate)
-    if number_of_candidates(int(counts.sum()), counts.size) > LARGEST_LISTED:
-        return draw_histogram(source, library, counts, prior, rate)
-    candidates = compositions(int(counts.sum()), counts.size)
+        return draw_count(source, flint(), counts, prior, rate)
+    check_size(counts)
+    library, candidates = flint(), compositions(int(counts.sum()), counts.size)
     precision, known, bits = FIRST_PRECISION, 0, 0
     while True:
         with library.ctx.workprec(precision):
@@ -118,19 +116,205 @@ def weight(library: Any, tables: list[list[Any]], row: list[int], rate: Fraction
     return (-speed * (-log_bc.expm1()).sqrt()).exp()
 
 
-def affinity_tables(
-    library: Any, counts: NDArray[np.int64], prior: NDArray[np.float64]
-) -> list[list[Any]]:
-    """Return enclosures of psi for every category and every released count 0 … n."""
-    n = int(counts.sum())
-    return [_affinities(library, float(prior[i]), int(counts[i]), n) for i in range(counts.size)]
+@dataclass(frozen=True)
+class Weights:
+    """The weights e^(-rate H) of the counts 0 … n against the truth `x`, in balls."""
+
+    library: Any
+    prior: tuple[float, float]
+    x: int
+    n: int
+    rate: Fraction
+
+    def ball(self, count: int, precision: int) -> Any:
+        """Return an enclosure of the weight of `count`, computed with `precision` bits."""
+        library = self.library
+        with library.ctx.workprec(precision):
+            if count == self.x:
+                return library.arb(1)
+            log_bc = library.arb(0)
+            pairs = ((self.x, count), (self.n - self.x, self.n - count))
+            for alpha, (own, other) in zip(self.prior, pairs, strict=True):
+                a, b = library.arb(alpha) + own, library.arb(alpha) + other
+                log_bc += ((a + b) / 2).lgamma() - (a.lgamma() + b.lgamma()) / 2
+            speed = library.arb(library.fmpq(self.rate.numerator, self.rate.denominator))
+            return (-speed * (-log_bc.expm1()).sqrt()).exp()
+
+    def above(self, count: int) -> int:
+        """Return a whole number of at least the weight times 2^UNIT, and 2^UNIT at most."""
+        precision = FIRST_PRECISION
+        while True:
+            ball = self.ball(count, precision)
+            if ball < _DUST:
+                return 1
+            if ball.is_finite() and ball.rad() < _SURE * ball:
+                mantissa, exponent = (int(part) for part in ball.upper().man_exp())
+                shift = exponent + UNIT
+                top = mantissa << shift if shift >= 0 else -(-mantissa >> -shift)
+                return min(1 << UNIT, max(1, top))
+            precision *= 2
 
 
-def _affinities(library: Any, prior: float, count: int, n: int) -> list[Any]:
-    # psi(a, b) = lnGamma((a + b)/2) - (lnGamma(a) + lnGamma(b))/2 with a = prior + count and
-    # b = prior + r; the digits that cancel are far fewer than the precision carries.
-    half = library.arb(1) / 2
-    exact = library.arb(prior)
-    own = [(exact + r).lgamma() * half for r in range(n + 1)]
-    between = [(exact + (count + r) * half).lgamma() for r in range(n + 1)]
-    return [between[r] - own[count] - own[r] for r in range(n + 1)]
+@dataclass(frozen=True)
+class _Block:
+    """`size` counts from `near` outwards (`way` -1 or 1), none heavier than `height`.
+
+    `far` bounds the weight of the last of them from above; both in units of 2^-UNIT.
+    """
+
+    near: int
+    size: int
+    way: int
+    height: int
+    far: int
+
+    @property
+    def waste(self) -> int:
+        """The most of its area that can lie above the weights."""
+        return self.size * (self.height - self.far)
+
+    def halves(self, weights: Weights) -> tuple[_Block, _Block]:
+        """Return the nearer and the farther half."""
+        inner = self.size // 2
+        last = self.near + self.way * (inner - 1)
+        middle = weights.above(last)
+        return (
+            _Block(self.near, inner, self.way, middle if inner == 1 else self.height, middle),
+            _Block(
+                last + self.way, self.size - inner, self.way,
+                self.far if self.size - inner == 1 else middle, self.far,
+            ),
+        )  # fmt: skip
+
+
+def draw_count(
+    source: BitSource,
+    library: Any,
+    counts: NDArray[np.int64],
+    prior: NDArray[np.float64],
+    rate: Fraction,
+) -> NDArray[np.int64]:
+    """Return (r, n - r) with probability exactly proportional to e^(-rate H(BI(x), BI(r)))."""
+    n, pair = int(counts.sum()), (float(prior[0]), float(prior[1]))
+    weights = Weights(library, pair, int(counts[0]), n, rate)
+    blocks = _blocks(weights)
+    areas = list(accumulate(block.size * block.height for block in blocks))
+    while True:
+        count = _point(source, weights, blocks, areas)
+        if count is not None:
+            return np.array([count, n - count], dtype=np.int64)
+
+
+def _blocks(weights: Weights) -> list[_Block]:
+    """Cut 0 … n until a point under the steps is kept with a good probability."""
+    x, n = weights.x, weights.n
+    blocks: list[_Block] = []
+    for way, room, end in ((-1, x, 0), (1, n - x, n)):
+        if room:
+            far = weights.above(end)
+            near = far if room == 1 else weights.above(x + way)
+            blocks.append(_Block(x + way, room, way, near, far))
+    heap = [(-block.waste, place) for place, block in enumerate(blocks) if block.size > 1]
+    heapq.heapify(heap)
+    area = (1 << UNIT) + sum(block.size * block.height for block in blocks)
+    waste = sum(block.waste for block in blocks)
+    while heap and (n <= _FEW or waste * _KEPT > area):
+        _, place = heapq.heappop(heap)
+        whole = blocks[place]
+        parts = whole.halves(weights)
+        blocks[place] = parts[0]
+        blocks.append(parts[1])
+        area += sum(part.size * part.height for part in parts) - whole.size * whole.height
+        waste += sum(part.waste for part in parts) - whole.waste
+        for part, at in zip(parts, (place, len(blocks) - 1), strict=True):
+            if part.size > 1:
+                heapq.heappush(heap, (-part.waste, at))
+    # The truth last: its height is exact, so the end of the range is no border to decide.
+    return [*blocks, _Block(x, 1, 1, 1 << UNIT, 1 << UNIT)]
+
+
+def _point(
+    source: BitSource, weights: Weights, blocks: list[_Block], areas: list[int]
+) -> int | None:
+    """Return the count below a uniform point under the steps, or None where it is not kept.
+
+    The point is one uniform number: the block, the count in it and the height above the count are
+    its quotients. It is known to lie in an interval that each byte makes 256 times shorter.
+    """
+    known, bits = 0, 0
+    while True:
+        known, bits = (known << BITS) | source.bits(BITS), bits + BITS
+        low, width = known * areas[-1], areas[-1]
+        place = bisect_right(areas, low >> bits)
+        block = blocks[place]
+        column = block.height << bits
+        start = (areas[place] - block.size * block.height) << bits
+        which, under = divmod(low - start, column)
+        if under + width > column:
+            continue
+        count = block.near + block.way * which
+        kept = _under(weights, count, under, under + width, bits)
+        if kept is not None:
+            return count if kept else None
+
+
+def _under(weights: Weights, count: int, low: int, high: int, bits: int) -> bool | None:
+    # Heights are in units of 2^-(bits + UNIT); None where the weight lies between them.
+    if count == weights.x:
+        return True
+    library = weights.library
+    precision = FIRST_PRECISION << max(0, (2 * bits // FIRST_PRECISION).bit_length())
+    ball = weights.ball(count, precision)
+    with library.ctx.workprec(precision + bits + UNIT):
+        if library.arb(library.fmpq(high, 1 << (bits + UNIT))) < ball:
+            return True
+        if library.arb(library.fmpq(low, 1 << (bits + UNIT))) > ball:
+            return False
+    return None
+
+
+def draw_flip(
+    source: BitSource, counts: NDArray[np.int64], prior: NDArray[np.float64], rate: Fraction
+) -> NDArray[np.int64]:
+    """Return the first r in uniformly random order whose coin of e^(-rate H) shows heads.
+
+    The truth has H = 0 and is always taken, so the walk ends. Book: `thm-exact-candidates`.
+    """
+    check_size(counts)
+    library = flint()
+    rows, truth = compositions(int(counts.sum()), counts.size), counts.tolist()
+
+    @cache
+    def tables(precision: int) -> list[list[Any]]:
+        with library.ctx.workprec(precision):
+            return affinity_tables(library, counts, prior)
+
+    order = list(range(len(rows)))
+    while True:
+        # One step of Fisher and Yates: a uniform choice among those not yet visited.
+        place = below(source, len(order))
+        order[place], order[-1] = order[-1], order[place]
+        row = rows[order.pop()].tolist()
+        if row == truth:
+            return np.array(row, dtype=np.int64)
+
+        def enclosure(precision: int, row: list[int] = row) -> Any:
+            return weight(library, tables(precision), row, rate)
+
+        if _heads(source, library, enclosure):
+            return np.array(row, dtype=np.int64)
+
+
+def _heads(source: BitSource, library: Any, enclosure: Callable[[int], Any]) -> bool:
+    precision, known, bits = FIRST_PRECISION, 0, 0
+    while True:
+        with library.ctx.workprec(precision):
+            probability = enclosure(precision)
+            while 2 * bits < precision:
+                known = (known << BITS) | source.bits(BITS)
+                bits += BITS
+                if library.arb(library.fmpq(known + 1, 1 << bits)) < probability:
+                    return True
+                if library.arb(library.fmpq(known, 1 << bits)) > probability:
+                    return False
+        precision *= 2

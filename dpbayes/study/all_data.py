@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.accuracy import compared, split, stated_error
+from dpbayes.accuracy import split, stated_error
 from dpbayes.auditing import calibrate
+from dpbayes.laws.paired import order
 from dpbayes.mechanisms import mechanism
-from dpbayes.mechanisms.guarantees import absence, own
+from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions
 from dpbayes.study.winners import SAME, Winners
@@ -58,8 +59,6 @@ class Everywhere:
 def everywhere(described: Mechanism, n: int, prior: ArrayLike) -> Everywhere:
     """Return the exact mean distance of a mechanism at every histogram of n records.
 
-    Every distance is inf where the mechanism says that there is none (`absence`).
-
     >>> found = everywhere(mechanism("geometric", 0.1), 10, [1, 1])
     >>> round(found.mean, 4), round(found.worst, 4)
     (0.6103, 0.7168)
@@ -68,8 +67,6 @@ def everywhere(described: Mechanism, n: int, prior: ArrayLike) -> Everywhere:
     data = compositions(_validate.integer("n", n, minimum=1), alpha.size)
     if len(data) > LARGEST:
         raise ValueError(f"n = {n} has {len(data)} data sets; at most {LARGEST} are gone through")
-    if absence(described, n, alpha.size) is not None:
-        return Everywhere(data, np.full(len(data), np.inf))
     rows, place = data, np.arange(len(data))
     if own(described, "symmetric") and np.all(alpha == alpha[0]):
         # The order of the counts does not matter: one data set of each stands for all.
@@ -86,17 +83,17 @@ Maker = Callable[[int, float], Mechanism]
 def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping[str, Maker]:
     """Return the mechanisms of the comparison, by name, for k = `len(prior)` categories.
 
-    From three categories on "lattice" and "folded" stand for "geometric", which both are at two.
+    From three categories on "lattice" stands for "geometric", which it is at two.
     "expMech-smooth, calibrated" has its nominal epsilon raised, for that n and prior, until its
     audited loss is epsilon; `gamma` is chosen before the data. "geometric, remapped" (k = 2) has
     the least mean over all data of the epsilon-DP mechanisms that answer with a data set
     (`thm-remap-optimal`).
 
     >>> list(makers([1, 1, 1]))[-3:]
-    ['folded', 'lattice', 'lattice, remapped']
+    ['discrete-gaussian', 'lattice', 'lattice, remapped']
     """
     alpha = _validate.prior("prior", prior)
-    noise, others = ("geometric", ()) if alpha.size == 2 else ("lattice", ("folded",))
+    noise = "geometric" if alpha.size == 2 else "lattice"
 
     def registered(name: str, **options: float | bool) -> Maker:
         return lambda n, epsilon: mechanism(name, epsilon, **options)
@@ -116,7 +113,6 @@ def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping
         "expMech-repaired": registered("expMech-repaired", delta=delta),
         "permute-and-flip": registered("permute-and-flip"),
         "discrete-gaussian": registered("discrete-gaussian", delta=delta),
-        **{name: registered(name) for name in others},
         noise: registered(noise),
         f"{noise}, remapped": registered(noise, remap=True),
     }
@@ -179,8 +175,8 @@ def largest_lead(
     last = 0
     for n in range(1, largest + 1):
         counts = split(n, [0.5, 0.5])
-        pair = [make(n, epsilon).law(counts, prior).mean_distance() for make in (first, second)]
-        if compared(*pair) < 0 and pair[0] < pair[1] * (1.0 - SAME):
+        one, other = (make(n, epsilon).law(counts, prior) for make in (first, second))
+        if order(one, other) < 0 and one.mean_distance() < other.mean_distance() * (1.0 - SAME):
             last = n
         elif n > 2 * last + 20:
             break

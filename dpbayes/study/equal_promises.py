@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.laws.lattice import gaussian
-from dpbayes.laws.lattice.gaussian_law import GaussianLatticeLaw
+from dpbayes.laws import gaussian
+from dpbayes.laws.lattice import SumZeroLaw
 from dpbayes.mechanisms.lattice import SumZeroLattice
 from dpbayes.mechanisms.optimum import distance_table
 
@@ -180,7 +180,8 @@ def _lattice_mean(counts: NDArray[Any], epsilon: float) -> float:
 
 def _gauss_mean(counts: NDArray[Any], epsilon: float, delta: float, releases: int) -> float:
     variance = gaussian.variance_for(counts.size, epsilon, delta, releases)
-    law = GaussianLatticeLaw(np.ones(counts.size), counts.astype(np.int64), variance, "l2")
+    noise = gaussian.GaussianNoise(counts.size, variance)
+    law = SumZeroLaw(np.ones(counts.size), counts.astype(np.int64), noise)
     return law.mean_distance()
 
 

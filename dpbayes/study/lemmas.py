@@ -202,9 +202,9 @@ def proved_guarantee(mechanism: ExponentialMechanism, n: int, k: int) -> Guarant
     ValueError where D reaches 1 and nothing is promised.
 
     >>> from dpbayes.mechanisms import mechanism
-    >>> promised = proved_guarantee(mechanism("expMech-delta", 1.0, delta=1e-6), 50, 2)
-    >>> promised.epsilon, f"{promised.delta:.9e}"
-    (1.5, '5.000000000e-07')
+    >>> proved = proved_guarantee(mechanism("expMech-delta", 1.0, delta=1e-6), 50, 2)
+    >>> round(proved.epsilon, 12), round(proved.delta, 15)
+    (1.5, 5e-07)
     """
     change = _change_of_sensitivity(mechanism, n)
     outputs = number_of_candidates(n, k)

@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.laws.lattice import noise as lattice_noise
+from dpbayes.laws import sum_zero as lattice_noise
 from dpbayes.samplers.bits import BitSource
-from dpbayes.samplers.sum_zero import lattice
-from dpbayes.samplers.whole_numbers import bernoulli_exp
+from dpbayes.samplers.whole_numbers import bernoulli_exp, lattice_by_coins
 from dpbayes.study.noise_symmetry import Orbits, orbits
 
 Share = Fraction | int | str
@@ -236,7 +235,7 @@ def draw_plateau(source: BitSource, flat: NDArray[np.int64], epsilon: Fraction) 
     """
     rho = int(np.abs(flat).sum(axis=1).max()) // 2
     while True:
-        z = lattice(source, flat.shape[1], epsilon)
+        z = lattice_by_coins(source, flat.shape[1], epsilon)
         apart = min(sum(abs(a - b) for a, b in zip(z, row, strict=True)) for row in flat.tolist())
         excess = rho + apart // 2 - sum(map(abs, z)) // 2
         if bernoulli_exp(source, epsilon * excess):

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.auditing import Audit, audit, calibrate
-from dpbayes.auditing.losses import loss
+from dpbayes.auditing.exact import loss
 from dpbayes.divergences import METRICS
 from dpbayes.laws.law import Law
 from dpbayes.laws.metrics import metric_function

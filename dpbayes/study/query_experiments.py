@@ -131,7 +131,7 @@ def recorded_times() -> dict[str, Array]:
     >>> list(recorded_times())[0]
     'answers'
     """
-    path = files("dpbayes.queries") / "data" / "running-times.csv"
+    path = files("dpbayes") / "data" / "noise-law-times.csv"
     header, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
     table = np.array(rows, dtype=np.float64)
     return {name: table[:, i] for i, name in enumerate(header)}

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import affinity_by_step, distance_from_log_affinity
-from dpbayes.laws.lattice import noise
-from dpbayes.laws.lattice.projection import project
+from dpbayes.laws import sum_zero as noise
+from dpbayes.laws.projection import project
 
 LARGEST_PLACES = 8_000_000
 """Most entries of the table that finds a class, (n + 1)^(k - 1)."""
@@ -248,7 +248,7 @@ def remapped_mean(space: Simplex, epsilon: float) -> float:
     total = 0.0
     for noisy, copies in _noisy_classes(space, reach):
         away = sum(np.abs(one[:, None] - row) for one, row in zip(noisy.T, every.T, strict=True))
-        near = np.exp(-0.5 * budget * np.asarray(away) + noise.log_table(space.k, budget)[0, 0])
+        near = np.exp(-0.5 * budget * np.asarray(away) - noise.log_normaliser(space.k, budget))
         total += float((near @ losses).min(axis=1) @ copies)
     return total / len(every)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpbayes import _validate
 from dpbayes.divergences import affinity_by_step, distance_from_log_affinity
-from dpbayes.laws.lattice import noise
+from dpbayes.laws import sum_zero as noise
 from dpbayes.study.simplex_boxes import Boxes, boxes
 from dpbayes.study.simplex_windows import Array, Numbers
 
@@ -32,7 +32,7 @@ def box_mean(n: int, epsilon: float, k: int = 4, prior: float = 1.0, ratio: floa
     found = boxes(size, parts, ratio, reach if size >= parts * (reach + 1) else size)
     steps = noise.points(parts, reach)
     weights = np.exp(
-        -budget * (np.abs(steps).sum(axis=1) // 2) + noise.log_table(parts, budget)[0, 0]
+        -budget * (np.abs(steps).sum(axis=1) // 2) - noise.log_normaliser(parts, budget)
     )
     means = np.full(len(found.rows), noise.tail_mass(parts, budget, reach))
     logs, average = _tables(found, reach, a)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.samplers import candidates
+from dpbayes.samplers import balls
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.folded import choice, classes, enclosed_weights, falling, solved, weighed
 from dpbayes.study.simplex_plateaus import Plateaus
@@ -67,7 +67,7 @@ class PlateauDraw:
         return self._weights[precision]
 
     def _completed(self, precision: int) -> list[Any]:
-        library, space = candidates.flint(), self.space
+        library, space = balls.flint(), self.space
         base = enclosed_weights(space.n, 3, self.epsilon, precision)
         with library.ctx.workprec(precision):
             powers = falling(library, self.epsilon, space.n)
@@ -109,7 +109,7 @@ class PlateauDraw:
         return self._ladders[key]
 
     def _cumulative(self, x: NDArray[np.int64], precision: int) -> list[Any]:
-        library, m = candidates.flint(), self.points(precision)
+        library, m = balls.flint(), self.points(precision)
         if not m:
             return []
         powers, total, ladder = falling(library, self.epsilon, self.space.n), library.arb(0), []

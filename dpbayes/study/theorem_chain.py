@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from dpbayes import _validate
-from dpbayes.auditing.losses import PairAudit
+from dpbayes.auditing.exact import PairAudit
 from dpbayes.divergences import affinity_by_step, distance_from_log_affinity, one_step_affinity
 from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.posteriors import number_of_candidates

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import hellinger
-from dpbayes.laws.lattice import noise
+from dpbayes.laws import sum_zero as noise
 from dpbayes.posteriors import compositions
 
 RULES = ("largest", "smallest", "first", "last")

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from dpbayes import _validate
-from dpbayes.accuracy import TIE, compared, order_changes, split, stated_error
+from dpbayes.accuracy import TIE, order_changes, split, stated_error
 from dpbayes.divergences import Metric, hellinger
+from dpbayes.laws.paired import order
 from dpbayes.mechanisms.protocol import Mechanism
 
 _PRIOR_GRID = 16
@@ -173,7 +174,7 @@ def count_crossings(
         raise ValueError(f"counts must increase from 0 to n = {size} at most, got {counts!r}")
 
     def winner(x: int) -> str:
-        means = [m.law([x, size - x], alpha).mean_distance() for m in (mechanism_a, mechanism_b)]
-        return (mechanism_a.name, TIE, mechanism_b.name)[compared(*means) + 1]
+        first, second = (m.law([x, size - x], alpha) for m in (mechanism_a, mechanism_b))
+        return (mechanism_a.name, TIE, mechanism_b.name)[order(first, second) + 1]
 
     return order_changes(grid, winner)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.auditing.structure import by_classes
+from dpbayes.auditing.exact import pairs
 
 
 @pytest.mark.parametrize("name", ["expMech", "expMech-smooth", "expMech-delta", "ilapMech"])
@@ -68,51 +68,26 @@ def test_pure_target_is_the_largest_nominal_value():
     assert np.isfinite(found.epsilon)
 
 
-@pytest.mark.parametrize("name", ["expMech", "expMech-smooth", "expMech-delta"])
-def test_calibration_by_classes_finds_what_all_pairs_find(name, monkeypatch):
-    mechanism, prior = dp.mechanism(name, 0.7), [1.5] * 3
-    classes = dp.calibrate(mechanism, 9, prior, 1.0)
-    monkeypatch.setattr("dpbayes.auditing.calibration.fits", lambda n, k: False)
-    everything = dp.calibrate(mechanism, 9, prior, 1.0)
-    for counts in ([3, 3, 3], [9, 0, 0]):
-        rates = [m.rate(counts, prior) for m in (everything, classes)]
-        assert rates[1] == pytest.approx(rates[0], rel=1e-9)
+def test_what_no_audit_takes_is_refused():
+    for n, delta in ((110, 0.0), (110, 1e-6)):
+        with pytest.raises(ValueError, match="an audit takes n up to 103"):
+            dp.calibrate(dp.mechanism("expMech", 1.0), n, [1.0] * 3, 1.0, delta=delta)
 
 
-def test_calibration_beyond_all_pairs_is_by_classes():
-    mechanism = dp.mechanism("expMech", 1.0)
-    with pytest.raises(ValueError, match="an audit takes n up to"):
-        dp.calibrate(mechanism, 110, [1.0, 1.0, 2.0], 1.0)
-    with pytest.raises(ValueError, match="an audit takes n up to"):
-        dp.calibrate(mechanism, 110, [1.0] * 3, 1.0, delta=1e-6)
-    with pytest.raises(ValueError, match="an audit takes n up to"):
-        dp.calibrate(mechanism, 400, [1.0] * 3, 1.0)
-
-
-def test_a_calibration_by_classes_takes_few_audits(monkeypatch):
+def test_a_calibration_takes_few_audits_and_bisects_where_pairs_lead_nowhere(monkeypatch):
     audits = []
 
-    def counted(mechanism, n, prior):
-        audits.append(mechanism.epsilon)
-        return by_classes(mechanism, n, prior)
+    def counted(rows):
+        audits.append(1)
+        return pairs(rows)
 
-    monkeypatch.setattr("dpbayes.auditing.calibration.by_classes", counted)
+    monkeypatch.setattr("dpbayes.auditing.calibration.pairs", counted)
     found = dp.calibrate(dp.mechanism("expMech-smooth", 1.0), 24, [1.0] * 3, 0.8)
     assert len(audits) <= 4
-    assert 0.8 * (1.0 - 1e-9) <= dp.audit(found, 24, [1.0] * 3).epsilon <= 0.8
-
-
-def test_a_calibration_by_classes_bisects_where_pairs_lead_nowhere(monkeypatch):
-    plain = dp.calibrate(dp.mechanism("expMech-smooth", 1.0), 9, [1.0] * 3, 0.8)
     monkeypatch.setattr("dpbayes.auditing.calibration._PAIRS", 0)
-    slow = dp.calibrate(dp.mechanism("expMech-smooth", 1.0), 9, [1.0] * 3, 0.8)
-    assert slow.epsilon == pytest.approx(plain.epsilon, rel=1e-9)
-
-
-@pytest.mark.slow
-def test_a_calibration_at_three_hundred_records():
-    found = dp.calibrate(dp.mechanism("expMech-smooth", 1.0), 300, [1.0] * 3, 1.0)
-    assert 1.0 - 1e-9 <= dp.audit(found, 300, [1.0] * 3).epsilon <= 1.0
+    slow = dp.calibrate(dp.mechanism("expMech-smooth", 1.0), 24, [1.0] * 3, 0.8)
+    assert slow.epsilon == pytest.approx(found.epsilon, rel=1e-9)
+    assert len(audits) > 8
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The picture in the README shows what the book computes; its last digits may be another machine's."""
+"""The picture in the README shows what the book computes, if not with the same last digits."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page
 
 from dpbayes.auditing import audit
-from dpbayes.auditing.losses import hockey_stick, loss
+from dpbayes.auditing.exact import hockey_stick, loss
 from dpbayes.laws.law import Law
 from dpbayes.study.one_release import EXPLORED, NOISY, OneRelease, at_scale, one_release
 from tests.browser.explorer_page import served

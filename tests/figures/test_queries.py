@@ -1,11 +1,10 @@
-"""Mass vectors and streams of questions: what is drawn, and what the texts say."""
+"""Pictures of document E: what is drawn, and what the texts say."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
+from matplotlib.patches import Rectangle
 
 from dpbayes.figures import queries as figures
 
@@ -27,29 +26,43 @@ def test_a_narrow_vector_is_padded_and_a_wide_one_cut_around_its_middle() -> Non
     np.testing.assert_allclose(figure.axes[0].lines[0].get_ydata(), [0, 1, 0])
 
 
-def test_stream_panels() -> None:
-    answered, spent = {"a": [1.0, 0.5], "b": [1.0, 1.0]}, {"a": [0.2, 0.2], "b": [0.2, 0.4]}
-    figure, alt = figures.stream_panels(answered, spent, 0.5)
-    assert [line.get_label() for line in figure.axes[0].lines] == ["a", "b"]
-    assert "a 50%; b 100%." in alt
-    assert "bound of 0.5" in alt
+def test_cube_diagram_names_every_cell() -> None:
+    figure, alt = figures.cube_diagram(
+        [("30", "12")], ("age", "income"), [[1, 2], [3, 4]], ["young", "old"], ["low", "high"]
+    )
+    texts = {text.get_text() for text in figure.axes[1].texts}
+    assert {"1", "2", "3", "4", "young", "old", "low", "high"} <= texts
+    assert "old: 3 at low, 4 at high" in alt
 
 
-def test_probability_curves() -> None:
-    figure, alt = figures.probability_curves([0, 1], {"p": [1.0, 0.25]}, "t", "probability", [0.5])
-    assert len(figure.axes[0].lines) == 2
-    assert alt == "Curves of probability against t: p goes from 1 to 0.25."
+def test_the_fullest_cell_is_the_darkest() -> None:
+    figure, _ = figures.cube_diagram(
+        [("u", "x")], ("a", "b"), [[1, 4], [0, 2]], ["x", "y"], ["u", "v"]
+    )
+    boxes = [patch for patch in figure.axes[1].patches if isinstance(patch, Rectangle)]
+    depths = {box.get_xy(): box.get_facecolor()[3] for box in boxes}
+    assert depths == {(0, 0): 0.0625, (1, 0): 0.25, (0, 1): 0.0, (1, 1): 0.125}
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: figures.mass_panels([1.0], {}, "x", 1), "at least one mass vector"),
-        (lambda: figures.mass_panels([0.5, 0.5], {"a": [1.0]}, "x", 1), "odd length"),
-        (lambda: figures.stream_panels({"a": [1]}, {"b": [1]}, 1.0), "same rules"),
-        (lambda: figures.probability_curves([0], {}, "x", "y", []), "at least one curve"),
-    ],
-)
-def test_bad_input(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()
+def test_framework_diagram_has_three_ways_out() -> None:
+    figure, alt = figures.framework_diagram()
+    text = " ".join(text.get_text() for text in figure.axes[0].texts)
+    for word in ("derived", "rejected", "account"):
+        assert word in text
+        assert word in alt
+
+
+def test_each_decision_has_a_way_for_yes_and_one_for_no() -> None:
+    figure, _ = figures.framework_diagram()
+    words = [text.get_text() for text in figure.axes[0].texts]
+    questions = [word for word in words if word.endswith("?")]
+    assert len(questions) == words.count("yes") == words.count("no") == 2
+
+
+def test_bad_input() -> None:
+    with pytest.raises(ValueError, match="at least one mass vector"):
+        figures.mass_panels([1.0], {}, "x", 1)
+    with pytest.raises(ValueError, match="odd length"):
+        figures.mass_panels([0.5, 0.5], {"a": [1.0]}, "x", 1)
+    with pytest.raises(ValueError, match="one cell a label pair"):
+        figures.cube_diagram([], (), [[1]], ["a", "b"], ["c"])

@@ -8,7 +8,7 @@ from dpbayes import _validate
 from dpbayes.study.reproduction.abstract import abstract_series
 from dpbayes.study.reproduction.draft import draft_series
 from dpbayes.study.reproduction.drawing import Series
-from dpbayes.study.reproduction.fit import Judged, judge
+from dpbayes.study.reproduction.fit import Published, judge
 from dpbayes.study.reproduction.notes import notes_series
 from dpbayes.study.reproduction.paper import paper_series
 
@@ -39,6 +39,10 @@ def figure_series(document: str, figure: str, panel: str | None = None) -> dict[
 
 
 @lru_cache(maxsize=64)
-def judged(document: str, figure: str, panel: str | None = None) -> tuple[Judged, ...]:
-    """Return the fits and badges of the series of one figure."""
-    return tuple(judge(series) for series in figure_series(document, figure, panel).values())
+def published(document: str, figure: str, *panels: str) -> Published:
+    """Return the curves of one printed figure, or of some of its panels, with their fits."""
+    chosen = [figure_series(document, figure, panel) for panel in panels or (None,)]
+    drawn = {s.panel for s in catalogue() if (s.document, s.figure) == (document, figure)}
+    part = f"({panels[0]})" if len(panels) == 1 and len(panels[0]) == 1 < len(drawn) else ""
+    curves = tuple(judge(series) for one in chosen for series in one.values())
+    return Published(f"{document}'s Figure {figure}{part}", curves)

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbayes.figures.boxes import Box
+from dpbayes.figures.lines import Curve
 from dpbayes.study.reproduction.drawing import Drawing, Series
-from dpbayes.study.reproduction.points import plain_curve
-from dpbayes.study.reproduction.sampling import QUARTILES, Distances
+from dpbayes.study.reproduction.points import arrays, mechanism_name, plain_curve
 
 LARGEST_RMS, LARGEST_Z = 1.3, 4.0
 REPRODUCED, AS_DRAWN, NOT = "reproduced", "reproduced as drawn", "not reproduced"
 BADGES = (REPRODUCED, AS_DRAWN, NOT)
-_WHISKERS = {"whisker-low": "lower whisker", "whisker-high": "upper whisker"}
+FIVE = {
+    "whisker-low": "lower whisker",
+    "lower-quartile": "lower quartile",
+    "median": "median",
+    "upper-quartile": "upper quartile",
+    "whisker-high": "upper whisker",
+}
+"""The statistics of a printed box, from below, and their names in tables."""
 
 
 @dataclass(frozen=True)
@@ -69,21 +77,6 @@ class Judged:
         return self.drawn
 
     @property
-    def readings(self) -> list[tuple[float, float, float, float]]:
-        """The points as (x, y, reading error, z), where x is a number; z as drawn."""
-        pairs = zip(self.series.points, self.drawn.scores, strict=True)
-        return [(float(point.x), point.y, point.y_error, z) for point, z in pairs]
-
-    def in_boxes(self, groups: Sequence[str]) -> list[tuple[int, float, float, float]]:
-        """Return the points as (number of the group, y, reading error, z as drawn), in a box plot.
-
-        `groups` are the labels of the points in the order of the boxes; others are left out.
-        """
-        pairs = zip(self.series.points, self.drawn.scores, strict=True)
-        place = {group: number for number, group in enumerate(groups)}
-        return [(place[p.x], p.y, p.y_error, z) for p, z in pairs if p.x in place]
-
-    @property
     def drawing(self) -> Drawing:
         """The settings of that fit."""
         if self.badge == REPRODUCED and self.series.caption is not None:
@@ -102,36 +95,95 @@ def judge(series: Series) -> Judged:
     return Judged(series, caption, Fit(tuple(series.drawn.score(point) for point in points)))
 
 
-def badge_of(judged: Iterable[Judged]) -> str:
-    """Return the badge of a whole figure: the weakest of its series."""
-    return max((one.badge for one in judged), key=BADGES.index)
+@dataclass(frozen=True)
+class Published:
+    """The curves of one printed figure, each with its fit, in the order of the catalogue."""
+
+    title: str
+    curves: tuple[Judged, ...]
+
+    @property
+    def badge(self) -> str:
+        """The badge of the whole figure: the weakest of its curves."""
+        return max((one.badge for one in self.curves), key=BADGES.index)
+
+    @property
+    def points(self) -> int:
+        """The number of points that were read."""
+        return sum(len(one.fit.scores) for one in self.curves)
+
+    @property
+    def rms(self) -> float:
+        """The largest root mean square of z among the curves that are met; 0 if none is."""
+        return max((one.fit.rms for one in self.curves if one.badge != NOT), default=0.0)
+
+    @property
+    def left(self) -> list[str]:
+        """The curves that no settings meet."""
+        return [plain_curve(one.series.curve) for one in self.curves if one.badge == NOT]
+
+    def found(self, badge: str) -> tuple[str, bool]:
+        """Return the sentence that the figure has a badge, and whether it has it."""
+        sentence = f"{self.title} is {badge}: "
+        if badge == NOT:
+            sentence += f"no settings meet the points of {' and '.join(self.left) or 'no curve'}."
+        else:
+            sentence += f"over its {self.points} points the root mean square of z is at most {self.rms:.2f}."
+        return sentence, self.badge == badge
+
+    @property
+    def scores(self) -> dict[str, tuple[float, ...]]:
+        """z of every point under the settings it was drawn with, by the name of its curve."""
+        found: dict[str, tuple[float, ...]] = {}
+        for one in self.curves:
+            name = mechanism_name(one.series.curve)
+            found[name] = found.get(name, ()) + one.drawn.scores
+        return found
+
+    @property
+    def largest_gap(self) -> float:
+        """The largest difference of a printed point from the value as drawn."""
+        pairs = [(one.series.drawn, point) for one in self.curves for point in one.series.points]
+        return max(
+            abs(point.y - drawn.expected(point.x, point.statistic).value) for drawn, point in pairs
+        )
+
+    def circles(self, label: str | None = None) -> list[Curve]:
+        """Return the printed points of curves over a number, to be drawn beside them."""
+        read = [
+            (mechanism_name(s.curve), *arrays(s.points)) for s in (c.series for c in self.curves)
+        ]
+        return [Curve(label or name, x, y, "reading", error) for name, x, y, error in read]
+
+    def means(self, sizes: Sequence[int]) -> dict[str, NDArray[np.float64]]:
+        """Return each curve as it was drawn, at any sizes."""
+        return {
+            mechanism_name(one.series.curve): one.series.drawn.curve(sizes)[0]
+            for one in self.curves
+        }
+
+    def boxes(self, groups: Sequence[str]) -> list[Box]:
+        """Return the boxes as they were drawn, at the labels of the axis, with the printed points.
+
+        Ends are the expected whiskers; each number is the expectation over the printed runs.
+        """
+        made = []
+        place = {group: number for number, group in enumerate(groups)}
+        for one in self.curves:
+            series = one.series
+            five = [series.drawn.curve(groups, statistic)[0] for statistic in FIVE]
+            read = [(place[p.x], p.y, p.y_error) for p in series.points if p.x in place]
+            made.append(Box(mechanism_name(series.curve), np.sort(np.array(five).T, axis=1), read))
+        return made
 
 
-def verdict(found: Sequence[Judged]) -> dict[str, Any]:
-    """Return what a record's `finding` needs to say which badge a figure has, and why."""
-    left = [one for one in found if one.badge == NOT]
-    rest = [one for one in found if one.badge != NOT]
-    settings: dict[str, dict[str, None]] = {}  # the curves of each, in order
-    for one in rest:
-        settings.setdefault(one.drawing.settings, {})[plain_curve(one.series.curve)] = None
-    named = [f"{text} ({', '.join(curves)})" for text, curves in settings.items()]
-    near = "with a root mean square of z of at most {rms:.2f}"
-    badge = "**The badge of this figure is: {badge}.** "
-    return {
-        "holds": not left,
-        "true": badge + "The {points} points of its {curves} curves are met, " + near + ", under "
-        "these settings: {settings}.",
-        "false": badge + "The points of {left} are not met by {worst}. The others, {rest} of "
-        "{curves}, are met, " + near + ".",
-        "rest": len(rest),
-        "badge": badge_of(found),
-        "curves": len(found),
-        "points": sum(len(one.fit.scores) for one in found),
-        "rms": max((one.fit.rms for one in rest), default=0.0),
-        "settings": "; ".join(named if len(named) > 1 else settings) or "none",
-        "left": ", ".join(plain_curve(one.series.curve) for one in left) or "none",
-        "worst": "; ".join(one.drawing.settings for one in left) or "none",
-    }
+def box_table(boxes: Sequence[Box], groups: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the columns of a table of boxes, a row for each group."""
+    columns: dict[str, list[Any]] = {"group": list(groups)}
+    for box in boxes:
+        for name, values in zip(FIVE.values(), np.asarray(box.five).T, strict=True):
+            columns[f"{box.label}, {name}"] = values.tolist()
+    return columns
 
 
 def fit_table(found: Sequence[Judged]) -> dict[str, list[str | int | float]]:
@@ -183,32 +235,4 @@ def point_table(found: Sequence[Judged]) -> dict[str, list[str | float]]:
             }
             for key, value in row.items():
                 columns.setdefault(key, []).append(value)
-    return columns
-
-
-def drawn_boxes(
-    series: Series, groups: Sequence[str], seed: int
-) -> tuple[list[NDArray[np.float64]], list[list[float]]]:
-    """Return simulated distances as drawn, and expected quartiles and median, for each group."""
-    samples, quartiles = [], []
-    for number, group in enumerate(groups):
-        law = series.drawn.at(group)
-        if not isinstance(law, Distances):
-            raise TypeError(f"series must be a box plot, {series.curve!r} is a curve")
-        rng = np.random.default_rng([seed, number, *series.curve.encode()])
-        weights = law.masses / law.masses.sum()
-        samples.append(rng.choice(law.values, size=series.drawn.runs, p=weights))
-        runs = series.drawn.runs
-        quartiles.append([law.expected(statistic, runs).value for statistic in QUARTILES])
-    return samples, quartiles
-
-
-def box_table(found: Sequence[Judged], groups: Sequence[str]) -> dict[str, list[str | float]]:
-    """Return the columns of a table of expected statistics of boxes as drawn, a row a group."""
-    columns: dict[str, list[str | float]] = {"group": list(groups)}
-    for one in found:
-        for statistic in (*QUARTILES, *_WHISKERS):
-            drawn = [one.series.drawn.expected(group, statistic).value for group in groups]
-            name = _WHISKERS.get(statistic, statistic.replace("-", " "))
-            columns[f"{one.series.curve}, {name}"] = list(drawn)
     return columns

@@ -59,6 +59,12 @@ PLAIN: Mapping[str, str] = MappingProxyType(
 )
 """Curves whose name in a legend or a program is no plain one; tables and sentences say these."""
 
+MECHANISMS: Mapping[str, str] = MappingProxyType(
+    {"global": "expMech", "local": "expMech-local", "smooth": "expMech-delta"}
+    | {"Laplace": "lapMech", "M_H smooth (circle)": "β given"}
+)
+"""Curves of C and D whose look in a figure is that of a mechanism or of a numbered series."""
+
 
 def plain_curve(curve: str) -> str:
     """Return what a curve is called in tables and sentences.
@@ -67,6 +73,15 @@ def plain_curve(curve: str) -> str:
     ('Laplace noise of scale 2/ε', 'lapMech')
     """
     return PLAIN.get(curve, curve)
+
+
+def mechanism_name(curve: str) -> str:
+    """Return what a curve is called in a figure: the mechanism that it is, where it is one.
+
+    >>> mechanism_name("M_H gamma (star)"), mechanism_name("global")
+    ('expMech-smooth', 'expMech')
+    """
+    return MECHANISMS.get(curve, plain_curve(curve))
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,0 @@
-"""The exact law of noise on the lattice of whole vectors that sum to zero."""

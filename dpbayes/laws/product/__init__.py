@@ -1,1 +1,0 @@
-"""The exact law of independent noise on all categories but the last."""

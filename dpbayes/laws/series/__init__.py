@@ -1,1 +1,0 @@
-"""The exact law of an exponential mechanism, without a list of candidates."""

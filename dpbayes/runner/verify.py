@@ -1,0 +1,190 @@
+"""The numbers of a build against the reference that is committed with the book.
+
+``book/reference/<notebook>.json`` holds every number and table that a notebook records with the
+book's parameters. A number agrees where it differs by at most 1e-9 (of itself, where it is larger
+than one), one that was drawn by at most four standard errors; what belongs to the machine, such as
+a time, is not compared.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dpbayes.record import PROVENANCE, json_bytes, typeset, write_atomically
+from dpbayes.runner.notebooks import load
+from dpbayes.runner.parameters import declared
+
+TOLERANCE = 1e-9  # what the last digits of long sums differ by between processors
+ERRORS = 4.0  # standard errors: one number in 16,000 differs by more
+LIBRARIES = ("numpy", "scipy", "matplotlib")
+
+
+@dataclass
+class Agreement:
+    """How many numbers agree, the largest difference and where it is, and what disagrees."""
+
+    agreed: int = 0
+    compared: int = 0
+    largest: float = 0.0
+    where: str = ""
+    problems: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        where = f" ({self.where})" if self.where else ""
+        largest = typeset(f"{self.largest:.0e}")
+        return (
+            f"{self.agreed:,} of {self.compared:,} numbers agree with the reference; "
+            f"largest difference {largest}{where}"
+        )
+
+
+def recorded(folder: Path) -> dict[str, Any]:
+    """Return the numbers, standard errors and tables that a notebook recorded in a folder."""
+    tables = {}
+    for path in sorted(folder.glob("*.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            head, *rows = csv.reader(file)
+        tables[path.stem] = {
+            name: [_plain(row[place]) for row in rows] for place, name in enumerate(head)
+        }
+    found = {"numbers": _read(folder / "numbers.json"), "tables": tables}
+    errors = _read(folder / "errors.json")
+    return {**found, "errors": errors} if errors else found
+
+
+def folders(results: Path) -> dict[str, Path]:
+    """Return the folders of results below one by the notebooks' names."""
+    found = sorted(path.parent for path in results.rglob(PROVENANCE))
+    return {one.relative_to(results).as_posix(): one for one in found}
+
+
+def verify(results: Path, reference: Path) -> Agreement:
+    """Compare what all notebooks recorded with the reference."""
+    seen = Agreement()
+    here = folders(results)
+    known = {
+        path.relative_to(reference).with_suffix("").as_posix(): path
+        for path in sorted(reference.rglob("*.json"))
+    }
+    seen.problems += [f"{name}: there is no reference" for name in here if name not in known]
+    seen.problems += [f"{name}: there is no result" for name in known if name not in here]
+    for name in here.keys() & known.keys():
+        compare(name, recorded(here[name]), json.loads(known[name].read_text("utf-8")), seen)
+    seen.problems.sort()
+    return seen
+
+
+def compare(name: str, found: Mapping[str, Any], known: Mapping[str, Any], seen: Agreement) -> None:
+    """Compare what one notebook recorded with what the reference says of it."""
+    errors = {**known.get("errors", {}), **found.get("errors", {})}
+    there, here = dict(values_of(known)), dict(values_of(found))
+    for key in [*there, *(one for one in here if one not in there)]:
+        column, _, row = key.partition("[")
+        error = errors.get(column, 0.0)
+        if isinstance(error, list):
+            error = error[int(row[:-1])] if int(row[:-1]) < len(error) else 0.0
+        if error is None:
+            continue  # it belongs to the machine
+        seen.compared += 1
+        if key not in here or key not in there:
+            missing = "reference" if key in here else "result"
+            seen.problems.append(f"{name}::{key}: it is not in the {missing}")
+            continue
+        one, other = here[key], there[key]
+        difference, allowed = 0.0 if one == other else math.inf, 0.0
+        if _is_number(one) and _is_number(other) and one != other:
+            difference = abs(one - other) / max(1.0, abs(other))
+            allowed = max(TOLERANCE, ERRORS * error / max(1.0, abs(other)))
+        if difference <= allowed:
+            seen.agreed += 1
+            if not error and difference > seen.largest:
+                seen.largest, seen.where = difference, name.rpartition("/")[2]
+        else:
+            within = f", more than four standard errors of {error:g}" if error else ""
+            seen.problems.append(f"{name}::{key}: {one!r} against {other!r}{within}")
+
+
+def values_of(kept: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield every number and every cell of every table under a name."""
+    yield from kept["numbers"].items()
+    for table, columns in kept["tables"].items():
+        for column, values in columns.items():
+            yield from ((f"{table}.{column}[{row}]", one) for row, one in enumerate(values))
+
+
+def accept(results: Path, reference: Path) -> list[Path]:
+    """Make what all notebooks recorded the reference, and return the files that changed."""
+    changed = []
+    wanted = {}
+    for name, folder in folders(results).items():
+        seconds = float(f"{_read(folder / PROVENANCE).get('seconds', 0.0):.1g}")
+        wanted[reference / f"{name}.json"] = {**recorded(folder), "seconds": seconds}
+    for path in reference.rglob("*.json"):
+        if path not in wanted:
+            path.unlink()
+            changed.append(path)
+    for path, content in wanted.items():
+        old = _read(path)
+        if {**old, "seconds": 0} != {**content, "seconds": 0}:
+            write_atomically(path, json_bytes(content))
+            changed.append(path)
+    return changed
+
+
+def certificate(results: Path, reference: Path) -> dict[str, Any]:
+    """Return what the book says of its own build: the agreement, the machine, how long it took."""
+    seen = verify(results, reference)
+    made = [_read(folder / PROVENANCE) for folder in folders(results).values()]
+    versions = {key: one for each in made for key, one in each["made from"]["versions"].items()}
+    return {
+        "agreement": str(seen),
+        "problems": seen.problems,
+        "machine": f"{platform.system()} on {platform.machine()}, {processor()}",
+        "versions": {name: versions[name] for name in ("python", *LIBRARIES) if name in versions},
+        "notebooks": len(made),
+        "seconds": round(sum(one["seconds"] for one in made)),
+    }
+
+
+def book_run(notebook: Path, name: str) -> dict[str, Any] | None:
+    """Return parameters and numbers of the book's own run, from its build or from the reference."""
+    for root in notebook.parents:
+        built = root / "book" / "results" / name
+        if (built / PROVENANCE).is_file():
+            parameters = _read(built / PROVENANCE)["parameters"]
+            return {"parameters": parameters, "numbers": _read(built / "numbers.json")}
+        reference = root / "book" / "reference" / f"{name}.json"
+        if reference.is_file():
+            defaults = {key: one.default for key, one in declared(load(notebook)).items()}
+            return {"parameters": defaults, "numbers": _read(reference)["numbers"]}
+    return None
+
+
+def processor() -> str:
+    """Return the name of the processor, where the system tells it."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown processor"
+
+
+def _plain(text: str) -> Any:
+    try:
+        return int(text) if text.lstrip("-").isdigit() else float(text)
+    except ValueError:
+        return text
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}

@@ -1,0 +1,78 @@
+"""A table of people: publish counts of it, or let it be asked, from one durable account.
+
+`table` one reader of CSV and Parquet, attributes, cubes · `units` who is protected · `plan` plan,
+cube and service files · `account` what may be spent, what has been, every answer so far · `release`
+price, reserve, draw, keep, print · `reading` what a noisy release says · `report`, `forecast`.
+
+`workload` queries, sensitivities, scales · `inference` best linear unbiased estimates ·
+`noise_law` the exact law of their errors, intervals, hypotheses · `approximations` E's algorithms ·
+`consistency` estimates that fit counts of at least 0 · `budgets`, `cost`, `decision` what an answer
+costs, and whether it is derived, bought or refused · `noise` exact draws on a grid · `predicate`
+questions in words · `answering` answers paid from an account · `service` answers over HTTP.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module as _import_module
+
+_HOME = {
+    "answering": ("Answer", "Answering"),
+    "approximations": (
+        "CellInterval",
+        "MassVector",
+        "combined_loss",
+        "convolution_work",
+        "credible_interval",
+        "exact_masses",
+        "expected_squared_error",
+        "laplace_masses",
+        "pmf_monte_carlo",
+        "pmf_probability_calculation",
+    ),
+    "budgets": ("Allocation", "allocation", "budget", "budget_with_history", "combine"),
+    "consistency": ("Consistent", "consistent"),
+    "cost": ("CellCosts", "cost_of_scales", "no_cost", "privacy_cost"),
+    "decision": ("Decision", "Policy", "State", "Stream", "decide", "empty_state", "stream"),
+    "inference": (
+        "Blue",
+        "Factor",
+        "NotEstimableError",
+        "blue",
+        "blue_sparse",
+        "chebyshev_delta",
+        "chebyshev_half_width",
+        "empty_factor",
+    ),
+    "noise_law": (
+        "Interval",
+        "NoiseLaw",
+        "confidence",
+        "equal_scale_density",
+        "gaussian_half_width",
+        "interval",
+        "probability_at_least",
+    ),
+    "predicate": ("PredicateError",),
+    "workload": (
+        "laplace_scales",
+        "random_ranges",
+        "range_query",
+        "sensitivity",
+        "sensitivity_witness",
+    ),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'dpbayes.tables' has no attribute {name!r}")
+    value = getattr(_import_module(f"dpbayes.tables.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,231 @@
+"""A small language for queries: conditions on declared attributes, and weighted sums of them.
+
+    income >= 10 and (age < 35 or health in (good, fair))
+    2 * (income >= 10) - (not physical_limitation = 1)
+    age between 18 and 40                     # 18 <= age < 40, the ends of bins
+
+A condition must not cut through a bin: the cube holds one count a bin, and the answer for half of
+it is not there. Where the values of an attribute are texts they are compared as they are written,
+with or without quotation marks: 01 is not 1. Names and values are replaced by place holders, the
+rest is read by Python's own parser, and only the nodes below are taken; nothing is evaluated.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from functools import reduce
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+LONGEST = 2000
+"""Letters of a query."""
+MOST_TERMS = 100
+"""Comparisons, values, signs and words `not` in a query."""
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<word>[^\W\d][\w.]*)"
+    r"|(?P<quoted>'[^']*'|\"[^\"]*\")|(?P<sign><=|>=|!=|==|[-<>=(),*+]))"
+)
+_SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=", ast.NotEq: "!="}
+_WORD = re.compile(r"[^\W\d][\w.]*")
+_RESERVED = ("and", "or", "not", "in", "all", "between")
+
+
+class Selectable(Protocol):
+    """An attribute that can say which of its bins satisfy a comparison."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def of_texts(self) -> bool: ...
+
+    def select(self, sign: str, value: float | str) -> NDArray[np.bool_]: ...
+
+
+class PredicateError(ValueError):
+    """The text is not a query over the declared attributes.
+
+    >>> coefficients("weight > 3", ())
+    Traceback (most recent call last):
+        ...
+    dpbayes.tables.predicate.PredicateError: query 'weight > 3' cannot be read: no attribute \
+'weight'; the cube has none
+    """
+
+
+def coefficients(text: str, attributes: Sequence[Selectable]) -> NDArray[np.float64]:
+    """Return one coefficient a cell for a query text; cells vary fastest in the last attribute.
+
+    At most `LONGEST` letters and `MOST_TERMS` terms.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"query must be text, got {text!r}")
+    if len(text) > LONGEST:
+        raise PredicateError(f"query must have at most {LONGEST} letters, got {len(text)}")
+    return _Query(text, attributes).coefficients()
+
+
+class _Query:
+    """A query text, of which every method returns an array that broadcasts to the cube's shape."""
+
+    def __init__(self, text: str, attributes: Sequence[Selectable]) -> None:
+        self._text, self._attributes = text, attributes
+        self._tokens = self._split()
+
+    def coefficients(self) -> NDArray[np.float64]:
+        body = self._tree()
+        terms = sum(isinstance(n, (ast.Name, ast.UnaryOp, ast.BinOp)) for n in ast.walk(body))
+        if terms > MOST_TERMS:
+            raise self._error(f"it must have at most {MOST_TERMS} terms, got {terms}")
+        # Factors too large to be added end as infinite ones, which no query may have.
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = self._sum(body)
+        shape = tuple(attribute.size for attribute in self._attributes)
+        return np.array(np.broadcast_to(total, shape), np.float64).reshape(-1)
+
+    def _split(self) -> list[tuple[str, str]]:
+        tokens, place, text = [], 0, self._text.rstrip()
+        while place < len(text):
+            match = _TOKEN.match(text, place)
+            if match is None or match.lastgroup is None:
+                raise self._error(f"unexpected {text[place:].strip()[:1]!r}")
+            kind, token, place = match.lastgroup, match[match.lastgroup], match.end()
+            reserved = kind == "word" and token in _RESERVED and token != "all"
+            tokens.append(("reserved" if reserved else kind, token))
+        if not tokens:
+            raise PredicateError("query must not be empty; 'all' asks for every record")
+        return tokens
+
+    def _tree(self) -> ast.expr:
+        """Return the tree of the text with place holders _0, _1, ... for names and values."""
+        kept = ("reserved", "sign")
+        read = [t if kind in kept else f"_{i}" for i, (kind, t) in enumerate(self._tokens)]
+        read = ["==" if t == "=" else t for t in read]
+        for i, token in enumerate(self._tokens):
+            if token == ("reserved", "between"):
+                middle = i + 2 + (read[i + 1 : i + 2] in (["-"], ["+"]))
+                last = middle + 1 + (read[middle + 1 : middle + 2] in (["-"], ["+"]))
+                if last >= len(read) or read[middle] != "and":
+                    raise self._error("between takes two numbers, as in: between 18 and 40")
+                read[i], read[middle], read[last] = "in [", ",", f"{read[last]} ]"
+        try:
+            return ast.parse(" ".join(read), mode="eval").body
+        except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
+            at = (getattr(error, "offset", None) or len(" ".join(read))) - 1
+            ends = np.cumsum([len(token) + 1 for token in read])
+            near = self._tokens[min(int(np.searchsorted(ends, at, "right")), len(read) - 1)][1]
+            raise self._error(f"it breaks off or goes wrong at {near!r}") from None
+
+    def _sum(self, node: ast.expr) -> NDArray[np.float64]:
+        match node:
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return np.asarray(self._sum(left) + self._sum(right))
+            case ast.BinOp(left=left, op=ast.Sub(), right=right):
+                return np.asarray(self._sum(left) - self._sum(right))
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                kind, text = self._literal(left)
+                if kind != "number":
+                    raise self._error(f"a number must stand before *, got {text!r}")
+                return np.asarray(float(text) * self._sum(right))
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=inside):
+                return self._sum(inside) * (-1.0 if isinstance(sign, ast.USub) else 1.0)
+        return self._condition(node).astype(np.float64)
+
+    def _condition(self, node: ast.expr) -> NDArray[np.bool_]:
+        match node:
+            case ast.BoolOp(op=op, values=values):
+                join = np.logical_and if isinstance(op, ast.And) else np.logical_or
+                return np.asarray(reduce(join, (self._condition(value) for value in values)))
+            case ast.UnaryOp(op=ast.Not(), operand=inside):
+                return ~self._condition(inside)
+            case ast.Name() if self._literal(node) == ("word", "all"):
+                return np.ones((1,) * len(self._attributes), dtype=np.bool_)
+            case ast.Compare(left=left, ops=[sign], comparators=[right]):
+                return self._compared(left, sign, right)
+            case ast.Compare():
+                raise self._error("one comparison at a time: join them by and, brackets round each")
+            case ast.BinOp():
+                raise self._error("conditions that are added or multiplied stand in brackets")
+        raise self._error("a condition on an attribute must stand here, such as age < 40")
+
+    def _compared(self, left: ast.expr, sign: ast.cmpop, right: ast.expr) -> NDArray[np.bool_]:
+        if isinstance(left, ast.BinOp):
+            raise self._error("conditions that are added or multiplied stand in brackets")
+        kind, name = self._literal(left)
+        places = [i for i, a in enumerate(self._attributes) if a.name == name]
+        if kind == "number" or not places:
+            known = ", ".join(a.name for a in self._attributes) or "none"
+            raise self._error(f"no attribute {name!r}; the cube has {known}")
+        attribute = self._attributes[places[0]]
+        if isinstance(sign, (ast.In, ast.NotIn)):
+            chosen = self._among(attribute, right)
+            chosen = ~chosen if isinstance(sign, ast.NotIn) else chosen
+        elif type(sign) in _SIGNS:
+            chosen = attribute.select(_SIGNS[type(sign)], self._value(attribute, right))
+        else:
+            raise self._error("a comparison must be one of <, <=, >, >=, =, !=, in, between")
+        shape = [1] * len(self._attributes)
+        shape[places[0]] = attribute.size
+        return chosen.reshape(shape)
+
+    def _among(self, attribute: Selectable, values: ast.expr) -> NDArray[np.bool_]:
+        if isinstance(values, ast.List):
+            low, high = (self._value(attribute, value) for value in values.elts)
+            if isinstance(low, str) or isinstance(high, str) or not low < high:
+                raise self._error(
+                    f"between takes two numbers that increase, got {low!r} and {high!r}"
+                )
+            return attribute.select(">=", low) & attribute.select("<", high)
+        listed = values.elts if isinstance(values, ast.Tuple) else [values]
+        each = [attribute.select("=", self._value(attribute, value)) for value in listed]
+        if not each:
+            raise self._error("in takes at least one value, as in: health in (good, fair)")
+        return np.asarray(reduce(np.logical_or, each))
+
+    def _value(self, attribute: Selectable, node: ast.expr) -> float | str:
+        kind, text = self._literal(node)
+        return text if attribute.of_texts or kind != "number" else float(text)
+
+    def _literal(self, node: ast.expr) -> tuple[str, str]:
+        """Return what a place holder stands for, with its sign where it is a number."""
+        match node:
+            case ast.Name(id=name):
+                kind, text = self._tokens[int(name[1:])]
+                return kind, text[1:-1] if kind == "quoted" else text
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=ast.Name() as inside):
+                kind, text = self._literal(inside)
+                if kind == "number":
+                    return kind, f"{'-' if isinstance(sign, ast.USub) else '+'}{text}"
+        raise self._error("a name or a value must stand on each side of a comparison")
+
+    def _error(self, reason: str) -> PredicateError:
+        shown = self._text if len(self._text) <= 200 else f"{self._text[:200]}..."
+        return PredicateError(f"query {shown!r} cannot be read: {reason}")
+
+
+def written(name: str) -> str:
+    """Return a name as a query writes it: a plain word as it is, anything else in quotation marks.
+
+    >>> print(written("age"), written("not"), written("income in euro"))
+    age 'not' 'income in euro'
+    """
+    return name if _WORD.fullmatch(name) and name not in _RESERVED else quoted(name)
+
+
+def quoted(text: str) -> str:
+    """Return text in the quotation marks that it does not hold; ValueError where it holds both.
+
+    >>> print(quoted("f"), quoted("o'neil"))
+    'f' "o'neil"
+    """
+    if "'" in text and '"' in text:
+        raise ValueError(f"text must not have both kinds of quotation mark, got {text!r}")
+    return f'"{text}"' if "'" in text else f"'{text}'"

@@ -1,0 +1,105 @@
+"""What a function returns can be pickled, and made in another process."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.auditing.bits import audit_bits
+from dpbayes.auditing.composition import dominating_pair
+from dpbayes.auditing.sampled import audit_by_sampling
+from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.planning import count_noise
+from dpbayes.study.all_data import everywhere
+from dpbayes.study.winners import winners_by_share
+
+X, PRIOR = np.array([3, 5]), np.array([1.0, 0.5])
+GEOMETRIC, SMOOTH = dp.mechanism("geometric", 1.0), dp.mechanism("expMech-smooth", 1.0)
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(5)
+
+
+def made(name: str) -> Mechanism:
+    return dp.mechanism(name, "1")
+
+
+RESULTS = {
+    "posterior": lambda: dp.posterior(X, PRIOR),
+    "local sensitivity": lambda: dp.local_sensitivity(X, PRIOR),
+    "smooth sensitivity": lambda: dp.smooth_sensitivity(X, PRIOR),
+    "audit of scores": lambda: dp.audit(SMOOTH, 5, PRIOR),
+    "audit of lattice noise": lambda: dp.audit(dp.mechanism("lattice", 1.0), 5, [1, 1]),
+    "audit of three categories": lambda: dp.audit(dp.mechanism("lattice", 1.0), 4, [1, 1, 1]),
+    "audit of one-sided noise": lambda: dp.audit(dp.mechanism("draft-laplace", 1.0), 4, [1, 1]),
+    "pair": lambda: dp.audit_pair(GEOMETRIC, X, [4, 4], PRIOR),
+    "curve": lambda: dp.audit(SMOOTH, 5, PRIOR).curve([0.1, 0.5]),
+    "enclosure": lambda: dp.audit(SMOOTH, 5, PRIOR).enclosure,
+    "dominating pair": lambda: dominating_pair(dp.audit(SMOOTH, 5, PRIOR)),
+    "bits": lambda: audit_bits(GEOMETRIC, [1, 1], [1, 1], runs=200),
+    "samples": lambda: audit_by_sampling(GEOMETRIC, X, [4, 4], PRIOR, rng(), runs=1000),
+    "calibrated": lambda: dp.calibrate(SMOOTH, 6, PRIOR, 1.0),
+    "draws": lambda: dp.simulate(GEOMETRIC.law(X, PRIOR), X, PRIOR, rng(), runs=50),
+    "crossover": lambda: dp.crossover(SMOOTH, GEOMETRIC, [0.5, 0.5], [1, 1], [2, 9]),
+    "plan": lambda: dp.records_needed(0.1, 1.0, [0.5, 0.5]),
+    "noise of counts": lambda: count_noise("ilapMech", 1.0, 3),
+    "guarantee": lambda: GEOMETRIC.guarantee(2),
+    "estimate": lambda: GEOMETRIC.law(X, PRIOR).mean_distance(),
+    "everywhere": lambda: everywhere(GEOMETRIC, 5, PRIOR),
+    "winners": lambda: winners_by_share([SMOOTH, GEOMETRIC], [2, 3], [0.0, 0.5], [1, 1]),
+    "step law": lambda: GEOMETRIC.step_law(),
+    "registry": lambda: [made(name) for name in sorted(dp.REGISTRY)],
+    "far law": lambda: dp.mechanism("lattice", 0.5).law([9000, 5000, 10**5, 3], [1.0] * 4),
+    "score law": lambda: SMOOTH.law([9000, 5000, 10**5, 3], [1.0] * 4),
+    "noise law": lambda: dp.mechanism("ilapMech", 0.5).law([9000, 5000, 10**5, 3], [1.0] * 4),
+    "gaussian law": lambda: dp.mechanism("discrete-gaussian", 0.5).law([9000] * 4, [1.0] * 4),
+    "window": lambda: dp.mechanism("geometric", 0.5).law([10**7, 10**7], [1.0] * 2),
+    **{
+        f"law of {name}": lambda name=name: made(name).law([2, 3], PRIOR)
+        for name in sorted(dp.REGISTRY)
+    },
+}
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray):
+        return bool(np.array_equal(a, b, equal_nan=True))
+    if dataclasses.is_dataclass(a) and type(a) is type(b):
+        names = [one.name for one in dataclasses.fields(a) if one.compare]
+        return all(same(getattr(a, name), getattr(b, name)) for name in names)
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(same, a, b))
+    return bool(a == b)
+
+
+@pytest.mark.parametrize("key", RESULTS)
+def test_a_result_survives_pickling(key: str) -> None:
+    result = RESULTS[key]()
+    again = pickle.loads(pickle.dumps(result))
+    assert type(again) is type(result)
+    assert same(result, again)
+    if hasattr(result, "mean_distance") and callable(result.mean_distance):
+        assert float(result.mean_distance()) == float(again.mean_distance())
+
+
+def test_an_audit_can_be_asked_on_the_other_side() -> None:
+    audit = pickle.loads(pickle.dumps(dp.audit(SMOOTH, 5, PRIOR)))
+    assert audit.delta(0.1) == dp.audit(SMOOTH, 5, PRIOR).delta(0.1)
+    assert audit.pair().epsilon == audit.epsilon
+
+
+def loss(epsilon: float) -> Any:
+    return dp.audit(dp.mechanism("lattice", epsilon), 5, [1, 1])
+
+
+def test_results_come_back_from_a_pool() -> None:
+    with get_context("fork").Pool(2) as pool:
+        found = pool.map(loss, [0.5, 1.0])
+    assert [round(one.epsilon, 12) for one in found] == [0.5, 1.0]
