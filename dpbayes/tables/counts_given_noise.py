@@ -154,7 +154,7 @@ class ProductCounts:
         return ProductCounts(starts, factors, first + cut, of_total[cut:])
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-        """Return independent histograms: the total first, then the last category, then backwards."""
+        """Return independent histograms: the total, then the last category, then backwards."""
         totals, weights = self.total()
         left = rng.choice(totals, size, p=weights) - sum(self.starts)
         result = np.empty((size, len(self.factors)), dtype=np.int64)
@@ -177,9 +177,9 @@ def drawn_counts(
     rng: np.random.Generator,
     size: int,
 ) -> ListedCounts:
-    """Return weighted draws of the counts where their total is secret, each total equally likely.
+    """Return weighted draws of counts with a secret total, each total equally likely.
 
-    `likelihoods` give ln P(noisy | x) for each category, `centres` are about where they are largest.
+    `likelihoods` give ln P(noisy | x) for each category, largest about `centres`.
     The counts are drawn one by one with the factor of the total replaced by a tilt, and weighted by
     what that leaves out. Raises ValueError where the weights leave too few draws.
     """
