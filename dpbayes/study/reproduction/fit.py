@@ -150,7 +150,9 @@ class Published:
 
     def circles(self, label: str | None = None) -> list[Curve]:
         """Return the printed points of curves over a number, to be drawn beside them."""
-        read = [(mechanism_name(s.curve), *arrays(s.points)) for s in (c.series for c in self.curves)]
+        read = [
+            (mechanism_name(s.curve), *arrays(s.points)) for s in (c.series for c in self.curves)
+        ]
         return [Curve(label or name, x, y, "reading", error) for name, x, y, error in read]
 
     def means(self, sizes: Sequence[int]) -> dict[str, NDArray[np.float64]]:
