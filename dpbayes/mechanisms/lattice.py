@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import distance_from_log_affinity
-from dpbayes.laws import sum_zero as lattice_noise
 from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import LARGEST_OUTPUTS, SumZeroLaw, listed_law
@@ -64,7 +63,7 @@ class SumZeroLattice:
         generator = _validate.generator("rng", rng)
         categories = _validate.integer("k", k, minimum=2)
         number = _validate.integer("size", size, minimum=0)
-        return lattice_noise.draw(generator, categories, float(self.epsilon), number)
+        return LatticeNoise(categories, float(self.epsilon)).draw(generator, number)
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | SumZeroLaw:
         """Return the exact law of the released histogram; `counts` and `prior` have shape (k,).

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.laws import sum_zero as lattice_noise
+from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.whole_numbers import bernoulli_exp, lattice_by_coins
 from dpbayes.study.noise_symmetry import Orbits, orbits
@@ -61,7 +61,7 @@ class Window:
 @lru_cache(maxsize=16)
 def window(shares: tuple[Fraction, ...], radius: int) -> Window:
     """Return the window of that radius for these shares."""
-    points = lattice_noise.points(len(shares), radius)
+    points = LatticeNoise(len(shares), 1.0).points(radius)
     # All over one denominator: whole numbers are added.
     inverse = [1 / share for share in shares]
     common = lcm(*(one.denominator for one in inverse))
@@ -126,7 +126,7 @@ def noise_bound(shares: list[Share], epsilon: float, radius: int) -> NoiseBound:
     space = window(divided, radius)
     same = orbits(space.points, space.first, space.second, divided)
     lower = _certified(space, same, _flow(space, same, budget), budget, radius)
-    wide = lattice_noise.points(len(exact), int(np.ceil(_DEPTH / budget)) + 6)
+    wide = LatticeNoise(len(exact), 1.0).points(int(np.ceil(_DEPTH / budget)) + 6)
     lengths = np.sqrt((wide**2 / np.array([float(share / total) for share in exact])).sum(axis=1))
     lattice_mean = _decaying_mean(lengths, np.abs(wide).sum(axis=1) // 2, budget)
     ended = radius ** len(exact) * float(np.exp(-budget * radius))

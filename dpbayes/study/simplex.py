@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import affinity_by_step, distance_from_log_affinity
-from dpbayes.laws import sum_zero as noise
 from dpbayes.laws.projection import project
+from dpbayes.laws.sum_zero import LatticeNoise
 
 LARGEST_PLACES = 8_000_000
 """Most entries of the table that finds a class, (n + 1)^(k - 1)."""
@@ -113,7 +113,7 @@ def ring(k: int, d: int) -> NDArray[np.int64]:
     >>> [len(ring(3, d)) for d in range(4)], [len(ring(4, d)) for d in range(4)]
     ([1, 6, 12, 18], [1, 12, 42, 92])
     """
-    steps = noise.points(k, d)
+    steps = LatticeNoise(k, 1.0).points(d)
     return _validate.frozen(steps[np.abs(steps).sum(axis=1) == 2 * d])
 
 
@@ -129,8 +129,8 @@ def lattice_means(space: Simplex, epsilon: float) -> NDArray[np.float64]:
     0.409647
     """
     budget = _validate.positive("epsilon", epsilon)
-    reach = noise.radius(space.k, budget, _NEGLECTED)
-    steps = noise.points(space.k, reach)
+    reach = LatticeNoise(space.k, budget).reach(_NEGLECTED)
+    steps = LatticeNoise(space.k, 1.0).points(reach)
     weights = np.exp(-budget * (np.abs(steps).sum(axis=1) // 2))
     weights /= weights.sum()
     box = _projected(space, reach)
@@ -242,13 +242,15 @@ def remapped_mean(space: Simplex, epsilon: float) -> float:
             f"n = {space.n} over k = {space.k} categories has {len(every)} data sets; answers are "
             f"compared for at most {LARGEST_REMAP}"
         )
-    table, reach = space.affinities(space.n), noise.radius(space.k, budget, _NEGLECTED)
+    table, reach = space.affinities(space.n), LatticeNoise(space.k, budget).reach(_NEGLECTED)
     logs = sum(table[row[:, None], row - row[:, None] + space.n] for row in every.T)
     losses = distance_from_log_affinity(-np.asarray(logs))
     total = 0.0
     for noisy, copies in _noisy_classes(space, reach):
         away = sum(np.abs(one[:, None] - row) for one, row in zip(noisy.T, every.T, strict=True))
-        near = np.exp(-0.5 * budget * np.asarray(away) - noise.log_normaliser(space.k, budget))
+        near = np.exp(
+            -0.5 * budget * np.asarray(away) - LatticeNoise(space.k, budget).log_normaliser
+        )
         total += float((near @ losses).min(axis=1) @ copies)
     return total / len(every)
 

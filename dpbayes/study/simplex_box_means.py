@@ -9,7 +9,7 @@ import numpy as np
 
 from dpbayes import _validate
 from dpbayes.divergences import affinity_by_step, distance_from_log_affinity
-from dpbayes.laws import sum_zero as noise
+from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.study.simplex_boxes import Boxes, boxes
 from dpbayes.study.simplex_windows import Array, Numbers
 
@@ -28,13 +28,13 @@ def box_mean(n: int, epsilon: float, k: int = 4, prior: float = 1.0, ratio: floa
     """
     size, parts = _validate.integer("n", n, minimum=2), _validate.integer("k", k, minimum=3)
     budget, a = _validate.positive("epsilon", epsilon), _validate.positive("prior", prior)
-    reach = noise.radius(parts, budget, _NEGLECTED * float(np.exp(-budget)))
+    reach = LatticeNoise(parts, budget).reach(_NEGLECTED * float(np.exp(-budget)))
     found = boxes(size, parts, ratio, reach if size >= parts * (reach + 1) else size)
-    steps = noise.points(parts, reach)
+    steps = LatticeNoise(parts, 1.0).points(reach)
     weights = np.exp(
-        -budget * (np.abs(steps).sum(axis=1) // 2) - noise.log_normaliser(parts, budget)
+        -budget * (np.abs(steps).sum(axis=1) // 2) - LatticeNoise(parts, budget).log_normaliser
     )
-    means = np.full(len(found.rows), noise.tail_mass(parts, budget, reach))
+    means = np.full(len(found.rows), LatticeNoise(parts, budget).outside(reach))
     logs, average = _tables(found, reach, a)
     for start in range(0, len(means), 128):
         at = slice(start, start + 128)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import hellinger
-from dpbayes.laws import sum_zero as noise
+from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.posteriors import compositions
 
 RULES = ("largest", "smallest", "first", "last")
@@ -75,8 +75,8 @@ def compare_tie_rules(n: int, k: int, epsilon: float) -> list[TieRule]:
     >>> best.error < 1e-9
     True
     """
-    reach = noise.radius(k, epsilon, _TAIL)
-    shifts, left_out = noise.points(k, reach), noise.tail_mass(k, epsilon, reach)
+    reach = LatticeNoise(k, epsilon).reach(_TAIL)
+    shifts, left_out = LatticeNoise(k, 1.0).points(reach), LatticeNoise(k, epsilon).outside(reach)
     weights = np.exp(-0.5 * epsilon * np.abs(shifts).sum(axis=1))
     weights /= weights.sum()
     table, prior = compositions(n, k), np.ones(k)

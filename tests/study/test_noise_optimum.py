@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dpbayes.laws import sum_zero as lattice_noise
+from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.study import noise_optimum
 from dpbayes.study.noise_optimum import Share, draw_plateau, noise_bound, plateau, window
 from dpbayes.study.noise_symmetry import Orbits
@@ -103,7 +103,7 @@ def test_the_bound_is_below_every_private_noise_and_near_the_program(
     )
     bound = float(noise_bound(list(shares), epsilon, 9).lower)
     assert bound == pytest.approx(primal.fun, rel=1e-7)
-    points = lattice_noise.points(len(shares), 40)
+    points = LatticeNoise(len(shares), 1.0).points(40)
     mass = np.exp(-0.5 * epsilon * np.abs(points).sum(axis=1))
     lengths = np.sqrt((points**2 / (np.array(shares) / total)).sum(axis=1))
     assert bound <= float(mass @ lengths / mass.sum())
@@ -121,7 +121,7 @@ def test_the_exponential_is_rounded_up() -> None:
 @pytest.mark.parametrize("k", [3, 4, 5])
 def test_where_the_corollary_covers_equal_shares_the_certificate_agrees(k: int) -> None:
     found = noise_bound([1] * k, 3.0, 6)
-    steps = lattice_noise.points(k, 1)
+    steps = LatticeNoise(k, 1.0).points(1)
     shortest = min(np.sqrt(k * (z @ z)) for z in steps if z.any())
     assert shortest == pytest.approx(np.sqrt(2 * k))
     assert found.lattice <= shortest
@@ -133,7 +133,7 @@ def test_plateau_noise_is_drawn_exactly() -> None:
     assert 1 < len(flat) < 20
     bits, epsilon = SeededBits(4), Fraction(1)
     drawn = [tuple(draw_plateau(bits, flat, epsilon)) for _ in range(5000)]
-    points = lattice_noise.points(3, 14)
+    points = LatticeNoise(3, 1.0).points(14)
     apart = np.abs(points[:, None, :] - flat[None]).sum(axis=2).min(axis=1) // 2
     mass = np.exp(-apart.astype(float))
     mass /= mass.sum()

@@ -7,7 +7,7 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.divergences import hellinger
-from dpbayes.laws import sum_zero as noise
+from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.mechanisms.optimum import distance_table
 from dpbayes.posteriors import compositions
 from dpbayes.study import simplex as tested
@@ -34,7 +34,12 @@ def test_a_ring_holds_every_step_of_its_size_once(k, d):
     assert np.all(steps.sum(axis=1) == 0)
     assert np.all(np.abs(steps).sum(axis=1) == 2 * d)
     assert np.log(len(steps)) == pytest.approx(
-        float(np.log(noise.number_of_points(k, d) - noise.number_of_points(k, d - 1)))
+        float(
+            np.log(
+                LatticeNoise(k, 1.0).number_of_points(d)
+                - LatticeNoise(k, 1.0).number_of_points(d - 1)
+            )
+        )
     )
 
 
@@ -75,11 +80,11 @@ def test_the_best_answers_at_two_categories_are_those_of_the_remapped_geometric(
 @pytest.mark.parametrize(("n", "k"), [(3, 3), (2, 4)])
 def test_the_best_answers_are_the_least_of_a_list_of_all_noisy_rows(n, k):
     epsilon, rows, losses = 1.2, compositions(n, k), distance_table(n, [1.0] * k)
-    steps = noise.points(k, 16)
+    steps = LatticeNoise(k, 1.0).points(16)
     noisy = np.unique(np.concatenate([row + steps for row in rows]), axis=0)
     weights = np.exp(-epsilon * np.abs(noisy[:, None] - rows).sum(axis=2) / 2)
     total = float((weights @ losses).min(axis=1).sum())
-    direct = total / len(rows) * np.exp(-noise.log_normaliser(k, epsilon))
+    direct = total / len(rows) * np.exp(-LatticeNoise(k, epsilon).log_normaliser)
     assert remapped_mean(simplex(n, k), epsilon) == pytest.approx(direct, abs=2e-7)
 
 

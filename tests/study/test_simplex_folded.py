@@ -4,11 +4,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from dpbayes.samplers.folded import enclosed_weights, solved
 
 import dpbayes as dp
 from dpbayes.mechanisms.optimum import distance_table
 from dpbayes.posteriors import compositions
-from dpbayes.samplers.folded import enclosed_weights, solved
 from dpbayes.study import simplex_folded as tested
 from dpbayes.study import simplex_grid
 from dpbayes.study.orbit_programs import orbit_optimum

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.laws import sum_zero as noise
 from dpbayes.laws.projection import project
+from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.posteriors import compositions
 from dpbayes.study.tie_rules import RULES, compare_tie_rules, project_by
 
@@ -65,7 +65,7 @@ def test_what_order_still_changes_is_what_ties_change():
 def test_the_means_are_off_by_no_more_than_the_noise_that_is_left_out() -> None:
     # Against noise to a much larger radius, whose own rest is below 1e-15.
     n, k, epsilon = 2, 3, 1.0
-    shifts = noise.points(k, 72)
+    shifts = LatticeNoise(k, 1.0).points(72)
     weights = np.exp(-0.5 * epsilon * np.abs(shifts).sum(axis=1))
     table, means = compositions(n, k), []
     for x in table:
