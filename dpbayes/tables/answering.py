@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,8 @@ from dpbayes.tables.predicate import coefficients
 from dpbayes.tables.questions import Answer, Question, answer_from, answer_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dpbayes.tables.account import Account, Answered
     from dpbayes.tables.table import Cube
 
@@ -319,3 +321,19 @@ def _told(reply: str) -> Answer:
             "ask again under a new id"
         )
     return answer_from(reply)
+
+
+def open_answering(cube_file: str | Path, account: Account, **others: Any) -> Answering:
+    """Return what answers questions about the cube that a file declares, paid from an account.
+
+    The account stands for the cube's file and protects the cube's unit, or AccountError says why
+    not; `others` as in `Answering`.
+    """
+    from dpbayes.tables.cube_file import read_cube
+
+    declared = read_cube(cube_file)
+    account.require_unit(declared.unit)
+    table = account.check_table(declared.source)
+    relation = "replace-one" if declared.neighbours == "replace-one" else "add-remove"
+    policy = Policy(neighbours=relation)
+    return Answering(declared.cube(), account, declared.bound, policy=policy, table=table, **others)

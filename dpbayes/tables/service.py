@@ -27,8 +27,9 @@ import secrets
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
@@ -37,11 +38,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from dpbayes._validate import shown
-from dpbayes.tables.answering import Answering
-from dpbayes.tables.questions import Question, by_value
+from dpbayes.tables.answering import Answering, open_answering
+from dpbayes.tables.cube_file import TICK, Analyst, read_service
+from dpbayes.tables.opening import open_account
+from dpbayes.tables.questions import Question, Wish, parts, wished
 
-TICK = 0.1
 PATIENCE = 10.0
 """Seconds in which a request must have arrived, and SECONDS in which one with parts must end."""
 SECONDS = 30.0
@@ -50,29 +51,6 @@ MOST_OF_ONE = 8
 """Requests of one analyst under way at a time."""
 
 _BEARER = re.compile(r"Bearer ([\x21-\x7e]{1,200})")
-_FIELDS = {"question", "length", "confidence", "consistent", "by", "request"}
-_REQUEST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-
-
-@dataclass(frozen=True)
-class Analyst:
-    """Somebody who may ask: `token` is the SHA-256 of the token, `budget` what they may spend."""
-
-    name: str
-    token: str
-    budget: Fraction
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What a request's body asks for."""
-
-    question: str
-    length: float
-    confidence: float = 0.95
-    consistent: bool = False
-    by: str | None = None
-    request: str | None = None
 
 
 class Service:
@@ -127,6 +105,7 @@ class Service:
     async def _serve(self, request: Request) -> JSONResponse:
         analyst = self.known(request.headers.getlist("authorization"))
         if self._inside[analyst.name] >= MOST_OF_ONE:
+            await self._sleep(self.tick)  # who asks again and again waits between
             raise HTTPException(
                 429, f"requests must be at most {MOST_OF_ONE} at a time; wait for an answer"
             )
@@ -152,41 +131,28 @@ class Service:
         if path == "/balance":
             return {"analyst": analyst.name, "left": await self._at_desk(self._left, analyst)}
         try:
-            wish = wished(body)
-            parts = await asyncio.to_thread(self._parts, analyst, wish)
+            wish = wished(_fields(body))
+            questions = await asyncio.to_thread(parts, self.answering, wish, analyst.name)
             if wish.by is None:
-                return await self._one(path, analyst, wish, parts[0])
-            return await self._each(path, analyst, wish, parts)
+                return await self._one(path, analyst, wish, questions[0])
+            return await self._each(path, analyst, wish, questions)
         except (ValueError, TypeError) as error:
             raise HTTPException(400, str(error)) from error
 
-    def _parts(self, analyst: Analyst, wish: Wish) -> list[Question]:
-        """Return the questions of a wish, read and checked; no account is looked at."""
-        texts, ids = [wish.question], [wish.request]
-        if wish.by is not None:
-            texts = by_value(self.answering.cube, wish.question, wish.by)
-            ids = [wish.request and f"{wish.request}#{i}" for i in range(len(texts))]
-        delta = 1.0 - wish.confidence
-        return [
-            self.answering.question(text, wish.length, delta, payer=analyst.name, request=one)
-            for text, one in zip(texts, ids, strict=True)
-        ]
-
     async def _each(
-        self, path: str, analyst: Analyst, wish: Wish, parts: list[Question]
+        self, path: str, analyst: Analyst, wish: Wish, questions: list[Question]
     ) -> dict[str, Any]:
         """Answer a question once for each value of an attribute, as far as the time goes."""
         begun = self._now()
         answers: list[dict[str, Any]] = []
         if wish.request is not None and path == "/ask":
-            whole = json.dumps([wish.question, wish.by, wish.length, wish.confidence])
-            await self._at_desk(self.answering.bind, wish.request, whole, analyst.name)
-        for part in parts:
+            await self._at_desk(self.answering.bind, wish.request, wish.asked, analyst.name)
+        for part in questions:
             if self._now() - begun > SECONDS:
                 raise HTTPException(
                     503,
-                    f"by must take at most {SECONDS:g} seconds: {len(answers)} of {len(parts)} are "
-                    "answered; with a request id they cost nothing when they are asked again",
+                    f"by must take at most {SECONDS:g} seconds: {len(answers)} of {len(questions)} "
+                    "are answered; with a request id they cost nothing when they are asked again",
                 )
             answers.append(await self._one(path, analyst, wish, part))
         return {"by": wish.by, "answers": answers, "left": answers[-1]["left"]}
@@ -240,39 +206,11 @@ async def _failed(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"error": told}, 500)
 
 
-def wished(body: bytes) -> Wish:
-    """Return what a request's body asks for, or raise ValueError."""
+def _fields(body: bytes) -> Any:
     try:
-        fields = json.loads(body, object_pairs_hook=_once_each)
+        return json.loads(body, object_pairs_hook=_once_each)
     except (ValueError, RecursionError):
         raise ValueError("body must be JSON, with each field once") from None
-    if not isinstance(fields, dict) or not {"question", "length"} <= fields.keys() <= _FIELDS:
-        raise ValueError(
-            "body must be an object with question, length and, if wanted, confidence, consistent, "
-            "by and request"
-        )
-    wish = Wish(**fields)
-    for name, kind, said in (
-        ("question", str, "text"),
-        ("length", (int, float), "a number"),
-        ("confidence", (int, float), "a number"),
-        ("consistent", bool, "true or false"),
-        ("by", (str, type(None)), "the name of an attribute"),
-        ("request", (str, type(None)), "an id"),
-    ):
-        value = getattr(wish, name)
-        if not isinstance(value, kind) or (isinstance(value, bool) and name != "consistent"):
-            raise ValueError(f"{name} must be {said}, got {shown(value)}")
-    if wish.request is not None and not _REQUEST.fullmatch(wish.request):
-        raise ValueError(
-            f"request must be 1 to 64 letters, digits, '.', '_' and '-', got {shown(wish.request)}"
-        )
-    if not 0.0 < 1.0 - wish.confidence < 1.0:
-        raise ValueError(
-            "confidence must lie strictly between 0 and 1, by 2e-16 at least, got "
-            f"{shown(wish.confidence)}"
-        )
-    return wish
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -280,6 +218,21 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) < len(pairs):
         raise ValueError("a field stands twice")
     return fields
+
+
+def service_of(path: str | Path) -> Service:
+    """Return the service that a file declares; PlanError or AccountError say what is wrong with it.
+
+    Where the file names no smallest price of an answer, it is such that the history is not full
+    before the account is spent.
+    """
+    told = read_service(path)
+    account = open_account(told.account)
+    smallest = told.smallest_price or account.bound / told.most_answers
+    answering = open_answering(
+        told.cube, account, smallest_price=smallest, most_answers=told.most_answers
+    )
+    return Service(answering, told.analysts, told.tick)
 
 
 def new_token() -> str:

@@ -133,7 +133,7 @@ class Published:
 
     @property
     def scores(self) -> dict[str, tuple[float, ...]]:
-        """z of every point under the settings it was drawn with, by the name of its curve."""
+        """Z of every point under the settings it was drawn with, by the name of its curve."""
         found: dict[str, tuple[float, ...]] = {}
         for one in self.curves:
             name = mechanism_name(one.series.curve)

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.mechanisms.guarantees import Guarantee
 from dpbayes.posteriors import Posterior
-from dpbayes.releasing.noise_aware import NoiseAwarePosterior
+from dpbayes.tables.reading import NoiseAwarePosterior
 
 
 class Released(Protocol):
-    """What is shown of a release (see `dpbayes.releasing.record.Release`)."""
+    """What is shown of a release (see `dpbayes.tables.drawn.Release`)."""
 
     @property
     def counts(self) -> NDArray[np.int64]: ...

@@ -1,4 +1,4 @@
-"""What a planned release promises a person, and what it costs an account."""
+"""What a planned release promises, and what it costs an account."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import Any
 from dpbayes.mechanisms import Mechanism, mechanism
 from dpbayes.mechanisms.guarantees import given_epsilon, guarantee, quantified
 from dpbayes.mechanisms.independent import IndependentNoise
-from dpbayes.releasing.account import Account
+from dpbayes.tables.account import Account
 from dpbayes.tables.decimals import exp_above
-from dpbayes.releasing.plan import Plan
-from dpbayes.releasing.plan_file import PlanError
+from dpbayes.tables.plan import Plan, PlanError
+from dpbayes.tables.units import RELATIONS
 
-REPLACED = "replace-one"
-CHANGED = "add-or-remove"
 _MOST_TERMS = 1000
 
 
@@ -43,11 +41,6 @@ class Price:
         return Price(self.epsilon * steps, self.delta * powers)
 
 
-def relation(plan: Plan) -> str:
-    """Return the neighbour relation of a plan: replaced with public n, changed with secret n."""
-    return REPLACED if plan.records == "public" else CHANGED
-
-
 def chosen_mechanism(name: str, epsilon: Fraction, options: dict[str, Any]) -> Mechanism:
     """Return the mechanism of this name, the one for a secret number of records included."""
     if name == IndependentNoise.name:
@@ -73,59 +66,54 @@ def planned_mechanism(plan: Plan) -> Mechanism:
             f"{where}: mechanism must have a proved guarantee, got {plan.mechanism!r}: "
             f"{promised.basis}"
         )
-    if promised.neighbours != relation(plan):
+    if promised.neighbours != plan.neighbours:
         raise PlanError(
-            f"{where}: mechanism must be one for {relation(plan)} (records = "
+            f"{where}: mechanism must be one for {plan.neighbours} (records = "
             f"{plan.records!r}), got {plan.mechanism!r}, which is for {promised.neighbours}"
         )
     return chosen
 
 
-def person_price(plan: Plan) -> Price:
+def unit_price(plan: Plan) -> Price:
     """Return the epsilon of the plan and the delta that all counted records of a person have.
 
     PlanError where that delta is 1 or more, which would promise nothing.
     """
-    chosen = planned_mechanism(plan)
-    failure = guarantee(chosen, len(plan.labels)).failure
+    failure = guarantee(planned_mechanism(plan), len(plan.labels)).failure
     # A float counts as the decimal it prints as where that is more, so that sums are plain.
     failure = max(failure, Fraction(repr(float(failure))))
-    price = Price(plan.epsilon_of_a_record, failure).times(plan.keep)
+    price = Price(plan.epsilon_of_a_record, failure).times(plan.unit.keep)
     if price.delta >= 1:
         raise PlanError(
-            f"{plan.file.where('options')}: delta must be below 1 for all {plan.keep} records of a "
-            f"person together, got {float(failure):g} for one record"
+            f"{plan.file.where('options')}: delta must be below 1 for all {plan.unit.keep} records "
+            f"of a person together, got {float(failure):g} for one record"
         )
     return Price(plan.epsilon, price.delta)
 
 
-def person_sentence(plan: Plan) -> str:
-    """Return what the release promises, quantified, for all records of one person.
+def promise(plan: Plan) -> str:
+    """Return what the release promises, quantified, and for whom it holds.
 
     The epsilon and the delta printed are at least the ones that hold.
     """
-    if plan.person is None:
-        who = "one record replaced" if plan.records == "public" else "one record more or less"
-    elif plan.keep == 1:
-        who = "one person replaced" if plan.records == "public" else "one person more or less"
-    else:
-        who = f"the at most {plan.keep} counted records of one person " + (
-            "replaced by as many others" if plan.records == "public" else "added or taken away"
-        )
-    price = person_price(plan)
-    return quantified(f"tables x, x' that differ by {who}", price.epsilon, price.delta) + "."
+    price = unit_price(plan)
+    differ = f"tables x, x' that differ by {plan.unit.differ_by(plan.neighbours)}"
+    return (
+        f"{quantified(differ, price.epsilon, price.delta)}. {plan.unit.holds_for(plan.neighbours)}"
+    )
 
 
 def cost(plan: Plan, account: Account) -> Price:
-    """Return what a release costs in the account's relation.
+    """Return what a release costs in the account's relation; AccountError for another unit.
 
     A replaced record is one taken away and one added: two steps. The other way round there is no
     bound, and a plan that keeps n public does not fit an account for changing n.
     """
-    if relation(plan) == account.neighbours:
-        return person_price(plan)
-    if account.neighbours == REPLACED:
-        return person_price(plan).times(2)
+    account.require_unit(plan.unit)
+    if plan.neighbours == account.neighbours:
+        return unit_price(plan)
+    if account.neighbours == RELATIONS[0]:
+        return unit_price(plan).times(2)
     raise PlanError(
         f'{plan.file.where("records")}: records must be "secret" for account {account.path}, whose '
         'epsilon is for one record more or less, got "public"'

@@ -1,37 +1,64 @@
 """The posterior an analyst should hold after a release: one that knows how the noise was made.
 
-p(theta | release) = sum over x of P(x | release) p(theta | x), a mixture of Dirichlet
-distributions over the count vectors that may have been the true ones.
+p(theta | release) = sum over x of P(x | release) p(theta | x), a mixture of Dirichlet distributions
+over the count vectors that may have been the true ones. With a Dirichlet prior the counts are
+Dirichlet-multinomial beforehand, a product over the categories but for their sum; noise that acts
+on each count keeps it a product. With a public number of records the reading is exact; where that
+number is secret, every number is equally likely beforehand, and the reading is by draws.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaln
+from scipy.special import betainc, betaln, logsumexp
 
 from dpbayes import _validate
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions, floats_around, number_of_candidates
-from dpbayes.releasing.count_posteriors import (
-    CountPosterior,
+from dpbayes.tables.counts_given_noise import (
+    Joint,
     ListedCounts,
+    Marginal,
     ProductCounts,
+    drawn_counts,
+    log_prior_factor,
 )
-from dpbayes.releasing.counting import log_prior_factor
-from dpbayes.releasing.secret_counts import secret_counts
 
 LARGEST_LISTED = 3000
 """Candidate sets above this are not searched one law at a time."""
 
-_NO_WEIGHT = 1e-16
-_NEXT_TO_AN_END = 1e-6  # nearer to 0 or 1 an absolute error of 1e-13 would tell too little
+DRAWS = 10_000
+"""Count vectors drawn where the number of records is secret: shares are right to 1/sqrt(10,000) of
+their posterior standard deviation."""
+
+_NO_WEIGHT = 1e-16  # below the rounding of the sum of the others
+
+
+class CountPosterior(Protocol):
+    """The distribution of the true counts given what was released."""
+
+    def marginal(self, i: int) -> Marginal:
+        """Return the distribution of the count of category i."""
+        ...
+
+    def joint(self, i: int) -> Joint:
+        """Return the distribution of the count of category i together with the total."""
+        ...
+
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        """Return independent histograms, shape (size, k)."""
+        ...
+
+    def group(self, indices: Sequence[int]) -> Any:
+        """Return the posterior of the counts of some categories and of their total."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -67,8 +94,8 @@ class NoiseAwarePosterior:
         return np.asarray((self.prior + expected) / (self.prior.sum() + self.n))
 
     def _mean(self, i: int) -> float:
-        values, totals, weights = self.counts.joint(i)
-        return float(weights @ ((self.prior[i] + values) / (self.prior.sum() + totals)))
+        a, b, weights = self._mixture(i)
+        return float(weights @ (a / (a + b)))
 
     def _mixture(
         self, i: int
@@ -96,8 +123,7 @@ class NoiseAwarePosterior:
     def credible_interval(self, i: int, level: float = 0.95) -> tuple[float, float]:
         """Return the central interval of category i with posterior probability `level`.
 
-        Its ends are rounded outward: one that a tiny prior puts below the smallest float is 0 or
-        that float. Where `n` is None they are right within 10^-13, unless within 10^-6 of 0 or 1.
+        With a public number of records its ends are rounded outward.
         """
         inside = _validate.open_unit("level", level)
         a, b, weights = self._mixture(i)
@@ -105,13 +131,10 @@ class NoiseAwarePosterior:
         def reached(theta: float) -> float:
             return float(betainc(a, b, theta) @ weights)
 
-        ends = []
-        for place, edge in enumerate(((1 - inside) / 2, (1 + inside) / 2)):
-            # Many pairs of count and total: fewer evaluations, to 1e-13, where that tells enough.
-            near = _reaching(reached, edge) if self.n is None else 0.0
-            plain = _NEXT_TO_AN_END < near < 1.0 - _NEXT_TO_AN_END
-            ends.append(near if plain else floats_around(reached, edge)[place])
-        return ends[0], ends[1]
+        low, high = (1 - inside) / 2, (1 + inside) / 2
+        if self.n is None:
+            return _reaching(reached, low), _reaching(reached, high)
+        return floats_around(reached, low)[0], floats_around(reached, high)[1]
 
     def interval(self, confidence: float = 0.95) -> NDArray[np.float64]:
         """Return the central interval of every category, shape (k, 2); as in scipy.stats."""
@@ -142,10 +165,7 @@ def _reaching(reached: Callable[[float], float], share: float) -> float:
     """Return where a distribution function on [0, 1] reaches a share."""
     from scipy.optimize import brentq  # slow to import, and only this reading needs it
 
-    def short(theta: float) -> float:
-        return reached(theta) - share
-
-    return float(brentq(short, 0.0, 1.0, xtol=1e-14, rtol=1e-13))
+    return float(brentq(lambda theta: reached(theta) - share, 0.0, 1.0, xtol=1e-12, rtol=1e-9))
 
 
 def noise_aware(
@@ -154,13 +174,15 @@ def noise_aware(
     n: int,
     prior: NDArray[np.float64],
     repaired: bool = False,
+    rng: np.random.Generator | None = None,
 ) -> NoiseAwarePosterior:
     """Return the noise-aware posterior given the noisy value a mechanism drew.
 
     `noisy` is what was drawn before clamping or projection: k-1 counts for the Laplace family,
     one for geometric, k for lattice; for the others the released histogram. These others are
     searched one law at a time, so their candidate sets may hold at most `LARGEST_LISTED`. Where the
-    noise hides the number of records, `n` is not used: every number is equally likely beforehand.
+    noise hides the number of records, `n` is not used and the posterior is one of `DRAWS` draws
+    from `rng`, by default one seeded with what was released: the same release is read alike.
 
     With `repaired`, `noisy` is the released histogram of any mechanism, after clamping and
     projection, shape (k,) and summing to n: a 0 then stands for every noisy count that was raised
@@ -178,12 +200,21 @@ def noise_aware(
         return _listed(mechanism, noisy, n, prior)
     independent = own(mechanism, "log_likelihood_at")
     if independent is not None:
-        least = partial(_least_epsilon, mechanism, prior, noisy)
-        return NoiseAwarePosterior(prior, None, secret_counts(prior, noisy, independent, least))
-    likelihoods = own(mechanism, "log_likelihoods")
-    if likelihoods is not None:
-        return _product(prior, n, likelihoods(noisy, n, int(prior.size)))
-    return _listed(mechanism, noisy, n, prior)
+        seeded = rng or np.random.default_rng([abs(int(y)) for y in noisy])
+        likelihoods = [partial(independent, int(y)) for y in noisy]
+        centres = [int(y) for y in noisy]
+        return NoiseAwarePosterior(
+            prior, None, drawn_counts(prior, centres, likelihoods, seeded, DRAWS)
+        )
+    of_counts = own(mechanism, "log_likelihoods")
+    if of_counts is None:
+        return _listed(mechanism, noisy, n, prior)
+    values = np.arange(n + 1)
+    logs = [
+        part + log_prior_factor(float(alpha), values)
+        for part, alpha in zip(of_counts(noisy, n, int(prior.size)), prior, strict=True)
+    ]
+    return NoiseAwarePosterior(prior, n, ProductCounts.from_logs(n, logs))
 
 
 def _listed(
@@ -199,39 +230,5 @@ def _listed(
     likelihood = [mechanism.law(x, prior).probability(released) for x in histograms]
     with np.errstate(divide="ignore"):
         logs = np.log(likelihood)
-    return NoiseAwarePosterior(prior, n, ListedCounts.from_logs(prior, histograms, logs))
-
-
-def _product(
-    prior: NDArray[np.float64], n: int, likelihood: list[NDArray[np.float64]]
-) -> NoiseAwarePosterior:
-    values = np.arange(n + 1)
-    logs = [
-        part + log_prior_factor(float(alpha), values)
-        for part, alpha in zip(likelihood, prior, strict=True)
-    ]
-    return NoiseAwarePosterior(prior, n, ProductCounts.from_logs(n, logs))
-
-
-def _least_epsilon(
-    mechanism: Mechanism, prior: NDArray[np.float64], noisy: NDArray[np.int64]
-) -> float:
-    """Return an epsilon, of three digits, at which these noisy counts could be read.
-
-    It is within two percent of the smallest one.
-    """
-
-    def readable(epsilon: float) -> bool:
-        try:
-            likelihood = own(replace(cast(Any, mechanism), epsilon=epsilon), "log_likelihood_at")
-            return likelihood is not None and secret_counts(prior, noisy, likelihood).within_reach
-        except ValueError:
-            return False
-
-    low, high = float(mechanism.epsilon), 2.0 * float(mechanism.epsilon)
-    while not readable(high) and high < 1e3:
-        low, high = high, 2.0 * high
-    while high > 1.01 * low:
-        middle = (low * high) ** 0.5
-        low, high = (low, middle) if readable(middle) else (middle, high)
-    return float(f"{1.005 * high:.3g}")
+    logs = logs + sum(log_prior_factor(float(a), histograms[:, i]) for i, a in enumerate(prior))
+    return NoiseAwarePosterior(prior, n, ListedCounts(histograms, np.exp(logs - logsumexp(logs))))

@@ -1,4 +1,4 @@
-"""A release of real data: what was drawn, what it promises, and how to read it."""
+"""One draw of a mechanism from fair bits: what was drawn, what it promises, how to read it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.mechanisms.guarantees import Guarantee, guarantee
-from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.mechanisms import REGISTRY
+from dpbayes.mechanisms.guarantees import Guarantee, guarantee, own
+from dpbayes.mechanisms.protocol import Counts, Drawn, Mechanism
 from dpbayes.posteriors import Posterior
-from dpbayes.releasing import presentation
-from dpbayes.releasing.draws import draw
-from dpbayes.releasing.noise_aware import NoiseAwarePosterior, noise_aware
-from dpbayes.samplers.bits import SystemBits
+from dpbayes.samplers.bits import BitSource, SystemBits
+from dpbayes.tables import presentation
+from dpbayes.tables.reading import NoiseAwarePosterior, noise_aware
 
 SMALLEST_EPSILON = 1e-6
 LARGEST_RECORDS = 2**61  # noisy counts are cut at 2^62, which no noise reaches from here
@@ -93,7 +93,29 @@ class Release:
 
     def __str__(self) -> str:
         parameters = ", ".join(f"{value:g}" for value in self.posterior.concentration)
-        return f"posterior ({parameters}) by {self.mechanism}. {self.guarantee.sentence}"
+        return (
+            f"posterior ({parameters}) by {self.mechanism}. {self.guarantee.sentence} No account "
+            "adds this up with other releases."
+        )
+
+
+def draw(
+    mechanism: Mechanism, counts: Counts, prior: NDArray[np.float64], bits: BitSource
+) -> Drawn:
+    """Return one exact draw; raises ValueError for a mechanism without an exact sampler.
+
+    A sampler belongs to the type it was written for: a subclass, whose law may differ, has none
+    until it states one.
+    """
+    sampler = own(mechanism, "draw")
+    if sampler is None:
+        known = [name for name, make in REGISTRY.items() if own(make(1.0), "draw")]
+        raise ValueError(
+            f"mechanism must have an exact sampler, got {mechanism.name}; these have one: "
+            f"{', '.join(known)}"
+        )
+    drawn: Drawn = sampler(counts, prior, bits)
+    return drawn
 
 
 def release(

@@ -17,10 +17,11 @@ from contextlib import contextmanager, suppress
 from fractions import Fraction
 from typing import Any
 
+from dpbayes.tables.report import LEVEL
+
 SECONDS = 60.0
 EXACT_SECONDS = 8.0
 MEMORY = 4 << 30
-LEVEL = 0.95
 DRAWS = 200
 # What is quick and what a reader wants most comes first; the exact error is simulated before.
 PARTS = ("plain", "noise_aware", "simulated_distance", "expected_distance")
@@ -33,7 +34,7 @@ def bounded_analysis(record: Mapping[str, Any], seconds: float = SECONDS) -> dic
     `record` is what `PaidRelease.record` returns. Each part is a mapping, {"missing": reason} where
     it was not computed.
     """
-    return bounded("dpbayes.releasing.analysis", record, parts_wanted(record), seconds)
+    return bounded("dpbayes.tables.analysis", record, parts_wanted(record), seconds)
 
 
 def parts_wanted(record: Mapping[str, Any]) -> tuple[str, ...]:
@@ -78,9 +79,8 @@ def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]
     import numpy as np
 
     from dpbayes.divergences import hellinger
-    from dpbayes.releasing.draws import draw
-    from dpbayes.releasing.prices import chosen_mechanism
-    from dpbayes.releasing.record import Release
+    from dpbayes.tables.drawn import Release, draw
+    from dpbayes.tables.prices import chosen_mechanism
 
     described = record["mechanism"]
     epsilon = Fraction(record["epsilon"]) / record["records_of_a_person"]
