@@ -30,8 +30,8 @@ print(json.dumps([own, shapes, specs]))
 IMPORTS = (
     "import dpbayes",
     "import dpbayes as dp\ndp.mechanism",
-    "from dpbayes import queries\nqueries.blue, queries.worked_example",
-    "from dpbayes.queries.blue import blue\nfrom dpbayes import queries\nqueries.blue",
+    "from dpbayes import tables\ntables.blue, tables.consistent",
+    "from dpbayes.tables.inference import blue\nfrom dpbayes import tables\ntables.blue",
     "from dpbayes.laws import law as one",
     "import dpbayes.study.equal_promises",
     "from dpbayes.press import open_record",
