@@ -243,7 +243,7 @@ def library_calls() -> list[Call]:
     x, a = ([3, 4], "counts"), ([1.0, 2.0], "prior")
     rng = (np.random.default_rng(1), "rng")
     listed = m.law([3, 4], [1, 1])
-    series = dp.laws.series.law.SeriesLaw(np.ones(3), np.array([3, 4, 5]), 2.0)
+    series = dp.laws.exponential.ExponentialLaw(np.ones(3), np.array([3, 4, 5]), 2.0)
     calls = [
         _call("posterior", dp.posterior, counts=x, prior=a),
         _call("Posterior", dp.Posterior, concentration=([1.0, 2.0], "parameters")),
@@ -660,7 +660,7 @@ BAD["question"] = (
     [HUGE, 0, 0],
     [[1], [2, 3]],
 )
-BAD["attributes"] = (None, 1, "a", [1], [None], object(), [qu.Categories("a", ("u",)), 3])
+BAD["attributes"] = (None, 1, "a", [1], [None], object())
 BAD["content"] = (None, 1, "text", [], object())
 BAD["terms"] = (None, 1, "text", [], object())
 

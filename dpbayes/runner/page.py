@@ -122,7 +122,7 @@ def shown(output: Mapping[str, Any], figure: Mapping[str, Any]) -> dict[str, Any
         drawn = {"name": figure["label"], "caption": figure["caption"]}
         metadata["mystnb"] = {"figure": drawn, "image": {"alt": figure["alt"]}}
     return {
-        "cell_type": "code", "id": figure.get("label", "the-table"), "source": "",
+        "cell_type": "code", "id": figure.get("label", "the-table"), "source": "# shown",
         "execution_count": None, "metadata": metadata, "outputs": [dict(output)],
     }  # fmt: skip
 
