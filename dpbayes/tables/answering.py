@@ -144,11 +144,13 @@ class Answering:
             name = f"answer-{question.payer}-{question.request}"
         for _ in range(_TRIES):
             with self._lock:
+                # Before the history is read: what is bought after it must change the decision.
+                seen = self.account.position
                 self._catch_up()
                 known = None if question.request is None else self._known(name, question.asked)
                 if known is not None:
                     return _told(known)
-                answer = self._answered(question, name, None if most is None else most())
+                answer = self._answered(question, name, most, seen)
             if answer is not None:
                 return answer
         raise ValueError(
@@ -253,12 +255,15 @@ class Answering:
             shortest,
         )
 
-    def _answered(self, question: Question, name: str, most: Fraction | None) -> Answer | None:
-        """Answer under the lock; None where the account has moved on since it was read."""
-        seen = self.account.position
-        decision, cost = self._decided(question, most)
+    def _answered(
+        self, question: Question, name: str, most: Callable[[], Fraction] | None, seen: int
+    ) -> Answer | None:
+        """Answer under the lock; None where the account has moved on since `seen` entries."""
+        left = None if most is None else most()
+        decision, cost = self._decided(question, left)
         if decision.outcome == "rejected":
-            return self._priced(question, decision, cost, most)
+            told = self._priced(question, decision, cost, left)
+            return told if self.account.position == seen else None
         if decision.outcome == "derived":
             answer = self._described(question, decision, cost, None)
             if question.request is not None:
