@@ -242,7 +242,7 @@ def library_calls() -> list[Call]:
     x, a = ([3, 4], "counts"), ([1.0, 2.0], "prior")
     rng = (np.random.default_rng(1), "rng")
     listed = m.law([3, 4], [1, 1])
-    series = dp.laws.series.law.SeriesLaw(np.ones(3), np.array([3, 4, 5]), 2.0)
+    series = dp.laws.exponential.ExponentialLaw(np.ones(3), np.array([3, 4, 5]), 2.0)
     calls = [
         _call("posterior", dp.posterior, counts=x, prior=a),
         _call("Posterior", dp.Posterior, concentration=([1.0, 2.0], "parameters")),

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.mechanisms.guarantees import own
-from dpbayes.releasing.plan import Plan, read_plan
-from dpbayes.releasing.prices import person_sentence, planned_mechanism
-from dpbayes.releasing.record import Release
-from dpbayes.releasing.tables import count_table
 from dpbayes.study.example_table import SeededBits
+from dpbayes.tables.drawn import Release
+from dpbayes.tables.plan import Plan, read_plan
+from dpbayes.tables.prices import planned_mechanism, promise
+from dpbayes.tables.table import count
 
 RAND = files("dpbayes") / "data" / "rand-hie-persons.csv"
 
@@ -86,7 +86,7 @@ class Kept:
     @property
     def sentence(self) -> str:
         """The promise to a person."""
-        return person_sentence(self.plan)
+        return promise(self.plan)
 
     @property
     def error(self) -> float:
@@ -110,7 +110,7 @@ def kept(epsilon: str, keep: int, mechanism: str, rng: np.random.Generator) -> K
         planned = Path(folder) / "release.toml"
         planned.write_text(plan_text(epsilon, keep, mechanism), encoding="utf-8")
         plan = read_plan(planned)
-        truth = count_table(table, plan)
+        truth = count(table, plan.attributes, plan.rules)
     chosen = planned_mechanism(plan)
     noisy, counts = own(chosen, "draw")(truth, plan.prior, SeededBits(rng))
     return Kept(plan, truth, Release(chosen, plan.prior, int(truth.sum()), noisy, counts))

@@ -340,7 +340,7 @@ class Cube:
         >>> cube.query("income >= 10 and sex = f")
         array([0., 0., 1., 0.])
         """
-        from dpbayes.queries.predicate import coefficients
+        from dpbayes.tables.predicate import coefficients
 
         return coefficients(text, self.attributes)
 

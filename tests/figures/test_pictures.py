@@ -11,7 +11,6 @@ from scipy.stats import beta
 import dpbayes as dp
 from dpbayes.figures.language import LOOKS
 from dpbayes.figures.pictures import hexagons, laws_side_by_side, learning, overlap, two_laws
-from dpbayes.figures.sensitivity import sensitivity_levels
 from dpbayes.figures.theme import svg_bytes
 from tests.figures.reading_svg import off_the_language
 
@@ -102,13 +101,3 @@ def test_a_honeycomb_has_a_cell_for_each_change_and_neighbours_touch() -> None:
     assert "A honeycomb of 19 cells" in alt
     with pytest.raises(ValueError, match="sum to 0"):
         hexagons([[1, 0, 0]], [1.0])
-
-
-def test_sensitivities_have_the_looks_of_the_mechanisms_that_scale_by_them() -> None:
-    x = np.arange(5)
-    levels = {"expMech": ("global", np.full(5, 0.4)), "expMech-local": ("local", 0.1 + 0 * x)}
-    figure, alt = sensitivity_levels(x, levels, "records")
-    assert off_the_language(svg_bytes(figure, "x")) == (set(levels), [])
-    assert "local: from 0.1 to 0.1, 0.1 midway." in alt
-    with pytest.raises(ValueError, match="levels must hold"):
-        sensitivity_levels(x, {}, "records")

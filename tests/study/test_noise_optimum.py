@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dpbayes.laws.lattice import noise as lattice_noise
+from dpbayes.laws import sum_zero as lattice_noise
 from dpbayes.study import noise_optimum
 from dpbayes.study.noise_optimum import Share, draw_plateau, noise_bound, plateau, window
 from dpbayes.study.noise_symmetry import Orbits

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.laws.lattice import noise
-from dpbayes.laws.lattice.projection import project
+from dpbayes.laws import sum_zero as noise
+from dpbayes.laws.projection import project
 from dpbayes.posteriors import compositions
 from dpbayes.study.tie_rules import RULES, compare_tie_rules, project_by
 
