@@ -12,12 +12,10 @@ mechanisms    the papers' mechanisms and the references beside them
 accuracy      step probabilities, exact mean distances, crossovers
 planning      how many records a wanted accuracy needs
 auditing      actual epsilon, delta(epsilon), calibration, composition
-releasing     releases of real data from the operating system's randomness
-queries       inference from private answers to linear queries
+tables        a table of people: publish it, ask it, from one account
 datasets      real counts shipped with the package
 figures       arrays in, figure and alternative text out
 study         what only the pages need: experiments, lemmas, closed forms, broken mechanisms
-press         notebooks run with checked parameters; their results recorded, and set on pages
 commands      the command line, one module a command
 """
 
@@ -46,6 +44,7 @@ if TYPE_CHECKING:
     from dpbayes.mechanisms import Law as Law
     from dpbayes.mechanisms import Mechanism as Mechanism
     from dpbayes.mechanisms import mechanism as mechanism
+    from dpbayes.mechanisms.guarantees import Guarantee as Guarantee
     from dpbayes.planning import RecordsNeeded as RecordsNeeded
     from dpbayes.planning import records_needed as records_needed
     from dpbayes.posteriors import Posterior as Posterior
@@ -53,14 +52,13 @@ if TYPE_CHECKING:
     from dpbayes.posteriors import neighbours as neighbours
     from dpbayes.posteriors import number_of_candidates as number_of_candidates
     from dpbayes.posteriors import posterior as posterior
-    from dpbayes.releasing import Guarantee as Guarantee
-    from dpbayes.releasing import NoiseAwarePosterior as NoiseAwarePosterior
-    from dpbayes.releasing import Release as Release
-    from dpbayes.releasing import release as release
     from dpbayes.sensitivity import Sensitivity as Sensitivity
     from dpbayes.sensitivity import global_sensitivity as global_sensitivity
     from dpbayes.sensitivity import local_sensitivity as local_sensitivity
     from dpbayes.sensitivity import smooth_sensitivity as smooth_sensitivity
+    from dpbayes.tables.drawn import Release as Release
+    from dpbayes.tables.drawn import release as release
+    from dpbayes.tables.reading import NoiseAwarePosterior as NoiseAwarePosterior
 
 __version__ = VERSION
 
@@ -81,7 +79,9 @@ _HOME = {
     "mechanisms": ("REGISTRY", "Law", "Mechanism", "mechanism"),
     "planning": ("RecordsNeeded", "records_needed"),
     "posteriors": ("Posterior", "compositions", "neighbours", "number_of_candidates", "posterior"),
-    "releasing": ("Guarantee", "NoiseAwarePosterior", "Release", "release"),
+    "mechanisms.guarantees": ("Guarantee",),
+    "tables.drawn": ("Release", "release"),
+    "tables.reading": ("NoiseAwarePosterior",),
     "sensitivity": ("Sensitivity", "global_sensitivity", "local_sensitivity", "smooth_sensitivity"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}

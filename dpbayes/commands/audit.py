@@ -7,7 +7,7 @@ import argparse
 import dpbayes as dp
 from dpbayes.commands.described import add_options, chosen_mechanism, numbers
 from dpbayes.mechanisms import REGISTRY
-from dpbayes.releasing.decimals import counted
+from dpbayes.tables.decimals import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

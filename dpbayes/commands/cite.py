@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from dpbayes.releasing.citations import cited, methods
+from dpbayes.tables.citations import cited, methods
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

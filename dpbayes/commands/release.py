@@ -16,6 +16,7 @@ from dpbayes.commands.described import add_options, chosen_mechanism, numbers, p
 from dpbayes.mechanisms import REGISTRY
 
 LEVEL = 0.95
+UNPAID = "none: nothing adds this up with other releases of the same people; --plan does"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,6 +103,7 @@ def describe(private: dp.Release) -> dict[str, Any]:
         "mechanism": str(private.mechanism),
         "epsilon": private.guarantee.epsilon,
         "guarantee": private.guarantee.sentence,
+        "account": UNPAID,
     }
     try:
         report["expected_distance"] = private.expected_distance()
@@ -123,6 +125,7 @@ def as_text(report: dict[str, Any]) -> str:
         f"released counts     {listed(report['released_counts'])}",
         f"mechanism           {report['mechanism']}",
         f"guarantee           {report['guarantee']}",
+        f"account             {report['account']}",
     ]
     if report["expected_distance"] is None:
         lines.append(f"expected error      not computed: {report['expected_distance_missing']}")

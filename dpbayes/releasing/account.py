@@ -26,13 +26,13 @@ from dpbayes.releasing.account_file import (
     read_entry,
     rows_from,
 )
-from dpbayes.releasing.decimals import decimal_text, significant_text
 from dpbayes.releasing.witness import (
     AccountError,
     Witness,
     read_witness,
     write_witness,
 )
+from dpbayes.tables.decimals import decimal_text, significant_text
 
 FORMAT = 1
 

@@ -10,7 +10,6 @@ import csv
 import html
 import tempfile
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.figures.intervals import intervals
-from dpbayes.figures.theme import svg_bytes
 from dpbayes.mechanisms.guarantees import own
-from dpbayes.releasing.account_file import Receipt
-from dpbayes.releasing.analysis import parts_of
-from dpbayes.releasing.from_table import PaidRelease
-from dpbayes.releasing.plan import Plan, read_plan
-from dpbayes.releasing.prices import planned_mechanism
-from dpbayes.releasing.record import Release
-from dpbayes.releasing.report import html_text
-from dpbayes.releasing.tables import count_table
+from dpbayes.tables.analysis import parts_of
+from dpbayes.tables.drawn import Release
+from dpbayes.tables.entries import Receipt
+from dpbayes.tables.plan import Plan, read_plan
+from dpbayes.tables.prices import Price, planned_mechanism
+from dpbayes.tables.release import PaidRelease
+from dpbayes.tables.report import html_text
+from dpbayes.tables.table import count
 
 ANSWERS = ("never", "rarely", "sometimes", "often", "always", "declined")
 SHARES = (0.3, 0.25, 0.2, 0.14, 0.08, 0.01)
@@ -60,11 +57,12 @@ def write_table(path: Path, rows: int, rng: np.random.Generator) -> None:
 
 
 def plan_text(epsilon: str, mechanism: str) -> str:
-    """Return the plan of the example, nine lines."""
+    """Return the plan of the example, ten lines."""
     listed = ", ".join(f'"{label}"' for label in (*ANSWERS, NO_ANSWER))
     return (
         'dataset = "survey"\n'
         'account = "survey.account"\n'
+        'unit = "record"\n'
         'column = "smokes"\n'
         f"categories = [{listed}]\n"
         f'missing = "{NO_ANSWER}"\n'
@@ -90,13 +88,7 @@ class Example:
 
     def report(self) -> ShownReport:
         """Return the report as a page of its own, to be shown in a notebook."""
-        readings = {
-            name: self.intervals(part)
-            for name, part in (("noise-aware", "noise_aware"), ("plain", "plain"))
-        }
-        figure, _ = intervals(self.record["labels"], readings, "share of the category")
-        svg = svg_bytes(figure, salt="example").decode()
-        return ShownReport(html_text(self.record, svg[svg.index("<svg") :]))
+        return ShownReport(html_text(self.record, drawn=True))
 
 
 @dataclass(frozen=True)
@@ -128,15 +120,13 @@ def example(rows: int, epsilon: str, mechanism: str, rng: np.random.Generator) -
         write_table(table, size, table_rng)
         planned.write_text(plan_text(epsilon, mechanism), encoding="utf-8")
         plan = read_plan(planned)
-        truth = count_table(table, plan)
+        truth = count(table, plan.attributes, plan.rules)
     chosen = planned_mechanism(plan)
     noisy, counts = own(chosen, "draw")(truth, plan.prior, SeededBits(draw_rng))
     private = Release(chosen, plan.prior, size, noisy, counts)
     receipt = Receipt("survey", 3, "0" * 64)
-    left = Fraction(2) * plan.epsilon
-    paid = PaidRelease(
-        plan, private, "example", receipt, plan.epsilon, left, 3 * plan.epsilon, False
-    )
+    cost, left, bound = (Price(times * plan.epsilon) for times in (1, 2, 3))
+    paid = PaidRelease(plan, private, "example", receipt, cost, left, bound)
     record = paid.record()
     record["analysis"] = {name: compute() for name, compute in parts_of(record).items()}
     return Example(plan, truth, paid, record)

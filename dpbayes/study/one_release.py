@@ -23,7 +23,7 @@ from dpbayes.laws.metrics import metric_function
 from dpbayes.mechanisms import REGISTRY, mechanism
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import Posterior, compositions, posterior
-from dpbayes.releasing.noise_aware import NoiseAwarePosterior, noise_aware
+from dpbayes.tables.reading import NoiseAwarePosterior, noise_aware
 
 EXPLORED = (
     "lapMech", "ilapMech", "draft-laplace", "geometric", "lattice", "discrete-gaussian", "expMech",

@@ -1,4 +1,8 @@
-"""A table of people: publish it, ask it.
+"""A table of people: publish counts of it, or let it be asked, from one durable account.
+
+`table` one reader of CSV and Parquet, attributes, cubes · `units` who is protected · `plan` plan,
+cube and service files · `account` what may be spent, what has been, every answer so far · `release`
+price, reserve, draw, keep, print · `reading` what a noisy release says · `report`, `forecast`.
 
 `workload` queries, sensitivities, scales · `inference` best linear unbiased estimates ·
 `noise_law` the exact law of their errors, intervals, hypotheses · `approximations` E's algorithms ·

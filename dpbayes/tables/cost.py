@@ -50,14 +50,28 @@ class CellCosts:
         Every operation is rounded away from zero, so that the recorded spend is never below the
         true one.
         """
-        signed = vector("query", query, self.losses.shape[0])
-        if self.neighbours == "replace-one":
-            row = np.abs(np.subtract.outer(signed, signed))
-        else:
-            row = np.abs(signed)
+        row = self._changes(query)
         share = np.nextafter(row / positive("scale", scale), np.inf)
         grown = np.where(row > 0.0, np.nextafter(self.losses + share, np.inf), self.losses)
         return CellCosts(self.neighbours, frozen(grown))
+
+    def room(self, query: ArrayLike, bound: float) -> float:
+        """Return the largest 1 / scale with which `query` can still be answered within a bound.
+
+        >>> round(no_cost(2).after([1.0, 0.0], 4.0).room([2.0, 1.0], 1.0), 9)
+        0.375
+        """
+        row = self._changes(query)
+        touched = row > 0.0
+        left = (bound - self.losses[touched]) / row[touched]
+        return max(float(left.min(initial=np.inf)), 0.0)
+
+    def _changes(self, query: ArrayLike) -> Array:
+        """Return by how much one record changes the query, for each cell or pair of cells."""
+        signed = vector("query", query, self.losses.shape[0])
+        if self.neighbours == "replace-one":
+            return np.asarray(np.abs(np.subtract.outer(signed, signed)))
+        return np.asarray(np.abs(signed))
 
 
 def no_cost(cells: int, neighbours: str = "add-remove") -> CellCosts:

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 
 from dpbayes._validate import choice, flag, frozen, instance, non_negative, open_unit, positive
 from dpbayes.tables import workload
-from dpbayes.tables.budgets import allocation
+from dpbayes.tables.budgets import allocation, combine
 from dpbayes.tables.cost import CellCosts, no_cost
 from dpbayes.tables.inference import Factor, empty_factor
-from dpbayes.tables.noise import as_float, on_grid, scale_in_units
+from dpbayes.tables.noise import LARGEST_SCALE, SMALLEST_SCALE, as_float, on_grid, scale_in_units
 from dpbayes.tables.noise_law import NoiseLaw
 from dpbayes.tables.workload import Array, sensitivity
 
@@ -48,7 +48,12 @@ class Policy:
 
 @dataclass(frozen=True)
 class State:
-    """Everything the answers so far have left behind: factorisation, answers / b, scales, spend."""
+    """Everything the answers so far have left behind: factorisation, answers / b, scales, spend.
+
+    >>> later = empty_state(2, "add-remove").after(np.ones(2), 4.0, 12.0, "add-remove")
+    >>> later.scaled_answers, later.scales, round(later.spent("sequential"), 12)
+    (array([3.]), array([4.]), 0.25)
+    """
 
     factor: Factor
     scaled_answers: Array
@@ -121,7 +126,17 @@ def decide(
     """
     limit = non_negative("bound", bound)  # nothing may be left at all
     S, w0 = _known(state, query, policy)
-    return _decided(state, query, S, w0, (L, delta, limit), policy)
+    bought = allocation(w0, S, L, delta, policy.spending)
+    if bought.alpha == 0.0 and w0 is not None:
+        return Decision("derived", frozen(w0), 0, 0.0, NoiseLaw(w0), 0.0)
+    units = scale_in_units(S, bought.alpha)
+    scale = as_float(units)
+    if spent_after(state, query, scale, policy) > limit:
+        return REJECTED
+    share = bought.fresh_share
+    weights = np.zeros(state.factor.answers) if w0 is None else bought.history_share * w0
+    law = NoiseLaw(np.append(weights, share * scale))
+    return Decision("fresh", frozen(weights), units, share, law, S / scale)
 
 
 def _known(state: State, query: Array, policy: Policy) -> tuple[float, Array | None]:
@@ -137,28 +152,6 @@ def _known(state: State, query: Array, policy: Policy) -> tuple[float, Array | N
     return S, state.factor.noise_weights(checked) if policy.inference else None
 
 
-def _decided(
-    state: State,
-    query: Array,
-    S: float,
-    w0: Array | None,
-    terms: tuple[float, float, float],
-    policy: Policy,
-) -> Decision:
-    L, delta, limit = terms
-    bought = allocation(w0, S, L, delta, policy.spending)
-    if bought.alpha == 0.0 and w0 is not None:
-        return Decision("derived", frozen(w0), 0, 0.0, NoiseLaw(w0), 0.0)
-    units = scale_in_units(S, bought.alpha)
-    scale = as_float(units)
-    if spent_after(state, query, scale, policy) > limit:
-        return REJECTED
-    share = bought.fresh_share
-    weights = np.zeros(state.factor.answers) if w0 is None else bought.history_share * w0
-    law = NoiseLaw(np.append(weights, share * scale))
-    return Decision("fresh", frozen(weights), units, share, law, S / scale)
-
-
 def spent_after(state: State, query: Array, scale: float, policy: Policy) -> float:
     """Return the overall cost once a query was answered with noise of this scale."""
     if policy.accounting == "cells":
@@ -168,36 +161,39 @@ def spent_after(state: State, query: Array, scale: float, policy: Policy) -> flo
 
 
 def shortest_affordable(
-    state: State, query: Array, L: float, delta: float, bound: float, policy: Policy
+    state: State, query: Array, delta: float, bound: float, policy: Policy
 ) -> float | None:
-    """Return about the shortest length above L at which the bound allows an answer, if any does.
+    """Return about the shortest length, to a thousandth, that the bound allows, if any does.
 
-    Found by doubling and bisection to three digits; it follows from the history and the bound, so
-    it tells nothing about the data.
+    All that is left goes into one answer, which is joined with the history; where the history alone
+    does better, that. It follows from history and bound, so it tells nothing about the data.
+
+    >>> found = shortest_affordable(empty_state(2, "add-remove"), np.ones(2), 0.05, 0.1, Policy())
+    >>> round(found, 1)
+    59.9
     """
     S, w0 = _known(state, query, policy)
-
-    def allowed(length: float) -> bool:
-        try:
-            terms = (length, delta, bound)
-            return _decided(state, query, S, w0, terms, policy).outcome != "rejected"
-        except ValueError:
-            return False
-
-    low, high = L, 2.0 * L
-    while not allowed(high):
-        low, high = high, 2.0 * high
-        if high > 2.0**80:  # longer than any interval at the largest scale of noise
-            return None
-    while high - low > 1e-3 * high:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if allowed(middle) else (middle, high)
-    return high
+    lengths = [] if w0 is None else [2.0 * NoiseLaw(w0).half_width(delta)]
+    if policy.accounting == "cells":
+        room = state.costs.room(query, bound)
+    else:
+        room = max(bound - state.in_sequence, 0.0) / S
+    if room >= 1.0 / LARGEST_SCALE:
+        scale = max(1.0 / room, SMALLEST_SCALE)
+        lengths.append(-2.0 * scale * math.log(delta))
+        if w0 is not None and policy.spending == "smallest":
+            lengths.append(2.0 * NoiseLaw(combine(w0, scale)[1]).half_width(delta))
+    return 1.0005 * min(lengths) if lengths else None
 
 
 @dataclass(frozen=True)
 class Stream:
-    """What was done with each question: `outcomes` (k,) words, overall cost `spent` (k,)."""
+    """What was done with each question: `outcomes` (k,) words, overall cost `spent` (k,).
+
+    >>> seen = Stream(("fresh", "derived", "rejected"), np.array([0.2, 0.2, 0.2]))
+    >>> seen.answered.round(3), seen.first_rejection
+    (array([1.   , 1.   , 0.667]), 3)
+    """
 
     outcomes: tuple[str, ...]
     spent: Array

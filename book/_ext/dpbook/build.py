@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
-import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
 
-from dpbayes.press.cache import Cache
-from dpbayes.press.keys import Surroundings, key, reason, sha256, surroundings
-from dpbayes.press.pages import publish
-from dpbayes.press.workers import Order, run_all
-from dpbook.gate import end_where_nothing_changed
-from dpbook.plan import Planned, plan
-from dpbook.progress import Progress
-from dpbook.side_by_side import processors
+from dpbayes.record import PROVENANCE, json_bytes, write_atomically
+from dpbayes.runner import run, verify
+from dpbayes.runner.notebooks import all_notebooks, find, load
+from dpbayes.runner.page import page_bytes
+from dpbayes.runner.parameters import chosen, declared
+from dpbayes.runner.stale import Sources, reason
 
 logger = logging.getLogger(__name__)
+CERTIFICATE = "certificate.json"
 
 
 class NotebookError(ExtensionError):
@@ -32,108 +34,107 @@ class NotebookError(ExtensionError):
     category = "Notebook error"
 
 
-@dataclass
-class Build:
-    """One build: its notebooks and their hashes, the state of everything else, and where to go."""
-
-    cache: Cache
-    results: Path
-    planned: dict[str, Planned]
-    hashes: dict[str, str]
-    now: Surroundings
-    progress: Progress
-    started: float
-
-    def reason(self, name: str) -> str | None:
-        """Say why a notebook must be run; None when its kept run is whole and up to date."""
-        damaged = self.cache.damage(name)
-        if damaged:
-            return f"its kept result is damaged ({damaged})"
-        kept = self.cache.kept(name)
-        values = self.planned[name].values
-        return reason(kept.key if kept else None, self.hashes[name], values, self.now)
-
-    def order(self, name: str) -> Order:
-        """Return the order to run a notebook."""
-        notebook = self.planned[name]
-        return Order(name, name, notebook.path, notebook.values, self.cache.stage(name))
-
-    def cell(self, label: str, index: int, total: int) -> None:
-        """Pass on that a cell starts."""
-        self.progress.cell(label, index, total)
-
-    def done(self, label: str, seconds: float) -> None:
-        """Keep and publish a finished notebook at once, so that an interrupted build keeps it."""
-        used = json.loads((self.cache.stage(label) / "traces.json").read_text(encoding="utf-8"))
-        values = self.planned[label].values
-        made_from = key(self.hashes[label], values, used, self.now, self.started)
-        self.cache.keep(label, made_from, seconds)
-        self.publish(label)
-        self.progress.done(label, seconds)
-
-    def failed(self, label: str, problem: str) -> bool:
-        """Begin nothing new after a failure."""
-        return False
-
-    def publish(self, name: str) -> None:
-        """Bring a kept run to the folder where Sphinx reads it."""
-        notebook = self.planned[name]
-        publish(self.cache.entry(name), self.results, name, notebook.values, notebook.parameters)
-
-
 def run_notebooks(app: Sphinx, config: Any) -> None:
     """Run what must be run and publish every result, or stop the build."""
     book = Path(app.srcdir)
-    end_where_nothing_changed(book.parent)
     try:
-        build_results(book.parent, book)
+        build(book.parent / "notebooks", book / "results", overrides(book.parent))
     except (ValueError, TypeError) as error:
         raise NotebookError(str(error)) from error
+    content = json_bytes(verify.certificate(book / "results", book / "reference"))
+    path = book / "results" / CERTIFICATE
+    if not path.is_file() or path.read_bytes() != content:
+        write_atomically(path, content)
 
 
-def build_results(root: Path, book: Path) -> dict[str, str]:
-    """Bring ``book/results`` up to date, and return what was run with the reason why."""
-    started, clock = time.perf_counter(), time.time()
-    planned = {one.name: one for one in plan(root / "notebooks", root / "parameters.yml")}
-    hashes = {name: sha256(one.path) for name, one in planned.items()}
-    cache = Cache(book / "_build" / ".jupyter_cache" / "notebooks")
-    cache.clear()
-    progress = Progress(sys.stderr, 0)
-    build = Build(cache, book / "results", planned, hashes, surroundings(), progress, clock)
-    reasons = {name: build.reason(name) for name in planned}
-    to_run = {name: why for name, why in reasons.items() if why}
-    progress.total = len(to_run)
-    forget_others(build.results, planned)
-    for name in planned.keys() - to_run.keys():
-        build.publish(name)
-    run_stale(build, to_run)
+def overrides(root: Path) -> dict[str, Mapping[str, Any]]:
+    """Return the parameters of the next build that differ from the notebooks' own."""
+    path = root / "parameters.yml"
+    content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if not isinstance(content or {}, Mapping):
+        raise ValueError("parameters.yml must map notebooks to their parameters")
+    found = {}
+    for name, given in (content or {}).items():
+        if not isinstance(given, Mapping):
+            raise ValueError(f"parameters.yml: {name} must map parameters to values, got {given!r}")
+        found[find(str(name), root)[0]] = given
+    return found
+
+
+def build(folder: Path, results: Path, given: Mapping[str, Mapping[str, Any]]) -> None:
+    """Bring the results of all notebooks up to date."""
+    began = time.perf_counter()
+    paths, sources = all_notebooks(folder), Sources()
+    notebooks = {name: load(path) for name, path in paths.items()}
+    values = {name: chosen(name, one, given.get(name, {})) for name, one in notebooks.items()}
+    keys = {name: sources.key(notebooks[name], values[name]) for name in paths}
+    made = {name: run.kept(results / name) or {} for name in paths}
+    why = {name: reason(made[name].get("made from"), keys[name]) for name in paths}
+    stale = sorted((name for name in paths if why[name]), key=lambda name: -seconds(results, name))
+    for name in stale:
+        logger.info("to run: %s, %s", name, why[name])
+    stage = results / ".stage.part"
+    orders = [run.Order(name, paths[name], values[name], stage / name) for name in stale]
+    problems = []
+    for place, done in enumerate(run.run_all(orders) if orders else ()):
+        name = done.order.name
+        logger.info("[%d/%d] %s %.1f s", place + 1, len(orders), name, done.seconds)
+        if done.problem:
+            problems.append(done.problem)
+        else:
+            run.publish(run.recorded(done, keys[name]), results / name)
+    shutil.rmtree(stage, ignore_errors=True)
+    if problems:
+        raise NotebookError("\n\n".join(problems))
+    for name in paths:
+        folder, page = results / name, results / f"{name}.ipynb"
+        executed = json.loads((folder / run.EXECUTED).read_text(encoding="utf-8"))
+        files = [one.name for one in folder.iterdir() if one.is_file()]
+        content = page_bytes(executed, name, values[name], declared(notebooks[name]), files)
+        if not page.is_file() or page.read_bytes() != content:
+            write_atomically(page, content)
+    forget_others(results, paths)
+    took = time.perf_counter() - began
     logger.info(
-        "notebooks: %d run, %d unchanged, %.1f s",
-        len(to_run),
-        len(planned) - len(to_run),
-        time.perf_counter() - started,
+        "notebooks: %d run, %d unchanged, %.1f s", len(stale), len(paths) - len(stale), took
     )
-    return to_run
 
 
-def run_stale(build: Build, to_run: dict[str, str]) -> None:
-    """Run the notebooks whose results are missing or stale, the longest first."""
-    for name, why in to_run.items():
-        logger.info("run %s: %s", name, why)
-    kept = {name: build.cache.kept(name) for name in to_run}
-    times = {name: one.seconds if one else float("inf") for name, one in kept.items()}
-    order = sorted(to_run, key=lambda name: (-times[name], name))
-    hands = processors()
-    failures = run_all([build.order(name) for name in order], build, hands)
-    build.progress.end()
-    if failures:
-        raise NotebookError("\n\n".join(failures))
+def seconds(results: Path, name: str) -> float:
+    """Return how long a notebook took when it was run last, here or for the reference."""
+    reference = results.parent / "reference" / f"{name}.json"
+    for path in (results / name / PROVENANCE, reference):
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            return float(json.loads(path.read_text(encoding="utf-8"))["seconds"])
+    return 0.0
 
 
-def forget_others(results: Path, planned: dict[str, Planned]) -> None:
-    """Remove results of notebooks that are no longer there."""
-    for page in results.rglob("*.ipynb"):
-        name = page.relative_to(results).with_suffix("").as_posix()
-        if name not in planned:
-            page.unlink()
-            shutil.rmtree(results / name, ignore_errors=True)
+def forget_others(results: Path, names: Mapping[str, Path]) -> None:
+    """Remove results of notebooks that are no more."""
+    for name in verify.folders(results):
+        if name not in names:
+            shutil.rmtree(results / name)
+            (results / f"{name}.ipynb").unlink(missing_ok=True)
+
+
+def say_agreement(app: Sphinx, problem: Exception | None) -> None:
+    """End the build with how its numbers compare with the reference."""
+    if problem is None:
+        path = Path(app.srcdir) / "results" / CERTIFICATE
+        logger.info(json.loads(path.read_text(encoding="utf-8"))["agreement"])
+
+
+class Certificate(SphinxDirective):
+    """What this build says of itself: agreement with the reference, machine, versions, duration."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a list of facts, and of numbers that disagree."""
+        path = Path(self.env.srcdir) / "results" / CERTIFICATE
+        self.env.note_dependency(str(path))
+        made = json.loads(path.read_text(encoding="utf-8"))
+        versions = ", ".join(f"{name} {one}" for name, one in made["versions"].items())
+        took = f"{made['notebooks']} notebooks in {made['seconds']} seconds of running"
+        facts = [f"{made['agreement']}.", f"{made['machine']}.", f"{versions}.", f"{took}."]
+        facts += [f"It differs: {one}" for one in made["problems"]]
+        items = (nodes.list_item("", nodes.paragraph("", one)) for one in facts)
+        return [nodes.bullet_list("", *items, classes=["certificate"])]

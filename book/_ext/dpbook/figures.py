@@ -1,18 +1,18 @@
-"""The directive ``{result-figure}`` shows a figure on another page, with a link to its own page.
+"""Figures of results: shown on other pages, and set into the page so that they follow its theme.
 
-::
+``{result-figure} documents/D-fig5::means`` shows a figure with the caption that was recorded, or
+with words of the page's own, and a link to its page. Without ``:name:`` it has no number there.
 
-    :::{result-figure} accuracy/growth::means
-    :::
-
-Caption and alternative text are those that the notebook recorded; words of the page's own may stand
-in place of the caption. Without ``:name:`` the figure has no number here, because it has one on its
-own page.
+Every drawing becomes an ``svg`` element whose black is the page's colour and whose other colours
+are lighter at night. It is as wide as the column, but not so narrow that its letters are less than
+11 pixels high: then its box scrolls.
 """
 
 from __future__ import annotations
 
+import html
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,38 +20,28 @@ from typing import Any, ClassVar
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
 
-from dpbook.quotes import result_file
+from dpbook.quotes import result_file, split
 
 logger = logging.getLogger(__name__)
-
-
-def recorded(notebook: Path, stem: str) -> tuple[str, str]:
-    """Return caption and alternative text of a figure, as its published notebook holds them."""
-    content = json.loads(notebook.read_text(encoding="utf-8"))
-    drawn = re.compile(rf"record\.figure\(\s*[\"']{re.escape(stem)}[\"']")
-    for cell in content["cells"]:
-        if cell["cell_type"] == "code" and drawn.search("".join(cell["source"])):
-            told = cell["metadata"].get("mystnb", {})
-            caption = told.get("figure", {}).get("caption", "")
-            return str(caption), str(told.get("image", {}).get("alt", ""))
-    raise ValueError(f"{notebook.stem} records no figure {stem!r}")
+POINT = 4.0 / 3.0  # CSS pixels
+READABLE = 11.0  # CSS pixels, the least height of letters
+HEAD = re.compile(r"^.*?<svg\b[^>]*>", re.DOTALL)
+VIEW = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+DROPPED = re.compile(r"<metadata>.*?</metadata>|<style\b.*?</style>|<!--.*?-->", re.DOTALL)
+COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
+NUMBER = re.compile(r"-?[1-9]\d*\.\d{3,}")  # of paths and places; scales are below one
+NAME = re.compile(r'(?<=\sid=")|(?<=href="#)|(?<=url\(#)')
+LETTERS = re.compile(r'<g id="text_\d+">.*?\bscale\((0\.\d+) ', re.DOTALL)
 
 
 class Shown(nodes.figure):
     """A figure that has its number on another page, and so none here."""
-
-
-def visit_shown(writer: Any, node: Shown) -> None:
-    """Begin the figure in HTML as any other."""
-    writer.visit_figure(node)
-
-
-def depart_shown(writer: Any, node: Shown) -> None:
-    """End the figure."""
-    writer.depart_figure(node)
 
 
 class ResultFigure(SphinxDirective):
@@ -65,45 +55,126 @@ class ResultFigure(SphinxDirective):
     }
 
     def run(self) -> list[nodes.Node]:
-        """Return the figure, or warn, which stops a strict build."""
-        name, _, stem = self.arguments[0].partition("::")
+        """Return the picture, its caption and the link to the page that computes it."""
         try:
-            if not name or not stem:
-                raise ValueError(f"write notebook::figure, got {self.arguments[0]!r}")
+            name, stem = split(self.arguments[0], self.env)
             result_file(self.env, name, f"{stem}.svg")
-            page = Path(self.env.srcdir) / "results" / f"{name}.ipynb"
-            self.env.note_dependency(str(page))
-            caption, alt = recorded(page, stem)
-            caption = " ".join(self.content) or caption
+            executed = result_file(self.env, name, "executed.ipynb")
+            caption, alt = words_of(executed, stem)
         except ValueError as error:
             where = self.get_location()
             logger.warning("result-figure: %s", error, location=where, type="dpbook")
             return []
-        return [self.figure(name, stem, caption, alt)]
-
-    def figure(self, name: str, stem: str, caption: str, alt: str) -> nodes.figure:
-        """Return the picture, its caption and the link to the page that computes it."""
         kind = nodes.figure if "name" in self.options else Shown
         figure = kind(classes=["result-figure", *self.options.get("class", [])])
         figure += nodes.image(uri=f"/results/{name}/{stem}.svg", alt=alt)
-        words, messages = self.state.inline_text(caption, self.lineno)
-        figure += nodes.caption("", "", *words, *messages, nodes.Text(" From: "), self.source(name))
+        words, messages = self.state.inline_text(" ".join(self.content) or caption, self.lineno)
+        link = addnodes.pending_xref(
+            "", nodes.inline("", name, classes=["xref", "doc"]), refdoc=self.env.docname,
+            refdomain="std", reftype="doc", reftarget=f"/results/{name}", refexplicit=False,
+            refwarn=True,
+        )  # fmt: skip
+        self.set_source_info(link)
+        figure += nodes.caption("", "", *words, *messages, nodes.Text(" From: "), link)
         self.set_source_info(figure)
         if "name" in self.options:
             self.add_name(figure)
-        return figure
+        return [figure]
 
-    def source(self, name: str) -> addnodes.pending_xref:
-        """Return the link to the figure's own page, which shows that page's title."""
-        link = addnodes.pending_xref(
-            "",
-            nodes.inline("", name, classes=["xref", "doc"]),
-            refdoc=self.env.docname,
-            refdomain="std",
-            reftype="doc",
-            reftarget=f"/results/{name}",
-            refexplicit=False,
-            refwarn=True,
+
+def words_of(executed: Path, stem: str) -> tuple[str, str]:
+    """Return caption and alternative text of a figure, as its executed notebook holds them."""
+    for cell in json.loads(executed.read_text(encoding="utf-8"))["cells"]:
+        for output in cell.get("outputs", []):
+            figure = output.get("metadata", {}).get("dpbayes", {}).get("figure", {})
+            if figure.get("name") == stem:
+                return str(figure["caption"]), str(figure["alt"])
+    raise ValueError(f"{executed.parent.name} records no figure {stem!r} with a caption")
+
+
+class Drawn(nodes.General, nodes.Element):
+    """A drawing that stands in the page itself; its file is read when it is written."""
+
+
+class InlineFigures(SphinxPostTransform):
+    """Put the drawings of results into the page; pictures of a given width stay pictures."""
+
+    default_priority = 5  # before pictures are collected for copying
+    formats = ("html",)
+
+    def run(self, **_: Any) -> None:
+        """Replace each picture by the element it holds."""
+        for number, image in enumerate(list(self.document.findall(nodes.image))):
+            file = Path(self.env.srcdir) / image["uri"].lstrip("/")
+            sized = {"width", "height", "scale"} & set(image.attributes)
+            if file.suffix == ".svg" and not sized and file.is_file():
+                text = file.read_text(encoding="utf-8")
+                if '<g id="figure_1">' in text:
+                    drawn = Drawn(svg=text, number=number, alt=image.get("alt", ""))
+                    image.replace_self(drawn)
+
+
+def visit_drawn(translator: HTML5Translator, node: Drawn) -> None:
+    """Write a drawing and its button."""
+    drawn = inlined(node["svg"], f"d{node['number']}-", node["alt"])
+    button = '<span aria-hidden="true">⤢</span> Full size'
+    opening = '<button type="button" class="drawn-open" aria-haspopup="dialog">'
+    translator.body.append(
+        f'<div class="drawn-box"><div class="drawn-scroll">{drawn}</div>{opening}{button}</button>'
+        "</div>\n"
+    )
+    raise nodes.SkipNode
+
+
+def inlined(svg: str, prefix: str, alt: str) -> str:
+    """Return a drawing for a page; `prefix` sets its ids apart from those of other drawings."""
+    view = VIEW.search(svg)
+    if view is None:
+        raise ValueError("the figure has no viewBox that starts at 0 0")
+    width, height = (float(size) for size in view.groups())
+    content = HEAD.sub("", DROPPED.sub("", svg), count=1)
+    content = COLOUR.sub(lambda found: themed(found[0].lower()), content)
+    content = NUMBER.sub(lambda found: f"{float(found[0]):.2f}", content)
+    content = NAME.sub(prefix, content).replace("xlink:href", "href")
+    content = re.sub(r">\s+<", "><", content).strip()
+    least = least_width(svg, width)
+    size = f"--wide:{width * POINT:.0f}px;--least:{least:.0f}px"
+    size += f";--least-high:{least * height / width:.0f}px;aspect-ratio:{width:g}/{height:g}"
+    look = "fill:currentColor;stroke-linejoin:round;stroke-linecap:butt"
+    return (
+        f'<svg class="drawn" role="img" aria-label="{html.escape(alt, quote=True)}" '
+        f'{view[0]} style="{size};{look}">{content}'
+    )
+
+
+def themed(colour: str) -> str:
+    """Return black as the page's ink, white as its paper, greys between, and lighter colours."""
+    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    if max(red, green, blue) - min(red, green, blue) < 12:
+        ink = round(100 - red / 2.55)
+        paper = "var(--pst-color-background,#fff)"
+        return (
+            "currentColor"
+            if ink == 100
+            else (f"color-mix(in srgb,currentColor {ink}%,{paper})" if ink else paper)
         )
-        self.set_source_info(link)
-        return link
+    return f"color-mix(in srgb,{colour} var(--drawn-colour,100%),#fff)"
+
+
+def least_width(svg: str, width: float) -> float:
+    """Return the width in CSS pixels at which the smallest letters of a drawing are readable.
+
+    Letters of s points are drawn by ``scale(s/100)``.
+    """
+    sizes = [100.0 * float(scale) for scale in LETTERS.findall(svg)]
+    return min(POINT * width, math.ceil(READABLE * width / min(sizes))) if sizes else 0.0
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the figures."""
+    app.add_node(Shown, html=(HTML5Translator.visit_figure, HTML5Translator.depart_figure))
+    app.add_node(Drawn, html=(visit_drawn, None))
+    app.add_directive("result-figure", ResultFigure)
+    app.add_post_transform(InlineFigures)
+    app.add_css_file("figures.css")
+    app.add_js_file("figures.js", loading_method="defer")

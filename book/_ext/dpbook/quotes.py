@@ -1,11 +1,15 @@
-"""The roles ``result`` and ``finding``: one recorded number, one recorded sentence.
+"""The roles ``result`` and ``claim``: one recorded number, one recorded sentence.
 
-``accuracy/growth::crossover:.1f`` is a number with its format, ``accuracy/growth::best`` a finding.
-On the page of a notebook its own name may be left out: ``::crossover:.1f``.
+``documents/D-fig5::crossover:.1f`` is a number with its format, which may end in ``up`` or ``down``
+for a bound; ``documents/D-fig5::ahead`` is a claim. On a notebook's own page its name may be left
+out. A claim that does not hold with the book's parameters stops a strict build.
 """
 
 from __future__ import annotations
 
+import json
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +18,19 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
-from dpbayes.press.quotes import own, quoted, sentence, split_finding, split_quote
+from dpbayes.record import typeset
 
 logger = logging.getLogger(__name__)
+ROUNDED = {"up": ROUND_CEILING, "down": ROUND_FLOOR}
+SAME = 1e-12  # of a number: the rounding of its last binary digits
 
 
 class Quote(nodes.inline):
-    """A number on a page, which the page marks with what it quotes (see `dpbayes verify`)."""
+    """A number on a page, which the page marks with what it quotes."""
 
 
 def visit_quote(writer: Any, node: Quote) -> None:
-    """Begin a quoted number in HTML; other writers take it for any text."""
+    """Begin a quoted number in HTML."""
     writer.body.append(writer.starttag(node, "span", "", **{"data-quote": node["quote"]}))
 
 
@@ -39,42 +45,53 @@ class ResultRole(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the formatted number, or warn and return the role's text."""
         try:
-            name, key, form = split_quote(own(self.text, own_name(self.env)))
-            shown = quoted(result_file(self.env, name, "numbers.json"), key, form)
+            name, key = split(self.text, self.env)
+            key, _, form = key.partition(":")
+            shown = formatted(recorded(self.env, name, "numbers.json", key), form)
         except ValueError as error:
-            complain(self, error)
-            return [nodes.inline(self.text, self.text)], []
+            return complain(self, error)
         quote = f"{name}::{key}:{form}"
         return [Quote(shown, shown, classes=["result"], quote=quote)], []
 
 
-class FindingRole(SphinxRole):
-    """Put the sentence of a finding into the text, its mathematics and references set."""
+class ClaimRole(SphinxRole):
+    """Put the sentence of a claim into the text, its mathematics and references set."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return the sentence, or warn and return the role's text."""
+        """Return the sentence, or warn when it is missing or does not hold."""
         try:
-            name, key = split_finding(own(self.text, own_name(self.env)))
-            shown = sentence(result_file(self.env, name, "findings.json"), key)
+            name, key = split(self.text, self.env)
+            made = recorded(self.env, name, "claims.json", key)
+            if not made["holds"]:
+                raise ValueError(f"the claim does not hold: {made['sentence']}")
         except ValueError as error:
-            complain(self, error)
-            return [nodes.inline(self.text, self.text)], []
-        holder = nodes.inline("", "", classes=["finding"])
+            return complain(self, error)
+        holder = nodes.inline("", "", classes=["quoted-claim"])
         inliner: Any = self.inliner
-        children, messages = inliner.parse(shown, self.lineno, None, holder)
+        children, messages = inliner.parse(made["sentence"], self.lineno, None, holder)
         holder += children
         return [holder], messages
 
 
-def complain(role: SphinxRole, error: ValueError) -> None:
+def complain(role: SphinxRole, error: ValueError) -> tuple[list[nodes.Node], list[Any]]:
     """Warn, which stops a strict build."""
     problem = f"{role.name} {role.text!r}: {error}"
     logger.warning(problem, location=role.get_location(), type="dpbook")
+    return [nodes.inline(role.text, role.text)], []
 
 
-def own_name(env: BuildEnvironment) -> str | None:
-    """Return the notebook whose page is being read; None on any other page."""
-    return env.docname.removeprefix("results/") if env.docname.startswith("results/") else None
+def own_name(env: BuildEnvironment) -> str:
+    """Return the notebook whose page is being read; nothing on any other page."""
+    return env.docname.removeprefix("results/") if env.docname.startswith("results/") else ""
+
+
+def split(text: str, env: BuildEnvironment) -> tuple[str, str]:
+    """Return the notebook and what is quoted of it."""
+    name, colons, key = text.strip().partition("::")
+    name = name or own_name(env)
+    if not (name and colons and key):
+        raise ValueError(f"write notebook::name, such as documents/D-fig5::ahead, got {text!r}")
+    return name, key
 
 
 def result_file(env: BuildEnvironment, name: str, file: str) -> Path:
@@ -84,3 +101,31 @@ def result_file(env: BuildEnvironment, name: str, file: str) -> Path:
         raise ValueError(f"no notebook has recorded {name}/{file}")
     env.note_dependency(str(path))
     return path
+
+
+def recorded(env: BuildEnvironment, name: str, file: str, key: str) -> Any:
+    """Return one entry of a recorded file."""
+    known = json.loads(result_file(env, name, file).read_text(encoding="utf-8"))
+    if key not in known:
+        raise ValueError(f"{name} has no {key!r} in {file}; it has {', '.join(sorted(known))}")
+    return known[key]
+
+
+def formatted(value: float, form: str) -> str:
+    """Return a number as a page shows it.
+
+    >>> formatted(0.6353, ".2f up"), formatted(0.6353, ".0% down"), formatted(11019.0, ",d")
+    ('0.64', '63%', '11,019')
+    >>> formatted(-0.000012, ".1e"), formatted(0.1 + 0.2, ".1f up"), formatted(float("inf"), "g")
+    ('−1.2 × 10⁻⁵', '0.3', '∞')
+    """
+    form, _, way = form.partition(" ")
+    if form[-1:] == "d" and float(value).is_integer():
+        value = int(value)
+    if way in ROUNDED and value and math.isfinite(value):
+        shown = Decimal(format(value, form.replace(",", "")).rstrip("%"))
+        place = Decimal(1).scaleb(int(shown.as_tuple().exponent) - 2 * form.endswith("%"))
+        nearest = Decimal(repr(float(value))).quantize(place)
+        if abs(float(nearest) - value) > SAME * abs(value):
+            value = float(Decimal(repr(float(value))).quantize(place, rounding=ROUNDED[way]))
+    return typeset(format(value, form))

@@ -148,12 +148,16 @@ class Published:
             abs(point.y - drawn.expected(point.x, point.statistic).value) for drawn, point in pairs
         )
 
-    def circles(self, label: str | None = None) -> list[Curve]:
-        """Return the printed points of curves over a number, to be drawn beside them."""
+    def circles(self, label: str | None = None, curve: str | None = None) -> list[Curve]:
+        """Return the printed points of curves over a number, to be drawn beside them.
+
+        `label` is what they are called, by default the mechanism; `curve` picks one of them.
+        """
         read = [
             (mechanism_name(s.curve), *arrays(s.points)) for s in (c.series for c in self.curves)
         ]
-        return [Curve(label or name, x, y, "reading", error) for name, x, y, error in read]
+        chosen = [one for one in read if curve in (None, one[0])]
+        return [Curve(label or name, x, y, "reading", error) for name, x, y, error in chosen]
 
     def means(self, sizes: Sequence[int]) -> dict[str, NDArray[np.float64]]:
         """Return each curve as it was drawn, at any sizes."""

@@ -1,0 +1,67 @@
+"""The package's public names on the pages: Sphinx's autodoc, told how our docstrings are written.
+
+Docstrings mark code with single backticks and use no other markup. A backticked label of a
+definition or theorem becomes a link to it; everything else is taken literally.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
+
+CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+LABEL = re.compile(r"(?:def|thm|lem|cor|alg)-[a-z0-9-]+")
+TYPES = ("ArrayLike", "NDArray", "Epsilon", "Metric", "MetricLike", "Counts")
+
+
+def setup(app: Sphinx) -> None:
+    """Load autodoc and connect the rewriting of docstrings."""
+    app.setup_extension("sphinx.ext.autodoc")
+    app.setup_extension("sphinx.ext.autosummary")
+    app.connect("config-inited", short_types)
+    app.connect("autodoc-process-docstring", rewrite)
+    app.connect("missing-reference", plain_type)
+
+
+def short_types(app: Sphinx, config: Config) -> None:
+    """Show numpy's types by the names they have in the code, not by what they stand for."""
+    config.autodoc_type_aliases = {name: name for name in TYPES}
+    config.autodoc_member_order = "bysource"
+    config.autosummary_generate = False
+
+
+def plain_type(
+    app: Sphinx, environment: BuildEnvironment, node: pending_xref, content: nodes.TextElement
+) -> nodes.TextElement | None:
+    """Leave a type without a page of its own as text: other libraries' pages are not linked."""
+    return content if node.get("refdomain") == "py" else None
+
+
+def rewrite(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Turn a docstring, in place, into reStructuredText that means what it shows."""
+    example = False
+    for place, line in enumerate(lines):
+        example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
+        if not example and not line.startswith("    "):
+            lines[place] = marked_up(line)
+
+
+def marked_up(line: str) -> str:
+    """Return a line of prose with code as literals, labels as links, and the rest as it is.
+
+    >>> marked_up("P[x_i | r] of `law`, book: `thm-series`.")
+    'P[x\\\\_i \\\\| r] of ``law``, book: :prf:ref:`thm-series`.'
+    """
+    parts = CODE.split(line)
+    for place, part in enumerate(parts):
+        if place % 2 == 0:
+            parts[place] = re.sub(r"([*|_\\])", r"\\\1", part)
+        else:
+            parts[place] = f":prf:ref:`{part}`" if LABEL.fullmatch(part) else f"``{part}``"
+    return "".join(parts)

@@ -1,0 +1,154 @@
+"""The explorer on a page, and links into it.
+
+``{explorer}`` puts it where it stands; its content is shown to readers whose browser does not run
+it. ``:small:`` leaves out all but a few controls, ``:start:`` names the state it opens in, one of
+`STATES`. The role ``{explore}`` links to the explorer in one of these: ``{explore}`try it <few>```.
+What the explorer needs is loaded on its pages alone, and as one classic script: from disk, under
+``file://``, browsers load no modules.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.util.docutils import ReferenceRole, SphinxDirective
+
+from dpbayes.figures.language import LOOKS
+from dpbayes.figures.night import at_night
+from dpbayes.study.one_release import EXPLORED
+
+PAGE = "explorer/index"
+STYLES = ("uplot/uPlot.min.css", "explorer/explorer.css")
+LIBRARY, PROGRAM = "uplot/uPlot.iife.min.js", "explorer/explorer.js"
+MODULES = Path(__file__).parents[2] / "_extra" / "explorer"
+IMPORT = re.compile(r"^import \{([^}]*)\} from \"\./(\w+)\.js\";\n", re.MULTILINE)
+EXPORT = re.compile(r"^export (?=(?:function|class|const) (\w+))", re.MULTILINE)
+
+STATES: Mapping[str, str] = {
+    "start": "n=100&ones=30&mechanism=expMech-smooth&epsilon=1&gamma=1",
+    "one-person": "n=50&ones=20&mechanism=geometric&epsilon=1&noisy=22",
+    "five-ways": "n=100&ones=50&mechanism=ilapMech&epsilon=1",
+    "published-distance": "n=300&ones=150&mechanism=expMech-smooth&epsilon=1&distance=published",
+    "promise": "n=300&ones=2&prior=0.01,0.01&mechanism=expMech-local&epsilon=1",
+    "all-data": "n=100&ones=10&mechanism=expMech-smooth&epsilon=1&gamma=0.3&promise=audited",
+    "reading": "n=60&ones=6&mechanism=lapMech&epsilon=0.2&noisy=-4",
+    "landing": "n=100&ones=30&mechanism=geometric&epsilon=1",
+}
+"""States by name, as the explorer writes them into an address."""
+
+
+class ExplorerPlace(nodes.General, nodes.Element):
+    """Where the explorer is; its children are shown until it runs."""
+
+
+def bundle(name: str = "main", known: dict[str, str] | None = None) -> str:
+    """Return a module and what it imports as one classic script; each stays in its own scope."""
+    known = {} if known is None else known
+    source = (MODULES / f"{name}.js").read_text(encoding="utf-8")
+    needed = [module for _, module in IMPORT.findall(source)]
+    for module in needed:
+        if module not in known:
+            bundle(module, known)
+    exported = ", ".join(EXPORT.findall(source))
+    body = EXPORT.sub("", IMPORT.sub(r"const {\1} = \2_js;\n", source))
+    known[name] = f"const {name}_js = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();\n"
+    return f'"use strict";\n(() => {{\n{"".join(known.values())}}})();\n'
+
+
+def write_script(app: Sphinx, problem: Exception | None) -> None:
+    """Write the script where the site has the explorer's files."""
+    if problem is None and app.builder.format == "html":
+        path = Path(app.outdir) / PROGRAM
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(bundle(), encoding="utf-8")
+
+
+def looks() -> str:
+    """Return plain name and colours, by day and at night, of the mechanisms it offers, as JSON."""
+    table = {}
+    for name in EXPLORED:
+        look = LOOKS[name]
+        table[name] = {"plain": look.plain, "day": look.color, "night": at_night(look.color)}
+    return json.dumps(table, ensure_ascii=False)
+
+
+def opening(root: str, page: str, state: str, small: bool) -> str:
+    """Return the tag of a place; `root` leads to the site's first folder."""
+    styles = "".join(f'<link rel="stylesheet" href="{root}{path}">' for path in STYLES)
+    marks = {"data-looks": looks(), "data-state": state, "data-page": page}
+    written = "".join(f' {name}="{escape(value)}"' for name, value in marks.items())
+    return f'{styles}<div class="dp-explorer"{written}{" data-small" if small else ""}>'
+
+
+def closing(root: str) -> str:
+    """Return the end of a place and what makes it live."""
+    library = f'<script src="{root}{LIBRARY}" defer></script>'
+    return f'</div>{library}<script src="{root}{PROGRAM}" defer></script>'
+
+
+def visit(writer: Any, node: ExplorerPlace) -> None:
+    """Begin a place in HTML."""
+    writer.body.append(opening(node["root"], node["page"], node["state"], node["small"]))
+
+
+def depart(writer: Any, node: ExplorerPlace) -> None:
+    """End a place in HTML."""
+    writer.body.append(closing(node["root"]))
+
+
+def root_of(document: str) -> str:
+    """Return the way from a document to the site's first folder.
+
+    >>> root_of("index"), root_of("explorer/index")
+    ('', '../')
+    """
+    return "../" * document.count("/")
+
+
+class Explorer(SphinxDirective):
+    """The explorer, around what stands in for it."""
+
+    has_content = True
+    option_spec: ClassVar[dict[str, Any]] = {
+        "start": lambda given: directives.choice(given, tuple(STATES)),
+        "small": directives.flag,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        """Return the place."""
+        root = root_of(self.env.docname)
+        state = STATES[self.options.get("start", "start")]
+        place = ExplorerPlace(
+            root=root, page=f"{root}{PAGE}.html", state=state, small="small" in self.options
+        )
+        self.state.nested_parse(self.content, self.content_offset, place)
+        return [place]
+
+
+class Explore(ReferenceRole):
+    """A link to the explorer in a named state."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the link; an unknown state is an error."""
+        if self.target not in STATES:
+            listed = ", ".join(STATES)
+            message = f"explore: the state must be one of {listed}, got {self.target!r}"
+            return [], [self.inliner.reporter.error(message, line=self.lineno)]
+        address = f"{root_of(self.env.docname)}{PAGE}.html#{STATES[self.target]}"
+        return [nodes.reference(self.rawtext, self.title, refuri=address, internal=True)], []
+
+
+def setup(app: Sphinx) -> None:
+    """Connect directive and role."""
+    app.add_node(ExplorerPlace, html=(visit, depart))
+    app.add_directive("explorer", Explorer)
+    app.add_role("explore", Explore())
+    app.connect("build-finished", write_script)

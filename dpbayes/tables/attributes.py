@@ -1,0 +1,200 @@
+"""Declared attributes of a table: numbers cut at edges, or listed values."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes._validate import flag, items, real, shown
+
+MOST_CELLS = 1 << 20
+_COMPARE = {
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "=": np.equal,
+    "!=": np.not_equal,
+}
+
+
+def digits(number: float) -> str:
+    """Return a number in six digits where they are all, else in as many as tell it from others.
+
+    >>> digits(0.5), digits(1e6), digits(1234567)
+    ('0.5', '1e+06', '1234567.0')
+    """
+    short = f"{number:g}"
+    return short if float(short) == number else repr(float(number))
+
+
+@dataclass(frozen=True)
+class Bins:
+    """A numeric attribute cut at `edges`: bin i holds edges[i] <= value < edges[i + 1].
+
+    `whole` says that values are whole numbers, so that "> 4" and ">= 5" mean the same.
+
+    >>> age = Bins("age", (18, 40, 65), whole=True)
+    >>> age.size, age.labels, age.select("<", 40)
+    (2, ('18 to 40', '40 to 65'), array([ True, False]))
+    >>> age.select("<", 50)
+    Traceback (most recent call last):
+        ...
+    ValueError: age < 50 cuts through the bin 40 to 65; the edges are 18, 40, 65
+    """
+
+    name: str
+    edges: tuple[float, ...]
+    whole: bool = False
+    of_texts: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        flag("whole", self.whole)
+        edges = tuple(real("edges", edge) for edge in items("edges", self.edges))
+        if len(edges) < 2 or not all(a < b for a, b in pairwise(edges)):
+            raise ValueError(
+                f"edges of {self.name} must be at least 2 and increase, got {shown(self.edges)}"
+            )
+        object.__setattr__(self, "edges", edges)
+
+    @property
+    def size(self) -> int:
+        """The number of bins."""
+        return len(self.edges) - 1
+
+    @property
+    def points(self) -> tuple[float, ...]:
+        """The numbers at which texts are told apart digit by digit."""
+        return self.edges
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """One text a bin."""
+        return tuple(f"{digits(a)} to {digits(b)}" for a, b in pairwise(self.edges))
+
+    def select(self, sign: str, value: float | str) -> NDArray[np.bool_]:
+        """Return which bins satisfy `attribute sign value`; a bin that is cut is an error."""
+        if isinstance(value, str):
+            raise ValueError(f"{self.name} is numeric, but is compared with {value!r}")
+        lows, highs = np.array(self.edges[:-1]), np.array(self.edges[1:])
+        if self.whole:
+            first, last = np.ceil(lows), np.ceil(highs) - 1
+        else:
+            first, last = lows, np.nextafter(highs, -math.inf)
+        below, above = _COMPARE[sign](first, value), _COMPARE[sign](last, value)
+        holds = (first <= value) & (value <= last) & (first < last)
+        cut = holds if sign in ("=", "!=") else below != above
+        if np.any(cut):
+            i = int(np.flatnonzero(cut)[0])
+            raise ValueError(
+                f"{self.name} {sign} {digits(value)} cuts through the bin {self.labels[i]}; "
+                f"the edges are {', '.join(digits(edge) for edge in self.edges)}"
+            )
+        return np.asarray(below)
+
+    def place(self, value: Decimal) -> int:
+        """Return the bin of a number, by its decimal digits; -1 for none."""
+        cuts = [Decimal(repr(edge)) for edge in self.edges]
+        found = bisect_right(cuts, value) - 1
+        return found if found < self.size else -1
+
+
+@dataclass(frozen=True)
+class Categories:
+    """An attribute with listed `values`, all text or all numbers.
+
+    >>> sex = Categories("sex", ("f", "m"))
+    >>> sex.size, sex.select("=", "m")
+    (2, array([False,  True]))
+    """
+
+    name: str
+    values: tuple[str | float, ...]
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        values = items("values", self.values)
+        text = [isinstance(value, str) for value in values]
+        if any(text) and not all(text):
+            raise TypeError(
+                f"values of {self.name} must be all text or all numbers, got {shown(values)}"
+            )
+        if all(text) and any("\0" in value for value in values):
+            raise ValueError(f"values of {self.name} must hold no null character")
+        if not all(text):
+            values = tuple(value for value in values if real("values", value) == value)
+        if not values or len(set(values)) != len(values):
+            raise ValueError(
+                f"values of {self.name} must be distinct and at least 1, got {shown(self.values)}"
+            )
+        object.__setattr__(self, "values", values)
+
+    @property
+    def size(self) -> int:
+        """The number of values."""
+        return len(self.values)
+
+    @property
+    def of_texts(self) -> bool:
+        """Whether the values are texts, so that 01 and 1 are two of them."""
+        return isinstance(self.values[0], str)
+
+    @property
+    def points(self) -> tuple[float, ...]:
+        """The numbers at which texts are told apart digit by digit."""
+        return tuple(float(value) for value in self.values)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """One text a value."""
+        return tuple(v if isinstance(v, str) else digits(v) for v in self.values)
+
+    def select(self, sign: str, value: float | str) -> NDArray[np.bool_]:
+        """Return which values satisfy `attribute sign value`."""
+        if self.of_texts != isinstance(value, str):
+            raise ValueError(
+                f"{self.name} has values {self.labels}, but is compared with {value!r}"
+            )
+        if sign in ("=", "!=") and value not in self.values:
+            raise ValueError(f"{self.name} must be one of {', '.join(self.labels)}, got {value!r}")
+        if self.of_texts and sign not in ("=", "!="):
+            raise ValueError(f"{self.name} has no order: use =, != or in, got {sign!r}")
+        return np.asarray(_COMPARE[sign](np.array(self.values), value), dtype=np.bool_)
+
+    def place(self, value: Decimal) -> int:
+        """Return the place of a number, by its decimal digits; -1 for none."""
+        listed = [Decimal(repr(one)) for one in self.values]
+        return listed.index(value) if value in listed else -1
+
+
+Attribute = Bins | Categories
+
+
+def check_attributes(attributes: Sequence[Attribute]) -> tuple[Attribute, ...]:
+    """Return attributes that make a cube: different names, at most 2^20 cells."""
+    declared = items("attributes", attributes)
+    if not declared or not all(isinstance(a, (Bins, Categories)) for a in declared):
+        raise TypeError(f"attributes must be Bins or Categories, at least 1, got {shown(declared)}")
+    names = [attribute.name for attribute in declared]
+    if len(set(names)) != len(names):
+        raise ValueError(f"attributes must have different names, got {names}")
+    cells = math.prod(attribute.size for attribute in declared)
+    if cells > MOST_CELLS:
+        raise ValueError(f"attributes must make at most {MOST_CELLS} cells, got {cells}")
+    return declared
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str) or not name.strip() or "\0" in name:
+        raise ValueError(f"name must be the name of a column, got {shown(name)}")
+    if '"' in name and "'" in name:
+        raise ValueError(f"name must not hold both kinds of quotation mark, got {shown(name)}")

@@ -1,0 +1,168 @@
+"""One draw of a mechanism from fair bits: what was drawn, what it promises, how to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes import _validate
+from dpbayes.mechanisms import REGISTRY
+from dpbayes.mechanisms.guarantees import Guarantee, guarantee, own
+from dpbayes.mechanisms.protocol import Counts, Drawn, Mechanism
+from dpbayes.posteriors import Posterior
+from dpbayes.samplers.bits import BitSource, SystemBits
+from dpbayes.tables import presentation
+from dpbayes.tables.reading import NoiseAwarePosterior, noise_aware
+
+SMALLEST_EPSILON = 1e-6
+LARGEST_RECORDS = 2**61  # noisy counts are cut at 2^62, which no noise reaches from here
+
+
+@dataclass(frozen=True)
+class Release:
+    """One private release. Everything in it may be published; the true counts are not in it.
+
+    `noisy` is the value privacy is proved for, `counts` the histogram made from it, `n` the
+    public number of records (that of `counts` where the true one is secret), `labels` the
+    categories' names in their declared order, if given.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> chosen = mechanism("geometric", epsilon="0.5")
+    >>> private = Release(chosen, np.ones(2), 10, np.array([12]), np.array([10, 0]))
+    >>> private.posterior.concentration, private.guarantee.bound
+    (array([11.,  1.]), Fraction(1, 2))
+    >>> private.interval().round(3)
+    array([[0.3  , 0.994],
+           [0.006, 0.7  ]])
+    """
+
+    mechanism: Mechanism
+    prior: NDArray[np.float64]
+    n: int
+    noisy: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    labels: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("prior", "noisy", "counts"):
+            object.__setattr__(self, name, _validate.frozen(getattr(self, name)))
+
+    @property
+    def posterior(self) -> Posterior:
+        """The released posterior, prior + released counts, read as if there were no noise."""
+        return Posterior(self.prior + self.counts)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the mechanism promises, worked out from its description each time it is asked."""
+        return guarantee(self.mechanism, int(self.prior.size))
+
+    def noise_aware(self) -> NoiseAwarePosterior:
+        """Return the posterior that takes the noise into account."""
+        return noise_aware(self.mechanism, self.noisy, self.n, self.prior)
+
+    def expected_distance(self) -> float:
+        """Return the mean Hellinger distance of a release if the released counts were the truth.
+
+        The mean at the true counts is not published: it depends on them.
+        """
+        return self.mechanism.law(self.counts, self.prior).mean_distance()
+
+    def interval(self, confidence: float = 0.95) -> NDArray[np.float64]:
+        """Return the central noise-aware interval of each category's share, shape (k, 2)."""
+        return self.noise_aware().interval(confidence)
+
+    def to_frame(self, confidence: float = 0.95) -> Any:
+        """Return a pandas DataFrame, one row a category; ImportError where pandas is missing."""
+        return presentation.frame(presentation.columns(self, confidence))
+
+    def to_arviz(self, rng: np.random.Generator, draws: int = 4000) -> Any:
+        """Return draws of the noise-aware posterior for ArviZ; ImportError where it is missing."""
+        return presentation.inference_data(self, _validate.generator("rng", rng), draws)
+
+    def plot(self, confidence: float = 0.95) -> Any:
+        """Return a matplotlib figure of the noise-aware and the plain intervals."""
+        return presentation.picture(self, confidence)
+
+    def _repr_html_(self) -> str:
+        return presentation.html_table(self, 0.95)
+
+    def __str__(self) -> str:
+        parameters = ", ".join(f"{value:g}" for value in self.posterior.concentration)
+        return (
+            f"posterior ({parameters}) by {self.mechanism}. {self.guarantee.sentence} No account "
+            "adds this up with other releases."
+        )
+
+
+def draw(
+    mechanism: Mechanism, counts: Counts, prior: NDArray[np.float64], bits: BitSource
+) -> Drawn:
+    """Return one exact draw; raises ValueError for a mechanism without an exact sampler.
+
+    A sampler belongs to the type it was written for: a subclass, whose law may differ, has none
+    until it states one.
+    """
+    sampler = own(mechanism, "draw")
+    if sampler is None:
+        known = [name for name, make in REGISTRY.items() if own(make(1.0), "draw")]
+        raise ValueError(
+            f"mechanism must have an exact sampler, got {mechanism.name}; these have one: "
+            f"{', '.join(known)}"
+        )
+    drawn: Drawn = sampler(counts, prior, bits)
+    return drawn
+
+
+def release(
+    mechanism: Mechanism,
+    counts: ArrayLike | Mapping[str, int],
+    prior: ArrayLike,
+    *,
+    order: Sequence[str] | None = None,
+    without_guarantee: bool = False,
+) -> Release:
+    """Return a private release of these counts, with randomness from the operating system.
+
+    The draw uses whole numbers and fair bits only (exponential mechanisms: ball arithmetic, the
+    extra `release`), so the output has exactly the mechanism's law and no floating-point trace of
+    the data. There is no seed. A mechanism without a proved guarantee is refused unless
+    `without_guarantee` is True. Counts with labels, a mapping or a pandas Series, need the `order`
+    of the categories, which is declared and never read off the data. Book: `release`.
+
+    For all count vectors x, x' of n records that differ by replacing one record, and every set S
+    of outputs, P[M(x) in S] <= e^epsilon P[M(x') in S] + delta, with the epsilon and the delta of
+    `.guarantee`, where its `bound` is not None.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> private = release(mechanism("lattice", epsilon=1.0), [11019, 7309, 1560, 302], [1, 1, 1, 1])
+    >>> private.guarantee.epsilon, int(private.counts.sum())
+    (1.0, 20190)
+    """
+    if not hasattr(mechanism, "epsilon") or isinstance(mechanism, type):
+        raise TypeError(f"mechanism must be a mechanism, got {_validate.shown(mechanism)}")
+    vector, labels = presentation.ordered(counts, order)
+    x, alpha = _validate.counts_and_prior(vector, prior)
+    if x.sum() > LARGEST_RECORDS:
+        raise ValueError(f"counts must hold at most 2^61 records for a release, got {x.tolist()}")
+    _validate.flag("without_guarantee", without_guarantee)
+    if mechanism.epsilon < SMALLEST_EPSILON:
+        raise ValueError(
+            f"epsilon must be at least {SMALLEST_EPSILON} for a release, got {mechanism.epsilon!r}"
+        )
+    promised = guarantee(mechanism, x.size)
+    # Where the number of records is secret, a refusal would tell that it is 0.
+    if x.sum() < 1 and promised.neighbours != "add-or-remove":
+        raise ValueError(f"counts must hold at least one record, got {x.tolist()}")
+    if promised.epsilon is None and not without_guarantee:
+        raise ValueError(
+            f"mechanism must have a proved guarantee, got {mechanism.name}: {promised.basis} "
+            "(pass without_guarantee=True to draw from it all the same)"
+        )
+    noisy, released = draw(mechanism, x, alpha, SystemBits())
+    shown = x if promised.neighbours == "replace-one" else released
+    return Release(mechanism, alpha, int(shown.sum()), noisy, released, labels)

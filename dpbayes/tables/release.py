@@ -1,0 +1,194 @@
+"""From a table of people to a release: count, pay, draw, keep, and only then look at it.
+
+The order is what makes it safe. The plan is checked before the table is opened, the table before
+the account is touched, the mechanism is rehearsed on made-up counts before anything is paid, the
+spend is durable before the draw, and the draw is durable before anybody sees it. Whatever happens
+in between, the same request on the same table returns the same draw and is paid once.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbayes.tables.account import Account
+from dpbayes.tables.decimals import decimal_text, significant_text
+from dpbayes.tables.drawn import Release, release
+from dpbayes.tables.entries import Receipt
+from dpbayes.tables.keys import AccountError
+from dpbayes.tables.opening import open_account
+from dpbayes.tables.plan import Plan, PlanError
+from dpbayes.tables.prices import Price, cost, planned_mechanism, promise, unit_price
+from dpbayes.tables.table import count
+
+SCHEMA = "dpbayes.release/3"
+
+
+@dataclass(frozen=True)
+class PaidRelease:
+    r"""One paid release of a table, and everything that may be published about it.
+
+    `private` is the draw, `request` its name, `receipt` the account's last entry, `price` what it
+    cost, `left` and `bounds` what is left and what there was, epsilon and delta; `repeated` says
+    that the draw had been paid for and kept before.
+
+    >>> import tempfile
+    >>> from fractions import Fraction
+    >>> from dpbayes.mechanisms import mechanism
+    >>> from dpbayes.tables.plan import read_plan
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+    ...     _ = file.write('dataset = "clinic"\naccount = "a"\nepsilon = "0.5"\n')
+    ...     _ = file.write('unit = "record"\ncolumn = "health"\ncategories = ["good", "poor"]\n')
+    ...     file.flush()
+    ...     plan = read_plan(Path(file.name))
+    >>> private = release(mechanism("lattice", "0.5"), [40, 10], [1, 1])
+    >>> receipt = Receipt.parse("clinic 3 " + 64 * "0")
+    >>> cost, bound = Price(Fraction(1, 2)), Price(Fraction(2))
+    >>> paid = PaidRelease(plan, private, "spring", receipt, cost, Price(Fraction(3, 2)), bound)
+    >>> print(paid.record()["guarantee"].partition(". ")[2])
+    The unit is one record: for a person with m records the epsilon is m times as large.
+    >>> [paid.record()[name] for name in ("labels", "records", "cost", "balance")]
+    [['good', 'poor'], 50, '0.5', '1.5']
+    """
+
+    plan: Plan
+    private: Release
+    request: str
+    receipt: Receipt
+    price: Price
+    left: Price
+    bounds: Price
+    repeated: bool = False
+
+    def record(self) -> dict[str, Any]:
+        """Return what `release.json` holds, less what is computed from the draw afterwards."""
+        plan, private = self.plan, self.private
+        groups = None
+        if plan.by is not None:
+            outer, inner = plan.attributes
+            groups = {"labels": list(outer.labels), "within": list(inner.labels)}
+        amounts = {
+            name: (decimal_text(price.epsilon, way, 12), significant_text(price.delta, way))
+            for name, price, way in (
+                ("cost", self.price, "up"),
+                ("balance", self.left, "down"),
+                ("bound", self.bounds, "down"),
+            )
+        }
+        return {
+            "schema": SCHEMA,
+            "dataset": plan.dataset,
+            "request": self.request,
+            "labels": list(plan.labels),
+            "columns": [attribute.name for attribute in plan.attributes],
+            "by": plan.by,
+            "groups": groups,
+            "counts": private.counts.tolist(),
+            "noisy": private.noisy.tolist(),
+            "posterior": private.posterior.concentration.tolist(),
+            "prior": plan.prior.tolist(),
+            "records": private.n if plan.records == "public" else None,
+            "mechanism": {"name": plan.mechanism, "options": plan.options},
+            "epsilon": decimal_text(plan.epsilon, "up", 12),
+            "delta": significant_text(unit_price(plan).delta, "up"),
+            "unit": str(plan.unit),
+            "records_of_a_person": plan.unit.keep,
+            "neighbours": plan.neighbours,
+            "guarantee": promise(plan),
+            **{name: pair[0] for name, pair in amounts.items()},
+            **{f"delta_{name}": pair[1] for name, pair in amounts.items()},
+            "receipt": str(self.receipt),
+        }
+
+
+def rehearse(plan: Plan, records: int) -> None:
+    """Draw once from made-up, balanced counts, so that a refusal comes before anything is paid."""
+    k = len(plan.labels)
+    counts = np.full(k, records // k, dtype=np.int64)
+    counts[: records % k] += 1
+    if records == 0:
+        counts[0] = 1
+    release(planned_mechanism(plan), counts, plan.prior)
+
+
+def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> PaidRelease:
+    r"""Return the release of a table under a plan, paid from its account and kept there.
+
+    For all tables x, x' that differ as the plan's unit and relation say, and every set S of
+    outputs, P[M(x) in S] <= e^epsilon P[M(x') in S] + delta, with the plan's epsilon and the
+    mechanism's delta, which is 0 for most. The same request on the same table returns the same draw
+    and costs nothing more. `show_values` prints a value that the plan does not list.
+
+    >>> import os, tempfile
+    >>> from unittest.mock import patch
+    >>> from dpbayes.tables.opening import create_account
+    >>> from dpbayes.tables.plan import read_plan
+    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):
+    ...     table = Path(folder) / "people.csv"
+    ...     _ = table.write_text("health\n" + 40 * "good\n" + 10 * "poor\n")
+    ...     _ = (Path(folder) / "plan.toml").write_text(
+    ...         'dataset = "clinic"\naccount = "a"\nunit = "record"\ncolumn = "health"\n'
+    ...         'categories = ["good", "fair", "poor"]\nepsilon = "0.5"\n'
+    ...     )
+    ...     plan = read_plan(Path(folder) / "plan.toml")
+    ...     _ = create_account(Path(folder) / "a", "clinic", 2, table, plan.unit)
+    ...     first = release_table(table, plan)
+    ...     again = release_table(table, plan)
+    >>> int(first.private.counts.sum()), first.left.epsilon, again.left.epsilon, again.repeated
+    (50, Fraction(3, 2), Fraction(3, 2), True)
+    >>> bool((first.private.noisy == again.private.noisy).all())
+    True
+    """
+    place = Path(table)
+    account = open_account(plan.account)
+    if account.dataset != plan.dataset:
+        raise PlanError(
+            f"{plan.file.where('dataset')}: dataset must be {account.dataset!r}, whose account "
+            f"{account.path} is, got {plan.dataset!r}"
+        )
+    price = cost(plan, account)
+    mark = account.check_table(place)
+    request = plan.request_of(mark)
+    kept = account.result(request, mark)
+    repeated = kept is not None
+    if kept is None:
+        counts = count(place, plan.attributes, plan.rules, show_values)
+        if account.fingerprint(place) != mark:
+            raise AccountError(f"table {place} changed while it was counted; nothing was spent")
+        n = int(counts.sum())
+        if n == 0 and plan.records == "public":
+            raise AccountError(f"table {place} holds no record that the plan counts")
+        rehearse(plan, n if plan.records == "public" else 1000)
+    # Whoever asks again must ask for the same: the account says so.
+    account.reserve(request, price.epsilon, plan.statement(), table=mark, delta=price.delta)
+    if kept is None:
+        kept = account.keep(request, _drawn(counts, plan))
+    return _paid(plan, account, request, price, kept, repeated)
+
+
+def _drawn(counts: NDArray[np.int64], plan: Plan) -> str:
+    private = release(planned_mechanism(plan), counts, plan.prior)
+    drawn = {
+        "n": private.n if plan.records == "public" else None,
+        "noisy": private.noisy.tolist(),
+        "counts": private.counts.tolist(),
+    }
+    return json.dumps(drawn)
+
+
+def _paid(
+    plan: Plan, account: Account, request: str, price: Price, kept: str, repeated: bool
+) -> PaidRelease:
+    drawn = json.loads(kept)
+    counts: NDArray[np.int64] = np.array(drawn["counts"], dtype=np.int64)
+    n = int(counts.sum()) if drawn["n"] is None else int(drawn["n"])
+    noisy = np.array(drawn["noisy"], dtype=np.int64)
+    private = Release(planned_mechanism(plan), plan.prior, n, noisy, counts, plan.labels)
+    left = Price(account.balance, account.delta_balance)
+    bounds = Price(account.bound, account.delta_bound)
+    return PaidRelease(plan, private, request, account.receipt, price, left, bounds, repeated)

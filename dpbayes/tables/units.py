@@ -1,0 +1,84 @@
+"""Who is protected: one record, or one person with at most so many records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+MOST_KEPT = 1_000_000
+RELATIONS = ("replace-one", "add-or-remove")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The privacy unit: a record (`person` None), or a person of whom `keep` records count.
+
+    >>> print(Unit(), "/", Unit("id", 3))
+    one record / one person (column 'id', at most 3 records of each)
+    """
+
+    person: str | None = None
+    keep: int = 1
+
+    def __post_init__(self) -> None:
+        good = self.person is None or (isinstance(self.person, str) and self.person.strip())
+        if not good or "\0" in (self.person or ""):
+            raise ValueError(f"person must be the name of a column, got {self.person!r}")
+        whole = isinstance(self.keep, int) and not isinstance(self.keep, bool)
+        if not whole or not 1 <= self.keep <= MOST_KEPT:
+            raise ValueError(
+                f"keep must be a whole number from 1 to {MOST_KEPT}, got {self.keep!r}"
+            )
+        if self.person is None and self.keep != 1:
+            raise ValueError(f"keep must be used with person, got {self.keep} without one")
+
+    def __str__(self) -> str:
+        if self.person is None:
+            return "one record"
+        most = f"at most {self.keep} records of each" if self.keep > 1 else "one record of each"
+        return f"one person (column {self.person!r}, {most})"
+
+    def fields(self) -> dict[str, Any]:
+        """Return the unit as it stands in an account."""
+        return {"person": self.person, "keep": self.keep}
+
+    @classmethod
+    def of(cls, fields: Any) -> Unit:
+        """Return the unit that stands in an account; ValueError or TypeError where none does."""
+        return cls(person=fields["person"], keep=fields["keep"])
+
+    def differ_by(self, neighbours: str) -> str:
+        """Return in words how neighbouring tables differ.
+
+        >>> Unit().differ_by("replace-one"), Unit("id").differ_by("add-or-remove")
+        ('one record replaced', 'one person more or less')
+        """
+        replaced = neighbours == RELATIONS[0]
+        if self.keep == 1:
+            what = "one record" if self.person is None else "one person"
+            return f"{what} {'replaced' if replaced else 'more or less'}"
+        return f"the at most {self.keep} counted records of one person " + (
+            "replaced by as many others" if replaced else "added or taken away"
+        )
+
+    def holds_for(self, neighbours: str) -> str:
+        """Return a sentence: for whom a guarantee holds, and for what change it does not.
+
+        >>> print(Unit().holds_for("add-or-remove"))
+        The unit is one record: for a person with m records the epsilon is m times as large.
+        """
+        if self.person is None:
+            return (
+                "The unit is one record: for a person with m records the epsilon is m times as "
+                "large."
+            )
+        counted = ", whose records are exchanged for as many" if neighbours == RELATIONS[0] else ""
+        return (
+            f"The unit is {self}{counted}. A record of one person replaced by a record of another "
+            "changes two people, and moves up to two counted records of each: for that the epsilon "
+            "is up to twice as large."
+        )
+
+
+RECORD = Unit()
+"""The unit of one record."""

@@ -1,0 +1,82 @@
+"""Every notebook: sources without outputs, declared parameters, and runs with values nobody chose.
+
+Two other sets of values for each notebook stand in the files ``parameters-*.yml`` beside this one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dpbayes.runner.notebooks import all_notebooks, load, tags
+from dpbayes.runner.parameters import chosen, declared
+from dpbayes.runner.run import Order, run_one
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = all_notebooks(ROOT / "notebooks")
+OTHERS: dict[str, list[dict[str, Any]]] = {}
+for file in sorted(Path(__file__).parent.glob("parameters-*.yml")):
+    OTHERS |= yaml.safe_load(file.read_text(encoding="utf-8"))
+QUICK = {"documents/D-table1", "basics/beta-posterior", "privacy/composition", "queries/framework"}
+# What no notebook has a use for, by the kind of the parameter.
+SENSELESS = {"int": -(10**19), "float": -math.inf, "list[int]": [], "list[float]": [], "str": "?"}
+EVERY = pytest.mark.parametrize("name", NOTEBOOKS)
+
+
+def code(name: str) -> list[dict[str, Any]]:
+    return [cell for cell in load(NOTEBOOKS[name])["cells"] if cell["cell_type"] == "code"]
+
+
+@EVERY
+def test_sources_are_committed_without_outputs(name: str) -> None:
+    for cell in code(name):
+        assert not cell["outputs"]
+        assert cell["execution_count"] is None
+    assert "parameters" in tags(code(name)[0])
+    assert declared(load(NOTEBOOKS[name]))
+
+
+@EVERY
+def test_a_notebook_is_short_and_records_a_claim(name: str) -> None:
+    lines = [
+        line for cell in code(name) for line in "".join(cell["source"]).splitlines() if line.strip()
+    ]
+    assert len(lines) <= 95
+    assert any("record.claim(" in line for line in lines)
+
+
+@EVERY
+def test_senseless_values_are_refused_before_anything_runs(name: str) -> None:
+    for key, parameter in declared(load(NOTEBOOKS[name])).items():
+        if parameter.type in SENSELESS:
+            with pytest.raises((ValueError, TypeError), match=key):
+                chosen(name, load(NOTEBOOKS[name]), {key: SENSELESS[parameter.type]})
+
+
+def test_each_notebook_has_two_other_sets_of_values() -> None:
+    assert set(OTHERS) == set(NOTEBOOKS)
+    assert {name for name, sets in OTHERS.items() if len(sets) != 2} == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "which"),
+    [
+        pytest.param(name, which, marks=() if name in QUICK else pytest.mark.slow)
+        for name in OTHERS
+        for which in (0, 1)
+    ],
+)
+def test_a_notebook_runs_with_other_values(name: str, which: int, tmp_path: Path) -> None:
+    values = chosen(name, load(NOTEBOOKS[name]), OTHERS[name][which])
+    done = run_one(Order(name, NOTEBOOKS[name], values, tmp_path))
+    assert not done.problem
+    claims = json.loads(next(tmp_path.rglob("claims.json")).read_text(encoding="utf-8"))
+    assert claims
+    for claim in claims.values():
+        assert claim["holds"] in (True, False)
+        assert "nan" not in claim["sentence"].split()

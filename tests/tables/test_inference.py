@@ -1,0 +1,263 @@
+"""The estimator against the pseudo-inverse, the growing factorisation and OpenDP's tree."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from dpbayes import tables
+from dpbayes.study.linear_queries import worked_example
+
+EXAMPLE = worked_example()
+
+
+def random_history(seed: int, m: int, cells: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    H = rng.integers(-2, 3, (m, cells)).astype(float)
+    H[:, 0] += ~H.any(axis=1)
+    return H, rng.uniform(0.5, 20.0, m)
+
+
+def test_worked_example_to_the_digit() -> None:
+    result = tables.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.q)
+    np.testing.assert_allclose(result.weights * 167, [34, -66, 101, 16, 101, 32], rtol=1e-12)
+    assert float(result.variance) == pytest.approx(241.9161676647, abs=5e-11)
+    assert float(result.estimate(EXAMPLE.y)) == pytest.approx(71.9760479042, abs=5e-11)
+
+
+def test_cell_zero_alone_is_not_estimable() -> None:
+    result = tables.blue(EXAMPLE.H, EXAMPLE.scales, np.eye(9))
+    assert not result.estimable.any()
+    assert np.isnan(result.weights).all()
+    assert np.isnan(result.estimate(EXAMPLE.y)).all()
+    with pytest.raises(tables.NotEstimableError, match="row space"):
+        tables.blue(EXAMPLE.H, EXAMPLE.scales, np.eye(9)[0]).estimate(EXAMPLE.y)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 8))
+def test_weights_equal_the_pseudo_inverse_and_the_grown_factor(
+    seed: int, m: int, cells: int
+) -> None:
+    H, b = random_history(seed, m, cells)
+    mix = np.random.default_rng(seed + 1).integers(-3, 4, m).astype(float)
+    q = mix @ H
+    if not q.any():
+        return
+    result = tables.blue(H, b, q)
+    assert result.estimable
+    expected = q @ np.linalg.pinv(H / b[:, None], rcond=1e-10) / b
+    np.testing.assert_allclose(result.weights, expected, atol=1e-8 * np.abs(expected).max())
+    np.testing.assert_allclose(result.weights @ H, q, atol=1e-9)
+    factor = tables.empty_factor(cells)
+    for row, scale in zip(H, b, strict=True):
+        factor = factor.append(row, scale)
+    grown = factor.noise_weights(q)
+    assert grown is not None
+    np.testing.assert_allclose(grown / b, result.weights, atol=1e-8 * np.abs(expected).max())
+    assert factor.answers == m
+    assert factor.rank == np.linalg.matrix_rank(H)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(2, 8))
+def test_estimable_means_in_the_row_space(seed: int, m: int, cells: int) -> None:
+    H, b = random_history(seed, m, cells)
+    q = np.random.default_rng(seed + 2).integers(-2, 3, cells).astype(float)
+    q[0] += not q.any()
+    inside = np.linalg.matrix_rank(np.vstack([H, q])) == np.linalg.matrix_rank(H)
+    assert bool(tables.blue(H, b, q).estimable) == inside
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6))
+def test_no_other_unbiased_weights_have_a_smaller_variance(seed: int) -> None:
+    H, b = random_history(seed, 7, 4)
+    rng = np.random.default_rng(seed + 3)
+    q = rng.integers(-3, 4, 7).astype(float) @ H
+    if not q.any():
+        return
+    best = tables.blue(H, b, q)
+    null = np.linalg.svd(H.T)[2][np.linalg.matrix_rank(H) :]
+    other = best.weights + rng.normal(size=null.shape[0]) @ null
+    np.testing.assert_allclose(other @ H, q, atol=1e-8)
+    assert 2 * np.sum((other * b) ** 2) >= best.variance * (1 - 1e-12)
+
+
+def test_rank_deficient_history_keeps_its_digits_where_normal_equations_lose_them() -> None:
+    rng = np.random.default_rng(3)
+    H = rng.normal(size=(60, 20)) @ rng.normal(size=(20, 40))
+    b = np.geomspace(1e-2, 1e2, 60)
+    q = rng.normal(size=60) @ H
+    result = tables.blue(H, b, q)
+    assert result.estimable
+    assert np.abs(result.weights @ H - q).max() < 1e-10 * np.abs(q).max()
+    G = H / b[:, None]
+    naive = q @ np.linalg.inv(G.T @ G) @ G.T / b
+    assert np.abs(naive @ H - q).max() > 1e-3 * np.abs(q).max()
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e2, 1e4])
+def test_the_grown_factor_keeps_its_digits_at_noise_of_many_sizes(spread: float) -> None:
+    rng = np.random.default_rng(5)
+    H = tables.random_ranges((8, 8), 400, rng)
+    H = np.vstack([H, H[:100]])
+    b = spread ** rng.uniform(0.0, 1.0, 500)
+    factor = tables.empty_factor(64)
+    for row, scale in zip(H, b, strict=True):
+        factor = factor.append(row, scale)
+    assert factor.answers == 500
+    assert factor.rank == np.linalg.matrix_rank(H)
+    for q in (H[17], H[300] - H[20], rng.normal(size=64)):
+        grown, expected = factor.noise_weights(q), tables.blue(H, b, q)
+        assert grown is not None
+        assert np.abs((grown / b) @ H - q).max() < 1e-9 * np.abs(q).max()
+        assert 2.0 * grown @ grown == pytest.approx(float(expected.variance), rel=1e-9)
+        difference = np.abs(grown - expected.weights * b).max()
+        assert difference < 1e-7 * np.abs(grown).max()
+
+
+def test_a_question_answered_twice_is_averaged_in_long_histories() -> None:
+    rng = np.random.default_rng(30)
+    H = tables.random_ranges((1000,), 30, rng)
+    H = np.vstack([H, H[:5]])
+    found = tables.blue(H, np.ones(35), H[:5])
+    exact = H[:5] @ np.linalg.pinv(H, rcond=1e-10)
+    np.testing.assert_allclose(found.weights, exact, atol=1e-9)
+    assert np.all(found.variance <= 1.0 + 1e-9)
+
+
+def test_covariance_has_the_variances_on_its_diagonal() -> None:
+    Q = EXAMPLE.H[:3]
+    result = tables.blue(EXAMPLE.H, EXAMPLE.scales, Q)
+    np.testing.assert_allclose(np.diag(result.covariance), result.variance)
+    assert np.all(np.linalg.eigvalsh(result.covariance) > -1e-9)
+
+
+def test_chebyshev_holds_and_is_the_bound_of_theorem_3_2() -> None:
+    law = tables.NoiseLaw(tables.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.q).noise_weights)
+    for distance in (16.0, 25.0, 40.0):
+        bound = tables.chebyshev_delta(law.variance, distance)
+        assert 2 * law.tail(distance) <= bound
+        assert tables.chebyshev_half_width(law.variance, bound) == pytest.approx(distance)
+
+
+@pytest.mark.parametrize(
+    ("H", "scales", "Q", "message"),
+    [
+        ([1.0, 2.0], [1.0], [1.0], "H must be a matrix"),
+        ([[1.0, np.nan]], [1.0], [1.0, 1.0], "H must be finite, got"),
+        ([[1.0, 1.0]], [1.0, 2.0], [1.0, 1.0], "scales must be a vector with 1 entries"),
+        ([[1.0, 1.0]], [0.0], [1.0, 1.0], "scales must be positive"),
+        ([[1.0, 1.0]], [1.0], [1.0, 1.0, 1.0], "Q must have shape"),
+        ([[1.0, 1.0], [1.0]], [1.0], [1.0, 1.0], "real numbers"),
+    ],
+)
+def test_bad_input(H: object, scales: object, Q: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        tables.blue(H, scales, Q)  # type: ignore[arg-type]
+
+
+def test_answers_must_fit_the_history() -> None:
+    with pytest.raises(ValueError, match="y must be a vector with 6 entries"):
+        tables.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.q).estimate([1.0, 2.0])
+
+
+@pytest.mark.parametrize("spread", [8, 12, 15])
+def test_what_is_estimable_does_not_depend_on_the_scales(spread: int) -> None:
+    """Against the best weights worked out with fractions."""
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        cells, m = int(rng.integers(1, 5)), int(rng.integers(2, 9))
+        H = rng.integers(-2, 3, (m, cells)).astype(float)
+        H[~H.any(axis=1), 0] = 1.0
+        scales = 2.0 ** rng.integers(0, int(3.3 * spread), m)
+        query = rng.integers(-2, 3, cells).astype(float)
+        exact = shortest_in_fractions(H, scales, query)
+        found = tables.blue(H, scales, query)
+        assert bool(found.estimable) == (exact is not None)
+        if exact is not None:
+            np.testing.assert_allclose(found.weights @ H, query, atol=1e-8)
+            assert np.linalg.norm(found.noise_weights) <= np.linalg.norm(exact) * (1 + 1e-4)
+
+
+def test_precise_repeats_do_not_hide_a_rough_answer() -> None:
+    """The two precise rows differ by their scale alone, also in their last digit."""
+    scales = [4.2820519864938797e-07, 2.014118976746866e-05, 145343947.19452444]
+    found = tables.blue([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0]], scales, [0.0, 1.0])
+    assert found.estimable
+    assert found.variance == pytest.approx(2.0 * scales[2] ** 2, rel=1e-9)
+
+
+def test_a_history_of_zeros_says_nothing_at_any_scales() -> None:
+    assert not tables.blue(np.zeros((2, 2)), [1.0, 1e12], [1.0, 0.0]).estimable
+
+
+def shortest_in_fractions(
+    H: np.ndarray, scales: np.ndarray, query: np.ndarray
+) -> list[float] | None:
+    """Return w = G x with G = diag(1/b) H and G^T G x = query, by elimination; None if none."""
+    G = [
+        [Fraction(float(one)) / Fraction(float(b)) for one in row]
+        for row, b in zip(H, scales, strict=True)
+    ]
+    n = len(query)
+    rows = [
+        [*(sum(g[i] * g[j] for g in G) for j in range(n)), Fraction(float(query[i]))]
+        for i in range(n)
+    ]
+    x, done = [Fraction(0)] * n, 0
+    pivots = []
+    for column in range(n):
+        place = next((i for i in range(done, n) if rows[i][column]), None)
+        if place is None:
+            continue
+        rows[done], rows[place] = rows[place], rows[done]
+        rows[done] = [one / rows[done][column] for one in rows[done]]
+        for i in range(n):
+            if i != done:
+                factor = rows[i][column]
+                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[done], strict=True)]
+        pivots.append(column)
+        done += 1
+    if any(row[n] for row in rows[done:]):
+        return None
+    for row, column in zip(rows, pivots, strict=False):
+        x[column] = row[n]
+    return [float(sum(a * b for a, b in zip(g, x, strict=True))) for g in G]
+
+
+def test_a_history_over_a_million_cells_is_estimated_as_on_the_cells_that_matter() -> None:
+    """Two sides of 1000 cells; the boxes cut each side at nine places."""
+    rng = np.random.default_rng(4)
+    edges = np.sort(rng.choice(999, (2, 9), replace=False) + 1)
+    cuts = [np.concatenate([[0], side, [1000]]) for side in edges]
+    small = tables.random_ranges((10, 10), 60, rng)
+    b = rng.uniform(1.0, 5.0, 60)
+    place = [np.searchsorted(cut, np.arange(1000), "right") - 1 for cut in cuts]
+    owner = (10 * place[0][:, None] + place[1][None, :]).reshape(-1)
+    volumes = np.bincount(owner, minlength=100).astype(float)
+    wide = csr_array(small)[:, owner]
+    targets = np.vstack([small[:2] - small[3], small[5]])
+    found = tables.blue_sparse(wide, b, csr_array(targets)[:, owner])
+    # Cells that no box tells apart are one cell: the same weights make their sums.
+    expected = tables.blue(small, b, targets)
+    assert wide.shape == (60, 10**6)
+    assert volumes.sum() == 10**6
+    np.testing.assert_allclose(found.variance, expected.variance, rtol=1e-8)
+    np.testing.assert_allclose(found.weights @ small, targets, atol=1e-6)
+    corner = np.zeros(10**6)
+    corner[0] = 1.0
+    assert not tables.blue_sparse(wide, b, corner).estimable
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 8))
+def test_sparse_and_dense_estimates_agree(seed: int, m: int, cells: int) -> None:
+    H, b = random_history(seed, m, cells)
+    Q = np.random.default_rng(seed).integers(-1, 2, (4, m)) @ H
+    dense, sparse = tables.blue(H, b, Q), tables.blue_sparse(csr_array(H), b, Q)
+    np.testing.assert_allclose(sparse.weights, dense.weights, atol=1e-7 * (1 + np.abs(Q).max()))

@@ -1,0 +1,380 @@
+"""One reader: what a table holds is counted as it is written, whatever its rows look like."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dpbayes.tables.table import Bins, Categories, Cube, Rules, TableError, build_cube, count
+from dpbayes.tables.units import Unit
+
+SEX = Categories("sex", ("f", "m"))
+SPELLINGS = [
+    "yes", "True", "T", "t", "false", "F", "1", "0", "1.10", "1e3", "1E5", "12:30", "12:30:00",
+    "01/02/2020", "2020-02-01", "2020-02-01 10:00:00", "2020-02-01T10:00:00Z", " 1", "1 ", "+1",
+    "007", "0x1F", "1_000", "1,5", "NaN", "inf", "-inf", "NULL", "NA", "null", "None", "f", "m",
+    "f\n", "a\nb", "#", "# remark", "é", "e\u0301", "Île", "'", '"', "\\", "{}", "[1]",
+    "{'a': 1}", "true", "on", "P1D", "\ttab", "=1+1", "12345678901234567890", "0.1e-400",
+]  # fmt: skip
+
+
+def written(place: Path, rows: list[str], kind: str = ".csv", column: str = "h") -> Path:
+    """Write one column in a CSV file (every value in quotation marks if it needs them)."""
+    table = place / f"table{kind}"
+    if kind == ".parquet":
+        connection = duckdb.connect()
+        connection.execute("CREATE TABLE t (h VARCHAR)")
+        connection.executemany("INSERT INTO t VALUES (?)", [[row] for row in rows] or [["x"]])
+        if not rows:
+            connection.execute("DELETE FROM t")
+        connection.execute(f"COPY (SELECT h AS \"{column}\" FROM t) TO '{table}' (FORMAT parquet)")
+        return table
+    lines = [field(column), *(field(row) for row in rows)]
+    table.write_bytes(("\n".join(lines) + "\n").encode())
+    return table
+
+
+def field(text: str) -> str:
+    special = not text.strip() or any(sign in text for sign in '",;\t|\n\r')
+    return '"' + text.replace('"', '""') + '"' if special else text
+
+
+def counted(table: Path, *attributes: Bins | Categories, **rules: object) -> list[int]:
+    return count(table, attributes, Rules(outside="drop", **rules)).tolist()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", SPELLINGS)
+@pytest.mark.parametrize("other", ["no", "x 7"])
+def test_one_record_changes_a_count_by_at_most_one(tmp_path: Path, value: str, other: str) -> None:
+    """A type guessed from the rows made 500 of 900 records vanish or appear with one more."""
+    declared = Categories("h", (value,))
+    plain = [value] * 50 + [other] * 40
+    before = counted(written(tmp_path, plain), declared)
+    assert before == [50]
+    for more in ("declined", value, "3", "2021-01-01"):
+        assert abs(counted(written(tmp_path, [*plain, more]), declared)[0] - before[0]) <= 1
+    assert counted(written(tmp_path, plain, ".parquet"), declared) == [50]
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.lists(
+        st.sampled_from(SPELLINGS)
+        | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=6),
+        min_size=1,
+        max_size=12,
+    ),
+    st.sampled_from(SPELLINGS),
+)
+def test_neighbouring_tables_have_neighbouring_counts(
+    tmp_path: Path, rows: list[str], more: str
+) -> None:
+    values = tuple(dict.fromkeys(row for row in rows[:4]))
+    declared = Categories("h", values)
+    one = np.array(counted(written(tmp_path, rows), declared))
+    two = np.array(counted(written(tmp_path, [*rows, more]), declared))
+    np.testing.assert_array_equal(one, [rows.count(value) for value in values])
+    assert np.abs(two - one).sum() <= 1
+    bins = Bins("h", (0, 1, 2, 1000))
+    one = np.array(counted(written(tmp_path, rows), bins))
+    two = np.array(counted(written(tmp_path, [*rows, more]), bins))
+    assert np.abs(two - one).sum() <= 1
+
+
+def test_a_column_is_found_by_its_exact_name(tmp_path: Path) -> None:
+    table = tmp_path / "two.parquet"
+    connection = duckdb.connect()
+    source = "(SELECT 'b' AS x, 'a' AS y)"
+    connection.execute(f"COPY (SELECT x AS H, y AS g FROM {source}) TO '{table}' (FORMAT parquet)")
+    declared = Categories("g", ("a", "b"))
+    assert counted(table, declared) == [1, 0]
+    with pytest.raises(TableError, match="only one that differs from it by capitals or spaces"):
+        counted(table, Categories("h", ("a", "b")))
+
+
+@pytest.mark.parametrize("names", [("H", "h"), ("h", "H"), ("straße", "STRASSE"), ("İ", "i̇")])
+def test_names_that_differ_by_capitals_alone_are_refused(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text(f"{names[0]},{names[1]}\na,b\n", encoding="utf-8")
+    for name in names:
+        with pytest.raises(TableError, match=r"differ from .* by capitals alone; rename"):
+            counted(table, Categories(name, ("a", "b")))
+
+
+def test_parquet_names_that_differ_by_capitals_are_never_mixed_up(tmp_path: Path) -> None:
+    table = tmp_path / "t.parquet"
+    rows = "SELECT 'b' AS HEALTH, 'a' AS heulth, 'x' AS s"
+    duckdb.connect().execute(f"COPY ({rows}) TO '{table}' (FORMAT parquet)")
+    table.write_bytes(table.read_bytes().replace(b"heulth", b"health"))
+    assert counted(table, Categories("s", ("x", "y"))) == [1, 0]
+    for name in ("health", "HEALTH"):
+        with pytest.raises(TableError, match="by capitals alone"):
+            counted(table, Categories(name, ("a", "b")))
+
+
+@pytest.mark.parametrize("kind", [".csv", ".parquet"])
+@pytest.mark.parametrize("folder", ["h=b", "h=b/g=1", "a*b", "a[1]", "a?"])
+def test_a_folder_is_not_a_column_and_not_a_pattern(
+    tmp_path: Path, kind: str, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / folder
+    place.mkdir(parents=True)
+    monkeypatch.setenv("TMPDIR", str(place))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    assert counted(written(place, ["a", "a", "a"], kind), Categories("h", ("a", "b"))) == [3, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("h,x\na,1\n\nb,2\n", 3), ("h\na\nb\n\n\n\n", 4), ("h\n\na\n", 2), ("\nh\na\n", 1),
+        ("h\r\na\r\n\r\n", 3), ("h\na\n  \n", 3), ("h,x\na,1\n \t\n", 3), ("h\na\n\t", 3),
+        ('h\n"a\n\nb"\n\n', 5), ('h\n"a"\n\n"b"\n', 3),
+    ],
+)  # fmt: skip
+def test_a_blank_line_is_refused_with_its_number(tmp_path: Path, text: str, line: int) -> None:
+    table = tmp_path / "t.csv"
+    table.write_bytes(text.encode())
+    with pytest.raises(TableError, match=f"line {line} is blank"):
+        counted(table, Categories("h", ("a", "b")))
+
+
+def test_a_blank_line_within_a_value_is_part_of_it(tmp_path: Path) -> None:
+    table = written(tmp_path, ["a\n\nb", "", "c"])
+    assert counted(table, Categories("h", ("a\n\nb", ""))) == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("h,x\r\na,1\nb,2\r\n", "line 2 ends in another way"),
+        ("h,x\na,1\r\nb,2\n", "line 2 ends in another way"),
+        ("h\ra\rb\r", "line 1 holds a carriage return alone"),
+        ("h\na\rb\n", "line 2 holds a carriage return alone"),
+        ("h\n" + "a\n" * 5000 + "a\r\n", "line 5002 ends in another way"),
+        (f"h,{'y' * 200_000}\na,1\n", "line 1 has a name of more than 131072 letters"),
+        ("h," + ",".join("y" * 1000 for _ in range(1200)) + "\na,1\n", "line 1 is longer than"),
+        ("", "has no first line"), ('h\n"a\nb\n', "line 2 has a quotation mark without"),
+        ('h,x\na,5" pipe\nb,1\nc,3\n', "line 2 has a quotation mark without"),
+        ("h,x\na\n", "line 2 does not have as many fields"),
+        ("h,x\na,1,2\n", "line 2 does not have as many fields"),
+        ("h,h\na,b\n", "has 2 columns 'h'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_said_with_its_place(tmp_path: Path, text: str, reason: str) -> None:
+    table = tmp_path / "t.csv"
+    table.write_bytes(text.encode())
+    with pytest.raises(TableError, match=reason):
+        counted(table, Categories("h", ("a", "b")))
+
+
+def test_two_stray_quotation_marks_do_not_swallow_records(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text('h,x\na,5" pipe\nb,1\na,7" pipe\n')
+    with pytest.raises(TableError, match="lines for 1 records, but 3 are found"):
+        counted(table, Categories("h", ("a", "b")))
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["n/a", "NA", "", "4_0", "٤٠", "4 0", "0x28", "inf", "nan", "1e9999", "40y", "--4", "1e", ".",
+     "40,5", "1e400000"],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", [".csv", ".parquet"])
+def test_what_is_no_number_is_outside(tmp_path: Path, value: str, kind: str) -> None:
+    table = written(tmp_path, ["20", value, "30"], kind)
+    assert counted(table, Bins("h", (18, 40, 65))) == [2, 0]
+    with pytest.raises(TableError, match="row 2 has a value in 'h' that was not declared"):
+        count(table, [Bins("h", (18, 40, 65))])
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ("17.999999999999999999", None), ("18.000000000000000000001", 0), ("18", 0), ("18.0", 0),
+        ("1.8e1", 0), ("39." + "9" * 60, 0), ("40", 1), ("+40.", 1), (" 40 ", 1), ("64.99", 1),
+        ("65", None), ("64." + "9" * 99, 1), ("-0", None), ("1800e-2", 0), ("0018", 0),
+    ],
+)  # fmt: skip
+def test_numbers_are_placed_by_their_decimals(
+    tmp_path: Path, value: str, place: int | None
+) -> None:
+    found = counted(written(tmp_path, [value]), Bins("h", (18, 40, 65)))
+    assert found == [int(place == 0), int(place == 1)]
+
+
+def test_listed_numbers_are_compared_by_their_decimals(tmp_path: Path) -> None:
+    rows = ["1", "1.0", "01", "1e0", "1." + "0" * 30 + "1", "0.1", ".10", "0.1" + "0" * 20 + "1"]
+    assert counted(written(tmp_path, rows), Categories("h", (1, 0.1))) == [4, 2]
+
+
+@pytest.mark.parametrize(
+    "edges", [(0.1, 0.2, 0.30000000000000004), (-1e300, 0, 1e300), (1e-320, 1)]
+)
+def test_bins_agree_with_decimals_one_by_one(tmp_path: Path, edges: tuple[float, ...]) -> None:
+    draw = random.Random(5)
+    near = [f"{e!r}{end}" for e in edges for end in ("", "0", "1") if "e" not in repr(e)]
+    rows = [*near, *(repr(draw.uniform(edges[0], edges[-1])) for _ in range(40))]
+    bins = Bins("h", edges)
+    from decimal import Decimal
+
+    places = [bins.place(Decimal(row)) for row in rows]
+    expected = [places.count(i) for i in range(bins.size)]
+    assert counted(written(tmp_path, rows), bins) == expected
+
+
+def test_a_nested_field_is_no_column(tmp_path: Path) -> None:
+    table = tmp_path / "t.parquet"
+    rows = "SELECT {'h': 'a', 'g': {'h': 'c'}} AS s, 'b' AS h, ['a'] AS l"
+    duckdb.connect().execute(f"COPY ({rows}) TO '{table}' (FORMAT parquet)")
+    assert counted(table, Categories("h", ("a", "b"))) == [0, 1]
+    for name in ("s", "l"):
+        with pytest.raises(TableError, match="holds lists or fields, not one value"):
+            counted(table, Categories(name, ("a", "b")))
+    with pytest.raises(TableError, match="no column 'g'"):
+        counted(table, Categories("g", ("c",)))
+
+
+def test_typed_parquet_columns_count_like_their_texts(tmp_path: Path) -> None:
+    table = tmp_path / "t.parquet"
+    rows = (
+        "SELECT * FROM (VALUES (1, 2.5, true, DATE '2020-01-31', encode('é'))) AS t(a, b, c, d, e)"
+    )
+    duckdb.connect().execute(f"COPY ({rows}) TO '{table}' (FORMAT parquet)")
+    assert counted(table, Categories("a", ("1",))) == [1]
+    assert counted(table, Bins("b", (2, 2.5, 3))) == [0, 1]
+    assert counted(table, Categories("c", ("true",))) == [1]
+    assert counted(table, Categories("d", ("2020-01-31",))) == [1]
+    assert counted(table, Categories("e", ("é",))) == [1]
+
+
+def test_the_separator_is_looked_for_in_the_first_line_alone(tmp_path: Path) -> None:
+    for separator in ",;\t|":
+        table = tmp_path / "t.csv"
+        table.write_text(
+            separator.join(["h", "g"]) + "\n" + separator.join(["a", "b,;|\t"[:1]]) + "\n"
+            if separator != ","
+            else "h,g\na,b\n"
+        )
+        assert counted(table, Categories("h", ("a",))) == [1]
+
+
+def test_the_first_records_of_a_person_count(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("id,h\n1,a\n2,b\n1,a\n1,b\n2,b\n3,c\n")
+    declared = Categories("h", ("a", "b"))
+    assert counted(table, declared, unit=Unit("id")) == [1, 1]
+    assert counted(table, declared, unit=Unit("id", 2)) == [2, 2]
+    assert build_cube(table, [declared], outside="drop", unit=Unit("id", 9)).counts.sum() == 5
+    table.write_text("id,h\n1,a\n,b\n")
+    with pytest.raises(TableError, match=r"row 2 .and 0 more. has no value in 'id'"):
+        counted(table, declared, unit=Unit("id"))
+    with pytest.raises(ValueError, match="count must not be used where the unit is a person"):
+        Rules(unit=Unit("id"), count="n")
+
+
+@pytest.mark.parametrize("bad", ["-1", "1.5", "", "x", "1e3", "99999999999999999999"])
+def test_a_number_of_records_is_a_whole_number(tmp_path: Path, bad: str) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("h,n\na,3\na,4.0\nb,2\n")
+    assert build_cube(table, [Categories("h", ("a", "b"))], count="n").counts.tolist() == [7, 2]
+    table.write_text(f"h,n\na,3\nb,{bad}\n")
+    with pytest.raises(TableError, match="'n' must hold a whole number"):
+        build_cube(table, [Categories("h", ("a", "b"))], count="n")
+
+
+def test_missing_values_are_refused_dropped_or_counted(tmp_path: Path) -> None:
+    table = written(tmp_path, ["a", "NA", "", "a"])
+    declared = [Categories("h", ("a", "none"))]
+    absent = ("", "NA")
+    with pytest.raises(TableError, match="row 2 has no value in 'h'; missing values are refused"):
+        count(table, declared, Rules(missing_values=absent))
+    assert count(table, declared, Rules(missing="drop", missing_values=absent)).tolist() == [2, 0]
+    assert count(table, declared, Rules(missing="none", missing_values=absent)).tolist() == [2, 2]
+
+
+def test_what_was_not_declared_is_shown_only_if_asked(tmp_path: Path) -> None:
+    table = written(tmp_path, ["a", "secret", "secret"])
+    with pytest.raises(TableError, match=r"row 2 .*; --show-values prints it") as hidden:
+        count(table, [Categories("h", ("a",))])
+    assert "secret" not in str(hidden.value)
+    with pytest.raises(TableError, match="row 2 has a value 'secret'"):
+        count(table, [Categories("h", ("a",))], show_values=True)
+
+
+@pytest.mark.parametrize(
+    "name", ["people.txt", "people", "people.csv.gz", "none.csv", "folder.csv"]
+)
+def test_only_a_csv_or_parquet_file_is_a_table(tmp_path: Path, name: str) -> None:
+    if name != "none.csv":
+        (tmp_path / name).write_text("h\na\n") if name != "folder.csv" else (
+            tmp_path / name
+        ).mkdir()
+    with pytest.raises(TableError, match="table must"):
+        counted(tmp_path / name, Categories("h", ("a",)))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: Bins("a", (1,)), ValueError, "at least 2 and increase"),
+        (lambda: Bins("a", (1, 1)), ValueError, "at least 2 and increase"),
+        (lambda: Bins("a", (0, float("nan"))), ValueError, "edges must be finite, got nan"),
+        (lambda: Bins("", (0, 1)), ValueError, "name must be the name of a column"),
+        (lambda: Categories("a", ()), ValueError, "distinct and at least 1"),
+        (lambda: Categories("a", ("x", "x")), ValueError, "distinct"),
+        (lambda: Categories("a", ("x", 1)), TypeError, "all text or all numbers"),
+        (lambda: Categories("a", ("x\0",)), ValueError, "no null character"),
+        (lambda: Cube((SEX,), [1, 2, 3]), ValueError, "counts must have 2 numbers"),
+        (lambda: Cube((SEX,), [1, -2]), ValueError, "must be at least 0"),
+        (lambda: Cube((SEX,), [1, 2.5]), ValueError, "whole numbers"),
+        (lambda: Cube((SEX,), [1, np.nan]), ValueError, "finite"),
+        (lambda: Cube((), [1]), TypeError, "at least 1"),
+        (lambda: Cube((SEX, SEX), [1] * 4), ValueError, "different names"),
+        (lambda: Rules(outside="guess"), ValueError, "outside must be one of"),
+        (lambda: Unit("id", 0), ValueError, "keep must be a whole number from 1"),
+        (lambda: Unit(keep=2), ValueError, "keep must be used with person"),
+        (lambda: Unit(" "), ValueError, "person must be the name of a column"),
+    ],
+)
+def test_declarations_that_are_refused(
+    call: Callable[[], object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        # Six digits write each of these pairs alike.
+        (Bins("t", (0, 1700001000, 2e9)), Bins("t", (0, 1700003600, 2e9))),
+        (Bins("t", (0, 1, 2)), Bins("t", (0, 1 + 1e-9, 2))),
+        (Categories("t", (1, 1234567)), Categories("t", (1, 1234568))),
+    ],
+)
+def test_edges_that_look_alike_make_different_cubes(
+    first: Bins | Categories, second: Bins | Categories
+) -> None:
+    one, other = (Cube((attribute,), [40, 60]) for attribute in (first, second))
+    assert one.content() != other.content()
+    assert one.content() == Cube((first,), [40, 60]).content()
+    assert len(set(first.labels)) == 2
+
+
+def test_duckdb_is_missed_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(ImportError, match=r"install dpbayes\[tables\]"):
+        count("people.csv", (SEX,))
