@@ -278,5 +278,5 @@ def moves(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 def checked(mechanism: Mechanism, n: int, prior: ArrayLike) -> tuple[int, NDArray[np.float64]]:
     """Return n and prior of an audit, checked."""
-    _validate.mechanism("mechanism", mechanism)
+    _validate.offering("mechanism", mechanism, "law")
     return _validate.integer("n", n, minimum=1), _validate.prior("prior", prior)
