@@ -133,8 +133,6 @@ class Record:
     def figure(self, name: str, figure: Any, alt: str, caption: str = "") -> ShownFigure:
         """Write a figure as ``<name>.svg`` and ``<name>.png``; ``alt`` says what it shows.
 
-        Where it has room in a narrow column it is drawn a second time, ``<name>.narrow.svg``.
-
         ``caption`` stands below the figure in every viewer; make it in the cell, from the values
         that were drawn. On the pages the first figure of ``part/stem`` has the label ``fig-stem``,
         a further one ``fig-stem-name``, unless the cell's metadata names another.
@@ -145,13 +143,8 @@ class Record:
             raise TypeError(f"figure must be a matplotlib Figure, got {type(figure).__name__}")
         if not isinstance(alt, str) or not alt.strip():
             raise ValueError(f"alt must say what the figure shows, got {alt!r}")
-        from dpbayes.figures.narrow import narrow
         from dpbayes.figures.theme import png_bytes, svg_bytes
 
-        slim = narrow(figure)
-        if slim is not None:
-            salt = f"{self.name}/{name}/narrow"
-            self._write(f"{name}.narrow.svg", svg_bytes(slim, salt=salt))
         svg = svg_bytes(figure, salt=f"{self.name}/{name}")
         self._write(f"{name}.svg", svg)
         self._write(f"{name}.png", png_bytes(figure))
