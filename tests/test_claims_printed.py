@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 import dpbayes as dp
-from dpbayes.study.reproduction.catalogue import catalogue, judged
+from dpbayes.study.reproduction.catalogue import catalogue, published
 from dpbayes.study.reproduction.drawing import Drawing, Series
 from dpbayes.study.reproduction.fit import BADGES, Judged, judge
 from tests.test_claims import check, check_no_verdict
@@ -45,7 +45,7 @@ def test_the_published_distance_is_needed_in_a_and_d_alone() -> None:
 
 def test_d_c34_a_thousand_runs() -> None:
     boxes = next(s for s in catalogue() if (s.document, s.figure) == ("B", "5"))
-    growth = [one.series for one in judged("D", "6", "b")]
+    growth = [one.series for one in published("D", "6", "b").curves]
     assert boxes.drawn.runs == 300
     as_drawn = [
         rms(boxes, boxes.drawn),
@@ -58,7 +58,7 @@ def test_d_c34_a_thousand_runs() -> None:
 
 
 def test_d_c35_whiskers_are_not_the_range() -> None:
-    rows = [one.series for one in judged("D", "6", "prior")]
+    rows = [one.series for one in published("D", "6", "prior").curves]
     drawn = max(rms(s, s.drawn, "whisker") for s in rows)
     # At four box lengths hardly a run is left outside, so the whiskers are the range.
     widest = min(rms(s, replace(s.drawn, whisker=4.0), "whisker") for s in rows)
