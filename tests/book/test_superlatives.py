@@ -15,7 +15,7 @@ from scipy.stats import beta
 
 import dpbayes as dp
 from dpbayes.mechanisms.guarantees import guarantee
-from dpbayes.releasing.noise_aware import noise_aware
+from dpbayes.tables.reading import noise_aware
 from dpbayes.sensitivity import profile
 from dpbayes.study.asymptotics import step_law
 from dpbayes.study.theorem_chain import corner_pair, enumerated_pair

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpbayes.cli import main
-from dpbayes.releasing.opening import open_account
-from tests.releasing.clinic import PLAN, released
+from dpbayes.tables.opening import open_account
+from tests.tables.clinic import PLAN, released
 
 
 def test_the_account_commands(clinic, capsys):

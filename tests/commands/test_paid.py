@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpbayes.commands import paid
-from tests.releasing.clinic import COUNTS, released
+from tests.tables.clinic import COUNTS, released
 
 
 def test_a_place_that_cannot_hold_the_report_is_refused(clinic):

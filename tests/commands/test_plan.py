@@ -9,10 +9,10 @@ import pytest
 import dpbayes as dp
 from dpbayes.cli import main
 from dpbayes.commands.plan import advice, needed, own_error
-from dpbayes.releasing.forecast import compared, parts_of
-from dpbayes.releasing.plan import read_plan
-from tests.releasing.clinic import PLAN
-from tests.releasing.test_forecast import REQUEST
+from dpbayes.tables.forecast import compared, parts_of
+from dpbayes.tables.plan import read_plan
+from tests.tables.clinic import PLAN
+from tests.tables.test_forecast import REQUEST
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_the_command_compares_and_touches_nothing(tmp_path, monkeypatch, capsys)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
     (tmp_path / "plan.toml").write_text(
-        'dataset = "a"\naccount = "a"\ncolumn = "x"\ncategories = ["y", "n"]\nepsilon = "1"\n'
+        'dataset = "a"\naccount = "a"\nunit = "record"\ncolumn = "x"\ncategories = ["y", "n"]\nepsilon = "1"\n'
         'records = "secret"\n'
     )
     assert main(["plan", "plan.toml", "--records", "20"]) == 0

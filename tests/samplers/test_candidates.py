@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.releasing import release
+from dpbayes.tables import release
 from dpbayes.samplers import candidates
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.releasing import release
-from dpbayes.releasing.draws import draw
-from tests.releasing.proved import mechanisms
+from dpbayes.tables import release
+from dpbayes.tables.drawn import draw
+from tests.tables.proved import mechanisms
 from tests.samplers.sources import SeededBits
 
 

@@ -11,17 +11,18 @@ import pytest
 from mpmath import mp
 
 from dpbayes.cli import main
-from dpbayes.releasing import from_table
-from dpbayes.releasing.analysis import PARTS, bounded_analysis
-from dpbayes.releasing.from_table import release_table
-from dpbayes.releasing.opening import create_account, open_account
-from dpbayes.releasing.plan import read_plan
-from dpbayes.releasing.plan_file import PlanError
-from dpbayes.releasing.report import csv_text, html_text, methods
+from dpbayes.tables import from_table
+from dpbayes.tables.analysis import PARTS, bounded_analysis
+from dpbayes.tables.release import release_table
+from dpbayes.tables.opening import create_account, open_account
+from dpbayes.tables.units import RECORD
+from dpbayes.tables.plan import read_plan
+from dpbayes.tables.files import PlanError
+from dpbayes.tables.report import csv_text, html_text, methods
 from dpbayes.tables.table import TableError
-from dpbayes.releasing.witness import AccountError
-from tests.releasing.clinic import PLAN, released
-from tests.releasing.killing import killed_at
+from dpbayes.tables.keys import AccountError
+from tests.tables.clinic import PLAN, released
+from tests.tables.killing import killed_at
 
 
 def test_a_release_is_paid_and_holds_nothing_but_the_draw(clinic):
@@ -107,7 +108,7 @@ def test_that_a_table_of_secret_size_is_empty_stays_secret(tmp_path, monkeypatch
     table, plan = tmp_path / "people.csv", tmp_path / "plan.toml"
     table.write_text("health\nNA\n")
     plan.write_text(PLAN + 'records = "secret"\nmissing = "drop"\n')
-    create_account(tmp_path / "clinic.account", "clinic", 2, table)
+    create_account(tmp_path / "clinic.account", "clinic", 2, table, RECORD)
     paid = release_table(table, read_plan(plan))
     assert paid.cost == 1
     assert paid.private.noisy.size == 3
@@ -121,7 +122,7 @@ def test_no_draw_is_seen_before_its_receipt_is_in_the_second_place(tmp_path, mon
     plan.write_text(PLAN)
     second.mkdir()
     create_account(
-        tmp_path / "clinic.account", "clinic", 2, table, receipts=second / "receipts.txt"
+        tmp_path / "clinic.account", "clinic", 2, table, RECORD, receipts=second / "receipts.txt"
     )
     second.rename(tmp_path / "elsewhere")
     for _ in range(4):
@@ -139,7 +140,7 @@ def test_killed_at_any_step_the_draw_is_never_lost_nor_paid_twice(clinic, step):
         step,
         clinic,
         imports="from dpbayes.cli import main\nfrom dpbayes.commands import paid\n"
-        "from dpbayes.releasing import account, from_table",
+        "from dpbayes.tables import account, from_table",
         steps="from_table.count_table from_table.rehearse account.Account.spend "
         "account.write_witness account.Account._move_witness from_table.release "
         "account.Account.keep paid.write_files paid.bounded_analysis",

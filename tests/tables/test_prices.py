@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.releasing.from_table import release_table
-from dpbayes.releasing.opening import create_account
-from dpbayes.releasing.plan import read_plan
-from dpbayes.releasing.plan_file import PlanError
-from dpbayes.releasing.prices import (
+from dpbayes.tables.release import release_table
+from dpbayes.tables.opening import create_account
+from dpbayes.tables.plan import read_plan
+from dpbayes.tables.files import PlanError
+from dpbayes.tables.prices import (
     Price,
     cost,
     person_price,
     person_sentence,
     planned_mechanism,
 )
-from tests.releasing.clinic import PLAN, released
+from tests.tables.clinic import PLAN, released
 
 
 def test_the_promise_names_the_person_and_rounds_up(clinic):

@@ -13,9 +13,9 @@ from scipy.special import betainc, gammaln
 import dpbayes as dp
 from dpbayes.commands.paid import panel_figures
 from dpbayes.mechanisms.independent import IndependentNoise
-from dpbayes.releasing.analysis import panels
-from dpbayes.releasing.noise_aware import noise_aware
-from dpbayes.releasing.report import csv_text, html_text, rows_of
+from dpbayes.tables.analysis import panels
+from dpbayes.tables.reading import noise_aware
+from dpbayes.tables.report import csv_text, html_text, rows_of
 
 PRIOR = np.array([1.0, 0.5, 2.0, 1.0])
 NAMES = {"labels": ["f", "m"], "within": ["good", "poor"]}

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.special import betainc, gammaln
 
 import dpbayes as dp
-from dpbayes.releasing import noise_aware, release
-from dpbayes.releasing.count_posteriors import ListedCounts, ProductCounts
+from dpbayes.tables import noise_aware, release
+from dpbayes.tables.counts_given_noise import ListedCounts, ProductCounts
 from tests.strategies import epsilons, priors
 
 

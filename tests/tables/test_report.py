@@ -7,11 +7,11 @@ import json
 import re
 
 from dpbayes.cli import main
-from dpbayes.releasing.analysis import PARTS
-from dpbayes.releasing.citations import entries
-from dpbayes.releasing.opening import open_account
-from dpbayes.releasing.report import csv_text, html_text, methods
-from tests.releasing.clinic import COUNTS, PLAN, released
+from dpbayes.tables.analysis import PARTS
+from dpbayes.tables.citations import entries
+from dpbayes.tables.opening import open_account
+from dpbayes.tables.report import csv_text, html_text, methods
+from tests.tables.clinic import COUNTS, PLAN, released
 
 
 def test_the_report_stands_alone_and_says_what_a_reader_needs(clinic, capsys):

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import dpbayes as dp
 from dpbayes.mechanisms.independent import IndependentNoise
-from dpbayes.releasing import Release, guarantee, release
-from tests.releasing.proved import mechanisms
+from dpbayes.tables import Release, guarantee, release
+from tests.tables.proved import mechanisms
 from tests.strategies import small_cases
 
 UNPROVED = ("draft-laplace", "expMech-local", "expMech-delta")

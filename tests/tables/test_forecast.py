@@ -10,7 +10,7 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.commands.plan import measured, width
-from dpbayes.releasing.forecast import (
+from dpbayes.tables.forecast import (
     DRAWS,
     SIMULATED,
     SIMULATED_DRAWS,
@@ -20,7 +20,7 @@ from dpbayes.releasing.forecast import (
     made_up,
     parts_of,
 )
-from dpbayes.releasing.prices import chosen_mechanism
+from dpbayes.tables.prices import chosen_mechanism
 
 REQUEST = {
     "name": "ilapMech", "options": {}, "epsilon": "1/2", "prior": [1.0, 1.0], "records": 12,
@@ -71,7 +71,7 @@ def test_an_error_that_takes_too_long_is_simulated_instead(monkeypatch):
         late = {part: {"missing": "late"} for part in parts}
         return {**late, "ilapMech" + SIMULATED: {"even": 0.3, "even_error": 0.01, "draws": 9}}
 
-    monkeypatch.setattr("dpbayes.releasing.forecast.bounded", bounded)
+    monkeypatch.setattr("dpbayes.tables.forecast.bounded", bounded)
     found = forecast(REQUEST)
     assert found["ilapMech"] == {"even": 0.3, "even_error": 0.01, "draws": 9}
     assert found["lattice"] == {"missing": "late"}
@@ -107,7 +107,7 @@ def test_a_few_equal_widths_are_not_taken_for_steady(monkeypatch):
         plain = SimpleNamespace(interval=lambda level: ends)
         return SimpleNamespace(interval=lambda level: ends, posterior=plain)
 
-    monkeypatch.setattr("dpbayes.releasing.record.release", drawn)
+    monkeypatch.setattr("dpbayes.tables.drawn.release", drawn)
     found = parts_of(REQUEST)[WIDTH]()
     assert found["draws"] == DRAWS
     assert found["error"] > 0.0
