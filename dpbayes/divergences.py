@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, xlog1py
+from scipy.special import gammaln
 
 from dpbayes import _validate
-from dpbayes.log_gamma import SERIES_FROM, stirling_gap, stirling_series
+from dpbayes.log_gamma import SERIES_FROM, climbed, stirling_gap, stirling_series
+from dpbayes.unequal_totals import between_totals
 
 Metric = Callable[[ArrayLike, ArrayLike], NDArray[np.float64]]
 """A yardstick: two arrays of Dirichlet parameters of shape (..., k) to distances of shape (...)."""
@@ -29,10 +30,7 @@ METRICS = ("hellinger", "published")
 _LARGEST_TOTAL = 2.0**1000  # up to here products with a logarithm stay finite
 _LARGEST_SLIPPED = 1e9  # totals of that size cost the slipped formula seven digits
 _SHORT = 0.25  # half a step; for shorter ones what is left of Stirling's series has no digits
-_SMALLEST = 1e-290
 _SQUARE_UNDERFLOWS = 1e-150
-_STEPS_AT_ONCE = 1 << 9  # so many columns of `SERIES_FROM` numbers do
-_AT_ONCE = 1 << 13  # so many numbers stay in the cache between one operation and the next
 
 
 def _psi_large(
@@ -64,61 +62,6 @@ def _psi_large(
         gap[short] = stirling_gap(m[short], d[short], low[short])
     main += gap
     return np.asarray(main)
-
-
-def _climbed(
-    m: NDArray[np.float64], d: NDArray[np.float64], low: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    # Gamma(z + 1) = z Gamma(z) gives psi(a, b) = psi(a+1, b+1) + ln(ab/m^2)/2: all terms are
-    # negative, so walking up to Stirling's range cancels nothing. The smaller parameter enters as
-    # it is: m - d would have lost the digits of a tiny one.
-    result = np.empty(m.size)
-    far = d >= 0.7 * m
-    for first in range(0, m.size, _STEPS_AT_ONCE):
-        block = slice(first, first + _STEPS_AT_ONCE)
-        some = far[block]
-        if not some.any():
-            result[block] = _climb_near(m[block], d[block])
-        elif some.all():
-            result[block] = _climb_far(m[block], d[block], low[block])
-        else:
-            rest, part = ~some, result[block]
-            part[some] = _climb_far(m[block][some], d[block][some], low[block][some])
-            part[rest] = _climb_near(m[block][rest], d[block][rest])
-    return result
-
-
-_UP = np.arange(float(SERIES_FROM))[:, None]  # the steps of the recurrence, one a row
-
-
-def _climb_near(m: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.float64]:
-    # The sum of ln(1 - u^2)/2 over the steps, u = d/(m + i) < 0.7. Two steps share a logarithm:
-    # 1 - (1 - x)(1 - y) = x + y (1 - x) has positive terms alone, and is below 0.74.
-    lost: NDArray[np.float64] = np.square(d / (m + _UP))
-    half = SERIES_FROM // 2
-    first, second = lost[:half], lost[half:]
-    both = first + second * (1.0 - first)
-    return np.asarray(0.5 * np.log1p(-both).sum(axis=0))
-
-
-def _climb_far(
-    m: NDArray[np.float64], d: NDArray[np.float64], low: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    # The first step alone adds -ln(1/0.51)/2 or less, so that the logarithm of a product of the
-    # others is as good as a sum; the first has its own, for its quotient may underflow. So may the
-    # product of four, where m is beyond 10^60.
-    share = low / m
-    lost = share < _SMALLEST  # the quotient has lost digits, or is 0
-    first = np.log(np.where(lost, 1.0, share))
-    first[lost] = np.log(low[lost]) - np.log(m[lost])
-    rises = 1.0 + d / (m + _UP)
-    rises[1:] *= (low + _UP[1:]) / (m + _UP[1:])
-    if np.any(m > 1e60):
-        return np.asarray(0.5 * (first + np.log(rises).sum(axis=0)))
-    fourth = SERIES_FROM // 4
-    groups = rises.reshape(fourth, 4, *m.shape)
-    products = (groups[0] * groups[1]) * (groups[2] * groups[3])
-    return np.asarray(0.5 * (first + np.log(products).sum(axis=0)))
 
 
 def affinity_by_step(a: ArrayLike, step: ArrayLike) -> NDArray[np.float64]:
@@ -156,16 +99,8 @@ def _affinity(
 ) -> NDArray[np.float64]:
     # `low` is the smaller of start and start + move, which only the caller may know to full digits;
     # it has the shape that the others are broadcast to.
-    shape, size = low.shape, low.size
-    parts = [part.ravel() if part.shape == shape else np.broadcast_to(part, shape).ravel()
-             for part in (start, move, low)]  # fmt: skip
-    if size <= _AT_ONCE:
-        return _psi(*parts).reshape(shape)
-    result = np.empty(size)
-    for first in range(0, size, _AT_ONCE):
-        block = slice(first, first + _AT_ONCE)
-        result[block] = _psi(*(part[block] for part in parts))
-    return result.reshape(shape)
+    parts = (np.broadcast_to(part, low.shape).ravel() for part in (start, move, low))
+    return _psi(*parts).reshape(low.shape)
 
 
 def _psi(
@@ -177,10 +112,10 @@ def _psi(
     if not small.any():
         return _psi_large(m, d, low)
     if small.all():
-        return _psi_large(m + SERIES_FROM, d, low + SERIES_FROM) + _climbed(m, d, low)
+        return _psi_large(m + SERIES_FROM, d, low + SERIES_FROM) + climbed(m, d, low)
     shift = np.where(small, float(SERIES_FROM), 0.0)
     result = _psi_large(m + shift, d, low + shift)
-    result[small] += _climbed(m[small], d[small], low[small])
+    result[small] += climbed(m[small], d[small], low[small])
     return result
 
 
@@ -236,7 +171,7 @@ def log_affinity(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     lost = (by_total < 0.5 * by_category) | huge
     if lost.any():
         rows = [np.atleast_2d(part)[lost] for part in (first, second, step)]
-        result[lost] = _between_totals(*rows)
+        result[lost] = between_totals(*rows)
     return np.asarray(np.minimum(result, 0.0)).reshape(step.shape[:-1])
 
 
@@ -251,111 +186,10 @@ def _affinities(
     return by_category, _affinity(totals, change, low)
 
 
-def _between_totals(
-    a: NDArray[np.float64], b: NDArray[np.float64], step: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return ln BC of the rows (N, k) of a and b = a + step, without a difference of large numbers.
-
-    With all parameters in Stirling's range, where the recurrence brings them, m = (a + b)/2,
-    u = (b - a)/(2m), and U the same of the totals, ln BC is
-
-        -sum_i m_i KL(u_i | U) + (sum_i ln(1 - u_i^2) - ln(1 - U^2))/4 + what Stirling leaves over;
-
-    KL compares coins with chances (1 + u)/2. Both terms are at most 0 and neither cancels.
-    """
-    small = np.minimum(a, b) < SERIES_FROM
-    climbs = np.zeros(a.shape)
-    parts = a + 0.5 * step, 0.5 * np.abs(step), np.minimum(a, b)
-    climbs[small] = _climbed(*(part[small] for part in parts))
-    up = np.where(small, float(SERIES_FROM), 0.0)
-    total_a, total_b = a.sum(axis=-1), b.sum(axis=-1)
-    result = climbs.sum(axis=-1)
-    steps = up.sum(axis=-1)
-    change = step.sum(axis=-1)
-    for i in range(int(steps.max())):  # the totals climb by as much
-        some = i < steps
-        result[some] -= 0.5 * _log_share(total_a[some] + i, total_b[some] + i, change[some])
-    a, b, total_a, total_b = a + up, b + up, total_a + steps, total_b + steps
-    # Everything is divided by a power of two, exactly, so that no product overflows.
-    unit = np.ldexp(1.0, -1 - np.frexp(np.maximum(total_a, total_b))[1])
-    m, lean = a + 0.5 * step, _leanings(a * unit[:, None], step * unit[:, None])
-    near = 2.0 * (m * unit[:, None])
-    shares = [total * unit for total in (total_b, total_a)]
-    both = (shares[0] + shares[1])[:, None]
-    for share, sign in zip(shares, (1.0, -1.0), strict=True):
-        part = share[:, None]
-        with np.errstate(over="ignore"):  # infinitely far apart in logarithms
-            result -= (m * (part / both) * _entropy(sign * lean / near / part)).sum(axis=-1)
-    result += 0.25 * (_log_share(a, b, step).sum(axis=-1) - _log_share(total_a, total_b, change))
-    gaps = stirling_gap(m, 0.5 * np.abs(step), np.minimum(a, b)).sum(axis=-1)
-    middle = total_a + 0.5 * change
-    low = np.minimum(total_a, total_b)
-    return np.asarray(result + gaps - stirling_gap(middle, 0.5 * np.abs(change), low))
-
-
-def _log_share(
-    a: NDArray[np.float64], b: NDArray[np.float64], step: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    # ln(1 - u^2) = ln(4ab/(a + b)^2), from whichever form keeps its digits.
-    m = a + 0.5 * step
-    u = 0.5 * step / m
-    near = np.abs(u) < 0.7
-    far = np.log(a) + np.log(b) - 2.0 * np.log(m)
-    return np.where(near, np.log1p(-np.square(np.where(near, u, 0.0))), far)
-
-
-def _leanings(a: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.float64]:
-    # sum_j (d_i a_j - a_i d_j), each difference of products with the rounding errors of both
-    # (Dekker 1971): proportional parameters leave a part in 10^16 of either product.
-    result = np.zeros(a.shape)
-    for j in range(a.shape[-1]):
-        left, left_error = _product(d, a[:, j : j + 1])
-        right, right_error = _product(a, d[:, j : j + 1])
-        result += (left - right) + (left_error - right_error)
-    return result
-
-
-def _product(
-    x: NDArray[np.float64], y: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    product = np.asarray(x * y)
-    (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
-    rest = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
-    return product, rest
-
-
-def _halves(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    scaled = x * (2.0**27 + 1.0)
-    high = scaled - (scaled - x)
-    return high, x - high
-
-
-def _entropy(t: NDArray[np.float64]) -> NDArray[np.float64]:
-    # (1 + t) ln(1 + t) - t for t >= -1. Near 0 with y = t/(2 + t), of which ln(1 + t) = 2 artanh y:
-    # 2 (y^2 + (1 + y)(y^3/3 + y^5/5 + ...))/(1 - y); |y| <= 1/7 leaves 10^-17 after ten terms.
-    t = np.maximum(t, -1.0)
-    near = np.abs(t) < 0.25
-    y = np.where(near, t, 0.0)
-    y = y / (2.0 + y)
-    square = y * y
-    odd = np.zeros(y.shape)
-    for power in range(21, 1, -2):
-        odd = odd * square + 1.0 / power
-    close = 2.0 * square * (1.0 + (1.0 + y) * y * odd) / (1.0 - y)
-    return np.where(near, close, xlog1py(1.0 + t, np.where(near, 0.0, t)) - t)
-
-
 def distance_from_log_affinity(log_bc: ArrayLike, exponent: float = 1.0) -> NDArray[np.float64]:
     """Return sqrt(1 - BC^exponent) from ln BC, without cancellation for close distributions."""
     logs = np.asarray(log_bc, dtype=np.float64)
-    if logs.ndim != 1 or logs.size <= _AT_ONCE:
-        return np.asarray(np.sqrt(0.0 - np.expm1(exponent * logs)))  # 0 - 0 has no sign
-    result = np.empty(logs.size)
-    for first in range(0, logs.size, _AT_ONCE):
-        part, some = result[first : first + _AT_ONCE], logs[first : first + _AT_ONCE]
-        np.expm1(some if exponent == 1.0 else exponent * some, out=part)
-        np.sqrt(np.subtract(0.0, part, out=part), out=part)
-    return result
+    return np.asarray(np.sqrt(0.0 - np.expm1(exponent * logs)))  # 0 - 0 has no sign
 
 
 def hellinger(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:

@@ -62,6 +62,29 @@ def stirling_gap(
     return total
 
 
+def climbed(
+    m: NDArray[np.float64], d: NDArray[np.float64], low: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return psi(a, b) - psi(a + 16, b + 16), m = (a + b)/2, d = |b - a|/2, low = min(a, b).
+
+    psi(a, b) = lnGamma(m) - (lnGamma(a) + lnGamma(b))/2. Gamma(z + 1) = z Gamma(z) makes each of
+    the 16 steps ln(ab/m^2)/2: all are negative, so that nothing cancels. The smaller parameter
+    enters as it is: m - d would have lost the digits of a tiny one.
+
+    >>> climbed(np.array([1.5]), np.array([0.5]), np.array([1.0])).round(8)
+    array([-0.11343036])
+    """
+    total = np.zeros(m.shape)
+    for step in range(SERIES_FROM):
+        u = d / (m + step)
+        far = u > 0.7
+        logs = np.log1p(-np.square(np.where(far, 0.0, u)))
+        if far.any():
+            logs[far] = np.log(low[far] + step) - np.log(m[far] + step) + np.log1p(u[far])
+        total += logs
+    return 0.5 * total
+
+
 def stirling_remainder(z: ArrayLike) -> NDArray[np.float64]:
     """Return s(z) = lnGamma(z) - (z - 1/2) ln z + z - ln(2 pi)/2 for z > 0, any shape.
 

@@ -18,6 +18,7 @@ only ``provenance.json`` differs between runs.
 from __future__ import annotations
 
 import ast
+import contextlib
 import csv
 import hashlib
 import html
@@ -29,7 +30,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ class _Run:
     folder: Path
     ordered: bool
     kept: dict[str, dict[str, Any]] = field(default_factory=dict)
-    made_by: dict[tuple[str, str], object] = field(default_factory=dict)
+    made_by: dict[tuple[str, str], int] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
 
 
@@ -90,7 +91,7 @@ def table(
     `errors` has the standard errors of columns that were drawn, one for all rows or one a row, and
     ``math.inf`` for a column of times.
     """
-    plain = {str(label): _listed(values) for label, values in columns.items()}
+    plain = {str(label): [*map(_plain, _plain(values))] for label, values in columns.items()}
     lengths = {label: len(values) for label, values in plain.items()}
     if not plain or len(set(lengths.values())) != 1:
         raise ValueError(f"the columns of {name!r} must have one length, got {lengths}")
@@ -100,16 +101,24 @@ def table(
     rows = [tuple(map(_cell, row)) for row in zip(*plain.values(), strict=True)]
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([tuple(plain), *rows])
-    _write("tables", name, {f"{name}.csv": stream.getvalue().encode()})
+    _take("tables", name)
+    _save(f"{name}.csv", stream.getvalue().encode())
     if errors:
-        _keep_errors({f"{name}.{label}": _listed(one) for label, one in errors.items()})
-    text = "\n".join("  ".join(map(_shown, row)) for row in [tuple(plain), *rows[:SHOWN_ROWS]])
+        _keep_errors({f"{name}.{label}": one for label, one in errors.items()})
+    shown = [tuple(plain), *([_shown(cell) for cell in row] for row in rows[:SHOWN_ROWS])]
     more = f"… and {len(rows) - SHOWN_ROWS} more rows" if len(rows) > SHOWN_ROWS else ""
-    body = "".join(_html_row("td", map(_shown, row)) for row in rows[:SHOWN_ROWS])
-    shown = f"<thead>{_html_row('th', plain)}</thead><tbody>{body}</tbody>"
-    page = f'<table class="dataframe">{shown}</table>' + (f"<p>{more}</p>" if more else "")
-    plain_text = f"{text}\n{more}".rstrip()
-    _show({"text/plain": plain_text, "text/html": page}, {"dpbayes": {"table": name}})
+    text = "\n".join([*map("  ".join, shown), more]).rstrip()
+    head, *body = (
+        "".join(
+            f"<{'td' if place else 'th'}>{html.escape(cell)}</{'td' if place else 'th'}>"
+            for cell in row
+        )
+        for place, row in enumerate(shown)
+    )
+    lines = "".join(f"<tr>{row}</tr>" for row in body)
+    table = f"<thead><tr>{head}</tr></thead><tbody>{lines}</tbody>"
+    page = f'<table class="dataframe">{table}</table>{more}'
+    _show({"text/plain": text, "text/html": page}, {"dpbayes": {"table": name}})
 
 
 def figure(name: str, figure: Any, *, alt: str, caption: str = "") -> None:
@@ -127,12 +136,13 @@ def figure(name: str, figure: Any, *, alt: str, caption: str = "") -> None:
     run = _run()
     first = not any(kind == "figures" and other != name for kind, other in run.made_by)
     svg = svg_bytes(figure, salt=f"{run.name}/{name}")
-    _write("figures", name, {f"{name}.svg": svg, f"{name}.png": png_bytes(figure)})
+    _take("figures", name)
+    _save(f"{name}.svg", svg)
+    _save(f"{name}.png", png_bytes(figure))
     words = {"alt": typeset(alt), "caption": typeset(caption)}
     label = f"fig-{run.name.rsplit('/', 1)[-1]}" + ("" if first else f"-{name}")
-    named = svg.decode().replace(
-        "<svg ", f'<svg role="img" aria-label="{html.escape(words["alt"])}" ', 1
-    )
+    spoken = f'<svg role="img" aria-label="{html.escape(words["alt"])}" '
+    named = svg.decode().replace("<svg ", spoken, 1)
     metadata: dict[str, Any] = {"image/svg+xml": {"alt": words["alt"]}}
     if words["caption"]:
         metadata["dpbayes"] = {"figure": {"name": name, "label": label, **words}}
@@ -167,18 +177,19 @@ def claim(name: str, sentence: str, holds: bool, *, theorem: str | None = None) 
     }
     _save("findings.json", json_bytes(found))
     mark = "✓" if holds else "✗ Does not hold with these parameters:"
-    text = without_roles(words)
-    kind = "holds" if holds else "fails"
-    bundle = {
-        "text/plain": f"{mark} {text}",
-        "text/markdown": f"{mark} {text}",
-        "text/html": f'<p class="claim {kind}">{mark} {_html_text(text)}</p>',
-    }
+    text = f"{mark} {without_roles(words)}"
+    bundle = {"text/plain": text, "text/markdown": text, "text/html": claim_html(mark, words)}
     told = {
         "claim": {"name": name, **made},
         "finding": {"name": name, "sentence": f"{mark} {words}"},
     }
     _show(bundle, {"dpbayes": told})
+
+
+def claim_html(mark: str, sentence: str) -> str:
+    """Return a claim as HTML."""
+    kind = "holds" if mark == "✓" else "fails"
+    return f'<p class="claim {kind}">{mark} {html_text(without_roles(sentence))}</p>'
 
 
 def typeset(text: str) -> str:
@@ -224,10 +235,10 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 def _keep(kind: str, name: str, value: Any) -> None:
     """Put a value under its name into ``<kind>.json``."""
-    run = _run()
     _take(kind, name)
-    run.kept.setdefault(kind, {})[name] = value
-    _save(f"{kind}.json", json_bytes(run.kept[kind]))
+    kept = _run().kept.setdefault(kind, {})
+    kept[name] = value
+    _save(f"{kind}.json", json_bytes(kept))
 
 
 def _keep_errors(found: Mapping[str, Any]) -> None:
@@ -239,24 +250,16 @@ def _keep_errors(found: Mapping[str, Any]) -> None:
         return float(error) if math.isfinite(error) else None
 
     errors = _run().kept.setdefault("errors", {})
-    errors.update({name: plain(error) for name, error in found.items()})
+    errors.update({name: plain(_plain(error)) for name, error in found.items()})
     _save("errors.json", json_bytes(errors))
 
 
-def _write(kind: str, name: str, files: Mapping[str, bytes]) -> None:
-    _take(kind, name)
-    for file, content in files.items():
-        _save(file, content)
-
-
 def _take(kind: str, name: str) -> None:
-    """Give a name away once a run; in a session of one's own a cell may be run again."""
+    """Give a name away once a run; in a session of one's own a later cell may take it again."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ValueError(f"a name must be words of letters and digits joined by '-', got {name!r}")
-    run, cell = _run(), _cells()
-    here = len(cell)
-    taken = run.made_by.get((kind, name))
-    if taken is not None and (run.ordered or taken == here):
+    run, here = _run(), len(_session()[1])
+    if (kind, name) in run.made_by and (run.ordered or run.made_by[kind, name] == here):
         raise ValueError(f"{kind} of {run.name} have {name!r} already")
     run.made_by[kind, name] = here
 
@@ -266,9 +269,8 @@ def _save(file: str, content: bytes) -> None:
     write_atomically(run.folder / file, content)
     run.files[file] = hashlib.sha256(content).hexdigest()
     if not run.ordered:  # else whoever ordered the run says how it was made, once
-        seed = run.parameters.get("seed")
-        made = {"notebook": run.name, "parameters": run.parameters, "seed": seed}
-        write_atomically(run.folder / PROVENANCE, json_bytes({**made, "sha256": run.files}))
+        made = {"notebook": run.name, "parameters": run.parameters, "sha256": run.files}
+        write_atomically(run.folder / PROVENANCE, json_bytes(made))
 
 
 def _run() -> _Run:
@@ -280,9 +282,8 @@ def _run() -> _Run:
         else:
             told = {"notebook": _name_of_session(), "parameters": _parameters_of_session()}
         root = Path(os.environ.get(FOLDER) or _results(Path.cwd())).absolute()
-        _runs.append(
-            _Run(told["notebook"], told["parameters"], root / told["notebook"], bool(order))
-        )
+        name = told["notebook"]
+        _runs.append(_Run(name, told["parameters"], root / name, bool(order)))
     return _runs[0]
 
 
@@ -294,57 +295,36 @@ def _results(start: Path) -> Path:
     return start / "results"
 
 
-def _session() -> dict[str, Any]:
-    """Return the names of the notebook that is running; none in plain Python."""
+def _session() -> tuple[dict[str, Any], list[str]]:
+    """Return the names of the notebook that is running and its cells so far."""
     python = sys.modules.get("IPython")
     shell = python.get_ipython() if python is not None else None
-    return {} if shell is None else dict(shell.user_ns)
-
-
-def _cells() -> list[str]:
-    return list(_session().get("In", []))
+    names = {} if shell is None else dict(shell.user_ns)
+    return names, list(names.get("In", []))
 
 
 def _name_of_session() -> str:
-    """Return the notebook's name as a session or papermill tells it, else ``notebook``."""
-    names = _session()
-    told = ("PAPERMILL_INPUT_PATH", "__vsc_ipynb_file__")
-    for path in (os.environ.get("JPY_SESSION_NAME"), *map(names.get, told)):
-        if isinstance(path, str) and path.endswith(".ipynb"):
-            parts = Path(path).absolute().with_suffix("").parts
-            below = parts[::-1].index("notebooks") if "notebooks" in parts else 1
-            plain = [re.sub(r"[^A-Za-z0-9-]+", "-", part).strip("-") for part in parts[-below:]]
-            return "/".join(part for part in plain if part) or "notebook"
-    return _recognised() or "notebook"
-
-
-def _recognised() -> str | None:
-    """Return the one notebook of the checkout that has all cells that have run."""
-    run = {cell.strip() for cell in _cells() if not cell.startswith("# Parameters")} - {""}
-    folder = _results(Path.cwd()).parent / "notebooks"
-    fitting = [
-        path.relative_to(folder).with_suffix("").as_posix()
-        for path in (folder.rglob("*.ipynb") if run else ())
-        if run
-        <= {"".join(one["source"]).strip() for one in json.loads(path.read_text("utf-8"))["cells"]}
-    ]
-    return fitting[0] if len(fitting) == 1 else None
+    """Return the one notebook of the checkout with the cells that have run, or the file's name."""
+    run = {one.strip() for one in _session()[1] if not one.startswith("# Parameters")} - {""}
+    folder, fitting = _results(Path.cwd()).parent / "notebooks", []
+    for path in folder.rglob("*.ipynb") if run else ():
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        if run <= {"".join(one["source"]).strip() for one in cells}:
+            fitting.append(path.relative_to(folder).with_suffix("").as_posix())
+    stem = Path(os.environ.get("JPY_SESSION_NAME", "notebook")).stem
+    return fitting[0] if len(fitting) == 1 else re.sub(r"[^A-Za-z0-9-]+", "-", stem)
 
 
 def _parameters_of_session() -> dict[str, Any]:
-    """Return the present values of what the parameters cell declares, line by line."""
-    names = _session()
-    for cell in _cells():
-        try:
+    """Return the present values of what the first cell of annotated lines alone declares."""
+    names, cells = _session()
+    for cell in cells:
+        with contextlib.suppress(SyntaxError):
             lines = ast.parse(cell).body
-        except SyntaxError:
-            continue
-        if lines and all(isinstance(line, ast.AnnAssign) for line in lines):
-            declared = [
-                ast.unparse(line.target) for line in lines if isinstance(line, ast.AnnAssign)
-            ]
-            values = {name: names[name] for name in declared if name in names}
-            return dict(json.loads(json.dumps(values, default=str)))
+            declared = [ast.unparse(one.target) for one in lines if isinstance(one, ast.AnnAssign)]
+            if lines and len(declared) == len(lines):
+                values = {name: names[name] for name in declared if name in names}
+                return dict(json.loads(json.dumps(values, default=str)))
     return {}
 
 
@@ -357,12 +337,9 @@ def _number(what: str, value: Any) -> int | float:
     return int(value) if isinstance(value, numbers.Integral) else float(value)
 
 
-def _listed(values: Any) -> Any:
-    """Return an array or another sequence as a list of plain values; one value stays one."""
-    plain = values.tolist() if hasattr(values, "tolist") else values
-    if isinstance(plain, (str, numbers.Real)):
-        return plain
-    return [one.tolist() if hasattr(one, "tolist") else one for one in plain]
+def _plain(value: Any) -> Any:
+    """Return an array or a number of numpy as plain Python has it."""
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _cell(value: Any) -> str:
@@ -376,11 +353,7 @@ def _shown(text: str) -> str:
         return text
 
 
-def _html_row(tag: str, cells: Iterable[Any]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
-
-
-def _html_text(text: str) -> str:
+def html_text(text: str) -> str:
     """Return a sentence of Markdown as HTML; formulas stay for the viewer to set."""
     parts = re.split(r"(\$[^$]+\$)", text)
     for place, part in enumerate(parts):

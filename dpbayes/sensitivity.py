@@ -27,7 +27,6 @@ FORMS = ("reciprocal", "exponential")
 DISTANCES = ("hamming", "l1")
 
 _HISTOGRAM_UNITS = {"hamming": 1.0, "l1": 2.0}
-_LARGEST_LOOKUP = 2000  # records; up to here phi of all counts is computed once for each prior
 
 
 @dataclass(frozen=True)
@@ -263,10 +262,7 @@ def _drains(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> Drains:
     # LS along a draining segment is extremal at its ends, so each cell gives up nothing or all it
     # can: the source keeps the one record that moves. An empty source first receives that record,
     # from the target if the target gives anything, else from a third cell.
-    # Equal categories give equal values: the first two of each kind stand for all.
-    kinds = two_of_each(x, alpha)
-    first, second = np.nonzero(~np.eye(kinds.size, dtype=bool))
-    i, j = kinds[first], kinds[second]
+    i, j = np.nonzero(~np.eye(x.size, dtype=bool))
     empty = x[i] == 0
     nothing = np.zeros_like(i)
     from_source = np.where(empty, -1, x[i] - 1)
@@ -281,39 +277,9 @@ def _drains(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> Drains:
     i, j, s, t = i[possible], j[possible], s[possible], t[possible]
     records = np.maximum(s, 0) + t
     records = np.where(s < 0, np.maximum(records, 1), records)
-    n = int(x.sum())
-    affinity = _phi(alpha, i, x[i] - s - 1, n) + _phi(alpha, j, x[j] - t, n)
+    affinity = one_step_affinity(alpha[i] + (x[i] - s - 1))
+    affinity += one_step_affinity(alpha[j] + (x[j] - t))
     return Drains(i, j, s, t, records, affinity)
-
-
-def _phi(
-    alpha: NDArray[np.float64], places: NDArray[np.int64], counts: NDArray[np.int64], n: int
-) -> NDArray[np.float64]:
-    # phi(alpha + counts): audits ask for the same few numbers for thousands of data sets.
-    first = float(alpha[0])
-    if n > _LARGEST_LOOKUP or np.any(alpha != first):
-        return one_step_affinity(alpha[places] + counts)
-    return np.asarray(_all_steps(first, n)[counts])
-
-
-@lru_cache(maxsize=16)
-def _all_steps(prior: float, n: int) -> NDArray[np.float64]:
-    return np.asarray(_validate.frozen(one_step_affinity(prior + np.arange(n + 1))))
-
-
-def two_of_each(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the places of the first two categories of each kind (prior, count), increasing.
-
-    >>> two_of_each(np.array([5, 0, 5, 5]), np.ones(4)).tolist()
-    [0, 1, 2]
-    """
-    seen: dict[tuple[float, int], int] = {}
-    places = []
-    for place, kind in enumerate(zip(alpha.tolist(), x.tolist(), strict=True)):
-        seen[kind] = seen.get(kind, 0) + 1
-        if seen[kind] <= 2:
-            places.append(place)
-    return np.array(places, dtype=np.int64)
 
 
 def _drains_two(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> Drains:
@@ -323,6 +289,7 @@ def _drains_two(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> Drains:
     moved = [(0, one) for one in first if one > 0] + [(1, n - one) for one in first if one < n]
     source, at_source = np.array(moved, dtype=np.int64).reshape(-1, 2).T
     target, at_target = 1 - source, n - at_source
-    affinity = _phi(alpha, source, at_source - 1, n) + _phi(alpha, target, at_target, n)
+    affinity = one_step_affinity(alpha[source] + (at_source - 1))
+    affinity += one_step_affinity(alpha[target] + at_target)
     from_source = x[source] - at_source
     return Drains(source, target, from_source, -from_source, np.abs(from_source), affinity)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from dpbayes.press import keys, workers
-from tests import quick_worker, thorough
+from tests import thorough
 from tests.tiny_notebooks import write_tiny
 
 # No test is about time: a busy machine must not fail one.
@@ -36,22 +35,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 CONF = """
 extensions = ["myst_nb", "dpbook"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "results/*/*/*"]
 nb_execution_mode = "off"
 nb_output_stderr = "warn"
 myst_enable_extensions = ["colon_fence"]
 numfig = True
 """
-QUICKLY = f"""
-import sys
-sys.path.append({str(Path(__file__).parents[1])!r})
-from dpbayes.press import workers
-from tests import quick_worker
-workers.start_notebooks = quick_worker.start
-"""  # in the configuration of a book whose notebooks need no kernel
 INDEX = """# A book
 
-Twice n is {result}`part/tiny::double:d`.
+Twice n is {result}`part/tiny::double:d`. {claim}`part/tiny::few`
 
 :::{result-table} part/tiny::squares
 :name: tab-squares
@@ -84,28 +76,6 @@ def write_project(root: Path) -> Path:
     (book / "conf.py").write_text(CONF)
     (book / "index.md").write_text(INDEX)
     return root
-
-
-@pytest.fixture
-def hashes(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Return the hashes of files, which stay what they are whoever edits the package meanwhile."""
-    known: dict[str, str] = {}
-    look = keys.Surroundings.file
-
-    def file(self: keys.Surroundings, name: str) -> str:
-        return (
-            look(self, name) if name.startswith("/") else known.setdefault(name, look(self, name))
-        )
-
-    monkeypatch.setattr(keys.Surroundings, "file", file)
-    return known
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch, hashes: dict[str, str]) -> None:
-    """Run the notebooks in processes that start at once."""
-
-    monkeypatch.setattr(workers, "start_notebooks", quick_worker.start)
 
 
 @pytest.fixture

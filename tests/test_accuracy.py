@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -231,29 +233,26 @@ def test_noise_that_is_the_same_at_two_categories_ties(size, epsilon) -> None:
     assert (found.first_winner, found.changes) == ("tie", ())
 
 
-class Drawn:
-    """A mechanism whose means are drawn, with a standard error."""
+class Known:
+    """A mechanism of which only the means are known, as they are found."""
 
-    name, epsilon = "drawn", 1.0
+    epsilon = 1.0
 
-    def __init__(self, shift: float) -> None:
-        self.shift = shift
+    def __init__(self, name: str, shift: float, error: float, how: str) -> None:
+        self.name, self.shift, self.error, self.how = name, shift, error, how
 
     def law(self, counts, prior):
-        shift = self.shift
-
-        class Law:
-            def mean_distance(self, metric="hellinger"):
-                return Estimate(0.2 + shift / float(np.sum(counts)), 1e-3, "drawn")
-
-        return Law()
+        mean = Estimate(0.2 + self.shift / float(np.sum(counts)), self.error, self.how)
+        return SimpleNamespace(mean_distance=lambda metric="hellinger": mean)
 
 
 def test_what_is_drawn_decides_no_crossover() -> None:
-    rivals = Drawn(0.0), Drawn(0.05)
+    drawn, listed = Known("a", 0.0, 1e-3, "drawn"), Known("b", 0.05, 1e-15, "listed")
     with pytest.raises(ValueError, match="the means were drawn and differ by"):
-        dp.crossover(*rivals, [0.5, 0.5], [1, 1], [2, 100])
-    assert dp.crossover(*rivals, [0.5, 0.5], [1, 1], [2, 4]).first_winner == "drawn"
+        dp.crossover(drawn, listed, [0.5, 0.5], [1, 1], [2, 100])
+    assert dp.crossover(drawn, listed, [0.5, 0.5], [1, 1], [2, 4]).first_winner == "a"
+    sure = Known("a", 0.0, 1e-3, "series")
+    assert dp.crossover(sure, listed, [0.5, 0.5], [1, 1], [2, 100]).changes == ((50, "tie"),)
 
 
 def test_an_order_may_change_by_way_of_a_tie() -> None:

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import logsumexp
 
 import dpbayes as dp
-from dpbayes.mechanisms.exponential import score_table
+from dpbayes.mechanisms.optimum import distance_table
 from dpbayes.sensitivity import profile
 
 BALANCED, FLAT = [0.5, 0.5], [1.0, 1.0]
@@ -84,7 +84,7 @@ def test_c3_local_breaks_its_promise_for_small_priors_only():
     local = dp.mechanism("expMech-local", 1.0)
     assert actual_epsilon(local, 100, [0.02, 0.02]) > 1.01
     small = [0.1, 0.1]
-    assert epsilon_from_scores(score_table(600, small), 1 / (2 * profile(600, small))) > 1.04
+    assert epsilon_from_scores(distance_table(600, small), 1 / (2 * profile(600, small))) > 1.04
     for n in (5, 20, 100, 200):
         assert actual_epsilon(local, n, FLAT) < 0.95
 
@@ -105,7 +105,7 @@ def test_c4_steps_of_laplace_do_not_depend_on_size_or_prior_away_from_the_clamp(
 def test_c5_exact_calibration_lets_the_distance_win_against_improved_laplace():
     """D, conclusion: "the probability measure approach outperforms the l1-norm approach"."""
     n, gamma, low, high = 300, 0.2, 1.0, 20.0
-    scores, smooth = score_table(n, FLAT), profile(n, FLAT, smooth=True, gamma=gamma)
+    scores, smooth = distance_table(n, FLAT), profile(n, FLAT, smooth=True, gamma=gamma)
     for _ in range(30):
         middle = 0.5 * (low + high)
         loss = epsilon_from_scores(scores, middle / (2 * (1 + gamma) * smooth))

@@ -6,13 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.special import poch
 from scipy.stats import laplace
 
 import dpbayes as dp
 from dpbayes.mechanisms.guarantees import guarantee
 from dpbayes.posteriors import neighbours
 from dpbayes.sensitivity import profile
-from dpbayes.study import closed_forms
 from dpbayes.study.theorem_chain import corner_pair, enumerated_pair
 from tests.test_claims import check, mean
 
@@ -103,8 +103,8 @@ def test_d_c18_change_of_the_smooth_sensitivity() -> None:
 def test_d_c19_probability_of_a_rounded_step() -> None:
     t, scale = np.arange(-6, 7), 2.0
     exact = laplace.cdf(t + 1, scale=scale) - laplace.cdf(t, scale=scale)
-    first = closed_forms.printed_step_probability(t, 1.0, scale)
     second = dp.laplace_step_probability(t, 1.0, scale)
+    first = np.where(t < 0, -second, second)  # D's first display swaps the two terms
     same = [bool(np.allclose(exact, values, rtol=1e-9)) for values in (first, second)]
     check("D-C19", as_written=all(same), corrected=same[1])
 
@@ -122,20 +122,27 @@ def test_d_c20_even_steps() -> None:
 
 def test_d_c21_odd_steps() -> None:
     a, b = 30.0, 25.0
-    printed = [closed_forms.squared_distance_odd(a, b, t, printed=True) for t in (1, 3, 5)]
+    printed = []
+    for m in (0, 1, 2):  # t = 2 m + 1
+        k = np.arange(m)
+        up = (1 + 0.5 / (a + k)) * (1 + (0.5 - m) / (a + k + m))
+        down = (1 + 0.5 / (b - 1.5 - k)) * (1 + (0.5 - m) / (b - 1.5 - k))
+        printed.append(1 - poch(a, 0.5) / poch(b - 0.5, 0.5) * np.sqrt(np.prod(up) * np.prod(down)))
     right = [float(dp.hellinger([a, b], [a + t, b - t])) ** 2 for t in (1, 3, 5)]
     same = np.isclose(printed, right)
     check("D-C21", as_written=bool(same.all()))
 
 
 def test_d_c22_laplace_rows_of_the_tables() -> None:
-    for table, sides in ((1, 1), (2, 2)):
-        rows = {}
-        for rival, sensitivity in closed_forms.RIVALS.items():
-            up = dp.laplace_step_probability([0, 1, 2], 1.0, sensitivity)
-            down = dp.laplace_step_probability([0, -1, -2], 1.0, sensitivity)
-            rows[rival] = up if sides == 1 else np.where([True, False, False], up, up + down)
-        check("D-C22", closed_forms.misprints(table, 1.0, rows) == 0)
+    printed = {
+        2.0: ((0.19673467014, 0.11932560927, 0.07237464051), (0.31606027941, 0.19170024978)),
+        1.0: ((0.31606027941, 0.11627207896, 0.04277410743), (0.43233235838, 0.1590461864)),
+    }
+    for sensitivity, (one, two) in printed.items():
+        up = dp.laplace_step_probability([0, 1, 2], 1.0, sensitivity)
+        down = dp.laplace_step_probability([-1, -2], 1.0, sensitivity)
+        off = [*(up - one), *(up[1:] + down - two)]
+        check("D-C22", bool(np.abs(off).max() < 1e-11))  # digits are cut off, not rounded
 
 
 def test_d_c23_distance_of_a_step_falls() -> None:
@@ -173,9 +180,17 @@ def test_d_c25_two_posteriors_at_each_distance() -> None:
     check("D-C25", as_written=always, corrected=distance == pytest.approx(2 * one, rel=1e-12))
 
 
+def steps_up(sizes: np.ndarray, t: int) -> np.ndarray:
+    """Return how likely expMech-smooth at epsilon 1 releases a count t too high, on even data."""
+    smooth = dp.mechanism("expMech-smooth", 1.0)
+    laws = [smooth.law([n // 2, n // 2], [1.0, 1.0]) for n in sizes]
+    pairs = zip(sizes, laws, strict=True)
+    return np.array([law.probability([n // 2 + t, n // 2 - t]) for n, law in pairs])
+
+
 def test_d_c26_ranges_of_the_equations() -> None:
     sizes = np.arange(2, 400, 2)
-    ours = closed_forms.balanced_step_probabilities(sizes, [1.0, 1.0], 1.0, [0]).ravel()
+    ours = steps_up(sizes, 0)
     last = [sizes[ours > p].max(initial=0) for p in (0.19673467014, 0.31606027941)]
     assert last == [6, 2]
     large = dp.mechanism("expMech-smooth", 5.0).law([300, 300], [1.0, 1.0]).probability([300, 300])
@@ -185,7 +200,7 @@ def test_d_c26_ranges_of_the_equations() -> None:
 
 def test_d_c27_third_equation() -> None:
     sizes = np.arange(6, 601, 2)
-    two = 2 * closed_forms.balanced_step_probabilities(sizes, [1.0, 1.0], 1.0, [2]).ravel()
+    two = 2 * steps_up(sizes, 2)
     printed, right = (sizes[two > value] for value in (0.07237464051, 0.19170024978))
     assert printed.size == sizes.size
     check("D-C27", as_written=printed.size == right.size)

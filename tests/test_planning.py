@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
-from dpbayes.laws.lattice import noise as lattice_noise
+from dpbayes.laws import sum_zero
 from dpbayes.mechanisms.laplace import LaplaceMechanism
 from dpbayes.planning import closed_form_bound, count_noise, distance_bound
 
@@ -21,7 +21,7 @@ CLOSED = [0.1302, 0.0398, 0.0800, 0.0633]
 
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 0.7), (3, 1.0), (4, 2.5)])
 def test_the_lattice_noise_is_that_of_an_enumeration(k: int, epsilon: float) -> None:
-    points = lattice_noise.points(k, int(36 / epsilon))
+    points = sum_zero.points(k, int(36 / epsilon))
     mass = np.exp(-0.5 * epsilon * np.abs(points).sum(axis=1))
     mass /= mass.sum()
     noise = count_noise("lattice", epsilon, k)

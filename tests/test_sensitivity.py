@@ -194,17 +194,6 @@ def test_equal_categories_are_merged_without_a_trace(form: str) -> None:
         assert ours.records_away == other.records_away
 
 
-@pytest.mark.parametrize("prior", [0.3, 1.0, 2.5])
-def test_steps_looked_up_are_the_steps_themselves(prior, monkeypatch):
-    data = [np.array(x) for x in ([3, 0, 9], [1, 1, 1], [0, 0, 400], [120, 60, 20])]
-    looked_up = [dp.smooth_sensitivity(x, [prior] * 3) for x in data]
-    monkeypatch.setattr("dpbayes.sensitivity._LARGEST_LOOKUP", -1)
-    for x, found in zip(data, looked_up, strict=True):
-        again = dp.smooth_sensitivity(x, [prior] * 3)
-        assert found.value == pytest.approx(again.value, rel=1e-15)
-        assert np.array_equal(found.witness, again.witness)
-
-
 def test_the_kept_global_sensitivity_belongs_to_its_arguments():
     even, uneven = (1.0, 1.0), (1.0, 2.0)
     asked = [(5, even, "hellinger"), (5, uneven, "hellinger"), (6, even, "hellinger")]

@@ -76,7 +76,11 @@
       const kept = new URLSearchParams([...data].filter(([, value]) => value));
       const query = kept.toString();
       const address = window.location.pathname + (query ? `?${query}` : "");
-      window.history.replaceState(null, "", address);
+      try {
+        window.history.replaceState(null, "", address);
+      } catch {
+        // a page from disk keeps its address
+      }
     }
   }
 
@@ -88,7 +92,9 @@
     first.before(form);
     apply(form, cards, count, false);
     const target = window.location.hash && document.getElementById(window.location.hash.slice(1));
-    if (target) target.scrollIntoView();
+    if (!target) return;
+    target.open = true;
+    target.scrollIntoView();
   }
 
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);

@@ -1,55 +1,37 @@
 """``dpbayes ask``: questions about a cube of real data, answered within a privacy bound.
 
     dpbayes ask "income >= 10" --cube people.toml --account clinic.account --length 20
-    dpbayes ask "income >= 10" --cube people.toml --ledger spend.sqlite --length 20 --confidence .95
+    dpbayes ask "income >= 10" --server http://127.0.0.1:8000 --length 20 --confidence .9
 
-With ``--account`` every fresh answer is paid from the account of the data set, beside its releases.
-With ``--ledger`` alone the cube has a budget of its own; a ledger that is not there is only made
-when ``--create-ledger`` says so. ``--price`` says what an answer would cost; ``--by sex`` asks once
-for each value of an attribute; ``--json`` prints one object a line. With ``--request ID`` a
-question can be asked again after a crash: it gets the same answer and is paid once.
+Every fresh answer is paid from the account of the data set, beside its releases. ``--price`` says
+what an answer would cost; ``--by sex`` asks once for each value of an attribute; ``--json`` prints
+one object a line. With ``--request ID`` a question can be asked again after a crash: it gets the
+same answer and is paid once.
 
 Without a question it reads one from each line of standard input; a line may end in ``--length`` and
-``--confidence`` of its own, and in a ``--request``. The cube file is TOML::
-
-    source = "people.csv"            # or .parquet; relative to this file
-    bound = 1.0
-    neighbours = "add-remove"        # or "replace-one"; optional
-    outside = "refuse"               # or "drop"; optional
-    count = "records"                # optional: a column of counts in a table already aggregated
-
-    [[attribute]]
-    name = "income"
-    edges = [0, 10, 20, 30]
-    whole = false                    # optional: values are whole numbers
-
-    [[attribute]]
-    name = "sex"
-    values = ["f", "m"]
-
-``--cube rand-hie`` uses the table of the book's chapter, with a bound of 1.
+other options of its own. The cube file is described in `dpbayes.tables.cube_file`; ``--cube
+rand-hie`` is the table of the book's chapter. With ``--server`` the token stands in the variable
+DPBAYES_TOKEN.
 """
 
 from __future__ import annotations
 
 import argparse
+import http.client
 import json
 import os
 import shlex
+import socket
 import sys
-import tomllib
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from dpbayes._validate import positive
-from dpbayes.releasing.account import Account
-from dpbayes.releasing.opening import open_account
-
-if TYPE_CHECKING:
-    from dpbayes.queries import Answer, Cube, QueryServer
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Any
+from urllib.parse import urlsplit
 
 TOKEN = "DPBAYES_TOKEN"
-_KEYS = {"source", "bound", "neighbours", "outside", "count", "attribute"}
+PATIENCE = 60.0
+Fields = dict[str, Any]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,269 +41,164 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     paid = parser.add_mutually_exclusive_group(required=True)
     paid.add_argument("--server", metavar="ADDRESS", help="ask a curator: http://127.0.0.1:PORT")
     paid.add_argument("--account", help="account of the data set, from which answers are paid")
-    paid.add_argument("--ledger", help="SQLite file with a budget of its own")
-    parser.add_argument("--create-ledger", action="store_true", help="make the ledger if need be")
-    parser.add_argument("--by", metavar="ATTRIBUTE", help="ask once for each of its values")
-    parser.add_argument("--price", action="store_true", help="say the cost, draw nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object a line")
+    parser.add_argument("--price", action="store_true", help="say the cost, draw nothing")
+    parser.add_argument("--explain", action="store_true", help="list the answers combined")
+    _add_wishes(parser)
+
+
+def _add_wishes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--length", type=float, help="longest interval that will do")
     parser.add_argument("--confidence", type=float, default=0.95, help="of the interval (.95)")
+    parser.add_argument("--by", metavar="ATTRIBUTE", help="ask once for each of its values")
     parser.add_argument(
         "--consistent", action="store_true", help="add the estimate that fits counts >= 0"
     )
     parser.add_argument(
         "--request", metavar="ID", help="asked again with this id: same answer, paid once"
     )
-    parser.add_argument("--explain", action="store_true", help="list the answers combined")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Answer one question, or one a line of standard input; 0 unless every one was refused."""
-    if arguments.server is not None:
-        return _over_the_wire(arguments)
-    if arguments.cube is None:
-        raise ValueError("--cube must be given with --account and with --ledger")
-    server = _server(arguments)
-    try:
-        if arguments.question is not None:
-            return _one(server, arguments.question, arguments)
-        return _session(server, arguments)
-    finally:
-        server.close()
+    """Answer one question, or one from each line of standard input."""
+    if (arguments.cube is None) == (arguments.server is None):
+        raise ValueError("--cube must be given with --account, and not with --server")
+    answers = _by_server(arguments) if arguments.server else _by_account(arguments)
+    if arguments.question is not None:
+        return _shown(answers(arguments), arguments)
+    return _session(answers, arguments)
 
 
-def _one(server: QueryServer, question: str, arguments: argparse.Namespace) -> int:
-    if arguments.length is None:
-        raise ValueError("--length must be given: how long may the interval be?")
-    positive("--length", arguments.length)
-    if not 0.0 < 1.0 - arguments.confidence < 1.0:
-        raise ValueError(
-            "--confidence must lie strictly between 0 and 1, by 2e-16 at least, got "
-            f"{arguments.confidence!r}"
-        )
-    from dpbayes.queries.groups import by_value
-    from dpbayes.queries.repeats import checked_request
-
-    request = None if arguments.request is None else checked_request(arguments.request)
-    parts = by_value(server.cube, question, arguments.by, "--by", request)
-    if request is not None and arguments.by is not None and not arguments.price:
-        wanted = (arguments.length, arguments.confidence, arguments.consistent)
-        server.bind(request, json.dumps([question, arguments.by, *wanted]))
-    outcomes = [_single(server, text, arguments, name) for text, name in parts]
-    return 1 if "rejected" in outcomes else 0
-
-
-def _over_the_wire(arguments: argparse.Namespace) -> int:
-    """Send one question to a curator's service; the token comes from the environment."""
-    from dpbayes.queries.client import request
-
-    token = os.environ.get(TOKEN, "")
-    if not token or arguments.question is None or arguments.length is None:
-        raise ValueError(
-            f"--server takes one question, --length, and a token in the variable {TOKEN}"
-        )
-    path = "/price" if arguments.price else "/ask"
-    fields = {"question": arguments.question, "length": arguments.length}
-    fields |= {"confidence": arguments.confidence, "consistent": arguments.consistent}
-    given = {"by": arguments.by, "request": arguments.request}
-    fields |= {name: value for name, value in given.items() if value is not None}
-    reply = request(arguments.server, token, path, fields)
-    replies = reply.get("answers", [reply])
-    for one in replies:
-        print(json.dumps(one) if arguments.json else _wired(one))
-    return 1 if "rejected" in [one["outcome"] for one in replies] else 0
-
-
-def _wired(reply: dict[str, Any]) -> str:
-    lines = [f"{reply['question']}", f"  {reply['outcome']}, cost {reply['cost']:.6g}"]
-    if reply["interval"] is not None:
-        low, high = reply["interval"]
-        lines.append(f"  estimate {reply['estimate']:.2f}, interval {low:.2f} to {high:.2f}")
-    if reply["consistent"] is not None:
-        lines.append(_fitting(reply["consistent"]))
-    if reply["affordable_length"] is not None:
-        lines.append(f"  the shortest interval you can afford is {reply['affordable_length']:.6g}")
-    return "\n".join([*lines, f"  left {reply['left']}"])
-
-
-def _single(
-    server: QueryServer, question: str, arguments: argparse.Namespace, request: str | None
-) -> str:
-    delta = 1.0 - arguments.confidence
-    if arguments.price:
-        answer = server.price(question, arguments.length, delta)
-    else:
-        answer = server.ask(
-            question, arguments.length, delta, consistent=arguments.consistent, request=request
-        )
-    if arguments.json:
-        from dpbayes.queries.service import as_fields
-
-        print(json.dumps(as_fields(answer, arguments.confidence)))
-    else:
-        print(_priced(answer) if arguments.price else _described(answer, arguments.confidence))
-        if arguments.explain:
-            print(_explained(answer))
-    sys.stdout.flush()
-    return answer.outcome
-
-
-def _priced(answer: Answer) -> str:
-    if answer.outcome == "rejected":
-        return f"{answer.label}\n  would be rejected{_shortest(answer)}"
-    return f"{answer.label}\n  would be {answer.outcome} at cost {answer.cost:.6g}"
-
-
-def _shortest(answer: Answer) -> str:
-    if answer.affordable is None:
-        return "; no length is affordable"
-    return f"; the shortest interval that is affordable is {answer.affordable:.6g} long"
-
-
-def _session(server: QueryServer, arguments: argparse.Namespace) -> int:
-    line_parser = argparse.ArgumentParser(prog="", add_help=False, exit_on_error=False)
-    line_parser.add_argument("words", nargs="*")
-    line_parser.add_argument("--length", type=float, default=arguments.length)
-    line_parser.add_argument("--confidence", type=float, default=arguments.confidence)
-    line_parser.add_argument("--explain", action="store_true", default=arguments.explain)
-    line_parser.add_argument("--by", default=arguments.by)
-    line_parser.add_argument("--request")
-    line_parser.add_argument("--consistent", action="store_true", default=arguments.consistent)
-    line_parser.set_defaults(price=arguments.price, json=arguments.json)
-    outcomes = [
-        _line(server, line.strip(), line_parser)
-        for line in sys.stdin
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
+def _session(answers: Callable[[Any], list[Fields]], arguments: argparse.Namespace) -> int:
+    """Answer each line; a mistake is reported and the session goes on."""
+    parser = argparse.ArgumentParser(prog="", add_help=False, exit_on_error=False)
+    _add_wishes(parser)
+    parser.set_defaults(**{**vars(arguments), "request": None})
+    outcomes = []
+    for line in sys.stdin:
+        question, dashes, options = line.strip().partition(" --")
+        if not question or question.startswith("#"):
+            continue
+        try:
+            wish = parser.parse_args(shlex.split(dashes + options))
+            wish.question = question
+            outcomes.append(_shown(answers(wish), wish))
+        except (ValueError, TypeError, argparse.ArgumentError) as error:
+            print(f"{question}: {error}", file=sys.stderr)
+            outcomes.append(2)
     return 0 if not outcomes or 0 in outcomes else 1
 
 
-def _line(server: QueryServer, line: str, parser: argparse.ArgumentParser) -> int:
-    """Answer one line of a session; a mistake is reported and the session goes on."""
-    question, dashes, options = line.partition(" --")
+def _wished(arguments: argparse.Namespace) -> Fields:
+    """Return what is asked, as the service takes it, or raise ValueError."""
+    if arguments.length is None:
+        raise ValueError("--length must be given")
+    fields = {"question": arguments.question, "length": arguments.length}
+    fields |= {"confidence": arguments.confidence, "consistent": arguments.consistent}
+    given = {"by": arguments.by, "request": arguments.request}
+    return fields | {name: value for name, value in given.items() if value is not None}
+
+
+def _by_account(arguments: argparse.Namespace) -> Callable[[argparse.Namespace], list[Fields]]:
     try:
-        settings = parser.parse_args(shlex.split(dashes + options))
-        return _one(server, question, settings)
-    except (ValueError, TypeError, argparse.ArgumentError) as error:
-        print(f"{question}: {error}", file=sys.stderr)
-        return 2
+        from dpbayes.tables.answering import open_answering
+        from dpbayes.tables.opening import open_account
+        from dpbayes.tables.questions import parts, wished
+        from dpbayes.tables.rand_hie import CUBE_FILE
+    except ImportError as error:
+        raise ValueError(f"ask needs more packages: install dpbayes[tables] ({error})") from None
+    cube = CUBE_FILE if arguments.cube == "rand-hie" else arguments.cube
+    asked = open_answering(cube, open_account(arguments.account))
+
+    def answers(one: argparse.Namespace) -> list[Fields]:
+        wish, found = wished(_wished(one)), []
+        questions = parts(asked, wish)
+        if wish.request is not None and wish.by is not None and not one.price:
+            asked.bind(wish.request, wish.asked)
+        for question in questions:
+            answer = asked.price(question) if one.price else asked.ask(question)
+            fields = asdict(answer)
+            if wish.consistent and answer.interval is not None:
+                fields["consistent"] = asked.consistent(question, answer.answers)
+            if one.explain and answer.interval is not None:
+                fields["sources"] = asked.sources(question, answer.answers)
+            found.append(fields)
+        return found
+
+    return answers
 
 
-def _described(answer: Answer, confidence: float) -> str:
-    left = f"spent {answer.spent:.6g}, left {answer.remaining:.6g}"
-    if answer.interval is None or answer.estimate is None:
-        return f"{answer.label}\n  rejected: the bound does not allow it; {left}{_shortest(answer)}"
-    from dpbayes.tables.attributes import digits
+def _by_server(arguments: argparse.Namespace) -> Callable[[argparse.Namespace], list[Fields]]:
+    token = os.environ.get(TOKEN, "")
+    if not token:
+        raise ValueError(f"--server takes a token in the variable {TOKEN}")
 
-    interval = answer.interval
-    fitting = "" if answer.consistent is None else f"{_fitting(answer.consistent)}\n"
-    return (
-        f"{answer.label}\n"
-        f"  estimate {answer.estimate:.2f}\n"
-        f"  interval {interval.low:.2f} to {interval.high:.2f} at confidence {digits(confidence)}\n"
-        f"{fitting}"
-        f"  {answer.outcome}, cost {answer.cost:.6g}; {left}"
-    )
+    def answers(one: argparse.Namespace) -> list[Fields]:
+        reply = post(arguments.server, token, "/price" if one.price else "/ask", _wished(one))
+        found: list[Fields] = reply.get("answers", [reply])
+        return found
+
+    return answers
 
 
-def _fitting(value: float) -> str:
-    return f"  consistent {value:.2f}, fits counts >= 0 (biased; the interval is the estimate's)"
+def post(address: str, token: str, path: str, fields: Fields) -> Fields:
+    """Return the reply of a service; ValueError with its sentence where it refuses.
 
-
-def _explained(answer: Answer) -> str:
-    lines = [
-        f"  answer {source.number}  weight {source.weight:+.4f}  "
-        f"{source.variance_share:6.1%} of the variance  {source.label}"
-        for source in answer.sources
-    ]
-    if answer.number is not None:
-        rest = 1.0 - sum(source.variance_share for source in answer.sources)
-        lines.append(f"  answer {answer.number}  new  {rest:6.1%} of the variance")
-    return "\n".join(lines) if lines else "  no earlier answer was used"
-
-
-def _server(arguments: argparse.Namespace) -> QueryServer:
-    from dpbayes.queries import QueryServer
-
-    if arguments.account is not None:
-        return paid_server(arguments.cube, open_account(arguments.account))
-    ledger = Path(arguments.ledger)
-    there = ledger.exists() and (not ledger.is_file() or ledger.stat().st_size > 0)
-    if not there and not arguments.create_ledger:
-        raise ValueError(
-            f"--ledger must be a ledger that exists, got {str(ledger.absolute())!r}"
-            f"{', which is empty' if ledger.exists() else ''}; --create-ledger makes a new one, "
-            "with a full budget"
-        )
-    cube, settings, _ = _cube(arguments.cube)
-    neighbours = settings.get("neighbours", "add-remove")
-    return QueryServer(cube, settings["bound"], ledger=arguments.ledger, neighbours=neighbours)
-
-
-def paid_server(cube_name: str, account: Account) -> QueryServer:
-    """Return the server of a cube whose answers are paid from an account.
-
-    Its history lies beside the account, under a keyed mark of the cube.
+    `address` is "http://127.0.0.1:8000" or "unix:/path/of/the/socket".
     """
-    from dpbayes.queries import QueryServer
-
-    cube, settings, table = _cube(cube_name)
-    account.check_table(table)
-    folder = account.path.with_name(f"{account.path.name}.answers")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    ledger = folder / f"{account.mark(cube.content())}.sqlite"
-    neighbours = settings.get("neighbours", "add-remove")
-    bound = settings["bound"]
-    return QueryServer(cube, bound, ledger=ledger, account=account, neighbours=neighbours)
-
-
-def _cube(name: str) -> tuple[Cube, dict[str, Any], Path]:
-    from dpbayes.queries import rand_hie_cube
-    from dpbayes.queries.rand_hie import rand_hie_cells
-
-    if name == "rand-hie":
-        return rand_hie_cube(), {"bound": 1.0}, Path(rand_hie_cells())
-    return _declared(Path(name))
-
-
-def _declared(path: Path) -> tuple[Cube, dict[str, Any], Path]:
-    from dpbayes.queries import build_cube
-
-    settings = _read(path)
-    attributes = [_attribute(entry) for entry in settings["attribute"]]
-    source = path.parent / settings["source"]
-    cube = build_cube(
-        source,
-        attributes,
-        outside=settings.get("outside", "refuse"),
-        count=settings.get("count"),
-    )
-    return cube, settings, source
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        settings = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"--cube must be a readable file or rand-hie: {error}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"--cube {path} is not TOML: {error}") from error
-    unknown = set(settings) - _KEYS
-    missing = {"source", "bound", "attribute"} - set(settings)
-    if unknown or missing:
+    parts = urlsplit(address)
+    if parts.scheme == "unix":
+        connection = http.client.HTTPConnection("localhost", timeout=PATIENCE)
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.settimeout(PATIENCE)
+    elif parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1"):
+        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE)
+    else:
         raise ValueError(
-            f"--cube {path} must set source, bound and attribute; "
-            f"missing {sorted(missing)}, unknown {sorted(unknown)}"
+            "--server must be http://127.0.0.1:PORT or unix:PATH, since the token travels in the "
+            f"clear, got {address!r}"
         )
-    return settings
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    try:
+        if parts.scheme == "unix":
+            connection.sock.connect(address.removeprefix("unix:"))
+        with suppress(BrokenPipeError):  # it may refuse before it has heard everything
+            connection.request("POST", path, json.dumps(fields), headers)
+        reply = connection.getresponse()
+        answered: Fields = json.loads(reply.read())
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise ValueError(f"--server must answer at {address}, got: {error}") from error
+    finally:
+        connection.close()
+    if reply.status != 200:
+        raise ValueError(str(answered.get("error", reply.reason)))
+    return answered
 
 
-def _attribute(entry: dict[str, Any]) -> Any:
-    from dpbayes.queries import Bins, Categories
+def _shown(answers: list[Fields], arguments: argparse.Namespace) -> int:
+    for one in answers:
+        print(json.dumps(one) if arguments.json else _described(one, arguments.price))
+    sys.stdout.flush()
+    return 1 if "rejected" in [one["outcome"] for one in answers] else 0
 
-    keys = set(entry)
-    if keys == {"name", "values"}:
-        return Categories(entry["name"], tuple(entry["values"]))
-    if {"name", "edges"} <= keys <= {"name", "edges", "whole"}:
-        return Bins(entry["name"], tuple(entry["edges"]), entry.get("whole", False))
-    raise ValueError(f"attribute must have name and either edges or values, got {sorted(keys)}")
+
+def _described(one: Fields, priced: bool) -> str:
+    lines = [one["question"]]
+    if one["interval"] is not None:
+        low, high = one["interval"]
+        lines.append(f"  estimate {one['estimate']:.2f}")
+        lines.append(f"  interval {low:.2f} to {high:.2f} at confidence {one['confidence']:.15g}")
+    if one.get("consistent") is not None:
+        fitting = "fits counts >= 0 (biased; the interval is the estimate's)"
+        lines.append(f"  consistent {one['consistent']:.2f}, {fitting}")
+    if one["outcome"] == "rejected":
+        shortest = "no length is affordable"
+        if one["affordable"] is not None:
+            shortest = f"the shortest interval you can afford is {one['affordable']:.6g} long"
+        lines.append(f"  {'would be ' if priced else ''}rejected: too little is left; {shortest}")
+    else:
+        lines.append(f"  {'would be ' if priced else ''}{one['outcome']}, cost {one['cost']:.6g}")
+    lines.append(f"  spent {one['spent']:.6g} of this cube's bound; left {float(one['left']):.6g}")
+    for number, label, share in one.get("sources", []):
+        lines.append(f"  answer {number}  {share:6.1%} of the variance  {label}")
+    return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Laws of a distance as boxes of five exact numbers, beside what was read off a printed box plot."""
+"""Laws of a distance as boxes of five exact numbers, beside points of a printed box plot."""
 
 from __future__ import annotations
 
@@ -54,9 +54,13 @@ def boxes(
     half, the gap in it is the median; circles are points of a printed figure. Returns the figure
     and its alternative text.
     """
-    if not panels or any(len(np.asarray(b.five)) != len(groups) for p in panels.values() for b in p):
+    if not panels or any(
+        len(np.asarray(b.five)) != len(groups) for p in panels.values() for b in p
+    ):
         raise ValueError(f"panels must hold boxes for {len(groups)} groups each")
-    figure, rows = new_panels(len(panels), 1, WIDTH, 1.3 + (2.7 if len(panels) < 3 else 2.0) * len(panels), sharex=True)
+    figure, rows = new_panels(
+        len(panels), 1, WIDTH, 1.3 + (2.7 if len(panels) < 3 else 2.0) * len(panels), sharex=True
+    )
     looks = styles(one.label for many in panels.values() for one in many)
     for (axes,), (title, many) in zip(rows, panels.items(), strict=True):
         room = 0.8 / len(many)

@@ -28,7 +28,9 @@ def residuals(scores: Mapping[str, ArrayLike]) -> tuple[Figure, str]:
     """
     if not scores or any(np.size(z) == 0 for z in scores.values()):
         raise ValueError("scores must hold at least one curve with at least one point")
-    figure, axes = new_axes("point, in the order of the figure", "z, in combined errors", height=3.0)
+    figure, axes = new_axes(
+        "point, in the order of the figure", "z, in combined errors", height=3.0
+    )
     axes.axhspan(-2.0, 2.0, color="0.92", zorder=0)
     looks, largest, sentences = styles(scores), 0.0, ["Residuals of the printed points."]
     for label, values in scores.items():

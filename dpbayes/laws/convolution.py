@@ -155,10 +155,12 @@ class AffinityProduct:
     @cached_property
     def gap(self) -> float:
         """The least -ln BC of another histogram: one record more here, one less there."""
-        more = np.sort(-affinity_of_counts(self.prior, self.counts, self.counts + 1))
-        some = self.counts > 0
-        fewer = -affinity_of_counts(self.prior[some], self.counts[some], self.counts[some] - 1)
-        return float(more.min() + fewer.min())
+        more = -affinity_of_counts(self.prior, self.counts, self.counts + 1)
+        fewer = -affinity_of_counts(self.prior, self.counts, np.maximum(self.counts - 1, 0))
+        pairs = np.where(self.counts > 0, fewer, np.inf)[:, None] + more
+        alone = np.flatnonzero(self.copies == 1)
+        pairs[alone, alone] = np.inf
+        return float(pairs.min())
 
     def _table(self, reach: int) -> Floats:
         # psi of steps -reach … reach, a row a group; grown by doubling.

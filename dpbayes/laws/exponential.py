@@ -33,6 +33,7 @@ from dpbayes.posteriors import compositions
 LARGEST_WINDOW = 4_000_000
 """Most outputs of a window at two categories: some 100 MB."""
 
+_ROUNDING = 2.0**-42  # of a sum over candidates, a product of up to 50 factors and a transform
 _ROUNDED = 1.0 + 1e-12  # so that a bound that is met is one in floats as well
 
 
@@ -165,23 +166,29 @@ class ExponentialLaw(Unlisted):
         with np.errstate(divide="ignore"):
             return np.asarray(np.maximum(logs, 0.0) + np.log(-np.expm1(-np.maximum(logs, 0.0))))
 
-    def _sums(self, reported: float) -> tuple[float, NDArray[np.float64], float]:
-        """Return ln of a unit, sums over the others in it, and their largest relative error."""
+    def _sums(self, reported: float) -> tuple[float, NDArray[np.float64], float, float]:
+        """Return ln of a unit, sums over the others in it, the error of the fit and of rounding.
+
+        The error of the fit is relative to the distance; the sum over the others is what is left
+        of the sum over all when the truth is taken out.
+        """
         found = self._fit(reported)
         logs = self._log_others(self.exponent * found.powers)
         with np.errstate(divide="ignore"):
-            terms = np.log(found.weights) + logs
+            weights = np.log(found.weights)
+        terms = weights + logs
         unit = max(0.0, float(terms.max()))
-        return unit, np.exp(terms - unit).sum(axis=1), float(found.errors.max())
+        lost = float(np.exp(weights + np.logaddexp(logs, 0.0) - unit).sum(axis=1).max())
+        return unit, np.exp(terms - unit).sum(axis=1), float(found.errors.max()), _ROUNDING * lost
 
     def _part(self, row: int, metric: Yardstick) -> Estimate:
         # The mean of 1 less the fitted function: d' in row 1, d'^2 in row 2. The truth has d' = 0.
-        unit, sums, error = self._sums(self._reported(metric))
+        unit, sums, error, lost = self._sums(self._reported(metric))
         total = sums[0] + np.exp(-unit)
         value = max(float((sums[0] - sums[row]) / total), 0.0)
         # Errors of both fits are relative to the distance, and so is that of the total.
         own = self.mean_distance() if row == 2 else value
-        rounding = 1e-12 * float(sums[0] / total)
+        rounding = 3.0 * lost / float(total) + _ROUNDING
         return Estimate(value, 3.0 * error * min(float(own), 1.0) + rounding, "series")
 
     def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
@@ -197,7 +204,7 @@ class ExponentialLaw(Unlisted):
     @cached_property
     def log_partition(self) -> float:
         """Ln of the sum of all weights, that of the truth being 1."""
-        unit, sums, _ = self._sums(self.exponent)
+        unit, sums, *_ = self._sums(self.exponent)
         return unit + float(np.log(sums[0] + np.exp(-unit)))
 
     def each_probability(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -208,8 +215,9 @@ class ExponentialLaw(Unlisted):
 
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
         value = float(self.each_probability(counts_out[None])[0])
-        error = self._sums(self.exponent)[2]
-        return Estimate(value, (error + 1e-12) * value, "series")
+        unit, sums, error, lost = self._sums(self.exponent)
+        rounding = lost / float(sums[0] + np.exp(-unit)) + _ROUNDING
+        return Estimate(value, (error + rounding) * value, "series")
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         """Return `size` independent released histograms, shape (size, k), for experiments.

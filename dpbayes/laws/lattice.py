@@ -36,6 +36,9 @@ LARGEST_LIST = 8_000_000
 TAIL = 1e-13
 """Largest probability of noise that is not listed."""
 
+COMPLETE_TAIL = 1e-16
+"""The same where all histograms are: an audit asks for less than 1e-12 of the least likely one."""
+
 NEGLIGIBLE = 1e-9
 """So small a probability of a negative count is halved, and its half stated as the error."""
 
@@ -70,7 +73,7 @@ def listed_law(
     reach = noise.reach(TAIL)
     if number_of_candidates(n, k) <= LARGEST_OUTPUTS:
         # Reaching n further makes the share of far corners right to relative accuracy too.
-        for size in (reach + n, reach):
+        for size in (noise.reach(COMPLETE_TAIL) + n, reach + n, reach):
             if int(counts.min()) >= size or noise.number_of_points(size) * k <= LARGEST_LIST:
                 return _complete(prior, counts, noise, projection, size)
         return None

@@ -66,7 +66,7 @@ def root_powers(gap: float, exponent: float = 1.0) -> Powers:
     def columns(c: Floats) -> Floats:
         return np.asarray(-np.expm1(-np.outer(c, s)))
 
-    weights, error = _fit(least, DEPTH + 20.0, columns, [distance], distance)
+    weights, error = _fit(least, DEPTH + 20.0, s.size, columns, [distance], distance)
     return _used(Powers(s * exponent, weights, error))
 
 
@@ -81,11 +81,13 @@ def weight_powers(rate: float, gap: float, log_candidates: float, ratio: float =
     >>> bool(weight_powers(20.0, 1e-4, 30.0).errors.max() < 1e-6)
     True
     """
-    first = min(1.0, ratio)
-    limit = (log_candidates + DEPTH) / rate
-    top = (DEPTH + 20.0) / first if limit >= 1.0 else -np.log1p(-(limit**2))
-    top = max(float(top), 4.0 * gap)
-    s = _saddles(rate, gap, top, first)
+    limit, top = (log_candidates + DEPTH) / rate, (DEPTH + 20.0) / min(ratio, 1.0)
+    if limit < 1.0:
+        top = float(-np.log1p(-(limit**2)))
+        if top <= gap:  # no other candidate is seen beside the truth
+            return Powers(np.zeros(1), np.zeros((3, 1)), np.zeros(3))
+    top = max(top, 4.0 * gap)
+    s = _saddles(rate, gap, top, ratio)
 
     def columns(c: Floats) -> Floats:
         return np.asarray(np.exp(rate * distance(c)[:, None] - np.outer(c, s)))
@@ -95,7 +97,7 @@ def weight_powers(rate: float, gap: float, log_candidates: float, ratio: float =
         lambda c: 1.0 - distance(c, ratio),
         lambda c: np.exp(-ratio * c),
     ]
-    weights, errors = _fit(gap, top, columns, targets, distance)
+    weights, errors = _fit(gap, top, s.size, columns, targets, distance)
     return _used(Powers(s, weights, errors))
 
 
@@ -106,7 +108,7 @@ def _geometric(first: Floats, top: float) -> Floats:
     return np.concatenate((first, end * np.exp(_OCTAVE * np.arange(steps + 1))))
 
 
-def _saddles(rate: float, gap: float, top: float, first: float) -> Floats:
+def _saddles(rate: float, gap: float, top: float, ratio: float) -> Floats:
     """Return powers no further apart than half the width of the mixture at any c.
 
     At c the mixture of e^(-rate sqrt c) is centred at s = rate / (2 sqrt c) with a relative
@@ -115,31 +117,37 @@ def _saddles(rate: float, gap: float, top: float, first: float) -> Floats:
     low = 0.5 * rate * np.exp(-top) / float(distance(np.array([top]))[0])
     low *= max(0.0, 1.0 - 8.0 / np.sqrt(rate * float(distance(np.array([top]))[0])))
     powers: list[float] = []
-    if low < _WHOLE:  # z^ratio adds its own whole powers, and their sums with whole numbers
-        between = _geometric(first * np.arange(1.0, _WHOLE), _WHOLE)
-        some = np.union1d(np.arange(_WHOLE), between if first < 1.0 else [0.0])
+    some = np.arange(_WHOLE)
+    if ratio != 1.0:  # z^ratio adds its own whole powers, and their sums with whole numbers
+        both = np.add.outer(some, ratio * some).ravel()
+        some = np.union1d(_geometric(min(ratio, 1.0) * some[1:], _WHOLE), both)
+    if low < _WHOLE:
         powers = some[some < _WHOLE].tolist()
-    s, last = max(low, _WHOLE), (DEPTH + 3.0) / gap
+    # Powers beyond would add 1e-9 of the weight at the gap, from sums that rounding has emptied.
+    last = (rate * float(distance(np.array([gap]))[0]) + 0.5 * DEPTH) / gap
+    s = max(low, _WHOLE)
     while s < last:
         powers.append(s)
         c = min(max(float(np.log1p((0.5 * rate / s) ** 2)), gap), top)
         width = 1.0 / np.sqrt(rate * np.sqrt(-np.expm1(-c)))
         s *= float(np.exp(min(0.5 * width, _OCTAVE)))
-    return np.append(powers, s)
+    every = np.union1d([*powers, s], some[some >= _WHOLE])
+    return every[every <= (last if last < 1.0 else max(s, last))]
 
 
 def _fit(
     gap: float,
     top: float,
+    size: int,
     columns: Callable[[Floats], Floats],
     targets: list[Callable[[Floats], Floats]],
     scale: Callable[[Floats], Floats],
 ) -> tuple[Floats, Floats]:
-    # Weights of the columns, a row a target, and the largest error of each relative to the scale.
+    # Weights of `size` columns, a row a target, and the largest errors relative to the scale.
     from scipy.optimize import nnls  # a quarter of the package's start-up otherwise
 
     top = max(top, 2.0 * gap)
-    rows = max(_ROWS, 3 * columns(np.ones(1)).size)
+    rows = max(_ROWS, 3 * size)
     c, fine = np.geomspace(gap, top, rows), np.geomspace(gap, top, _FINER * rows + 1)
     basis, finer = columns(c) / scale(c)[:, None], columns(fine) / scale(fine)[:, None]
     peaks = np.maximum(basis.max(axis=0), 1e-300)

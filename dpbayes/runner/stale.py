@@ -35,7 +35,15 @@ class Sources:
             parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
             self.modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
         self.digests: dict[Path, str] = {}
-        self.needs: dict[str, tuple[set[str], set[str]]] = {}
+        # The package itself imports nothing: it offers names, and what is asked for is imported.
+        tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+        self.offered = {
+            f"{OWN}.{name.name}": str(node.module)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom)
+            for name in node.names
+        }
+        self.needs: dict[str, tuple[set[str], set[str]]] = {OWN: (set(), set())}
 
     def digest(self, path: Path) -> str:
         """Return the digest of a file."""
@@ -48,22 +56,29 @@ class Sources:
     ) -> tuple[set[str], set[str]]:
         """Return the own modules and the other packages that a source can import.
 
-        A text that is the name of a module counts, since `importlib` may be given it.
+        A text that names a module counts, in the file of a package that of a module below it too:
+        `importlib` may be given it.
         """
         own: set[str] = set()
         others: set[str] = set()
+        names = {OWN}  # under which the package is known here
         for node in ast.walk(tree):
             found: list[str] = []
             if isinstance(node, ast.Import):
                 found = [one.name for one in node.names]
+                names |= {str(one.asname) for one in node.names if one.name == OWN}
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                found = [f"{OWN}.{node.attr}"] if node.value.id in names else []
             elif isinstance(node, ast.ImportFrom):
                 parts = module.split(".")[: len(module.split(".")) - node.level + package]
                 base = ".".join([*(parts if node.level else []), *filter(None, [node.module])])
                 found = [base, *(f"{base}.{one.name}" for one in node.names)]
-            elif isinstance(node, ast.Constant) and node.value in self.modules:
-                found = [str(node.value)]
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                below = f"{module}.{node.value.partition('.')[0]}" if package else ""
+                found = [one for one in (node.value, below) if one in self.modules]
             for name in found:
-                (own if name.partition(".")[0] == OWN else others).add(name)
+                whole = self.offered.get(name, name)
+                (own if whole.partition(".")[0] == OWN else others).add(whole)
         return self.with_parents(own), {name.partition(".")[0] for name in others}
 
     def with_parents(self, names: set[str]) -> set[str]:

@@ -1,4 +1,4 @@
-"""Who wins where: the mechanism of smallest exact mean distance over sizes, shares and priors."""
+"""Who wins where: the mechanism of smallest exact mean distance, and where two change their order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from dpbayes import _validate
-from dpbayes.accuracy import TIE, order_changes, split, stated_error
+from dpbayes.accuracy import TIE, order_changes
 from dpbayes.divergences import Metric, hellinger
 from dpbayes.laws.paired import order
 from dpbayes.mechanisms.protocol import Mechanism
@@ -60,55 +60,6 @@ class Winners:
         """Return the share of cells that the mechanism of that name wins."""
         at = self.names.index(_validate.choice("name", name, self.names))
         return float(np.mean(self.index == at))
-
-
-def winners_by_share(
-    mechanisms: Sequence[Mechanism],
-    sizes: Sequence[int],
-    shares: Sequence[float],
-    prior: ArrayLike,
-) -> Winners:
-    """Return who wins for n records of which a share are ones; rows shares, columns sizes; k = 2.
-
-    `sizes` at least 1, `shares` in [0, 1], `prior` of shape (2,).
-
-    >>> from dpbayes.mechanisms import mechanism
-    >>> pair = [mechanism("lapMech", 0.8), mechanism("expMech-delta", 0.8, delta=5e-4)]
-    >>> winners_by_share(pair, [10, 20], [0.0, 0.5], [1, 1]).index
-    array([[0, 0],
-           [1, 0]])
-    """
-    alpha = _validate.prior("prior", prior, 2)
-    checked = [_validate.closed_unit("shares", share) for share in shares]
-    return _winners(mechanisms, [[(split(n, [s, 1.0 - s]), alpha) for n in sizes] for s in checked])
-
-
-def winners_by_prior(
-    mechanisms: Sequence[Mechanism],
-    sizes: Sequence[int],
-    priors: Sequence[float],
-    proportions: ArrayLike,
-) -> Winners:
-    """Return who wins for n records split by `proportions` under the prior (a, …, a).
-
-    Rows priors a > 0, columns sizes at least 1.
-    """
-    k = np.asarray(proportions).size
-    checked = [_validate.positive("priors", a) for a in priors]
-    return _winners(
-        mechanisms, [[(split(n, proportions), np.full(k, a)) for n in sizes] for a in checked]
-    )
-
-
-def _winners(
-    mechanisms: Sequence[Mechanism],
-    cases: Sequence[Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]]],
-) -> Winners:
-    if len(mechanisms) < 2 or not cases or not cases[0]:
-        raise ValueError("a comparison needs at least two mechanisms, one row and one column")
-    means = [[[m.law(*case).mean_distance() for case in row] for row in cases] for m in mechanisms]
-    errors = [[[stated_error(mean) for mean in row] for row in table] for table in means]
-    return Winners(tuple(m.name for m in mechanisms), np.array(means), np.array(errors))
 
 
 def prior_crossings(

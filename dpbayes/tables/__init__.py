@@ -52,7 +52,12 @@ _HOME = {
         "interval",
         "probability_at_least",
     ),
+    "opening": ("create_account", "open_account"),
+    "plan": ("Plan", "read_plan"),
     "predicate": ("PredicateError",),
+    "reading": ("NoiseAwarePosterior", "noise_aware"),
+    "table": ("Bins", "Categories", "Cube", "TableError", "build_cube", "count"),
+    "units": ("Unit",),
     "workload": (
         "laplace_scales",
         "random_ranges",

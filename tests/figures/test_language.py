@@ -14,7 +14,7 @@ from matplotlib.colors import to_hex
 
 import dpbayes
 from dpbayes.figures._labels import dark
-from dpbayes.figures.boxes import Boxes, BoxPanel, boxes
+from dpbayes.figures.boxes import Box, boxes
 from dpbayes.figures.language import (
     LOOKS,
     MARKERS,
@@ -28,7 +28,6 @@ from dpbayes.figures.language import (
 from dpbayes.figures.lines import Curve, Panel, lines
 from dpbayes.figures.maps import MapPanel, maps
 from dpbayes.figures.night import PAGE, at_night, contrast, luminance
-from dpbayes.figures.steps import Masses, StepPanel, steps
 from dpbayes.figures.theme import svg_bytes
 from dpbayes.mechanisms import REGISTRY
 from tests.figures.reading_svg import off_the_language
@@ -103,10 +102,8 @@ def test_the_svg_files_tell_which_lines_are_mechanisms() -> None:
     x, names = np.arange(1.0, 5.0), ["expMech", "lapMech", "geometric, remapped"]
     curves = [Curve(name, x, x + place) for place, name in enumerate([*names, "other"])]
     drawings = {"lines": lines("n", "d", [Panel(curves)] * 2)[0]}
-    panel = StepPanel([Masses(name, [0.0, 0.1], [0.5, 0.5]) for name in names])
-    drawings["steps"] = steps([panel])[0]
-    sample = np.linspace(0.1, 0.5, 9)
-    drawings["boxes"] = boxes("n", "d", ["1"], [BoxPanel([Boxes(m, [sample]) for m in names])])[0]
+    five = [np.linspace(0.1, 0.5, 5)]
+    drawings["boxes"] = boxes("n", "d", ["1"], {"": [Box(name, five) for name in names]})[0]
     index = np.array([[0, 1, 2], [2, 1, 0]])
     drawings["maps"] = maps("n", "a", [1, 2, 4], [1.0, 2.0], names, [MapPanel(index)])[0]
     for name, figure in drawings.items():

@@ -65,7 +65,7 @@ def test_markers_are_explained_below():
     notes = [text.get_text() for text in figure.legends[0].get_texts()]
     assert notes == [
         "average of simulated runs, bars: ± 1 standard error",
-        "read off the published figure",
+        "read off the printed figure",
     ]
     plain, _ = lines("n", "mean", [Panel([Curve("a", [1, 2], [1, 2])])])
     assert not plain.legends
@@ -75,7 +75,7 @@ def test_the_alternative_text_tells_ends_and_extremes():
     _, alt = lines("n", "mean", one_panel())
     assert "Curves of mean against n. Panel: title. first: from 3 at 1 to 1 at 3." in alt
     assert "second: from 1 at 1 to 1 at 3, highest 4 at 2." in alt
-    assert "first (read off the published figure): 2.05 at 2." in alt
+    assert "first (read off the printed figure): 2.05 at 2." in alt
 
 
 def test_panels_that_name_what_they_show_need_no_common_axis_name():
@@ -106,7 +106,7 @@ def test_the_same_figure_gives_the_same_bytes():
     [
         (lambda: Curve("a", [1, 2], [1]), "one shape"),
         (lambda: Curve("a", [], []), "one shape"),
-        (lambda: Curve("a", [1], [1], "dots"), "kind must be one of"),
+        (lambda: Curve("a", [1], [1], "dotted"), "kind must be one of"),
         (lambda: Curve("a", [1, 2], [1, 2], "simulated", [0.1]), "one shape"),
         (lambda: lines("x", "y", []), "at least one panel"),
         (lambda: lines("x", "y", [Panel([])]), "at least one curve"),
@@ -157,3 +157,22 @@ def test_a_panel_of_one_point_cuts_no_other(scale: str) -> None:
         low, high = axes.get_xlim()
         assert low < 300
         assert high > 1000
+
+
+def test_a_staircase_rises_at_its_places_and_dots_have_no_line() -> None:
+    curves = [
+        Curve("lapMech", [0, 1], [0.2, 1.0], "cumulative"),
+        Curve("all", [0, 1], [1, 0], "dots"),
+    ]
+    stairs, dots = lines("c", "share", [Panel(curves)])[0].axes[0].get_lines()
+    assert stairs.get_drawstyle() == "steps-post"
+    assert stairs.get_marker() in ("None", None)
+    assert (dots.get_linestyle(), dots.get_marker()) == ("None", ".")
+
+
+def test_a_long_title_is_broken_into_lines() -> None:
+    title = "The global sensitivity is up to five times as large as the local one"
+    figure, _ = lines("n", "y", [Panel([Curve("a", [1, 2], [1, 2])], title)])
+    shown = figure.axes[0].get_title(loc="left")
+    assert " ".join(shown.split("\n")) == title
+    assert max(map(len, shown.split("\n"))) <= 46

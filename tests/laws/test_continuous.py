@@ -18,8 +18,8 @@ from tests.strategies import epsilons, histograms, priors
     [((50, 50), (1, 1), 1.0), ((2, 98), (1, 3), 0.5), ((0, 5), (0.1, 0.1), 0.3)],
 )
 def test_mean_against_a_midpoint_rule(counts, prior, epsilon):
-    estimate = ParameterLaplace(epsilon).law(counts, prior).estimate()
-    assert estimate.how == "quadrature"
+    estimate = ParameterLaplace(epsilon).law(counts, prior).mean_distance()
+    assert estimate.how == "series"
     assert estimate.error < 1e-6
     assert estimate.value == pytest.approx(midpoint_mean(counts, prior, 2 / epsilon), abs=2e-4)
 
@@ -29,10 +29,10 @@ def test_mean_against_a_midpoint_rule(counts, prior, epsilon):
 def test_rules_hold_all_probability(counts, prior, epsilon):
     law = ContinuousLaw(prior, counts, 2 / epsilon)
     for i in (0, 1):
-        rule = law._rule(i, 12)
-        assert rule.weights.sum() == pytest.approx(1.0, abs=1e-10)
-        assert rule.points.min() >= 0
-        assert rule.points.max() <= law.n
+        points, weights = law._rule(i, 12, False)
+        assert weights.sum() == pytest.approx(1.0, abs=1e-10)
+        assert points.min() >= 0
+        assert points.max() <= law.n
 
 
 def test_probability_is_that_of_the_atoms():
@@ -66,5 +66,13 @@ def midpoint_mean(counts, prior, scale, cells=1500):
 def test_the_stated_error_covers_a_finer_rule(prior, counts, epsilon, monkeypatch):
     law = ContinuousLaw(prior, counts, 2 / epsilon)
     found = law.mean_distance()
-    monkeypatch.setitem(continuous._FINER, 2, 2.0 ** -np.arange(1, 23))
-    assert abs(found - law._integrate(20, dp.hellinger, finer=True)) <= found.error
+    monkeypatch.setitem(continuous._RULES, 2, (16, 10, 2.0**-12, 22))
+    assert abs(found - law._integral(20, 1, finer=True)) <= found.error
+
+
+def test_more_categories_are_drawn():
+    law = ContinuousLaw(np.ones(4), np.array([110, 73, 15, 3]), 2.0)
+    mean = law.mean_distance()
+    assert mean.how == "drawn"
+    drawn = dp.simulate(law, law.counts, law.prior, np.random.default_rng(2), 40_000)
+    assert abs(drawn.mean - mean) < 5 * np.hypot(drawn.standard_error, mean.error)

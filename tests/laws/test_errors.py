@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.laws.series.law import SeriesLaw
+from dpbayes.laws.exponential import ExponentialLaw
 from tests.reference import laws as reference
 from tests.reference.laws import Counts, Masses, Reference, histograms
 
@@ -107,7 +107,7 @@ def outside(one: Setting, stretch: float = 1.0) -> list[str]:
     try:
         law = mechanism.law(one.counts, one.prior)
         if one.kind == "series":
-            law = SeriesLaw(law.prior, law.counts, mechanism.rate(one.counts, one.prior))
+            law = ExponentialLaw(law.prior, law.counts, mechanism.rate(one.counts, one.prior))
         answers = {"mean": law.mean_distance(), "square": law.mean_square()}
     except ArithmeticError:
         return []  # refused

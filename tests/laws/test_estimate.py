@@ -11,12 +11,11 @@ import pytest
 import dpbayes as dp
 from dpbayes.laws.estimate import (
     CONFIDENCE,
-    DRAWS,
+    RELATIVE,
     Estimate,
-    drawn_distances,
+    distances_of,
     drawn_mean,
     drawn_quantile,
-    rank_error,
 )
 
 LAW = dp.mechanism("geometric", 0.3).law([15, 25], [1, 2])
@@ -32,14 +31,18 @@ def test_an_estimate_carries_its_error_through_copies_and_not_through_sums():
 
 def test_the_rank_error_is_the_bound_of_massart():
     # 2 exp(-2 m e^2) is the probability of a larger error.
-    assert 2 * math.exp(-2 * 500 * rank_error(500) ** 2) == pytest.approx(CONFIDENCE)
-    assert rank_error(DRAWS) == pytest.approx(0.0060, abs=1e-4)
+    error = drawn_quantile(LAW, 0.5, "hellinger").error
+    assert 2 * math.exp(-2 * 200_000 * error**2) == pytest.approx(CONFIDENCE)
 
 
 @pytest.mark.parametrize("metric", ["hellinger", "published"])
 def test_drawn_answers_agree_with_the_exact_ones(metric):
     mean = drawn_mean(LAW, metric)
-    assert abs(mean - LAW.mean_distance(metric)) < mean.error
+    assert mean.how == "drawn"
+    assert abs(mean - LAW.mean_distance(metric)) < 4.5 * mean.error
+    assert 0.5 * RELATIVE * mean < mean.error <= RELATIVE * mean
+    square = drawn_mean(LAW, metric, 2)
+    assert abs(square - LAW.mean_square(metric)) < 4.5 * square.error
     for q in (0.1, 0.5, 0.9):
         drawn = drawn_quantile(LAW, q, metric)
         low = LAW.quantile(q - drawn.error, metric)
@@ -47,5 +50,26 @@ def test_drawn_answers_agree_with_the_exact_ones(metric):
         assert low - 1e-12 <= drawn <= high + 1e-12
 
 
-def test_draws_are_the_same_every_time():
-    assert np.array_equal(drawn_distances(LAW, "hellinger"), drawn_distances(LAW, dp.hellinger))
+def test_standard_errors_are_those_of_independent_means():
+    one = [float(LAW.sample(np.random.default_rng(i), 400)[:, 0].mean()) for i in range(400)]
+    law = dp.mechanism("geometric", 0.3).law([15, 25], [1, 2])
+    values = distances_of(law, law.sample(np.random.default_rng(1), 20_000), lambda a, b: b[:, 0])
+    assert np.std(one) == pytest.approx(values.std() / 20, rel=0.2)
+    assert drawn_mean(LAW, "hellinger") == drawn_mean(LAW, dp.hellinger)
+
+
+def test_whole_counts_that_floats_cannot_tell_apart_are_subtracted_first():
+    n = 5 * 10**17
+    law = dp.mechanism("geometric", 1.0).law([n, n], [1, 1])
+    # H^2 = z^2 / (4 n) to leading order, z the step: E|z| = 1 / sinh(1).
+    assert law.mean_distance() == pytest.approx(0.5 / math.sinh(1.0) / math.sqrt(n), rel=1e-9)
+    near = dp.mechanism("lattice", 1.0).law([n, n, n], [1, 1, 1]).mean_distance()
+    small = dp.mechanism("lattice", 1.0).law([10**9] * 3, [1, 1, 1]).mean_distance()
+    assert near == pytest.approx(small * math.sqrt(10**9 / n), rel=1e-6)
+    smooth = dp.mechanism("expMech-smooth", 1.0).law([n, n], [1, 1]).mean_distance()
+    assert smooth == pytest.approx(
+        dp.mechanism("expMech-smooth", 1.0).law([10**9] * 2, [1, 1]).mean_distance()
+        * math.sqrt(10**9 / n), rel=1e-6,
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="at most 2\\^53 for a distance other than hellinger"):
+        law.mean_distance(lambda a, b: np.abs(a - b)[..., 0])

@@ -76,7 +76,9 @@ def test_each_sensitivity_is_its_definition_over_all_histograms(calibration, n, 
             expected = by_enumeration(calibration, x, exact)
             found = calibration.sensitivity(x, prior, EPSILON, "hellinger")
             assert found.value == pytest.approx(float(expected), rel=1e-14)
-            enclosed = calibration.enclosed(x, prior, EPSILON)
+            enclosed = calibration.rule(n, EPSILON, len(prior)).enclosed(
+                np.array(x), np.array(prior)
+            )
             middle = mp.mpf(enclosed.middle.numerator) / enclosed.middle.denominator
             assert abs(middle / expected - 1) < 1e-15
 
@@ -86,7 +88,8 @@ def test_each_sensitivity_is_its_definition_over_all_histograms(calibration, n, 
 def test_the_profile_holds_every_data_set_of_two_categories(calibration, metric):
     n, prior = 9, np.array([0.4, 2.0])
     each = [calibration.sensitivity([x, n - x], prior, EPSILON, metric).value for x in range(n + 1)]
-    assert calibration.profile(n, prior, EPSILON, metric) == pytest.approx(each, rel=1e-12)
+    found = calibration.rule(n, EPSILON, 2).profile(n, prior, metric)
+    assert found == pytest.approx(each, rel=1e-12)
 
 
 def test_the_factor_grows_with_the_rate_and_with_a_distance_counted_twice():

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
-from dpbayes.mechanisms.exponential import score_table
 from tests.reference.laws import DIGITS, Reference
 from tests.strategies import small_cases
 
@@ -67,17 +66,6 @@ def test_a_scaled_mechanism_has_every_rate_scaled(name, share):
     mechanism, prior = dp.mechanism(name, 0.9), np.array([0.3, 2.0])
     scaled = mechanism.scaled(share)
     assert scaled.rates(8, prior) == pytest.approx(share * mechanism.rates(8, prior), rel=1e-13)
-
-
-def test_the_table_of_scores_holds_every_distance():
-    n, prior = 6, (0.3, 2.0)
-    table = score_table(n, prior)
-    with mp.workdps(DIGITS):
-        exact = Reference(prior, n)
-        for x in range(n + 1):
-            for r in range(n + 1):
-                distance = exact.distance((x, n - x), (r, n - r))
-                assert table[x, r] == pytest.approx(float(distance), rel=1e-14, abs=0)
 
 
 def test_the_step_of_much_data_falls_with_half_of_epsilon_over_the_factor():

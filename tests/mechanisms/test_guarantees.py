@@ -17,11 +17,9 @@ import dpbayes as dp
 from dpbayes.mechanisms import REGISTRY
 from dpbayes.mechanisms.calibrations import SmoothCalibration
 from dpbayes.mechanisms.exponential import ExponentialMechanism
-from dpbayes.mechanisms.folded import FoldedNoise
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.guarantees import (
     Guarantee,
-    absence,
     exact_epsilon,
     given_epsilon,
     guarantee,
@@ -116,19 +114,6 @@ def test_a_subclass_has_neither_the_promise_nor_the_sampler():
         dp.release(mechanism, [3, 4], [1, 1])
     with pytest.raises(ValueError, match="must have an exact sampler"):
         dp.release(mechanism, [3, 4], [1, 1], without_guarantee=True)
-
-
-def test_a_subclass_does_not_say_where_the_mechanism_does_not_exist():
-    @dataclass(frozen=True)
-    class Shifted(FoldedNoise):
-        """A change of which nothing is known."""
-
-    assert absence(FoldedNoise(0.01), 9, 3).startswith("epsilon must be larger")
-    assert absence(FoldedNoise(0.01), 9, 2) is None
-    assert absence(Shifted(0.01), 9, 3) is None
-    for bad in ({"n": -1, "k": 3}, {"n": 9, "k": 1}):
-        with pytest.raises(ValueError, match="must be an integer of at least"):
-            FoldedNoise(1.0).absence(**bad)
 
 
 def test_a_calibration_with_another_factor_is_not_promised():

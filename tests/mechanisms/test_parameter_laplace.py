@@ -50,14 +50,12 @@ def test_promised_epsilon_for_densities_and_atoms(counts, epsilon):
         assert worst <= epsilon + 1e-9
 
 
-def test_four_categories_say_what_fits():
+def test_four_categories_are_drawn():
     law = dp.mechanism("parameter-laplace", 1.0).law([11019, 7309, 1560, 302], [1] * 4)
-    with pytest.raises(ValueError, match="at most 3 categories, got 4"):
-        law.mean_distance()
-    estimate = law.estimate()
-    assert estimate.how == "draws"
-    assert 0.03 < estimate.value < 0.2
-    assert law.quantile(0.1) < estimate.value < law.quantile(0.95)
+    mean = law.mean_distance()
+    assert mean.how == "drawn"
+    assert 0.03 < mean < 0.2
+    assert law.quantile(0.1) < mean < law.quantile(0.95)
 
 
 @given(st.sampled_from([0.0, -1.0, float("inf"), float("nan")]))

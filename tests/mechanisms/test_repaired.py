@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
+from dpbayes.mechanisms.calibrations import RepairedCalibration
 from dpbayes.mechanisms.guarantees import guarantee
-from dpbayes.mechanisms.repaired import RepairedCalibration
 from dpbayes.study.theorem_chain import corner_pair, enumerated_pair
 
 
@@ -127,8 +127,9 @@ def test_a_small_rate_is_lowered_by_more_than_rounding_can_add(
         logarithm = mpmath.log(mpmath.mpf(n + 1) / mpmath.mpf(delta))
         proved = mpmath.log1p(mpmath.mpf(0.2) * mpmath.mpf(epsilon) / logarithm)
         below = proved - mended.gamma(n, epsilon)
-        changes = [abs(mpmath.log(mpmath.mpf(a) / b)) for a, b in pairwise(
-            map(float, mended.profile(n, np.array([1.0, 1.0]), epsilon, "hellinger")))]  # fmt: skip
+        values = mended.rule(n, epsilon, 2).profile(n, np.ones(2), "hellinger")
+        logs = [mpmath.log(mpmath.mpf(float(value))) for value in values]
+        changes = [abs(a - b) for a, b in pairwise(logs)]
     assert 2e-12 < below < 1e-11 + 1.1e-6 * proved
     assert max(changes) <= proved
 

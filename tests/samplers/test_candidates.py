@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import builtins
+from collections import Counter
+from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.tables import release
+from dpbayes.auditing.bits import audit_bits
 from dpbayes.samplers import candidates
+from tests.samplers.sources import SeededBits, law_of_bits
+
+flint = pytest.importorskip("flint")
 
 
 def _true_rate(counts, prior):
@@ -38,7 +43,6 @@ def _true_rate(counts, prior):
 
 
 def test_ladder_of_enclosures_against_the_law():
-    flint = pytest.importorskip("flint")
     counts, prior = np.array([2, 0, 5]), np.array([0.3, 1.0, 2.5])
     mechanism = dp.mechanism("expMech-smooth", 2.0)
     rate = mechanism.exact_rate(counts, prior)
@@ -57,7 +61,6 @@ def test_ladder_of_enclosures_against_the_law():
 
 
 def test_a_number_on_a_boundary_asks_for_more_bits():
-    flint = pytest.importorskip("flint")
     counts, prior = np.array([3, 4, 0]), np.ones(3)
     rate = dp.mechanism("expMech", 1.0).exact_rate(counts, prior)
     with flint.ctx.workprec(256):
@@ -95,6 +98,192 @@ def test_a_missing_library_is_named(monkeypatch):
         return original(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", without_flint)
-    with pytest.raises(ImportError, match=r"install python-flint.*dpbayes\[release\]"):
-        release(dp.mechanism("expMech", 1.0), [3, 4], [1, 1])
-    assert release(dp.mechanism("lattice", 1.0), [3, 4], [1, 1]).counts.sum() == 7
+    with pytest.raises(ImportError, match=r"install python-flint.*dpbayes\[tables\]"):
+        dp.release(dp.mechanism("expMech", 1.0), [3, 4], [1, 1])
+    assert dp.release(dp.mechanism("lattice", 1.0), [3, 4], [1, 1]).counts.sum() == 7
+
+
+def test_draws_of_three_categories_follow_the_law_and_the_test_sees_ten_percent(monkeypatch):
+    x, prior, source, size = np.array([3, 2, 4]), np.ones(3), SeededBits(5), 8000
+    rate = dp.mechanism("expMech-smooth", 8.0).exact_rate(x, prior)
+    rows = dp.compositions(9, 3)
+    with flint.ctx.workprec(candidates.FIRST_PRECISION):
+        ladder = candidates._cumulative(flint, rows, x, prior, rate)
+    monkeypatch.setattr(candidates, "_cumulative", lambda *given: ladder)
+    drawn = [tuple(candidates.draw_candidate(source, x, prior, rate)) for _ in range(size)]
+    place = {tuple(row): i for i, row in enumerate(rows.tolist())}
+    observed = np.bincount([place[row] for row in drawn], minlength=len(rows))
+
+    def statistic(epsilon):
+        expected = size * dp.mechanism("expMech-smooth", epsilon).law(x, prior).probabilities
+        kept = expected > 5
+        value = ((observed - expected)[kept] ** 2 / expected[kept]).sum()
+        return (value - kept.sum()) / np.sqrt(2 * kept.sum())
+
+    assert statistic(8.0) < 6 < statistic(8.8)
+
+
+@pytest.mark.parametrize("name", ["expMech", "expMech-smooth", "permute-and-flip"])
+def test_more_candidates_than_are_listed_are_refused_and_lattice_noise_is_named(name):
+    x, bits = np.array([700, 100, 200]), SeededBits(1)
+    with pytest.raises(
+        ValueError, match=r"501501 candidates; .* at most 200000: use lattice noise"
+    ):
+        dp.mechanism(name, 1.0).draw(x, np.ones(3), bits)
+    assert bits.used == 0
+    assert dp.mechanism("lattice", 1.0).draw(x, np.ones(3), bits)[1].sum() == 1000
+
+
+def weights(x: int, n: int, prior=(1.0, 1.0), rate=Fraction(30)) -> candidates.Weights:
+    return candidates.Weights(flint, prior, x, n, rate)
+
+
+CASES = [(3, 5, (1.0, 1.0), 2), (0, 40, (0.3, 2.5), 20), (700, 1000, (1.0, 1.0), 90),
+         (1, 300, (1e-300, 1e18), 5), (50, 50, (0.5, 0.5), 10**40)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("x", "n", "prior", "rate"), CASES)
+def test_steps_cover_every_weight_once_and_waste_little(x, n, prior, rate):
+    ladder = weights(x, n, prior, Fraction(rate))
+    blocks = candidates._blocks(ladder)
+    seen, area, mass = [], 0, 0.0
+    for block in blocks:
+        for i in range(block.size):
+            seen.append(block.near + block.way * i)
+            ball = ladder.ball(seen[-1], 256)
+            assert ball < block.height / 2.0**candidates.UNIT or seen[-1] == x or ball < 2.0**-128
+            mass += float(ball.mid())
+        area += block.size * block.height
+    assert sorted(seen) == list(range(n + 1))
+    assert mass / (area / 2.0**candidates.UNIT) > 0.7
+
+
+@pytest.mark.parametrize(("x", "runs"), [((4, 26), 500), ((0, 40), 500), ((2, 3), 500)])
+def test_all_bit_strings_agree_with_the_law_and_with_no_other(x, runs):
+    mechanism = dp.mechanism("expMech-smooth", 4.0)
+    found = audit_bits(mechanism, x, [1, 1], runs)
+    assert found.undecided < 0.3
+    assert len(found.contradictions(mechanism.law(x, [1, 1]))) == 0
+    other = dp.mechanism("expMech-smooth", 5.5).law(x, [1, 1])
+    assert len(found.contradictions(other)) > 0
+
+
+def chi_square(epsilon: float, claimed: float, draws: int = 8000) -> tuple[float, float]:
+    x, prior, source = np.array([500, 1500]), np.ones(2), SeededBits(11)
+    rate = dp.mechanism("expMech-smooth", epsilon).exact_rate(x, prior)
+    ladder = weights(500, 2000, rate=rate)
+    blocks = candidates._blocks(ladder)
+    areas = np.cumsum([b.size * b.height for b in blocks], dtype=object).tolist()
+    points = (candidates._point(source, ladder, blocks, areas) for _ in range(draws))
+    drawn = np.array([point for point in points if point is not None])
+    assert drawn.size > 0.7 * draws
+    law = dp.mechanism("expMech-smooth", claimed).law(x, prior)
+    edges = np.searchsorted(np.cumsum(law.probabilities), np.linspace(0.05, 0.95, 19))
+    cell = np.searchsorted(edges, np.arange(2001))
+    expected = drawn.size * np.bincount(cell, law.probabilities, 20)
+    observed, kept = np.bincount(cell[drawn], minlength=20), expected > 5
+    return ((observed - expected)[kept] ** 2 / expected[kept]).sum(), 19 + 6 * np.sqrt(38)
+
+
+def test_draws_of_many_records_follow_the_law_and_the_test_sees_ten_percent():
+    value, limit = chi_square(0.25, 0.25)
+    assert value <= limit
+    value, limit = chi_square(0.25, 0.275)
+    assert value > limit
+
+
+@pytest.mark.parametrize("n", [10**6, 10**12])
+def test_few_counts_are_looked_at(n, monkeypatch):
+    looks = []
+    original = candidates.Weights.ball
+    monkeypatch.setattr(
+        candidates.Weights,
+        "ball",
+        lambda self, *given: (looks.append(given), original(self, *given))[1],
+    )
+    private = dp.release(dp.mechanism("expMech-smooth", 1.0), [n // 2, n - n // 2], [1, 1])
+    assert private.counts.sum() == n
+    assert len(looks) < 250
+
+
+class Script:
+    """The bits of one number, first bit first, then zeros or ones for ever."""
+
+    def __init__(self, number: int, length: int, then: int) -> None:
+        self.number, self.length, self.then, self.asked = number, length, then, 0
+
+    def bits(self, count: int) -> int:
+        self.asked += count
+        if self.asked <= self.length:
+            return (self.number >> (self.length - self.asked)) & ((1 << count) - 1)
+        return self.then & ((1 << count) - 1)
+
+
+def test_a_point_above_the_weight_is_not_kept_and_a_near_one_asks_for_more_bits():
+    ladder = weights(500, 1000)
+    blocks = candidates._blocks(ladder)
+    areas = np.cumsum([b.size * b.height for b in blocks], dtype=object).tolist()
+    place = next(i for i, b in enumerate(blocks) if b.size > 20)
+    block = blocks[place]
+    count = block.near + block.way * (block.size - 1)
+    with flint.ctx.workprec(512):
+        height = int((ladder.ball(count, 512) * flint.arb(2) ** 300).floor().unique_fmpz())
+    # The point at the weight's own height above the last count of the block, in 2^-300.
+    shift = 300 - candidates.UNIT
+    at = ((areas[place] - block.height) << shift) + height
+    number = (at << 192) // (areas[-1] << shift)
+    below, above = Script(number, 192, 0), Script(number, 192, -1)
+    assert candidates._point(below, ladder, blocks, areas) == count
+    assert candidates._point(above, ladder, blocks, areas) is None
+    assert below.asked > 180
+    assert above.asked > 180
+
+
+@pytest.mark.parametrize("x", [(1, 0), (0, 1), (0, 7), (25, 0)])
+def test_the_ends_of_the_range(x):
+    mechanism = dp.mechanism("expMech", 300.0)
+    drawn = [mechanism.draw(np.array(x), np.ones(2), SeededBits(i))[1] for i in range(20)]
+    assert all(row.tolist() == list(x) for row in drawn)
+    assert mechanism.law(x, [1, 1]).probability(x) > 0.999999
+
+
+def test_an_enormous_rate_always_gives_the_truth():
+    counts = np.array([2, 3])
+    drawn = [
+        candidates.draw_flip(SeededBits(i), counts, np.ones(2), Fraction(10**6)) for i in range(20)
+    ]
+    assert all(row.tolist() == [2, 3] for row in drawn)
+
+
+def test_a_tiny_rate_takes_the_first_in_a_fair_order():
+    source, counts = SeededBits(4), np.array([1, 1, 1])
+    drawn = Counter(
+        tuple(candidates.draw_flip(source, counts, np.ones(3), Fraction(1, 10**9)).tolist())
+        for _ in range(2000)
+    )
+    assert set(drawn) == {tuple(row) for row in dp.compositions(3, 3).tolist()}
+    assert max(drawn.values()) < 200 + 6 * 14
+    assert min(drawn.values()) > 200 - 6 * 14
+
+
+def test_draws_follow_the_integral():
+    mechanism = dp.mechanism("permute-and-flip", 3.0)
+    counts, prior = np.array([2, 1]), np.ones(2)
+    rate, source = mechanism.scores_like.exact_rate(counts, prior), SeededBits(9)
+    drawn = [candidates.draw_flip(source, counts, prior, rate)[0] for _ in range(1500)]
+    expected = 1500 * mechanism.law(counts, prior).probabilities
+    observed = np.bincount(drawn, minlength=4)
+    assert ((observed - expected) ** 2 / expected).sum() < 3 + 6 * np.sqrt(6)
+
+
+@pytest.mark.parametrize(
+    "probability", [Fraction(3, 10), Fraction(1, 256), Fraction(9999, 10_000), Fraction(1, 70_000)]
+)
+def test_a_coin_has_its_probability_to_the_last_bit_that_is_read(probability):
+    def enclosure(precision):
+        return flint.arb(flint.fmpq(probability.numerator, probability.denominator))
+
+    law, left = law_of_bits(lambda source: candidates._heads(source, flint, enclosure), 24)
+    assert left <= Fraction(2, 2**24)
+    for outcome, share in ((True, probability), (False, 1 - probability)):
+        assert law[outcome] <= share <= law[outcome] + left

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpbayes.samplers.gaussian import discrete_gaussian, sum_zero_gaussian
-from tests.laws.lattice.sum_zero_draws import deviation
+from tests.laws.sum_zero_draws import deviation
 from tests.samplers.sources import SeededBits, law_of_bits
 
 

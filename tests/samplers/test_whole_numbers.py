@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpbayes.accuracy import laplace_step_probability
-from dpbayes.laws.lattice import noise as lattice_noise
+from dpbayes.laws import sum_zero as lattice_noise
 from dpbayes.samplers import whole_numbers as samplers
 from dpbayes.samplers.bits import SystemBits, below
 from tests.samplers.sources import SeededBits, law_of_bits
@@ -131,7 +131,7 @@ def test_lattice_noise_chi_square():
         return scale * math.exp(-(abs(cell[0]) + abs(cell[1]) + abs(sum(cell))) / 2)
 
     def chi_square(epsilon):
-        draws = [tuple(samplers.lattice_by_coins(source, 3, epsilon)) for _ in range(15_000)]
+        draws = [tuple(samplers.lattice_by_coins(source, 3, epsilon)) for _ in range(6_000)]
         assert all(sum(z) == 0 for z in draws)
         coded = np.array([z[0] * 1000 + z[1] for z in draws])
         codes = [a * 1000 + b for a, b in cells]

@@ -7,7 +7,7 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution
 
 import dpbayes as dp
-from dpbayes.laws.lattice import noise as lattice_noise
+from dpbayes.laws import sum_zero as lattice_noise
 from dpbayes.study.count_certificate import certificate
 from dpbayes.study.equal_promises import (
     approximate_optimum,

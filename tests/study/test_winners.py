@@ -7,33 +7,23 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.study.winners import (
+    Winners,
     count_crossings,
     prior_crossings,
-    winners_by_prior,
-    winners_by_share,
 )
 
 PAIR = (dp.mechanism("lapMech", 0.8), dp.mechanism("expMech-delta", 0.8, delta=5e-4))
 
 
-def test_map_by_share_equals_single_laws() -> None:
-    won = winners_by_share(PAIR, [6, 11], [0.0, 0.3, 0.5], [1, 1])
-    assert won.means.shape == (2, 3, 2)
-    for i, share in enumerate((0.0, 0.3, 0.5)):
-        for j, n in enumerate((6, 11)):
-            counts = dp.split(n, [share, 1 - share])
-            means = [m.law(counts, [1, 1]).mean_distance() for m in PAIR]
-            assert won.means[:, i, j] == pytest.approx(means, rel=1e-13)
-            assert won.index[i, j] == int(np.argmin(means))
-    assert won.share("lapMech") + won.share("expMech-delta") == pytest.approx(1.0)
+def test_the_smallest_mean_wins_and_equal_means_are_a_tie() -> None:
+    means = np.array([[[0.1, 0.2, 0.3]], [[0.3, 0.2 * (1 + 1e-9), 0.2]]])
+    won = Winners(("a", "b"), means)
+    assert won.index.tolist() == [[0, 2, 1]]
+    assert won.labels[2] == "tie"
+    assert (won.share("a"), won.share("b")) == pytest.approx((1 / 3, 1 / 3))
+    assert Winners(("a", "b"), means, np.full(means.shape, 0.06)).index.tolist() == [[0, 2, 2]]
     with pytest.raises(ValueError, match="read-only"):
         won.means[0, 0, 0] = 1.0
-
-
-def test_map_by_prior_equals_single_laws() -> None:
-    won = winners_by_prior(PAIR, [9], [0.5, 4.0], [1 / 3] * 3)
-    means = [m.law([3, 3, 3], [4.0] * 3).mean_distance() for m in PAIR]
-    assert won.means[:, 1, 0] == pytest.approx(means, rel=1e-13)
 
 
 def test_crossing_prior_separates_the_winners() -> None:
@@ -66,14 +56,7 @@ def test_count_crossings_list_every_change() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: winners_by_share(PAIR[:1], [5], [0.5], [1, 1]), "at least two mechanisms"),
-        (lambda: winners_by_share(PAIR, [5], [], [1, 1]), "at least two mechanisms"),
-        (lambda: winners_by_share(PAIR, [5], [1.5], [1, 1]), "shares must lie"),
-        (lambda: winners_by_share(PAIR, [5], [0.5], [1, 1, 1]), "prior must have 2"),
-        (lambda: winners_by_share(PAIR, [-5], [0.5], [1, 1]), "n must be"),
-        (lambda: winners_by_prior(PAIR, [5], [0.0], [0.5, 0.5]), "priors must be positive"),
-        (lambda: winners_by_prior(PAIR, [5], [1.0], [1.0]), "proportions must be"),
-        (lambda: winners_by_share(PAIR, [5], [0.5], [1, 1]).share("x"), "name must be one of"),
+        (lambda: Winners(("a",), np.zeros((1, 1, 1))).share("x"), "name must be one of"),
         (lambda: prior_crossings(*PAIR, [3, 3], 2.0, 1.0), "0 < low < high"),
         (lambda: prior_crossings(*PAIR, [3], 1.0, 2.0), "at least 2 counts"),
         (lambda: count_crossings(*PAIR, 0, [1, 1]), "n must be"),

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import dpbayes as dp
 from dpbayes.mechanisms.independent import IndependentNoise
-from dpbayes.tables import Release, guarantee, release
+from dpbayes.mechanisms.guarantees import guarantee
+from dpbayes.tables.drawn import Release, release
 from tests.tables.proved import mechanisms
 from tests.strategies import small_cases
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.tables import release
+from dpbayes.tables.drawn import release
 from dpbayes.tables.drawn import draw
 from tests.tables.proved import mechanisms
 from tests.samplers.sources import SeededBits

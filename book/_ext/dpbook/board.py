@@ -1,7 +1,7 @@
 """The claims of the documents and their verdicts: ``claims/claims.yml`` as cards and tables.
 
 ``{claims} D`` shows a card for each claim of a document, closed but for verdict and sentence;
-``{claims-summary}`` counts verdicts; ``{document-claims} D`` lists those of a document in its order;
+``{claims-summary}`` counts verdicts; ``{document-claims} D`` lists a document in its order;
 ``{errata-list}`` names all misprints. The build stops where a claim has no evidence.
 """
 
@@ -303,3 +303,4 @@ def setup(app: Sphinx) -> None:
                       "errata-list": ErrataList}.items():  # fmt: skip
         app.add_directive(name, one)
     app.add_css_file("claims.css")
+    app.add_css_file("guide.css")

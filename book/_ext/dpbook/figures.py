@@ -35,7 +35,7 @@ HEAD = re.compile(r"^.*?<svg\b[^>]*>", re.DOTALL)
 VIEW = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 DROPPED = re.compile(r"<metadata>.*?</metadata>|<style\b.*?</style>|<!--.*?-->", re.DOTALL)
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
-NUMBER = re.compile(r"-?\d+\.\d{3,}")
+NUMBER = re.compile(r"-?[1-9]\d*\.\d{3,}")  # of paths and places; scales are below one
 NAME = re.compile(r'(?<=\sid=")|(?<=href="#)|(?<=url\(#)')
 LETTERS = re.compile(r'<g id="text_\d+">.*?\bscale\((0\.\d+) ', re.DOTALL)
 

@@ -66,7 +66,7 @@ class ClaimRole(SphinxRole):
                 raise ValueError(f"the claim does not hold: {made['sentence']}")
         except ValueError as error:
             return complain(self, error)
-        holder = nodes.inline("", "", classes=["claim"])
+        holder = nodes.inline("", "", classes=["quoted-claim"])
         inliner: Any = self.inliner
         children, messages = inliner.parse(made["sentence"], self.lineno, None, holder)
         holder += children

@@ -43,6 +43,8 @@ def published(document: str, figure: str, *panels: str) -> Published:
     """Return the curves of one printed figure, or of some of its panels, with their fits."""
     chosen = [figure_series(document, figure, panel) for panel in panels or (None,)]
     drawn = {s.panel for s in catalogue() if (s.document, s.figure) == (document, figure)}
-    part = f"({panels[0]})" if len(panels) == 1 and len(panels[0]) == 1 < len(drawn) else ""
+    part = ""
+    if len(panels) == 1 < len(drawn):
+        part = f"({panels[0]})" if len(panels[0]) == 1 else f", {panels[0]}"
     curves = tuple(judge(series) for one in chosen for series in one.values())
     return Published(f"{document}'s Figure {figure}{part}", curves)

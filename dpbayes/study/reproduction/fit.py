@@ -133,7 +133,7 @@ class Published:
 
     @property
     def scores(self) -> dict[str, tuple[float, ...]]:
-        """z of every point under the settings it was drawn with, by the name of its curve."""
+        """Z of every point under the settings it was drawn with, by the name of its curve."""
         found: dict[str, tuple[float, ...]] = {}
         for one in self.curves:
             name = mechanism_name(one.series.curve)
@@ -148,10 +148,16 @@ class Published:
             abs(point.y - drawn.expected(point.x, point.statistic).value) for drawn, point in pairs
         )
 
-    def circles(self, label: str | None = None) -> list[Curve]:
-        """Return the printed points of curves over a number, to be drawn beside them."""
-        read = [(mechanism_name(s.curve), *arrays(s.points)) for s in (c.series for c in self.curves)]
-        return [Curve(label or name, x, y, "reading", error) for name, x, y, error in read]
+    def circles(self, label: str | None = None, curve: str | None = None) -> list[Curve]:
+        """Return the printed points of curves over a number, to be drawn beside them.
+
+        `label` is what they are called, by default the mechanism; `curve` picks one of them.
+        """
+        read = [
+            (mechanism_name(s.curve), *arrays(s.points)) for s in (c.series for c in self.curves)
+        ]
+        chosen = [one for one in read if curve in (None, one[0])]
+        return [Curve(label or name, x, y, "reading", error) for name, x, y, error in chosen]
 
     def means(self, sizes: Sequence[int]) -> dict[str, NDArray[np.float64]]:
         """Return each curve as it was drawn, at any sizes."""

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from dpbayes.study.reproduction import points as readings
-from dpbayes.study.reproduction.catalogue import catalogue, figure_series, judged
+from dpbayes.study.reproduction.catalogue import catalogue, figure_series, published
 from dpbayes.study.reproduction.points import published_points
 
 
@@ -33,7 +33,9 @@ def test_a_figure_is_found_by_its_key_and_judged_series_by_series(document, figu
     assert all(name == series.curve for name, series in found.items())
     for name, series in found.items():
         assert series.points == published_points(document, figure, series.panel, name)
-    assert [one.series for one in judged(document, figure, panel)] == list(found.values())
+    whole = published(document, figure, *([panel] if panel else []))
+    assert [one.series for one in whole.curves] == list(found.values())
+    assert whole.title == f"{document}'s Figure {figure}" + (f"({panel})" if panel else "")
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-from dpbayes.study.reproduction.catalogue import catalogue, figure_series, judged
-from dpbayes.study.reproduction.fit import AS_DRAWN, NOT, REPRODUCED, Fit, badge_of, verdict
+from dpbayes.study.reproduction.catalogue import catalogue, figure_series, published
+from dpbayes.study.reproduction.fit import AS_DRAWN, FIVE, NOT, REPRODUCED, Fit, box_table
 from dpbayes.study.reproduction.paper import raw_drawing
 from dpbayes.study.reproduction.points import raw_means
 
-PAGES = Path(__file__).parents[3] / "book"
 # The captions' own settings meet these; what is not named below is met as it was drawn.
 CAPTIONED = {
     ("D", "3", "b", "expMech"),
@@ -39,7 +37,7 @@ PANELS = list(dict.fromkeys((s.document, s.figure, s.panel) for s in catalogue()
     ids="-".join,
 )
 def test_badges(panel: tuple[str, str, str]) -> None:
-    for one in judged(*panel):
+    for one in published(*panel).curves:
         key = (*panel, one.series.curve)
         expected = REPRODUCED if key in CAPTIONED else NOT if key in UNEXPLAINED else AS_DRAWN
         assert one.badge == expected, (key, one.fit.rms, one.fit.worst)
@@ -47,17 +45,35 @@ def test_badges(panel: tuple[str, str, str]) -> None:
         assert one.badge != AS_DRAWN or one.series.cause
 
 
-def test_settings_that_differ_from_curve_to_curve_name_the_curves() -> None:
-    said = verdict(judged("B", "1", "a"))["settings"]
-    first, second = said.split("; ")
-    assert first.endswith("1000 runs (expMech-delta)")
-    assert second.endswith("500 runs (Laplace noise of scale 2/ε)")
-
-
-def test_settings_that_serve_all_curves_stand_alone() -> None:
-    assert (
-        verdict(judged("A", "1", "a"))["settings"] == "published distance, otherwise as the caption"
+def test_a_figure_says_which_badge_it_has_and_no_other() -> None:
+    found = published("A", "3")
+    sentence, holds = found.found(REPRODUCED)
+    assert holds
+    assert sentence == (
+        "A's Figure 3 is reproduced: over its 76 points the root mean square of z is at most "
+        f"{found.rms:.2f}."
     )
+    assert not found.found(AS_DRAWN)[1]
+    assert not found.found(NOT)[1]
+    assert sum(map(len, found.scores.values())) == found.points == 76
+    assert published("B", "3").badge == AS_DRAWN  # the weaker of two
+
+
+def test_boxes_and_curves_as_drawn_bring_the_printed_points() -> None:
+    sets = ["2/2", "4/4"]
+    first, second = published("B", "1", "a").boxes(sets)
+    assert (first.label, second.label) == ("expMech-delta", "Laplace noise of scale 2/ε")
+    assert {group for group, _, _ in first.read} <= {0, 1}
+    table = box_table([first, second], sets)
+    assert list(table) == [
+        "group",
+        *(f"{box.label}, {name}" for box in (first, second) for name in FIVE.values()),
+    ]
+    even = published("D", "5")
+    assert even.means([300])["lapMech"][0] > even.means([400])["lapMech"][0]
+    assert {circle.kind for circle in even.circles()} == {"reading"}
+    assert [circle.label for circle in published("D", "1").circles("as drawn")] == ["as drawn"]
+    assert 0.0 < even.largest_gap < 0.002
 
 
 @pytest.mark.slow
@@ -79,7 +95,7 @@ def test_one_point_keeps_d6b_from_its_badge() -> None:
 
 def test_wrong_settings_are_seen() -> None:
     """The test has power: captions and plausible other settings are far off."""
-    for one in judged("D", "5"):
+    for one in published("D", "5").curves:
         assert one.caption is not None
         assert one.caption.rms > 10
     older, newer = (
@@ -98,8 +114,8 @@ def test_a_fit_and_a_badge() -> None:
     assert not fit.good
     assert not Fit((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.1)).good
     assert Fit((1.0, -1.2)).good
-    assert badge_of(judged("A", "3")) == REPRODUCED
-    assert Counter(one.badge for one in judged("B", "3")) == {REPRODUCED: 1, AS_DRAWN: 1}
+    badges = Counter(one.badge for one in published("B", "3").curves)
+    assert badges == {REPRODUCED: 1, AS_DRAWN: 1}
 
 
 @pytest.mark.parametrize("k", [2, pytest.param(3, marks=pytest.mark.slow)])
@@ -171,13 +187,3 @@ def test_unknown_figures_are_named() -> None:
         figure_series("D", "9")
     with pytest.raises(ValueError, match="panel must be one of"):
         figure_series("D", "6")
-
-
-def test_pages_name_the_curves_that_stated_settings_give_and_the_one_that_nothing_gives() -> None:
-    index = (PAGES / "accuracy/index.md").read_text("utf-8")
-    opening = (PAGES / "chapters/published-distance.md").read_text("utf-8")
-    assert [series for series in UNEXPLAINED if series[0] == "D"] == [("D", "6", "b", "ilapMech")]
-    assert "All of their curves but one" in index
-    assert "not the curve of ilapMech" in index
-    assert CAPTIONED
-    assert "do not give these curves" not in opening

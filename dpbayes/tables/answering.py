@@ -1,0 +1,363 @@
+"""Questions about a cube, answered from the history of its table's account or paid from it.
+
+The account is the history: every fresh answer is a spend in it with query, scale and noisy answer.
+Order of an answer: decide, reserve its price durably, draw, keep the draw, answer. Whoever finds a
+spend without a draw, because a process ended there, draws it before deciding anything.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbayes._validate import open_unit, positive, shown
+from dpbayes.tables.consistency import LARGEST, consistent
+from dpbayes.tables.decision import (
+    Decision,
+    Policy,
+    State,
+    decide,
+    empty_state,
+    shortest_affordable,
+    spent_after,
+)
+from dpbayes.tables.noise import as_float, on_grid, system_noise, true_answer
+from dpbayes.tables.noise_law import interval
+from dpbayes.tables.predicate import coefficients
+from dpbayes.tables.questions import Answer, Question, answer_from, answer_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dpbayes.tables.account import Account, Answered
+    from dpbayes.tables.table import Cube
+
+MOST_ANSWERS = 1000
+"""Answers in one cube's history: a decision about the next one then takes a tenth of a second."""
+
+_TRIES = 100
+_LENGTHS = (1e-9, 1e15)  # beyond them no query has noise of an allowed scale
+
+
+class Answering:
+    r"""Answers questions about a cube of counts, each fresh answer paid from an account.
+
+    For all tables that are neighbours under the cube's relation and every set B of transcripts of
+    answers and refusals, P[transcript in B | x] <= e^bound P[transcript in B | x'], also when later
+    questions depend on earlier answers; the account bounds all cubes and releases together, for its
+    own unit. Noise comes from the operating system's random bits; there is no seed.
+
+    Parameters: `cube`; `account` of its table; `bound` > 0 on the cube's overall cost; `table` the
+    account's fingerprint of the file; `smallest_price` in the account's epsilon of any fresh
+    answer, so that questions that cost next to nothing cannot fill the history; `most_answers` in
+    it. Safe to call from several threads; several processes may share an account.
+
+    Source: E, section 5 and Figure 4; durability and the grid are ours. In the book:
+    `alg-query-server`.
+
+    >>> import os, tempfile
+    >>> from pathlib import Path
+    >>> from unittest.mock import patch
+    >>> from dpbayes.tables.attributes import Categories
+    >>> from dpbayes.tables.opening import create_account
+    >>> from dpbayes.tables.table import Cube
+    >>> from dpbayes.tables.units import Unit
+    >>> cube = Cube((Categories("sex", ("f", "m")),), [30, 60])
+    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):
+    ...     table = Path(folder) / "people.csv"
+    ...     _ = table.write_text("sex\n" + 30 * "f\n" + 60 * "m\n")
+    ...     unit = Unit()
+    ...     account = create_account(Path(folder) / "a", "p", "1", table, unit, "add-or-remove")
+    ...     asked = Answering(cube, account, bound=1.0)
+    ...     first = asked.ask(asked.question("sex = f", 40.0, 0.05))
+    ...     again = asked.ask(asked.question("sex = f", 50.0, 0.05))
+    >>> first.outcome, round(first.cost, 6), again.outcome, again.cost
+    ('fresh', 0.149787, 'derived', 0.0)
+    """
+
+    def __init__(
+        self,
+        cube: Cube,
+        account: Account,
+        bound: float,
+        *,
+        policy: Policy | None = None,
+        table: str = "",
+        smallest_price: Fraction = Fraction(0),
+        most_answers: int = MOST_ANSWERS,
+    ) -> None:
+        self.cube, self.account, self.bound = cube, account, positive("bound", bound)
+        policy = policy or Policy()
+        self.policy, self.table = policy, table
+        self._factor = account.factor(policy.neighbours)
+        self._smallest, self._most_answers = smallest_price, most_answers
+        terms = f"|{policy.neighbours}|{policy.accounting}"
+        self._mark = account.mark(cube.content() + terms.encode())
+        self._lock = threading.RLock()
+        self._draw: Callable[[int], int] = system_noise
+        self._state: State = empty_state(cube.counts.size, policy.neighbours)
+        self._history: list[Answered] = []
+        self._catch_up()
+
+    @property
+    def spent(self) -> float:
+        """The cube's overall cost so far."""
+        with self._lock:
+            self._catch_up()
+            return self._state.spent(self.policy.accounting)
+
+    def question(
+        self, text: str, length: float, delta: float, *, payer: str = "", request: str | None = None
+    ) -> Question:
+        """Return a question, checked without looking at account or history."""
+        query = on_grid(coefficients(text, self.cube.attributes), self.cube.counts.size)
+        low, high = _LENGTHS
+        if not low <= positive("length", length) <= high:
+            raise ValueError(f"length must lie between {low:g} and {high:g}, got {length!r}")
+        return Question(text, query, float(length), open_unit("delta", delta), payer, request)
+
+    def price(self, question: Question, most: Fraction | None = None) -> Answer:
+        """Return what `ask` would do and charge; nothing is drawn or spent."""
+        with self._lock:
+            self._catch_up()
+            decision, cost = self._decided(question, most)
+            return self._priced(question, decision, cost, most)
+
+    def ask(self, question: Question, most: Callable[[], Fraction] | None = None) -> Answer:
+        """Return an answer whose credible interval at confidence 1 - delta is short enough.
+
+        `most` returns what the payer may still spend, in the account's epsilon, when it is needed.
+        The same question under the same `request` gets the same answer and is paid once; another
+        one under it raises ValueError. Nothing is spent when it is rejected or raises.
+        """
+        name = f"answer--{secrets.token_hex(12)}"
+        if question.request is not None:
+            name = f"answer-{question.payer}-{question.request}"
+        for _ in range(_TRIES):
+            with self._lock:
+                # Before the history is read: what is bought after it must change the decision.
+                seen = self.account.position
+                self._catch_up()
+                known = None if question.request is None else self._known(name, question.asked)
+                if known is not None:
+                    return _told(known)
+                answer = self._answered(question, name, most, seen)
+            if answer is not None:
+                return answer
+        raise ValueError(
+            f"the account is written by others without pause: nothing was spent in {_TRIES} tries"
+        )
+
+    def bind(self, request: str, asked: str, payer: str = "") -> None:
+        """Let an id stand for several questions, each asked under `request`, "#" and its number."""
+        with self._lock:
+            name = f"answer-{payer}-{request}"
+            if self._known(name, asked) is None:
+                self.account.remember(name, asked, "", self.table)
+
+    def consistent(self, question: Question, answers: int) -> float | None:
+        """Return the estimate that fits counts of at least 0, from the first of the answers.
+
+        It looks at noisy answers only and costs nothing; None where the query is not estimable.
+        Raises ValueError where answers times cells are too many.
+        """
+        with self._lock:
+            entries, scales = self._history[:answers], self._state.scales[:answers]
+        if answers * question.query.size > LARGEST:
+            raise ValueError(
+                f"consistent must be false for {answers} answers over {question.query.size} cells: "
+                f"at most {LARGEST} coefficients are taken into account"
+            )
+        H = np.array([entry.query for entry in entries])
+        y = np.array([as_float(entry.value or 0) for entry in entries])
+        value = float(consistent(H, scales, y, question.query).estimates)
+        return None if math.isnan(value) else value
+
+    def sources(self, question: Question, answers: int) -> list[tuple[int, str, float]]:
+        """Return number, text and share of the variance of the answers that an estimate uses."""
+        with self._lock:
+            entries, scales = self._history[:answers], self._state.scales[:answers]
+        state = empty_state(question.query.size, self.policy.neighbours)
+        for entry, scale in zip(entries, scales, strict=True):
+            state = replace(state, factor=state.factor.append(entry.query, float(scale)))
+        w = state.factor.noise_weights(question.query)
+        shares = np.zeros(0) if w is None else w * w / (w @ w)
+        used = np.flatnonzero(shares > 1e-18)
+        return [(int(i) + 1, entries[i].label, float(shares[i])) for i in used]
+
+    def _known(self, name: str, asked: str) -> str | None:
+        """Return the reply kept under a request's name; ValueError where something else was asked.
+
+        It is empty for an id that stands for several questions.
+        """
+        found = self.account.remembered(name, self.table)
+        if found is not None and found[0] != asked:
+            raise ValueError(
+                f"request must be a new id for a new question, got {shown(name.split('-', 2)[2])}, "
+                "under which something else was asked"
+            )
+        return None if found is None else found[1]
+
+    def _limit(self, most: Fraction | None) -> tuple[float, Fraction]:
+        """Return the overall cost the cube may come to, and the epsilon that may be charged."""
+        left = self.account.balance if most is None else min(most, self.account.balance)
+        spent = Fraction(self._state.spent(self.policy.accounting))
+        total = spent + left / self._factor
+        return min(self.bound, math.nextafter(float(total), 0.0)), left
+
+    def _decided(self, question: Question, most: Fraction | None) -> tuple[Decision, Fraction]:
+        """Return what is to be done, and what the account is to be charged for it."""
+        limit, left = self._limit(most)
+        state = self._state
+        made = decide(state, question.query, question.length, question.delta, limit, self.policy)
+        if made.outcome != "fresh":
+            return made, Fraction(0)
+        if len(self._history) >= self._most_answers:
+            raise ValueError(
+                f"the history must hold at most {self._most_answers} answers, and it is full; only "
+                "what follows from them is answered, at no cost: ask for a longer interval"
+            )
+        after = spent_after(state, question.query, as_float(made.scale_units), self.policy)
+        rise = Fraction(after) - Fraction(state.spent(self.policy.accounting))
+        cost = max(rise * self._factor, self._smallest)
+        if cost > left:
+            nothing = np.zeros(0)
+            return Decision("rejected", nothing, 0, 0.0, None, 0.0), Fraction(0)
+        return made, cost
+
+    def _priced(
+        self, question: Question, decision: Decision, cost: Fraction, most: Fraction | None
+    ) -> Answer:
+        spent, shortest = self._state.spent(self.policy.accounting), None
+        if decision.outcome == "rejected":
+            limit, _ = self._limit(most)
+            query, delta = question.query, question.delta
+            shortest = shortest_affordable(self._state, query, delta, limit, self.policy)
+        return Answer(
+            question.text,
+            decision.outcome,
+            None,
+            None,
+            1.0 - question.delta,
+            float(cost),
+            spent,
+            self.bound - spent,
+            len(self._history),
+            shortest,
+        )
+
+    def _answered(
+        self, question: Question, name: str, most: Callable[[], Fraction] | None, seen: int
+    ) -> Answer | None:
+        """Answer under the lock; None where the account has moved on since `seen` entries."""
+        left = None if most is None else most()
+        decision, cost = self._decided(question, left)
+        if decision.outcome == "rejected":
+            told = self._priced(question, decision, cost, left)
+            return told if self.account.position == seen else None
+        if decision.outcome == "derived":
+            answer = self._described(question, decision, cost, None)
+            if question.request is not None:
+                text = answer_text(answer)
+                self.account.remember(name, question.asked, text, self.table)
+            return answer
+        asked = question.asked if question.request is not None else ""
+        paid = self.account.reserve_answer(
+            name, cost, self._mark, question.text, question.query, decision.scale_units,
+            asked=asked, table=self.table, payer=question.payer, seen=seen,
+        )  # fmt: skip
+        if paid is None:
+            return None
+        answer, _ = self._drawn(question, decision, cost, name)
+        self._catch_up()
+        return answer
+
+    def _drawn(
+        self, question: Question, decision: Decision, cost: Fraction, name: str
+    ) -> tuple[Answer, int]:
+        """Draw, unless the account holds a draw, and keep it with its reply."""
+        value = true_answer(question.query, self.cube.counts) + self._draw(decision.scale_units)
+        answer = self._described(question, decision, cost, value)
+        kept = int(self.account.keep(name, hex(value), answer_text(answer)), 0)
+        return (answer if kept == value else self._described(question, decision, cost, kept)), kept
+
+    def _described(
+        self, question: Question, decision: Decision, cost: Fraction, value: int | None
+    ) -> Answer:
+        assert decision.law is not None
+        state, count = self._state, len(self._history)
+        estimate = float(decision.history_weights @ state.scaled_answers)
+        spent = state.spent(self.policy.accounting)
+        if value is not None:
+            estimate += decision.fresh_share * as_float(value)
+            scale = as_float(decision.scale_units)
+            spent, count = spent_after(state, question.query, scale, self.policy), count + 1
+        box = interval(estimate, decision.law, question.delta)
+        return Answer(
+            question.text,
+            decision.outcome,
+            estimate,
+            (box.low, box.high),
+            box.confidence,
+            float(cost),
+            spent,
+            self.bound - spent,
+            count,
+        )
+
+    def _catch_up(self) -> None:
+        """Take in what the account holds since the last look, and draw what was paid and not."""
+        after = self._history[-1].number if self._history else -1
+        for entry in self.account.history(self._mark, after):
+            value = entry.value if entry.value is not None else self._finished(entry)
+            scale = as_float(entry.scale)
+            self._state = self._state.after(
+                entry.query, scale, as_float(value), self.policy.neighbours
+            )
+            self._history.append(replace(entry, value=value))
+
+    def _finished(self, entry: Answered) -> int:
+        """Draw for a spend that a crash has left without, and keep the reply it would have got."""
+        name, cost = entry.request, entry.epsilon
+        if entry.asked:
+            text, length, delta = json.loads(entry.asked)
+            question = Question(text, entry.query, length, delta, entry.payer, name)
+            made = decide(self._state, entry.query, length, delta, sys.float_info.max, self.policy)
+            if (made.outcome, made.scale_units) == ("fresh", entry.scale):
+                return self._drawn(question, made, cost, name)[1]
+        value = true_answer(entry.query, self.cube.counts) + self._draw(entry.scale)
+        return int(self.account.keep(name, hex(value)), 0)
+
+
+def _told(reply: str) -> Answer:
+    if not reply:
+        raise ValueError(
+            "request was paid for under other terms than these: what it bought is in the history; "
+            "ask again under a new id"
+        )
+    return answer_from(reply)
+
+
+def open_answering(cube_file: str | Path, account: Account, **others: Any) -> Answering:
+    """Return what answers questions about the cube that a file declares, paid from an account.
+
+    The account stands for the cube's file and protects the cube's unit, or AccountError says why
+    not; `others` as in `Answering`.
+    """
+    from dpbayes.tables.cube_file import read_cube
+
+    declared = read_cube(cube_file)
+    account.require_unit(declared.unit)
+    table = account.check_table(declared.source)
+    relation = "replace-one" if declared.neighbours == "replace-one" else "add-remove"
+    policy = Policy(neighbours=relation)
+    return Answering(declared.cube(), account, declared.bound, policy=policy, table=table, **others)

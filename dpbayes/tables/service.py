@@ -1,0 +1,245 @@
+"""One curator process holds table and account; analysts ask it over HTTP, with a token each.
+
+    POST /ask    {"question": "income >= 10", "length": 40, "confidence": 0.95}, and, if wanted,
+                 "consistent": true for the estimate that fits counts of at least 0, beside;
+                 "by": "sex" asks once for each value of an attribute;
+                 "request": "monday-1", an id: sent again with it, a question has the same answer
+                 and is paid once, and another question is refused under it
+    POST /price  the same; nothing is drawn or spent
+    GET /balance
+
+Who brings no token is told so at once, before anything is read. A question is read outside the
+desk where answers are decided, drawn and paid, one at a time; of one analyst at most one request
+waits there. Answers leave at whole ticks after they were begun, so that their time does not follow
+their noise. Needs the extra `serve`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import hashlib
+import hmac
+import json
+import math
+import re
+import secrets
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from dpbayes.tables.answering import Answering, open_answering
+from dpbayes.tables.cube_file import TICK, Analyst, read_service
+from dpbayes.tables.opening import open_account
+from dpbayes.tables.questions import Question, Wish, parts, wished
+
+PATIENCE = 10.0
+"""Seconds in which a request must have arrived, and SECONDS in which one with parts must end."""
+SECONDS = 30.0
+LARGEST_BODY = 1 << 14
+MOST_OF_ONE = 8
+"""Requests of one analyst under way at a time."""
+
+_BEARER = re.compile(r"Bearer ([\x21-\x7e]{1,200})")
+
+
+class Service:
+    """Answers analysts' questions; `app` is the ASGI application.
+
+    `answering` is asked for them; `tick` in seconds. `now` and `sleep` are the clock.
+    """
+
+    def __init__(
+        self,
+        answering: Answering,
+        analysts: tuple[Analyst, ...],
+        tick: float = TICK,
+        now: Callable[[], float] | None = None,
+        sleep: Callable[[float], Any] = asyncio.sleep,
+    ) -> None:
+        names = [analyst.name for analyst in analysts]
+        if not names or len(set(names)) < len(names) or any("-" in name for name in names):
+            raise ValueError(f"analysts must be at least 1, with different names, got {names}")
+        if len({analyst.token for analyst in analysts}) < len(names):
+            raise ValueError(f"analysts must have different tokens, got one twice among {names}")
+        self.answering, self.analysts, self.tick = answering, analysts, tick
+        self._now = now or (lambda: asyncio.get_running_loop().time())
+        self._sleep = sleep
+        self._desk = ThreadPoolExecutor(1, "desk")
+        self._inside: Counter[str] = Counter()
+        self._turn: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        handlers = {HTTPException: _refused, Exception: _failed}
+        routes = [
+            Route("/ask", self._serve, methods=["POST"]),
+            Route("/price", self._serve, methods=["POST"]),
+            Route("/balance", self._serve, methods=["GET"]),
+        ]
+        self.app = Starlette(routes=routes, exception_handlers=handlers)
+
+    def known(self, headers: list[str]) -> Analyst:
+        """Return the analyst whose token the one Authorization header brings, or refuse."""
+        found = _BEARER.fullmatch(headers[0]) if len(headers) == 1 else None
+        digest = token_digest(found[1] if found else "")
+        for analyst in self.analysts:
+            if hmac.compare_digest(analyst.token, digest):
+                return analyst
+        raise HTTPException(401, "Authorization must be 'Bearer' and the token of an analyst")
+
+    def left(self, analyst: Analyst) -> Fraction:
+        """Return what an analyst may still spend: budget less answers, at most the balance."""
+        account = self.answering.account
+        return max(
+            min(analyst.budget - account.paid_by(analyst.name), account.balance), Fraction(0)
+        )
+
+    async def _serve(self, request: Request) -> JSONResponse:
+        analyst = self.known(request.headers.getlist("authorization"))
+        if self._inside[analyst.name] >= MOST_OF_ONE:
+            await self._sleep(self.tick)  # who asks again and again waits between
+            raise HTTPException(
+                429, f"requests must be at most {MOST_OF_ONE} at a time; wait for an answer"
+            )
+        self._inside[analyst.name] += 1
+        try:
+            try:
+                body = await asyncio.wait_for(_body(request), PATIENCE)
+            except TimeoutError:
+                raise HTTPException(
+                    408, f"request must arrive within {PATIENCE:g} seconds"
+                ) from None
+            async with self._turn[analyst.name]:
+                begun = self._now()
+                try:
+                    return JSONResponse(await self._reply(request.url.path, analyst, body))
+                finally:
+                    used = max(self._now() - begun, 1e-9)
+                    await self._sleep(math.ceil(used / self.tick) * self.tick - used)
+        finally:
+            self._inside[analyst.name] -= 1
+
+    async def _reply(self, path: str, analyst: Analyst, body: bytes) -> dict[str, Any]:
+        if path == "/balance":
+            return {"analyst": analyst.name, "left": await self._at_desk(self._left, analyst)}
+        try:
+            wish = wished(_fields(body))
+            questions = await asyncio.to_thread(parts, self.answering, wish, analyst.name)
+            if wish.by is None:
+                return await self._one(path, analyst, wish, questions[0])
+            return await self._each(path, analyst, wish, questions)
+        except (ValueError, TypeError) as error:
+            raise HTTPException(400, str(error)) from error
+
+    async def _each(
+        self, path: str, analyst: Analyst, wish: Wish, questions: list[Question]
+    ) -> dict[str, Any]:
+        """Answer a question once for each value of an attribute, as far as the time goes."""
+        begun = self._now()
+        answers: list[dict[str, Any]] = []
+        if wish.request is not None and path == "/ask":
+            await self._at_desk(self.answering.bind, wish.request, wish.asked, analyst.name)
+        for part in questions:
+            if self._now() - begun > SECONDS:
+                raise HTTPException(
+                    503,
+                    f"by must take at most {SECONDS:g} seconds: {len(answers)} of {len(questions)} "
+                    "are answered; with a request id they cost nothing when they are asked again",
+                )
+            answers.append(await self._one(path, analyst, wish, part))
+        return {"by": wish.by, "answers": answers, "left": answers[-1]["left"]}
+
+    async def _one(
+        self, path: str, analyst: Analyst, wish: Wish, question: Question
+    ) -> dict[str, Any]:
+        def work() -> tuple[Any, str]:
+            if path == "/price":
+                answer = self.answering.price(question, self.left(analyst))
+            else:
+                answer = self.answering.ask(question, functools.partial(self.left, analyst))
+            return answer, self._left(analyst)
+
+        answer, left = await self._at_desk(work)
+        fields = {**asdict(answer), "left": left}
+        if wish.consistent and answer.interval is not None:
+            fitting = functools.partial(self.answering.consistent, question, answer.answers)
+            fields["consistent"] = await asyncio.to_thread(fitting)
+        return fields
+
+    def _left(self, analyst: Analyst) -> str:
+        return f"{float(self.left(analyst)):.6f}"
+
+    async def _at_desk(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Run what looks at account and history, one at a time in the order of arrival."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._desk, functools.partial(work, *arguments))
+
+
+async def _body(request: Request) -> bytes:
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LARGEST_BODY:
+            raise HTTPException(413, f"body must be at most {LARGEST_BODY} bytes")
+    return body
+
+
+async def _refused(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    reason = error.detail
+    if error.status_code in (404, 405):
+        reason = f"path must be POST /ask, POST /price or GET /balance, got {request.url.path!r}"
+    headers = {"WWW-Authenticate": "Bearer"} if error.status_code == 401 else None
+    return JSONResponse({"error": reason}, error.status_code, headers)
+
+
+async def _failed(request: Request, error: Exception) -> JSONResponse:
+    told = "the curator's process could not answer; nothing is told why"
+    return JSONResponse({"error": told}, 500)
+
+
+def _fields(body: bytes) -> Any:
+    try:
+        return json.loads(body, object_pairs_hook=_once_each)
+    except (ValueError, RecursionError):
+        raise ValueError("body must be JSON, with each field once") from None
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a field stands twice")
+    return fields
+
+
+def service_of(path: str | Path) -> Service:
+    """Return the service that a file declares; PlanError or AccountError say what is wrong with it.
+
+    Where the file names no smallest price of an answer, it is such that the history is not full
+    before the account is spent.
+    """
+    told = read_service(path)
+    account = open_account(told.account)
+    smallest = told.smallest_price or account.bound / told.most_answers
+    answering = open_answering(
+        told.cube, account, smallest_price=smallest, most_answers=told.most_answers
+    )
+    return Service(answering, told.analysts, told.tick)
+
+
+def new_token() -> str:
+    """Return a token for an analyst; give it to them, and store its digest."""
+    return secrets.token_urlsafe(24)
+
+
+def token_digest(token: str) -> str:
+    """Return what is stored of a token."""
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,166 @@
+"""Discrete Gaussian noise: its curve by enumeration, by dp_accounting and by OpenDP."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import opendp.prelude as opendp
+import pytest
+from dp_accounting.pld import privacy_loss_distribution, privacy_loss_mechanism
+
+from dpbayes.laws import gaussian
+from dpbayes.laws.gaussian import GaussianNoise
+from tests.laws.sum_zero_draws import deviation, enumerated
+
+
+@pytest.mark.parametrize(("k", "variance"), [(2, 0.3), (2, 5.0), (3, 0.4), (3, 3.1), (4, 1.7)])
+def test_the_curve_is_that_of_the_definition(k: int, variance: float) -> None:
+    points, weights = enumerated(k, variance, 22 if k == 4 else 40)
+    shifted = points.copy()
+    shifted[:, 0] -= 1
+    shifted[:, 1] += 1
+    moved = np.exp(-0.5 * (shifted**2).sum(axis=1) / variance) / weights.sum()
+    mass = weights / weights.sum()
+    assert GaussianNoise(k, variance).log_normaliser == pytest.approx(
+        np.log(weights.sum()), abs=1e-11
+    )
+    for epsilon in (0.0, 0.3, 1.0, 2.5):
+        direct = np.maximum(mass - np.exp(epsilon) * moved, 0.0).sum()
+        assert gaussian.delta(k, variance, epsilon) == pytest.approx(direct, abs=1e-13)
+
+
+@pytest.mark.parametrize("variance", [2.0, 7.3, 40.0])
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0])
+def test_two_categories_agree_with_dp_accounting(variance: float, epsilon: float) -> None:
+    oracle = privacy_loss_mechanism.DiscreteGaussianPrivacyLoss(
+        np.sqrt(variance / 2.0), sensitivity=1
+    )
+    expected = oracle.get_delta_for_epsilon(epsilon)
+    assert gaussian.delta(2, variance, epsilon) == pytest.approx(expected, abs=1e-12, rel=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize(
+    ("variance", "releases", "epsilon"),
+    [(25.0, 1, 6.0), (25.0, 3, 9.0), (400.0, 1, 0.5), (400.0, 1, 1.5), (60.0, 4, 6.0)],
+)
+def test_tails_far_below_any_rounding_agree_with_whole_numbers(
+    k: int, variance: float, releases: int, epsilon: float
+) -> None:
+    expected = composed_tail(k, variance, epsilon, releases)
+    found = gaussian.delta(k, variance, epsilon, releases)
+    assert found == pytest.approx(expected, rel=1e-9, abs=0.0)
+
+
+def composed_tail(k: int, variance: float, epsilon: float, releases: int) -> float:
+    """Return delta(epsilon) from weights of 200 digits, composed in whole numbers."""
+    with mpmath.workdps(220):
+        v, top = mpmath.mpf(variance), int(40 * np.sqrt(variance))
+        weights = [mpmath.exp(-mpmath.mpf(d * d) / (4 * v)) for d in range(-top, top + 1)]
+        inner = [mpmath.mpf(1), mpmath.mpf(0)]
+        if k == 3:  # one more category takes -s, and s is odd or even as d is
+            for s in range(-top, top + 1):
+                inner[s % 2] += mpmath.exp(-mpmath.mpf(s * s) * 3 / (4 * v)) - (s == 0)
+        whole = [
+            int(w * inner[d % 2] * 10**200)
+            for d, w in zip(range(-top, top + 1), weights, strict=True)
+        ]
+        one = total = np.array(whole, dtype=object)
+        for _ in range(releases - 1):
+            total = np.convolve(total, one)
+        scale, answer = mpmath.mpf(sum(whole)) ** releases, mpmath.mpf(0)
+        for d, mass in enumerate(total, start=-top * releases):
+            excess = (releases - d) / v - mpmath.mpf(epsilon)
+            if excess > 0:
+                answer += mpmath.mpf(mass) / scale * -mpmath.expm1(-excess)
+        return float(answer)
+
+
+def test_a_delta_below_every_float_is_refused() -> None:
+    with pytest.raises(ValueError, match="delta must be at least 1e-300"):
+        gaussian.variance_for(2, 1.0, 1e-310)
+
+
+@pytest.mark.parametrize(("k", "variance", "releases"), [(3, 20.0, 1), (3, 20.0, 6), (5, 64.0, 12)])
+def test_composition_agrees_with_dp_accounting(k: int, variance: float, releases: int) -> None:
+    # All losses are multiples of 1/v. dp_accounting rounds them up to its grid: lowered by 1e-10,
+    # each is rounded to its own grid point.
+    masses = gaussian.difference(k, variance)
+    d = np.arange(masses.size) - masses.size // 2
+    keep = masses > 1e-60
+    upper = {int(i): float(np.log(p)) for i, p in zip(d[keep], masses[keep], strict=True)}
+    lower = {i + 2: value for i, value in upper.items()}
+    shared = sorted(set(upper) & set(lower))
+    one = privacy_loss_distribution.from_two_probability_mass_functions(
+        {i: lower[i] + 1e-10 for i in shared},
+        {i: upper[i] for i in shared},
+        value_discretization_interval=1.0 / variance,
+        pessimistic_estimate=True,
+    )
+    composed = one.self_compose(releases)
+    for epsilon in (0.4, 1.0, 2.0):
+        expected = composed.get_delta_for_epsilon(epsilon + 1e-12)
+        assert gaussian.delta(k, variance, epsilon, releases) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_zcdp_reading_agrees_with_opendp() -> None:
+    opendp.enable_features("contrib")
+    variance = 9.0
+    space = opendp.vector_domain(opendp.atom_domain(T=int)), opendp.l2_distance(T=float)
+    measurement = opendp.m.make_gaussian(*space, scale=float(np.sqrt(variance)))
+    assert measurement.map(float(np.sqrt(2.0))) == pytest.approx(1.0 / variance, abs=1e-9)
+    # OpenDP turns rho into (epsilon, delta) by a bound; the exact curve lies below it.
+    approximate = opendp.c.make_zCDP_to_approxDP(measurement).map(float(np.sqrt(2.0)))
+    for delta in (1e-3, 1e-6):
+        epsilon = approximate.epsilon(delta)
+        assert gaussian.delta(3, variance, epsilon) < delta
+        assert gaussian.delta(3, variance, 0.5 * epsilon) > delta
+
+
+@pytest.mark.parametrize("k", [2, 3, 6])
+@pytest.mark.parametrize("releases", [1, 5])
+def test_the_calibrated_variance_is_the_least(k: int, releases: int) -> None:
+    for epsilon, delta in ((0.3, 1e-8), (1.0, 1e-6), (4.0, 1e-3)):
+        v = gaussian.variance_for(k, epsilon, delta, releases)
+        assert gaussian.delta(k, v, epsilon, releases) <= delta
+        assert gaussian.delta(k, 0.999 * v, epsilon, releases) > delta
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon", "delta", "releases"),
+    [
+        (2, 20.0, 1e-6, 1),
+        (3, 14.0, 1e-6, 1),
+        (4, 9.0, 1e-3, 1),
+        (2, 30.0, 1e-4, 2),
+        (2, 1.0, 0.2, 1),
+    ],
+)
+def test_no_smaller_variance_is_enough_where_the_curve_is_not_monotone(
+    k: int, epsilon: float, delta: float, releases: int
+) -> None:
+    v = gaussian.variance_for(k, epsilon, delta, releases)
+    assert gaussian.delta(k, v, epsilon, releases) <= delta
+    for smaller in np.geomspace(v / 20.0, v * (1.0 - 1e-6), 200).tolist():
+        assert gaussian.delta(k, smaller, epsilon, releases) > delta * (1.0 - 1e-9)
+
+
+def test_the_renyi_divergence_is_at_most_alpha_over_the_variance() -> None:
+    for k, variance in ((2, 0.5), (3, 0.6), (5, 4.0)):
+        masses = gaussian.difference(k, variance)
+        d = np.arange(masses.size) - masses.size // 2
+        for alpha in (1.1, 2.0, 5.0, 20.0):
+            moment = np.log((masses * np.exp((alpha - 1.0) * (1 - d) / variance)).sum())
+            assert moment / (alpha - 1.0) <= alpha / variance * (1.0 + 1e-12)
+    # With wide noise it is attained.
+    masses = gaussian.difference(4, 30.0)
+    d = np.arange(masses.size) - masses.size // 2
+    moment = np.log((masses * np.exp((1 - d) / 30.0)).sum())
+    assert moment == pytest.approx(2.0 / 30.0, rel=1e-9)
+
+
+@pytest.mark.parametrize(("k", "variance"), [(2, 3.0), (3, 0.7)])
+def test_experiments_draw_the_law_and_another_width_is_seen(k: int, variance: float) -> None:
+    experiment = GaussianNoise(k, variance).draw(np.random.default_rng(5), 60_000)
+    assert deviation(experiment, k, variance) < 6
+    assert deviation(experiment, k, 1.15 * variance) > 6

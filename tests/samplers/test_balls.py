@@ -1,0 +1,149 @@
+"""Balls against mpmath and floats: laws, and sensitivities over all histograms."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.mechanisms.exponential import ExponentialMechanism
+from dpbayes.samplers import balls
+from tests.reference.laws import Reference, histograms
+
+flint = pytest.importorskip("flint")
+
+
+def middles(found) -> np.ndarray:
+    assert max(float(ball.rad()) for ball in found) < 1e-25
+    return np.array([float(ball.mid()) for ball in found])
+
+
+@pytest.mark.parametrize("name", ["expMech", "expMech-local", "expMech-smooth"])
+@pytest.mark.parametrize(("counts", "prior"), [((3, 6), (0.5, 2.0)), ((2, 0, 4), (1.0, 1e-6, 3.0))])
+def test_enclosures_of_exponential_mechanisms(name, counts, prior):
+    mechanism = dp.mechanism(name, 1.5)
+    with flint.ctx.workprec(128):
+        law = mechanism.enclosed_law(flint, np.array(counts), np.array(prior))
+        assert sum((ball.exp() for ball in law), flint.arb(0)).contains(1)
+        found = middles(law)
+    expected = mechanism.law(counts, prior).log_probabilities
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("nearest", [False, True])
+@pytest.mark.parametrize("x", [0, 2, 5])
+def test_enclosures_of_rounded_laplace_noise(nearest, x):
+    rate, n, counts = Fraction(7, 10), 5, np.array([x, 5 - x])
+    with flint.ctx.workprec(128):
+        found = middles(balls.rounded_laplace(flint, counts, rate, nearest))
+    with mp.workdps(40):
+        speed = mp.mpf(7) / 10
+
+        def cdf(y: mp.mpf) -> mp.mpf:
+            return mp.exp(speed * y) / 2 if y < 0 else 1 - mp.exp(-speed * y) / 2
+
+        shift = mp.mpf(1) / 2 if nearest else mp.mpf(0)
+        for r in range(n + 1):
+            low = mp.mpf(0) if r == 0 else cdf(mp.mpf(r - x) - shift)
+            high = mp.mpf(1) if r == n else cdf(mp.mpf(r - x + 1) - shift)
+            assert found[r] == pytest.approx(float(mp.log(high - low)), rel=1e-13)
+
+
+@pytest.mark.parametrize("x", [0, 1, 4])
+def test_enclosures_of_the_truncated_geometric_mechanism(x):
+    counts = np.array([x, 4 - x])
+    with flint.ctx.workprec(128):
+        found = middles(balls.truncated_geometric(flint, counts, Fraction(3, 2)))
+    q = np.exp(-1.5)
+    z = np.arange(-400, 401)
+    masses = np.bincount(np.clip(x + z, 0, 4), (1 - q) / (1 + q) * q ** np.abs(z), 5)
+    np.testing.assert_allclose(np.exp(found), masses, rtol=1e-13)
+
+
+def cases(number: int = 40):
+    rng = np.random.default_rng(5)
+    for _ in range(number):
+        k = int(rng.integers(2, 5))
+        x = rng.multinomial(int(rng.integers(1, 8)), np.full(k, 1 / k))
+        prior = 10.0 ** rng.uniform(-300, 18, k)
+        yield tuple(int(c) for c in x), tuple(prior.tolist())
+
+
+def inside(value: mp.mpf, enclosed: balls.Enclosed) -> bool:
+    low, high = (mp.mpf(f.numerator) / f.denominator for f in (enclosed.low, enclosed.high))
+    return bool(low * (1 - mp.mpf(10) ** -60) <= value <= high * (1 + mp.mpf(10) ** -60))
+
+
+def test_the_bounds_hold_the_largest_value_over_all_histograms() -> None:
+    with mp.workdps(90):
+        for x, prior in cases():
+            exact = Reference(prior, sum(x))
+            everywhere = histograms(sum(x), len(x))
+            assert inside(exact.local(x), balls.local(x, prior))
+            top = max(exact.local(other) for other in everywhere)
+            assert inside(top, balls.largest(sum(x), prior))
+            for form, rate, unit in (("reciprocal", 0.3, 1), ("exponential", 0.05, 2)):
+                gamma = mp.mpf(rate) * unit
+                forms = {
+                    "reciprocal": lambda s, d, g=gamma: 1 / (1 / s + g * d),
+                    "exponential": lambda s, d, g=gamma: s * mp.exp(-g * d),
+                }
+                distance = "l1" if unit == 2 else "hamming"
+                enclosed = balls.smooth(x, prior, rate, form, distance)
+                assert inside(exact.largest(x, forms[form]), enclosed)
+                assert enclosed.relative_error <= Fraction(1, 2**100)
+
+
+def test_floats_agree_to_fifteen_digits() -> None:
+    for x, prior in cases():
+        for enclosed, rounded in (
+            (balls.local(x, prior), dp.local_sensitivity(x, prior)),
+            (balls.largest(sum(x), prior), dp.global_sensitivity(sum(x), prior)),
+            (balls.smooth(x, prior, 1.0), dp.smooth_sensitivity(x, prior)),
+        ):
+            assert rounded.value == pytest.approx(float(enclosed.middle), rel=2e-15, abs=0)
+
+
+@pytest.mark.parametrize("name", ["expMech", "expMech-smooth", "expMech-repaired"])
+def test_the_rate_of_a_release_never_exceeds_what_the_proof_allows(name: str) -> None:
+    mechanism = dp.mechanism(name, 1.0)
+    assert isinstance(mechanism, ExponentialMechanism)
+    x, prior = np.array([3, 4]), np.array([1e-12, 1.0])
+    rate = mechanism.exact_rate(x, prior)
+    enclosed = mechanism.calibration.enclosed(x, prior, 1.0)
+    allowed = Fraction(1) / (Fraction(mechanism.factor) * enclosed.low)
+    assert rate < allowed
+    assert rate > allowed * (1 - Fraction(1, 2**80))
+
+
+def test_a_calibration_without_an_enclosure_is_not_released() -> None:
+    class Loose(type(dp.mechanism("expMech", 1.0).calibration)):
+        pass
+
+    mechanism = ExponentialMechanism(1.0, Loose())
+    with pytest.raises(TypeError, match="calibration must enclose its sensitivity"):
+        mechanism.exact_rate(np.array([3, 4]), np.array([1.0, 1.0]))
+
+
+@pytest.mark.parametrize("form", ["reciprocal", "exponential"])
+def test_rows_far_below_the_largest_are_left_out_and_no_others(form: str) -> None:
+    here = np.array([0.3, 0.3 * (1 - 1e-9), 0.3 * (1 - 1e-4), 0.2, 0.3])
+    away = np.array([0.0, 0.0, 0.0, 0.0, 1e-3])
+    assert balls._not_far_below(here, away, form) == [0, 1]
+    unknown = np.array([0.3, np.nan, 0.1])
+    assert balls._not_far_below(unknown, np.zeros(3), form) == [0, 1, 2]
+
+
+def test_many_different_counts_give_the_bounds_of_all_candidates(monkeypatch) -> None:
+    counts, prior = np.arange(1, 21) ** 3, np.linspace(0.2, 3.0, 20)
+    for form, rate in (("reciprocal", 1.0), ("exponential", 1e-3)):
+        fast = balls.smooth(counts, prior, rate, form)
+        with monkeypatch.context() as patch:
+            patch.setattr(balls, "_not_far_below", lambda here, *_: list(range(here.size)))
+            everything = balls.smooth(counts, prior, rate, form)
+        assert fast.low <= everything.high
+        assert everything.low <= fast.high
+        assert fast.relative_error <= Fraction(1, 2**100)

@@ -1,0 +1,367 @@
+"""Answers paid from an account: what they promise, what they cost, and who tries to get more."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpbayes.tables.account import Account, AccountError
+from dpbayes.tables.answering import Answering
+from dpbayes.tables.attributes import Bins
+from dpbayes.tables.chain import Chain
+from dpbayes.tables.decision import Policy, decide, empty_state
+from dpbayes.tables.noise import as_float, on_grid
+from dpbayes.tables.noise_law import NoiseLaw
+from dpbayes.tables.questions import Answer, answer_from, answer_text, by_value
+from dpbayes.tables.table import Cube
+from dpbayes.tables.units import Unit
+from dpbayes.tables.workload import random_ranges
+from tests.tables.people import ATTRIBUTES, COUNTS, asking, opened, written
+
+
+@pytest.fixture(autouse=True)
+def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+
+
+def ask(asked: Answering, text: str, length: float, request: str | None = None) -> Answer:
+    return asked.ask(asked.question(text, length, 0.05, request=request))
+
+
+def test_fresh_then_derived_then_refused(tmp_path: Path) -> None:
+    asked = asking(tmp_path, 1.0)
+    first = ask(asked, "income >= 10", 20.0)
+    assert first.outcome == "fresh"
+    assert first.cost == pytest.approx(0.2995732274, rel=1e-9)
+    assert first.interval is not None
+    assert first.interval[1] - first.interval[0] == pytest.approx(20.0, rel=1e-8)
+    again = ask(asked, "income >= 10", 20.1)
+    assert (again.outcome, again.cost) == ("derived", 0.0)
+    assert again.estimate == pytest.approx(first.estimate, rel=1e-12)
+    other = ask(asked, "income < 10", 20.0)
+    assert other.outcome == "fresh"
+    assert other.cost == 0.0  # no record is counted by both
+    refused = ask(asked, "all", 1.0)
+    assert (refused.outcome, refused.estimate, refused.interval) == ("rejected", None, None)
+    assert refused.affordable is not None
+    assert ask(asked, "all", refused.affordable).outcome in ("fresh", "derived")
+    assert asked.account.spent == Fraction(asked.spent)
+
+
+def test_a_price_says_what_asking_does_and_spends_nothing(tmp_path: Path) -> None:
+    asked = asking(tmp_path)
+    question = asked.question("income >= 10", 30.0, 0.1)
+    told = asked.price(question)
+    assert asked.account.spent == 0
+    got = asked.ask(question)
+    assert (told.outcome, told.cost) == (got.outcome, got.cost)
+    assert told.estimate is None
+    assert asked.price(question).outcome == "derived"
+
+
+def test_a_new_process_has_the_same_history(tmp_path: Path) -> None:
+    first = ask(asking(tmp_path), "sex = f", 30.0)
+    later = asking(tmp_path)
+    again = ask(later, "sex = f", 30.1)
+    assert again.outcome == "derived"
+    assert again.estimate == pytest.approx(first.estimate, rel=1e-12)
+    assert later.spent == first.spent
+
+
+def test_the_history_of_one_cube_is_not_that_of_another(tmp_path: Path) -> None:
+    ask(asking(tmp_path), "sex = f", 30.0)
+    account = opened(tmp_path)
+    other = Answering(Cube(ATTRIBUTES[1:], np.array([30, 60])), account, 4.0)
+    assert ask(other, "sex = f", 30.1).outcome == "fresh"
+    assert account.spent > Fraction(3, 10)
+
+
+def test_the_account_bounds_all_cubes_together(tmp_path: Path) -> None:
+    opened(tmp_path, "0.25")
+    assert ask(asking(tmp_path), "all", 30.0).outcome == "fresh"
+    refused = ask(asking(tmp_path), "sex = f", 20.0)
+    assert refused.outcome == "rejected"
+    assert opened(tmp_path).balance >= 0
+
+
+@pytest.mark.parametrize(("keep", "relation", "factor"), [(1, "replace-one", 2), (3, "x", 3)])
+def test_the_account_is_charged_for_its_own_unit(
+    tmp_path: Path, keep: int, relation: str, factor: int
+) -> None:
+    unit = Unit() if keep == 1 else Unit("income", keep)
+    asked = asking(tmp_path) if keep == 1 else None
+    if asked is None:
+        opened(tmp_path, "40", unit)
+        asked = asking(tmp_path)
+    got = ask(asked, "all", 60.0)
+    direct = 2 * math.log(20) / 60.0
+    assert got.cost == pytest.approx(direct * asked.account.factor("add-remove"), rel=1e-6)
+    assert asked.account.factor("add-remove") == (1 if relation == "replace-one" else factor)
+
+
+def test_an_id_has_one_answer_is_paid_once_and_takes_no_other_question(tmp_path: Path) -> None:
+    asked = asking(tmp_path)
+    first = ask(asked, "sex = f", 30.0, "monday")
+    assert ask(asking(tmp_path), "sex = f", 30.0, "monday") == first
+    assert len([e for e in asked.account.entries if e.kind == "spend"]) == 1
+    with pytest.raises(
+        ValueError, match="request must be a new id for a new question, got 'monday'"
+    ):
+        ask(asked, "sex = m", 30.0, "monday")
+    derived = ask(asked, "sex = f", 40.0, "tuesday")
+    ask(asked, "sex = f", 10.0)
+    assert ask(asked, "sex = f", 40.0, "tuesday") == derived
+    stored = asked.account.remembered("answer--tuesday", asked.table)
+    assert stored is not None
+    assert len(stored[1]) < 400  # no list of all that it was derived from
+
+
+def test_an_id_knows_the_table_it_was_asked_on(tmp_path: Path) -> None:
+    ask(asking(tmp_path), "sex = f", 30.0, "monday")
+    table = written(tmp_path)
+    table.write_text(table.read_text() + "5,f\n")
+    opened(tmp_path).accept(table)
+    with pytest.raises(AccountError, match="another version of the table"):
+        ask(asking(tmp_path), "sex = f", 30.0, "monday")
+
+
+def test_twelve_at_once_on_one_budget_spend_it_once(tmp_path: Path) -> None:
+    opened(tmp_path, "0.35")
+    asked = [asking(tmp_path) for _ in range(12)]
+    with ThreadPoolExecutor(12) as pool:
+        each = list(pool.map(lambda one: ask(one, "all", 20.0), asked))
+    outcomes = [one.outcome for one in each]
+    assert outcomes.count("fresh") == 1
+    assert outcomes.count("derived") == 11
+    assert opened(tmp_path).spent <= Fraction(35, 100)
+
+
+def test_twelve_at_once_with_one_id_pay_once(tmp_path: Path) -> None:
+    asked = [asking(tmp_path) for _ in range(12)]
+    with ThreadPoolExecutor(12) as pool:
+        each = set(pool.map(lambda one: ask(one, "all", 20.0, "a"), asked))
+    assert len(each) == 1
+    assert len([e for e in opened(tmp_path).entries if e.kind == "spend"]) == 1
+
+
+def killed_at(step: int, folder: Path) -> bool:
+    """Ask in a process that ends before or after a write, counted; True if it did."""
+    child = os.fork()
+    if child == 0:
+        count = 0
+
+        def watched(owner: type, name: str) -> None:
+            original = getattr(owner, name)
+
+            def wrapper(*given: object, **named: object) -> object:
+                nonlocal count
+                result = None
+                for after in (False, True):
+                    result = original(*given, **named) if after else None
+                    count += 1
+                    if count == step:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                return result
+
+            setattr(owner, name, wrapper)
+
+        try:
+            asked = asking(folder)
+            for owner, name in ((Account, "reserve_answer"), (Account, "keep")):
+                watched(owner, name)
+            for name in ("append", "settled"):
+                watched(Chain, name)
+            ask(asked, "income >= 10", 20.0, "a")
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("step", range(1, 13))
+def test_killed_at_any_step_it_pays_once_and_has_one_answer(tmp_path: Path, step: int) -> None:
+    asking(tmp_path)
+    assert killed_at(step, tmp_path)
+    later = opened(tmp_path)
+    paid = [entry for entry in later.entries if entry.kind == "spend"]
+    kept = later.result("answer--a", later.check_table(tmp_path / "people.csv"))
+    asked = asking(tmp_path)
+    first = ask(asked, "income >= 10", 20.0, "a")
+    assert first.outcome == "fresh"
+    assert ask(asking(tmp_path), "income >= 10", 20.0, "a") == first
+    spends = [entry for entry in asked.account.entries if entry.kind == "spend"]
+    assert len(spends) == 1
+    assert spends[: len(paid)] == paid
+    if kept is not None:
+        assert first.estimate == pytest.approx(as_float(int(kept, 0)))
+    assert ask(asked, "income >= 10", 20.1).estimate == pytest.approx(first.estimate)
+
+
+def test_a_fresh_answer_costs_at_least_the_smallest_price(tmp_path: Path) -> None:
+    asked = asking(tmp_path, smallest_price=Fraction(1, 100))
+    assert ask(asked, "all", 1e6).cost == 0.01
+    assert ask(asked, "income < 10", 40.0).cost > 0.01
+    for _ in range(3):
+        ask(asked, "sex = f", 1e5)
+    assert asked.account.spent >= Fraction(2, 100)
+
+
+def filled(tmp_path: Path, answers: int) -> Answering:
+    """Return what answers questions about 1,440 cells after so many answers."""
+    rng = np.random.default_rng(2)
+    cube = Cube(
+        (Bins("a", tuple(range(37)), whole=True), Bins("b", tuple(range(41)), whole=True)),
+        rng.integers(0, 50, 1440),
+    )
+    asked = Answering(cube, opened(tmp_path, "1000000"), 1e6)
+    state, history = asked._state, asked._history
+    for row in random_ranges((36, 40), answers, rng):
+        state = state.after(on_grid(row, 1440), float(rng.uniform(5, 20)), 100.0, "add-remove")
+        history.append(None)  # type: ignore[arg-type]
+    asked._state = state
+    return asked
+
+
+def test_a_decision_after_a_thousand_answers_takes_a_tenth_of_a_second(tmp_path: Path) -> None:
+    asked, limit = filled(tmp_path, 999), 0.1
+    asked._catch_up = lambda: None  # type: ignore[method-assign]
+    texts = ["a < 20 and b >= 7", "a >= 3 and a < 30 and b < 35", "all", "b < 20"]
+    questions = [asked.question(text, 30.0, 0.05) for text in texts]
+    times = []
+    for question in questions * 3:
+        begun = time.process_time()
+        told = asked.price(question)
+        times.append(time.process_time() - begun)
+        assert told.outcome in ("fresh", "derived")
+    assert float(np.median(times)) <= limit
+    asked._history.append(None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="the history must hold at most 1000 answers, and it is"):
+        asked.price(asked.question("a = 5 and b = 5", 1.0, 0.05))
+
+
+def test_what_follows_from_a_full_history_is_still_answered(tmp_path: Path) -> None:
+    asked = asking(tmp_path, most_answers=2)
+    ask(asked, "sex = f", 30.0)
+    ask(asked, "sex = m", 30.0)
+    assert ask(asked, "all", 100.0).outcome == "derived"
+    with pytest.raises(ValueError, match="at most 2 answers"):
+        ask(asked, "income < 10", 30.0)
+
+
+def test_consistent_answers_are_made_from_the_history_and_cost_nothing(tmp_path: Path) -> None:
+    asked = asking(tmp_path)
+    got = ask(asked, "sex = f and income < 10", 3.0)
+    ask(asked, "all", 3.0)
+    question = asked.question("sex = f and income < 10", 3.1, 0.05)
+    spent = asked.account.spent
+    fitted = asked.consistent(question, got.answers)
+    assert fitted == pytest.approx(max(got.estimate or 0.0, 0.0), abs=1e-9)
+    assert asked.consistent(asked.question("sex = m", 9.0, 0.05), got.answers) is None
+    assert asked.account.spent == spent
+    assert asked.sources(question, 2) == [(1, "sex = f and income < 10", 1.0)]
+
+
+def test_the_estimate_uses_what_was_drawn_and_nothing_else(tmp_path: Path) -> None:
+    asked = asking(tmp_path)
+    draws: list[int] = []
+    asked._draw = lambda scale: draws.append(scale) or 3 * 2**128  # type: ignore[func-returns-value]
+    assert ask(asked, "sex = f", 30.0).estimate == 30 + 3
+    combined = ask(asked, "sex = f", 10.0)
+    assert combined.estimate == pytest.approx(33.0)
+    assert len(draws) == 2
+
+
+def test_answers_through_the_account_follow_the_law_by_chi_square(tmp_path: Path) -> None:
+    """Noise of fresh answers to one cell, as the account returns them; and not one half as wide."""
+    opened(tmp_path, "100000")
+    asked = asking(tmp_path, bound=1e6, policy=Policy(inference=False))
+    law, noise = NoiseLaw([10.0 / math.log(20.0)]), []
+    for _ in range(300):
+        got = ask(asked, "sex = f", 20.0)
+        noise.append((got.estimate or 0.0) - 30.0)
+    for wrong, holds in ((1.0, True), (2.0, False)):
+        ranks = np.array([law.cdf(z / wrong) for z in noise])
+        seen = np.bincount((ranks * 10).astype(int), minlength=10)
+        statistic = float(((seen - 30) ** 2 / 30).sum())
+        assert (statistic < 40) == holds  # 9 degrees of freedom: once in 10^5
+
+
+@pytest.mark.parametrize("kind", ["fresh", "derived"])
+def test_intervals_hold_the_truth_as_often_as_promised(kind: str) -> None:
+    """At .90, over 2,000 histories, by decision and state; the noise is simulated."""
+    rng, held, runs = np.random.default_rng(5), 0, 2000
+    x, delta = np.array(COUNTS, dtype=float), 0.1
+    rows = [np.array(r, float) for r in ([1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [1] * 6)]
+    target, length = np.array([0.0, 0, 0, 0, 1, 1]), 30.0 if kind == "fresh" else 300.0
+    state = empty_state(6, "add-remove")
+    made = []
+    for row in rows:
+        one = decide(state, row, 40.0, delta, 1e6, Policy())
+        made.append(one)
+        state = state.after(row, as_float(one.scale_units), 0.0, "add-remove")
+    last = decide(state, target, length, delta, 1e6, Policy())
+    assert last.outcome == kind
+    assert last.law is not None
+    half = last.law.half_width(delta)
+    scales = np.array([as_float(one.scale_units) for one in made])
+    for _ in range(runs):
+        y = np.array([row @ x for row in rows]) + scales * rng.laplace(size=3)
+        estimate = last.history_weights @ (y / scales)
+        if kind == "fresh":
+            fresh = target @ x + as_float(last.scale_units) * rng.laplace()
+            estimate += last.fresh_share * fresh
+        held += abs(estimate - target @ x) <= half
+    error = math.sqrt(0.9 * 0.1 / runs)
+    assert abs(held / runs - 0.9) <= 2 * error
+
+
+def test_questions_by_value_share_the_budget(tmp_path: Path) -> None:
+    asked = asking(tmp_path)
+    parts = by_value(asked.cube, "all", "income")
+    assert parts[0] == "(all) and income between 0.0 and 10.0"
+    costs = [ask(asked, part, 20.0).cost for part in parts]
+    assert costs[0] > 0
+    assert costs[1:] == [0.0, 0.0]
+    assert by_value(asked.cube, "all", "sex") == ["(all) and sex = 'f'", "(all) and sex = 'm'"]
+    with pytest.raises(ValueError, match=r"by must be an attribute of the cube \(income, sex\)"):
+        by_value(asked.cube, "all", "age")
+
+
+@pytest.mark.parametrize(
+    ("text", "length", "delta", "message"),
+    [
+        ("height > 3", 20.0, 0.05, "no attribute 'height'"),
+        ("all", 1e-320, 0.05, "length must lie between 1e-09 and 1e"),
+        ("all", -1.0, 0.05, "length must be positive"),
+        ("all", math.inf, 0.05, "length must be finite"),
+        ("all", 20.0, 0.0, "delta must lie strictly"),
+        ("x" * 10_000, 20.0, 0.05, "at most 2000 letters"),
+    ],
+)
+def test_mistakes_are_refused_before_anything_is_read(
+    tmp_path: Path, text: str, length: float, delta: float, message: str
+) -> None:
+    asked = asking(tmp_path)
+    with pytest.raises(ValueError, match=message):
+        asked.question(text, length, delta)
+
+
+def test_a_length_that_no_scale_gives_is_refused_in_words(tmp_path: Path) -> None:
+    asked = asking(tmp_path)
+    with pytest.raises(ValueError, match="length must need a noise scale between"):
+        ask(asked, "all", 1e-6)
+    assert asked.account.spent == 0
+
+
+def test_an_answer_can_be_written_down() -> None:
+    one = Answer("all", "fresh", 1 / 3, (0.1, 0.7), 0.95, 0.1, 0.1, 0.9, 1)
+    assert answer_from(answer_text(one)) == one
+    assert json.loads(answer_text(one))["interval"] == [0.1, 0.7]

@@ -1,0 +1,444 @@
+"""The curator's service, asked honestly and attacked: over HTTP, by uvicorn, on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from dpbayes import cli
+from dpbayes.commands.ask import post
+from dpbayes.tables import listening
+from dpbayes.tables.cube_file import Analyst
+from dpbayes.tables.noise import system_noise
+from dpbayes.tables.service import LARGEST_BODY, MOST_OF_ONE, Service, service_of, token_digest
+from tests.tables.people import asking, opened, written
+
+ANNA, BORIS = "anna's-token-of-24-letters", "boris's-token-of-24-letter"
+ANALYSTS = (
+    Analyst("anna", token_digest(ANNA), Fraction(1)),
+    Analyst("boris", token_digest(BORIS), Fraction(1, 10)),
+)
+QUESTION = {"question": "income >= 10", "length": 40}
+
+
+@pytest.fixture(autouse=True)
+def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+
+
+@contextmanager
+def served(service: Service, patience: float = 10.0, path: Path | None = None) -> Iterator[str]:
+    """Serve in a thread of its own; give the address."""
+    place = listening.bound_socket(0, path)
+    server = listening.server(service, patience)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
+    thread.start()
+    end = time.monotonic() + 20
+    while not server.started and time.monotonic() < end:
+        time.sleep(0.01)
+    try:
+        yield f"unix:{path}" if path else f"http://127.0.0.1:{place.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        place.close()
+
+
+def headers(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def asked(address: str, fields: Any, token: str = ANNA, path: str = "/ask") -> httpx.Response:
+    return httpx.post(address + path, json=fields, headers=headers(token), timeout=30)
+
+
+def test_analysts_share_the_history_and_have_budgets_of_their_own(tmp_path: Path) -> None:
+    with served(Service(asking(tmp_path), ANALYSTS, 0.01)) as address:
+        priced = asked(address, QUESTION, path="/price").json()
+        first = asked(address, QUESTION).json()
+        assert (priced["outcome"], priced["estimate"]) == ("fresh", None)
+        assert priced["cost"] == first["cost"] == pytest.approx(0.149787, abs=1e-6)
+        second = asked(address, QUESTION | {"length": 41}, BORIS).json()
+        assert (second["outcome"], second["left"]) == ("derived", "0.100000")
+        refused = asked(address, {"question": "all", "length": 10}, BORIS).json()
+        assert refused["outcome"] == "rejected"
+        again = asked(address, {"question": "all", "length": refused["affordable"]}, BORIS).json()
+        assert again["outcome"] == "fresh"
+        left = httpx.get(f"{address}/balance", headers=headers(ANNA)).json()
+        assert left == {"analyst": "anna", "left": f"{1 - first['cost']:.6f}"}
+    restarted = Service(asking(tmp_path), ANALYSTS, 0.01)
+    assert float(restarted.left(ANALYSTS[0])) == pytest.approx(1 - first["cost"])
+
+
+def test_one_question_for_each_value_and_one_id(tmp_path: Path) -> None:
+    fields = {"question": "all", "length": 40, "by": "sex", "request": "a", "consistent": True}
+    with served(Service(asking(tmp_path), ANALYSTS, 0.01)) as address:
+        first, again = asked(address, fields).json(), asked(address, fields).json()
+        assert [one["question"] for one in first["answers"]] == [
+            "(all) and sex = 'f'",
+            "(all) and sex = 'm'",
+        ]
+        assert first == again
+        assert all(one["consistent"] >= 0 for one in first["answers"])
+        other = asked(address, fields | {"by": "income"})
+        assert (other.status_code, "something else" in other.json()["error"]) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        (b"{", "body must be JSON"),
+        (b"[" * 5000, "body must be JSON"),
+        (b'{"question": "all", "question": "all", "length": 4}', "each field once"),
+        (b"[]", "must have the fields question, length"),
+        (b'{"question": "all"}', "must have the fields question, length"),
+        (b'{"question": 3, "length": 4}', "question must be text"),
+        (b'{"question": "all", "length": "4"}', "length must be a number"),
+        (b'{"question": "all", "length": true}', "length must be a number"),
+        (b'{"question": "all", "length": NaN}', "length must be finite"),
+        (b'{"question": "all", "length": 1e-320}', "length must lie between 1e-09 and 1e"),
+        (b'{"question": "all", "length": 1e-7}', "length must need a noise scale"),
+        (b'{"question": "all", "length": ' + b"9" * 400 + b"}", "length must be finite"),
+        (b'{"question": "all", "length": 4, "confidence": 1}', "confidence must lie"),
+        (b'{"question": "all", "length": 4, "request": "a b"}', "request must be 1 to 64"),
+        (b'{"question": "all", "length": 4, "by": "age"}', "by must be an attribute"),
+        (b'{"question": "income < 15", "length": 4}', "cuts through the bin"),
+        (b'{"question": "__import__(\'os\')", "length": 4}', "cannot be read"),
+        (b"\xff", "body must be JSON"),
+    ],
+)
+def test_mistakes_are_told_in_json_and_cost_nothing(
+    tmp_path: Path, sent: bytes, message: str
+) -> None:
+    with served(Service(asking(tmp_path), ANALYSTS, 0.01)) as address:
+        got = httpx.post(f"{address}/ask", content=sent, headers=headers(ANNA), timeout=30)
+    assert got.status_code == 400
+    assert message in got.json()["error"]
+    assert opened(tmp_path).spent == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "sent", "header", "status"),
+    [
+        ("GET", "/", b"", headers(ANNA), 404),
+        ("GET", "/ask", b"", headers(ANNA), 405),
+        ("POST", "/ask", b"x" * (LARGEST_BODY + 1), headers(ANNA), 413),
+        ("POST", "/ask", b"{}", {}, 401),
+        ("POST", "/ask", b"{}", {"Authorization": ANNA}, 401),
+        ("POST", "/ask", b"{}", {"Authorization": f"Basic {ANNA}"}, 401),
+        ("POST", "/ask", b"{}", {"Authorization": f"bearer {ANNA}"}, 401),
+        ("POST", "/ask", b"{}", headers(token_digest(ANNA)), 401),
+        ("POST", "/ask", b"{}", headers("x" * 5000), 401),
+        ("GET", "/balance", b"", {}, 401),
+    ],
+)
+def test_errors_are_json_always(
+    tmp_path: Path, method: str, path: str, sent: bytes, header: dict[str, str], status: int
+) -> None:
+    with served(Service(asking(tmp_path), ANALYSTS, 0.01)) as address:
+        got = httpx.request(method, address + path, content=sent, headers=header, timeout=30)
+    assert (got.status_code, list(got.json())) == (status, ["error"])
+
+
+def raw(address: str, sent: bytes, seconds: float = 10.0) -> bytes:
+    port = int(address.rsplit(":", 1)[1])
+    with socket.create_connection(("127.0.0.1", port), timeout=seconds) as line:
+        line.sendall(sent)
+        got = b""
+        with suppress(OSError):
+            while piece := line.recv(4096):
+                got += piece
+        return got
+
+
+def test_what_is_no_http_gets_json_too_and_a_fault_of_ours_tells_nothing(tmp_path: Path) -> None:
+    service = Service(asking(tmp_path), ANALYSTS, 0.01)
+    with served(service) as address:
+        assert b'{"error": "request must be HTTP/1.1"}' in raw(
+            address, b"\x16\x03\x01 hello\r\n\r\n"
+        )
+        service.answering.price = None  # type: ignore[method-assign, assignment]
+        got = asked(address, QUESTION, path="/price")
+        assert got.status_code == 400 or "nothing is told why" in got.json()["error"]
+        service.left = None  # type: ignore[method-assign, assignment]
+        two = b"Authorization: Bearer " + ANNA.encode()
+        twice = raw(address, b"GET /balance HTTP/1.1\r\nHost: x\r\n%s\r\n%s\r\n\r\n" % (two, two))
+        assert b" 401 " in twice
+
+
+def test_seventy_clients_without_a_token_do_not_keep_an_analyst_out(tmp_path: Path) -> None:
+    """They are answered 401 at once, while their bodies are still on the way."""
+    with served(Service(asking(tmp_path), ANALYSTS, 0.05)) as address:
+        port, begun = int(address.rsplit(":", 1)[1]), time.monotonic()
+        lines = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(70)]
+        for line in lines:
+            line.sendall(b"POST /ask HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n{")
+        got = asked(address, QUESTION)
+        assert got.json()["outcome"] == "fresh"
+        assert all(b" 401 " in line.recv(4096) for line in lines)
+        assert time.monotonic() - begun < 5
+        for line in lines:
+            line.close()
+
+
+@pytest.mark.parametrize("sent", [b"", b"POST /ask HTTP/1.1\r\nHost: x\r\nX-Drip: "])
+def test_eighty_silent_or_slow_clients_do_not_keep_an_analyst_out(
+    tmp_path: Path, sent: bytes
+) -> None:
+    with served(Service(asking(tmp_path), ANALYSTS, 0.05), patience=1.0) as address:
+        port = int(address.rsplit(":", 1)[1])
+        lines = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(80)]
+        for line in lines:
+            line.sendall(sent)
+        assert asked(address, QUESTION).json()["outcome"] == "fresh"
+        ends = time.monotonic() + 5
+        for line in lines:  # all are hung up on when their time is over, dripping or not
+            line.settimeout(max(ends - time.monotonic(), 0.1))
+            with suppress(ConnectionError):
+                assert line.recv(100) == b""
+            line.close()
+
+
+def test_a_body_that_drips_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpbayes.tables.service.PATIENCE", 0.3)
+    head = (
+        b"POST /ask HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: 90\r\n\r\n{"
+    )
+    with served(Service(asking(tmp_path), ANALYSTS, 0.01)) as address:
+        begun = time.monotonic()
+        got = raw(address, head % ANNA.encode())
+        assert b" 408 " in got
+        assert b"request must arrive within 0.3 seconds" in got
+        assert time.monotonic() - begun < 3
+
+
+def test_questions_of_ten_thousand_letters_are_refused_before_the_desk(tmp_path: Path) -> None:
+    long = " or ".join(["income >= 10"] * 700)
+    begun = time.monotonic()
+    with served(Service(asking(tmp_path), ANALYSTS, 0.01)) as address:
+        for text in (long, "(" * 1900, "not " * 400 + "all", "all" + " + all" * 300):
+            got = asked(address, {"question": text[:10_000], "length": 40}, path="/price")
+            assert got.status_code == 400
+            assert "at most" in got.json()["error"] or "goes wrong" in got.json()["error"]
+    assert time.monotonic() - begun < 5
+
+
+def test_one_analyst_delays_another_by_at_most_a_tick_and_a_half(tmp_path: Path) -> None:
+    """Anna sends as much as she may, each question as expensive as one after 1,000 answers."""
+    tick, again = 0.2, QUESTION | {"length": 50}
+    service = Service(asking(tmp_path), ANALYSTS, tick)
+    plain = service.answering.ask
+
+    def slow(*given: Any) -> Any:
+        time.sleep(0.1)
+        return plain(*given)
+
+    service.answering.ask = slow  # type: ignore[method-assign]
+    with served(service) as address, ThreadPoolExecutor(16) as pool:
+        post(address, ANNA, "/ask", QUESTION)
+
+        def timed(_: int) -> float:
+            begun = time.monotonic()
+            assert post(address, BORIS, "/ask", again)["outcome"] == "derived"
+            return time.monotonic() - begun
+
+        alone = float(np.median([timed(i) for i in range(4)]))
+        stop = threading.Event()
+
+        def flood(_: int) -> int:
+            refused = 0
+            while not stop.is_set():
+                try:
+                    post(address, ANNA, "/ask", again)
+                except ValueError as error:
+                    refused += "at a time" in str(error)
+            return refused
+
+        running = [pool.submit(flood, i) for i in range(12)]
+        time.sleep(2 * tick)
+        beside = max(timed(i) for i in range(6))
+        stop.set()
+        refused = sum(one.result() for one in running)
+    assert beside - alone <= 1.5 * tick
+    assert refused > 0
+    assert MOST_OF_ONE < 12
+
+
+class Clock:
+    """A clock that only runs when somebody works or sleeps."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def now(self) -> float:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        self.time += seconds
+
+
+@pytest.mark.parametrize(("tick", "answers"), [(0.1, 20_000), (1e-12, 2_000)])
+def test_the_time_of_an_answer_does_not_follow_its_noise(
+    tmp_path: Path, tick: float, answers: int
+) -> None:
+    """20,000 answers whose work takes longer the larger the noise is; and without ticks."""
+    clock, rng = Clock(), np.random.default_rng(3)
+    service = Service(asking(tmp_path), ANALYSTS, tick, clock.now, clock.sleep)
+    noises, times = rng.laplace(size=answers) * 2**130, []
+    each = iter(noises)
+
+    async def reply(path: str, analyst: Analyst, body: bytes) -> dict[str, Any]:
+        clock.time += 0.02 + 0.01 * min(abs(next(each)) / 2**130, 5.0) + 1e-3 * rng.random()
+        return {}
+
+    service._reply = reply  # type: ignore[method-assign]
+
+    async def run() -> None:
+        transport = httpx.ASGITransport(service.app)
+        request = httpx.Request("POST", "http://x/ask", json=QUESTION, headers=headers(ANNA))
+        for _ in noises:
+            begun = clock.time
+            sent = httpx.Request("POST", request.url, content=b"{}", headers=request.headers)
+            sent.headers["content-length"] = "2"
+            await transport.handle_async_request(sent)
+            times.append(round(clock.time - begun, 9))
+
+    asyncio.run(run())
+    same = len(set(times)) == 1
+    found = 0.0 if same else abs(float(spearmanr(times, np.abs(noises)).statistic))
+    assert (found <= 0.05) == (tick > 0.01)
+    assert tick < 0.01 or all(math.isclose(t / tick, round(t / tick)) for t in times)
+
+
+def test_exact_noise_itself_takes_a_time_that_hardly_follows_it() -> None:
+    draws, times = [], []
+    for _ in range(3000):
+        begun = time.perf_counter()
+        draws.append(abs(system_noise(5 << 128)))
+        times.append(time.perf_counter() - begun)
+    assert max(times) < 0.1  # far below a tick: nearly every answer leaves at the first one
+
+
+def test_a_clock_that_is_set_back_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = Service(asking(tmp_path), ANALYSTS, 0.05)
+    with served(service) as address:
+        first = asked(address, QUESTION | {"request": "a"}).json()
+        real = time.time
+        monkeypatch.setattr(time, "time", lambda: real() - 1e6)
+        begun = time.monotonic()
+        assert asked(address, QUESTION | {"request": "a"}).json() == first
+        assert asked(address, {"question": "all", "length": 60}).json()["outcome"] == "fresh"
+        assert time.monotonic() - begun < 5
+        assert service.left(ANALYSTS[0]) < 1
+
+
+def test_twelve_at_once_cannot_spend_a_budget_twice(tmp_path: Path) -> None:
+    with (
+        served(Service(asking(tmp_path), ANALYSTS, 0.01)) as address,
+        ThreadPoolExecutor(12) as pool,
+    ):
+        texts = [f"income >= {10 * (i % 3)} and sex = {'fm'[i % 2]}" for i in range(12)]
+        each = list(
+            pool.map(lambda t: asked(address, {"question": t, "length": 80}, BORIS).json(), texts)
+        )
+    paid = opened(tmp_path).paid_by("boris")
+    assert paid <= Fraction(1, 10)
+    assert {"fresh", "rejected"} <= {one.get("outcome") for one in each}
+
+
+def test_a_unix_socket_is_its_owners_and_is_taken_over_from_a_dead_service(tmp_path: Path) -> None:
+    path = tmp_path / "ask.sock"
+    with served(Service(asking(tmp_path), ANALYSTS, 0.01), path=path) as address:
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert post(address, ANNA, "/ask", QUESTION)["outcome"] == "fresh"
+        with pytest.raises(ValueError, match="Bearer"):
+            post(address, "x", "/ask", QUESTION)
+        with pytest.raises(ValueError, match="socket must be a path that does not exist"):
+            listening.bound_socket(0, path)
+    listening.bound_socket(0, path).close()
+    with pytest.raises(ValueError, match=r"must be http://127\.0\.0\.1:PORT or unix:PATH"):
+        post("http://example.org", ANNA, "/ask", QUESTION)
+
+
+CUBE = """
+source = "people.csv"
+unit = "record"
+bound = 1.0
+[[attribute]]
+name = "income"
+edges = [0, 10, 20, 30]
+[[attribute]]
+name = "sex"
+values = ["f", "m"]
+"""
+
+
+def service_file(folder: Path, more: str = "") -> Path:
+    written(folder)
+    opened(folder)
+    (folder / "people.toml").write_text(CUBE)
+    path = folder / "service.toml"
+    path.write_text(
+        f'cube = "people.toml"\naccount = "people.account"\ntick = 0.01\n{more}\n'
+        f'[[analyst]]\nname = "anna"\ntoken = "{token_digest(ANNA)}"\nbudget = "0.4"\n'
+    )
+    return path
+
+
+def test_a_service_file_is_served_with_a_smallest_price(tmp_path: Path) -> None:
+    service = service_of(service_file(tmp_path))
+    question = service.answering.question("all", 1e6, 0.05)
+    assert service.answering.price(question).cost == pytest.approx(4 / 1000)
+    other = service_of(service_file(tmp_path, 'smallest_price = "0.1"'))
+    assert other.answering.price(question).cost == pytest.approx(0.1)
+
+
+def test_the_command_serves_until_it_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, seen = service_file(tmp_path), []
+
+    def once(self: Any, sockets: list[socket.socket]) -> None:
+        seen.append(sockets[0].getsockname())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("uvicorn.Server.run", once)
+    assert cli.main(["serve", str(path), "--socket", str(tmp_path / "s")]) == 0
+    assert f"serving at unix:{tmp_path / 's'}" in capsys.readouterr().out
+    assert cli.main(["serve", str(path)]) == 0
+    assert "serving at http://127.0.0.1:" in capsys.readouterr().out
+    assert seen[0] == str(tmp_path / "s")
+    assert cli.main(["serve", "--new-token"]) == 0
+    token, digest = (line.split()[1] for line in capsys.readouterr().out.splitlines())
+    assert token_digest(token) == digest
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "a service file must be given, or --new-token"),
+        (("none.toml",), "cannot be read"),
+        (("none.toml", "--port", "70000"), "--port must lie between 0 and 65535"),
+    ],
+)
+def test_mistakes_of_the_command(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["serve", *words]) == 2
+    assert message in capsys.readouterr().err
