@@ -116,7 +116,7 @@ def test_bad_input(counts, prior, error, message):
         release(dp.mechanism("lattice", 1.0), counts, prior)
 
 
-@pytest.mark.parametrize("name", ["lattice", "geometric", "folded"])
+@pytest.mark.parametrize("name", ["lattice", "geometric"])
 def test_the_largest_counts_are_released_with_their_sum(name):
     counts = [2**61 - 10, 10]
     for _ in range(20):
@@ -139,7 +139,7 @@ def test_more_bad_input():
         release(dp.mechanism("lattice", 1e-7), [3, 4], [1, 1])
     with pytest.raises(TypeError, match="without_guarantee must be True or False"):
         release(dp.mechanism("lattice", 1.0), [3, 4], [1, 1], without_guarantee=1)
-    with pytest.raises(ValueError, match="takes at most 200000, use lattice instead"):
+    with pytest.raises(ValueError, match="takes at most 200000"):
         release(dp.mechanism("permute-and-flip", 1.0), [11019, 7309, 1560, 302], [1] * 4)
     with pytest.raises(ValueError, match="2 categories"):
         release(dp.mechanism("geometric", 1.0), [3, 4, 5], [1] * 3)
