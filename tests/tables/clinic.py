@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from dpbayes.tables.release import PaidRelease, release_table
 from dpbayes.tables.opening import create_account
-from dpbayes.tables.units import RECORD
 from dpbayes.tables.plan import read_plan
+from dpbayes.tables.release import PaidRelease, release_table
+from dpbayes.tables.units import RECORD
 
 COUNTS = {"good": 40, "fair": 25, "poor": 5}
 PLAN = """dataset = "clinic"

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from dpbayes.tables.entries import Receipt
+from dpbayes.tables.keys import AccountError, read_witness, witness_file
 from dpbayes.tables.opening import create_account, open_account
 from dpbayes.tables.units import RECORD
-from dpbayes.tables.keys import AccountError, read_witness, witness_file
 from tests.tables.killing import killed_at
 
 ONE = Fraction(1)

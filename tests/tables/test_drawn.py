@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
-from dpbayes.mechanisms.independent import IndependentNoise
 from dpbayes.mechanisms.guarantees import guarantee
+from dpbayes.mechanisms.independent import IndependentNoise
 from dpbayes.tables.drawn import Release, release
-from tests.tables.proved import mechanisms
 from tests.strategies import small_cases
+from tests.tables.proved import mechanisms
 
 UNPROVED = ("draft-laplace", "expMech-local", "expMech-delta")
 

@@ -18,12 +18,12 @@ from dpbayes.commands import paid
 from dpbayes.tables import chain, drawn
 from dpbayes.tables import release as releases
 from dpbayes.tables.account import Account
-from dpbayes.tables.chain import Chain
 from dpbayes.tables.analysis import PARTS
-from dpbayes.tables.release import release_table
+from dpbayes.tables.chain import Chain
 from dpbayes.tables.opening import create_account, open_account
-from dpbayes.tables.units import RECORD
 from dpbayes.tables.plan import read_plan
+from dpbayes.tables.release import release_table
+from dpbayes.tables.units import RECORD
 
 pytest.importorskip("duckdb")
 

@@ -11,7 +11,6 @@ import pytest
 from scipy.special import betainc, gammaln
 
 import dpbayes as dp
-from dpbayes.commands.paid import panel_figures
 from dpbayes.mechanisms.independent import IndependentNoise
 from dpbayes.tables.analysis import panels
 from dpbayes.tables.reading import noise_aware
@@ -104,7 +103,7 @@ def test_panels_have_their_own_size_and_are_in_every_file():
     record = {
         "dataset": "d", "labels": ["f, good", "f, poor", "m, good", "m, poor"],
         "columns": ["sex", "health"], "by": "sex", "groups": NAMES, "counts": [40, 11, 30, 19],
-        "prior": [1, 1, 1, 1], "records": 100, "epsilon": "1", "delta": "0", "request": "r",
+        "prior": [1, 1, 1, 1], "records": 100, "unit": "one record", "epsilon": "1", "delta": "0", "request": "r",
         "mechanism": {"name": "lattice", "options": {}}, "guarantee": "g", "cost": "1",
         "bound": "2", "balance": "1", "receipt": "x", "analysis": {"groups": {"panels": made}},
     }  # fmt: skip
@@ -119,8 +118,8 @@ def test_panels_have_their_own_size_and_are_in_every_file():
     assert rows[3]["share_in_group"] == made[1]["noise_aware"]["mean"][1]
     assert csv_text(record).splitlines()[0].endswith("share_in_group,low_in_group,high_in_group")
     assert json.loads(json.dumps(made)) == made
-    drawn = panel_figures(record)
-    page = html_text(record, "", drawn)
+    page = html_text(record, drawn=True)
+    drawn = re.findall(r"<figure>(.*?)</figure>", page, re.DOTALL)
     assert page.index("<h3>f</h3>") < page.index(drawn[0]) < page.index("<h3>m</h3>")
     assert page.index("<h3>m</h3>") < page.index(drawn[1])
     low, high = made[1]["noise_aware"]["intervals"][0]

@@ -12,10 +12,9 @@ from dpbayes.cli import main
 from dpbayes.tables import release as releases
 from dpbayes.tables.account import Account
 from dpbayes.tables.opening import create_account, open_account
-from dpbayes.tables.units import RECORD
-from dpbayes.tables.plan import read_plan
-from dpbayes.tables.plan import Plan
+from dpbayes.tables.plan import Plan, read_plan
 from dpbayes.tables.table import count
+from dpbayes.tables.units import RECORD
 
 
 def count_table(table: Path, plan: Plan) -> object:
@@ -174,9 +173,9 @@ def test_parquet_of_other_types(clinic, refused, any_table):
 def test_a_person_without_a_name_is_told_by_the_row(clinic, refused, any_table, monkeypatch):
     monkeypatch.setattr(Account, "require_unit", lambda *_: None)
     (clinic / "ids.csv").write_bytes(b"id,health\n1,good\n,SECRET-CONTENT\nNA,good\n")
-    (clinic / "ids.toml").write_text(hostile.written(
-            {k: v for k, v in hostile.BASE.items() if k != "unit"} | {"person": '"id"'}
-        ))
+    (clinic / "ids.toml").write_text(
+        hostile.written({k: v for k, v in hostile.BASE.items() if k != "unit"} | {"person": '"id"'})
+    )
     told = refused(PAY, "ids.csv", "--plan", "ids.toml")
     assert "row 2 (and 1 more) has no value in 'id'" in told
 

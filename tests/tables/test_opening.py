@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
+from dpbayes.tables.keys import AccountError, read_witness
 from dpbayes.tables.opening import create_account, open_account
 from dpbayes.tables.units import RECORD
-from dpbayes.tables.keys import AccountError, read_witness
 from tests.tables.killing import killed_at
 
 ONE = Fraction(1)

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpbayes.tables.plan import read_plan
 from dpbayes.tables.files import PlanError
+from dpbayes.tables.plan import read_plan
 from dpbayes.tables.units import RECORD
 
 GOOD = """dataset = "clinic"
@@ -67,12 +67,20 @@ def test_requests_follow_plan_and_table_unless_they_are_named(tmp_path):
 
 
 MISTAKES = [
-    ("epsilon", 'epsilon = "-1"', r"line 6: epsilon must be a positive number in the digits 0 to 9, got '-1'"),
+    (
+        "epsilon",
+        'epsilon = "-1"',
+        r"line 6: epsilon must be a positive number in the digits 0 to 9, got '-1'",
+    ),
     ("epsilon", "epsilon = true", r"line 6: epsilon must be a valid"),
     ("epsilon", 'epsilon = "one"', r"line 6: epsilon must be a positive number in the digits"),
     ("dataset", 'dataset = "a b"', r"line 6: dataset must be 1 to 64 letters"),
     ("categories", "categories = []", r"line 6: categories: values of health must be distinct"),
-    ("categories", 'categories = ["a", "a"]', r"line 6: categories: values of health must be distinct"),
+    (
+        "categories",
+        'categories = ["a", "a"]',
+        r"line 6: categories: values of health must be distinct",
+    ),
     ("categories", "categories = [1, 2]", r"line 6: categories must be a valid"),
     ("categories", 'categories = ["a"]', r"line 6: categories must be 2 to 10000 cells"),
     ("categories", 'categories = {x = ["a"]}', r"line 6: categories must be given for health"),

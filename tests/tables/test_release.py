@@ -14,14 +14,14 @@ from mpmath import mp
 from dpbayes.cli import main
 from dpbayes.tables import release as releases
 from dpbayes.tables.analysis import PARTS, bounded_analysis
-from dpbayes.tables.release import release_table
-from dpbayes.tables.opening import create_account, open_account
-from dpbayes.tables.units import RECORD, Unit
-from dpbayes.tables.plan import read_plan
 from dpbayes.tables.files import PlanError
-from dpbayes.tables.prices import unit_price
-from dpbayes.tables.report import csv_text, html_text, methods
 from dpbayes.tables.keys import AccountError
+from dpbayes.tables.opening import create_account, open_account
+from dpbayes.tables.plan import read_plan
+from dpbayes.tables.prices import unit_price
+from dpbayes.tables.release import release_table
+from dpbayes.tables.report import csv_text, html_text, methods
+from dpbayes.tables.units import RECORD, Unit
 from tests.tables.clinic import PLAN, released
 from tests.tables.killing import killed_at
 

@@ -22,7 +22,7 @@ def test_the_report_stands_alone_and_says_what_a_reader_needs(clinic, capsys):
     assert record["schema"] == "dpbayes.release/3"
     assert set(record["analysis"]) == set(PARTS)
     for text in (
-        record["guarantee"].replace("<", "&lt;").replace("'", "&#x27;"),
+        record["guarantee"].replace("<", "&lt;").replace("'", "&#39;"),
         "<svg",
         "0.7 left",
     ):
