@@ -68,7 +68,8 @@ def prepared(folder, case):
         "x\n" + "".join(f"{categories[i * i % len(categories)]}\n" for i in range(rows))
     )
     (folder / "plan.toml").write_text(
-        f'dataset = "d"\naccount = "a"\nunit = "record"\ncolumn = "x"\ncategories = {json.dumps(categories)}\n'
+        'dataset = "d"\naccount = "a"\nunit = "record"\ncolumn = "x"\n'
+        f"categories = {json.dumps(categories)}\n"
         f'mechanism = "{mechanism}"\nepsilon = "{epsilon}"\nprior = {prior}\n'
         + ('records = "secret"\n' if secret else "")
     )

@@ -15,15 +15,13 @@ from dpbayes.tables.opening import create_account, open_account
 from dpbayes.tables.plan import Plan, read_plan
 from dpbayes.tables.table import count
 from dpbayes.tables.units import RECORD
+from tests.tables import hostile
+
+duckdb = pytest.importorskip("duckdb")
 
 
 def count_table(table: Path, plan: Plan) -> object:
     return count(table, plan.attributes, plan.rules)
-
-
-from tests.tables import hostile
-
-duckdb = pytest.importorskip("duckdb")
 
 
 class Reached(Exception):

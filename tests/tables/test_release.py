@@ -244,9 +244,10 @@ def test_the_records_of_a_person_have_a_larger_delta_together(clinic):
         least = mp.fsum(mp.exp(mp.mpf(i) / 6) for i in range(3)) * mp.mpf(10) ** -6
         assert mp.mpf(spent.numerator) / spent.denominator >= least
     assert float(paid.record()["delta"]) >= expected * (1 - 1e-11)
+    planned = persons.replace("1e-6", "0.01") + 'person = "health"\nkeep = 400\n'
+    plan = read(clinic, planned)
     with pytest.raises(PlanError, match="delta must be below 1 for all 400 records"):
-        planned = persons.replace("1e-6", "0.01") + 'person = "health"\nkeep = 400\n'
-        unit_price(read(clinic, planned))
+        unit_price(plan)
 
 
 def test_the_plan_command_prices_a_delta(clinic, capsys):
@@ -311,7 +312,7 @@ def test_an_account_of_the_former_format_is_refused_in_words(two_people, tmp_pat
 def test_a_second_key_folder_gives_no_second_budget(two_people, tmp_path, monkeypatch):
     create_account(tmp_path / "one.account", "one", 1, two_people, RECORD)
     monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "elsewhere"))
-    with pytest.raises(AccountError, match="has an account already: .*one.account, says"):
+    with pytest.raises(AccountError, match=r"has an account already: .*one.account, says"):
         create_account(tmp_path / "two.account", "two", 1, two_people, RECORD)
     # The known folder is looked into, too: a copy without its note has an account there.
     monkeypatch.delenv("DPBAYES_KEYS")
@@ -321,7 +322,7 @@ def test_a_second_key_folder_gives_no_second_budget(two_people, tmp_path, monkey
     create_account(tmp_path / "three.account", "three", 1, copy, RECORD)
     copy.with_name("copy.csv.dpbayes").unlink()
     monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "elsewhere"))
-    with pytest.raises(AccountError, match="has an account already: .*three.account"):
+    with pytest.raises(AccountError, match=r"has an account already: .*three.account"):
         create_account(tmp_path / "four.account", "four", 1, copy, RECORD)
 
 
