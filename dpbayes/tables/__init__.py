@@ -32,6 +32,7 @@ _HOME = {
     "budgets": ("Allocation", "allocation", "budget", "budget_with_history", "combine"),
     "consistency": ("Consistent", "consistent"),
     "cost": ("CellCosts", "cost_of_scales", "no_cost", "privacy_cost"),
+    "cubes": ("Cube", "build_cube"),
     "decision": ("Decision", "Policy", "State", "Stream", "decide", "empty_state", "stream"),
     "inference": (
         "Blue",
@@ -56,7 +57,7 @@ _HOME = {
     "plan": ("Plan", "read_plan"),
     "predicate": ("PredicateError",),
     "reading": ("NoiseAwarePosterior", "noise_aware"),
-    "table": ("Bins", "Categories", "Cube", "TableError", "build_cube", "count"),
+    "table": ("Bins", "Categories", "TableError", "count"),
     "units": ("Unit",),
     "workload": (
         "laplace_scales",
