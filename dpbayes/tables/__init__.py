@@ -32,6 +32,7 @@ _HOME = {
     "budgets": ("Allocation", "allocation", "budget", "budget_with_history", "combine"),
     "consistency": ("Consistent", "consistent"),
     "cost": ("CellCosts", "cost_of_scales", "no_cost", "privacy_cost"),
+    "cubes": ("Cube", "build_cube"),
     "decision": ("Decision", "Policy", "State", "Stream", "decide", "empty_state", "stream"),
     "inference": (
         "Blue",
@@ -52,7 +53,12 @@ _HOME = {
         "interval",
         "probability_at_least",
     ),
+    "opening": ("create_account", "open_account"),
+    "plan": ("Plan", "read_plan"),
     "predicate": ("PredicateError",),
+    "reading": ("NoiseAwarePosterior", "noise_aware"),
+    "table": ("Bins", "Categories", "TableError", "count"),
+    "units": ("Unit",),
     "workload": (
         "laplace_scales",
         "random_ranges",

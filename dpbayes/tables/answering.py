@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dpbayes.tables.account import Account, Answered
-    from dpbayes.tables.table import Cube
+    from dpbayes.tables.cubes import Cube
 
 MOST_ANSWERS = 1000
 """Answers in one cube's history: a decision about the next one then takes a tenth of a second."""
@@ -69,7 +69,7 @@ class Answering:
     >>> from unittest.mock import patch
     >>> from dpbayes.tables.attributes import Categories
     >>> from dpbayes.tables.opening import create_account
-    >>> from dpbayes.tables.table import Cube
+    >>> from dpbayes.tables.cubes import Cube
     >>> from dpbayes.tables.units import Unit
     >>> cube = Cube((Categories("sex", ("f", "m")),), [30, 60])
     >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):

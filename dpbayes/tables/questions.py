@@ -15,7 +15,7 @@ from dpbayes.tables.workload import Array
 
 if TYPE_CHECKING:
     from dpbayes.tables.answering import Answering
-    from dpbayes.tables.table import Cube
+    from dpbayes.tables.cubes import Cube
 
 _FIELDS = {"question", "length", "confidence", "consistent", "by", "request"}
 _REQUEST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

@@ -82,7 +82,7 @@ Ask `dp.release(...)` and [`dp.posterior`](api/one.md), not `dp.nothing` or `rel
 
 ```python
 answer = dp.release(counts) + dp.posterior(counts) + tables.blue(H)
-from dpbayes.releasing.plan import read_plan
+from dpbayes.tables.plan import read_plan
 ```
 """
 ENTRIES = """# One
@@ -90,7 +90,7 @@ ENTRIES = """# One
 ```{eval-rst}
 .. autofunction:: dpbayes.release
 .. autofunction:: dpbayes.tables.blue
-.. autofunction:: dpbayes.releasing.plan.read_plan
+.. autofunction:: dpbayes.tables.plan.read_plan
 ```
 """
 
@@ -117,7 +117,7 @@ def test_the_pages_link_the_names_they_use_to_their_entries(tmp_path):
     assert targets == [
         "dpbayes.release",
         "dpbayes.tables.blue",
-        "dpbayes.releasing.plan.read_plan",
+        "dpbayes.tables.plan.read_plan",
     ]
     last = page[page.index("From the package: ") :]
     assert "tables.blue" in last

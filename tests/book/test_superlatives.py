@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dpbayes.releasing.noise_aware import noise_aware
 from scipy.stats import beta
 
 import dpbayes as dp
 from dpbayes.mechanisms.guarantees import guarantee
+from dpbayes.tables.reading import noise_aware
 from dpbayes.sensitivity import profile
 from dpbayes.study.asymptotics import step_law
 from dpbayes.study.theorem_chain import corner_pair, enumerated_pair
@@ -111,6 +111,47 @@ def test_at_three_categories_others_are_ahead_of_lattice_noise_at_a_small_budget
         means = {name: over_all(dp.mechanism(name, epsilon), 8, prior) for name in names}
         assert means["lattice"] / means["optimal"] == pytest.approx(above, abs=0.005)
         assert (means["expMech-smooth"] < means["lattice"]) == (epsilon == 0.1)
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(4, 1.0), (4, 5.0), (5, 2.0)])
+def test_at_three_categories_nothing_registered_has_a_smaller_mean_than_folded_noise(n, epsilon):
+    # what-to-use, optimum-three: few records, a budget that is not small; it is the optimum there.
+    zoo = registered(epsilon, 3)
+    zoo["lattice, remap"] = dp.mechanism("lattice", epsilon, remap=True)
+    means = {name: over_all(m, n, [1.0] * 3) for name, m in zoo.items()}
+    least = means.pop("folded")
+    assert len(means) >= 6
+    assert {name for name, mean in means.items() if mean < least * (1.0 - 1e-9)} == set()
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "epsilon", "ahead"),
+    [(3, 3, 0.4, True), (12, 3, 0.5, True), (5, 4, 0.5, True), (1, 3, 0.5, False),
+     (8, 3, 1.0, False), (5, 4, 1.0, False), (3, 5, 1.0, False)],
+)  # fmt: skip
+def test_at_a_small_budget_lattice_noise_with_a_remap_is_ahead_of_folded_noise(
+    n: int, k: int, epsilon: float, ahead: bool
+) -> None:
+    # what-to-use: a flat prior, few records over three and more categories.
+    remapped = over_all(dp.mechanism("lattice", epsilon, remap=True), n, [1.0] * k)
+    folded = over_all(dp.mechanism("folded", epsilon), n, [1.0] * k)
+    assert (remapped < 0.99 * folded) == ahead
+    assert (folded < 0.99 * remapped) != ahead
+    said = (ROOT / "book/limits/what-to-use.md").read_text("utf-8")
+    assert 'dp.mechanism("lattice", epsilon, remap=True)' in said
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "epsilon", "prior", "ahead"),
+    [(8, 3, 0.5, 1.0, True), (8, 3, 5.0, 1.0, True), (4, 4, 1.0, 0.1, True),
+     (12, 3, 0.35, 0.1, False)],
+)  # fmt: skip
+def test_folded_noise_against_lattice_noise_over_all_data(n, k, epsilon, prior, ahead):
+    # what-to-use, optimum-three: ahead on few records where it exists, but not at every prior.
+    folded, lattice = (
+        over_all(dp.mechanism(name, epsilon), n, [prior] * k) for name in ("folded", "lattice")
+    )
+    assert (folded < lattice) == ahead
 
 
 @pytest.mark.parametrize(("epsilon", "ahead"), [(5.0, False), (5.5, True), (8.0, True)])

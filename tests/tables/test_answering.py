@@ -18,11 +18,11 @@ from dpbayes.tables.account import Account, AccountError
 from dpbayes.tables.answering import Answering
 from dpbayes.tables.attributes import Bins
 from dpbayes.tables.chain import Chain
+from dpbayes.tables.cubes import Cube
 from dpbayes.tables.decision import Policy, decide, empty_state
 from dpbayes.tables.noise import as_float, on_grid
 from dpbayes.tables.noise_law import NoiseLaw
 from dpbayes.tables.questions import Answer, answer_from, answer_text, by_value
-from dpbayes.tables.table import Cube
 from dpbayes.tables.units import Unit
 from dpbayes.tables.workload import random_ranges
 from tests.tables.people import ATTRIBUTES, COUNTS, asking, opened, written

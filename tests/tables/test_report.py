@@ -7,11 +7,11 @@ import json
 import re
 
 from dpbayes.cli import main
-from dpbayes.releasing.analysis import PARTS
-from dpbayes.releasing.citations import entries
-from dpbayes.releasing.opening import open_account
-from dpbayes.releasing.report import csv_text, html_text, methods
-from tests.releasing.clinic import COUNTS, PLAN, released
+from dpbayes.tables.analysis import PARTS
+from dpbayes.tables.citations import entries
+from dpbayes.tables.opening import open_account
+from dpbayes.tables.report import csv_text, html_text, methods
+from tests.tables.clinic import COUNTS, PLAN, released
 
 
 def test_the_report_stands_alone_and_says_what_a_reader_needs(clinic, capsys):
@@ -19,10 +19,10 @@ def test_the_report_stands_alone_and_says_what_a_reader_needs(clinic, capsys):
     printed = capsys.readouterr().out
     record = json.loads((clinic / "out" / "release.json").read_text())
     page = (clinic / "out" / "report.html").read_text()
-    assert record["schema"] == "dpbayes.release/2"
+    assert record["schema"] == "dpbayes.release/3"
     assert set(record["analysis"]) == set(PARTS)
     for text in (
-        record["guarantee"].replace("<", "&lt;").replace("'", "&#x27;"),
+        record["guarantee"].replace("<", "&lt;").replace("'", "&#39;"),
         "<svg",
         "0.7 left",
     ):

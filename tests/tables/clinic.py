@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from dpbayes.releasing.from_table import PaidRelease, release_table
-from dpbayes.releasing.opening import create_account
-from dpbayes.releasing.plan import read_plan
+from dpbayes.tables.opening import create_account
+from dpbayes.tables.plan import read_plan
+from dpbayes.tables.release import PaidRelease, release_table
+from dpbayes.tables.units import RECORD
 
 COUNTS = {"good": 40, "fair": 25, "poor": 5}
 PLAN = """dataset = "clinic"
 account = "clinic.account"
+unit = "record"
 column = "health"
 categories = ["good", "fair", "poor"]
 epsilon = "0.5"
@@ -24,7 +26,7 @@ def opened(place: Path) -> Path:
     with (place / "people.csv").open("w", newline="") as stream:
         csv.writer(stream).writerows([["health"], *rows])
     (place / "plan.toml").write_text(PLAN)
-    create_account(place / "clinic.account", "clinic", "1.2", place / "people.csv")
+    create_account(place / "clinic.account", "clinic", "1.2", place / "people.csv", RECORD)
     return place
 
 

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.releasing import release
-from dpbayes.releasing.draws import draw
-from tests.releasing.proved import mechanisms
+from dpbayes.tables.drawn import draw, release
 from tests.samplers.sources import SeededBits
+from tests.tables.proved import mechanisms
 
 
 def chi_square(mechanism, counts, draws, law):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dpbayes.releasing.citations import cited, entries, methods
-from dpbayes.releasing.prices import chosen_mechanism
+from dpbayes.tables.citations import cited, entries, methods
+from dpbayes.tables.prices import chosen_mechanism
 
 
 @pytest.mark.parametrize("name", ["independent", "lattice", "geometric", "discrete-gaussian"])

@@ -14,29 +14,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpbayes.releasing.account_file import Receipt
-from dpbayes.releasing.opening import create_account, open_account
-from dpbayes.releasing.witness import AccountError, read_witness, witness_file
-from tests.releasing.killing import killed_at
+from dpbayes.tables.entries import Receipt
+from dpbayes.tables.keys import AccountError, read_witness, witness_file
+from dpbayes.tables.opening import create_account, open_account
+from dpbayes.tables.units import RECORD
+from tests.tables.killing import killed_at
 
 ONE = Fraction(1)
 
 
 @pytest.fixture
 def account(two_people, tmp_path):
-    return create_account(tmp_path / "clinic.account", "clinic", 3, two_people)
+    return create_account(tmp_path / "clinic.account", "clinic", 3, two_people, RECORD)
 
 
 def test_spends_add_up_and_the_balance_is_exact(account):
     for place in range(10):
-        assert account.spend(f"request {place}", Fraction(1, 10), "a tenth")
+        assert account.reserve(f"request {place}", Fraction(1, 10), "a tenth")
     assert account.balance == 2
     assert open_account(account.path).spent == 1
 
 
 def test_the_same_request_is_paid_once_and_keeps_its_first_result(account):
-    assert account.spend("spring", ONE, "plan")
-    assert not account.spend("spring", ONE, "plan")
+    assert account.reserve("spring", ONE, "plan")
+    assert not account.reserve("spring", ONE, "plan")
     assert account.keep("spring", "first") == "first"
     assert account.keep("spring", "second") == "first"
     assert open_account(account.path).result("spring") == "first"
@@ -44,17 +45,17 @@ def test_the_same_request_is_paid_once_and_keeps_its_first_result(account):
 
 
 def test_a_request_cannot_change_what_it_asks_for(account):
-    account.spend("spring", ONE, "plan")
+    account.reserve("spring", ONE, "plan")
     for epsilon, statement in ((ONE, "other"), (2 * ONE, "plan")):
         with pytest.raises(AccountError, match="request 'spring' was made for something else"):
-            account.spend("spring", epsilon, statement)
+            account.reserve("spring", epsilon, statement)
 
 
 def test_overspending_is_refused_and_names_what_is_left(account):
-    account.spend("one", Fraction(5, 2), "")
+    account.reserve("one", Fraction(5, 2), "")
     with pytest.raises(AccountError, match=r"epsilon must be at most 0\.5, .* got 0\.500001"):
-        account.spend("two", Fraction(1, 2) + Fraction(1, 10**9), "")
-    assert account.spend("two", Fraction(1, 2), "")
+        account.reserve("two", Fraction(1, 2) + Fraction(1, 10**9), "")
+    assert account.reserve("two", Fraction(1, 2), "")
     assert account.balance == 0
 
 
@@ -85,9 +86,9 @@ def test_another_version_of_the_table_must_be_accepted(account, two_people):
 
 def test_attack_a_second_account_for_the_same_table(account, two_people, tmp_path):
     with pytest.raises(AccountError, match="has an account already"):
-        create_account(tmp_path / "second.account", "other-name", 3, two_people)
+        create_account(tmp_path / "second.account", "other-name", 3, two_people, RECORD)
     with pytest.raises(AccountError, match="data set 'clinic' has an account already"):
-        create_account(tmp_path / "second.account", "clinic", 3, other(two_people))
+        create_account(tmp_path / "second.account", "clinic", 3, other(two_people), RECORD)
 
 
 def test_attack_a_copy_in_another_order_has_an_account_of_its_own(account, two_people, tmp_path):
@@ -95,7 +96,7 @@ def test_attack_a_copy_in_another_order_has_an_account_of_its_own(account, two_p
     head, *rows = two_people.read_text().splitlines()
     copy = two_people.with_name("sorted.csv")
     copy.write_text("\n".join([head, *reversed(rows)]) + "\n")
-    create_account(tmp_path / "second.account", "other-name", 3, copy)
+    create_account(tmp_path / "second.account", "other-name", 3, copy, RECORD)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -126,18 +127,18 @@ def other(two_people: Path) -> Path:
 
 
 def test_attack_the_account_is_deleted(account, two_people):
-    account.spend("one", ONE, "")
+    account.reserve("one", ONE, "")
     account.path.unlink()
     with pytest.raises(AccountError, match="no account at"):
         open_account(account.path)
     with pytest.raises(AccountError, match="has an account already"):
-        create_account(account.path, "clinic", 3, two_people)
+        create_account(account.path, "clinic", 3, two_people, RECORD)
 
 
 def test_attack_an_older_copy_is_put_back(account, tmp_path):
     copy = tmp_path / "copy"
     shutil.copy(account.path, copy)
-    account.spend("one", ONE, "")
+    account.reserve("one", ONE, "")
     shutil.copy(copy, account.path)
     with pytest.raises(AccountError, match="was rolled back: entry 2"):
         open_account(account.path)
@@ -159,14 +160,14 @@ def edited(path: Path, *statements: str) -> None:
 
 
 def test_attack_the_last_entries_are_cut_off(account):
-    account.spend("one", ONE, "")
+    account.reserve("one", ONE, "")
     edited(account.path, "DELETE FROM entries WHERE sequence = 2")
     with pytest.raises(AccountError, match="rolled back"):
         open_account(account.path)
 
 
 def test_attack_a_spend_is_rewritten(account):
-    account.spend("one", ONE, "")
+    account.reserve("one", ONE, "")
     edited(account.path, "UPDATE entries SET epsilon = '1/100' WHERE sequence = 2")
     with pytest.raises(AccountError, match="entry 2 does not match its digest"):
         open_account(account.path)
@@ -184,10 +185,10 @@ def test_attack_a_file_that_does_not_keep_what_is_written(account, trigger):
     edited(account.path, f"CREATE TRIGGER forgetful {trigger}")
     opened = open_account(account.path)
     with pytest.raises(AccountError, match="does not keep what is written to it"):
-        opened.spend("one", ONE, "")
+        opened.reserve("one", ONE, "")
     edited(account.path, "DROP TRIGGER forgetful")
     assert open_account(account.path).spent == 0
-    assert opened.spend("one", ONE, "")
+    assert opened.reserve("one", ONE, "")
 
 
 @pytest.mark.parametrize(
@@ -200,7 +201,7 @@ def test_attack_a_file_that_does_not_keep_what_is_written(account, trigger):
     ],
 )
 def test_attack_a_number_that_would_take_for_ever_or_a_name_elsewhere(account, edit):
-    account.spend("one", ONE, "")
+    account.reserve("one", ONE, "")
     edited(account.path, edit)
     with pytest.raises(AccountError, match="cannot be read"):
         open_account(account.path)
@@ -210,7 +211,7 @@ def test_attack_both_places_are_rolled_back_and_a_receipt_tells(account, tmp_pat
     key, copy, old_key = witness_file("clinic"), tmp_path / "copy", tmp_path / "old-key"
     shutil.copy(account.path, copy)
     shutil.copy(key, old_key)
-    account.spend("one", ONE, "")
+    account.reserve("one", ONE, "")
     receipt = Receipt.parse(str(account.receipt))
     shutil.copy(copy, account.path)
     shutil.copy(old_key, key)
@@ -223,7 +224,7 @@ def test_attack_both_places_are_rolled_back_and_a_receipt_tells(account, tmp_pat
 @pytest.mark.parametrize("path", [":memory:", "", " ", "bad\0name"])
 def test_attack_an_account_in_memory(path, two_people):
     with pytest.raises(ValueError, match="account must be the path of a file"):
-        create_account(path, "clinic", 3, two_people)
+        create_account(path, "clinic", 3, two_people, RECORD)
 
 
 def test_attack_a_mistyped_path(account):
@@ -236,11 +237,11 @@ def test_attack_a_mistyped_path(account):
 def test_attack_two_processes_at_once(account):
     code = (
         "import sys; from fractions import Fraction\n"
-        "from dpbayes.releasing.opening import open_account\n"
+        "from dpbayes.tables.opening import open_account\n"
         "account, done = open_account(sys.argv[1]), 0\n"
         "for place in range(20):\n"
         "    try:\n"
-        "        done += account.spend(f'{sys.argv[2]} {place}', Fraction(1, 10), '')\n"
+        "        done += account.reserve(f'{sys.argv[2]} {place}', Fraction(1, 10), '')\n"
         "    except ValueError:\n"
         "        pass\n"
         "print(done)\n"
@@ -266,24 +267,24 @@ def test_attack_killed_between_any_two_steps(account, step):
         step,
         account.path.parent,
         imports="from fractions import Fraction\n"
-        "from dpbayes.releasing import account as accounts, opening\n"
+        "from dpbayes.tables import chain, opening\n"
         f"account = opening.open_account({account.path.name!r})",
-        steps="accounts.write_witness accounts.read_witness accounts.Account._append "
-        "accounts.Account._move_witness os.fsync",
-        work="account.spend('killed', Fraction(1), 'plan')\naccount.keep('killed', 'draw')",
+        steps="chain.write_witness chain.read_witness chain.Chain.append "
+        "chain.Chain._move_witness os.fsync",
+        work="account.reserve('killed', Fraction(1), 'plan')\naccount.keep('killed', 'draw')",
     )
     assert done.returncode in (-signal.SIGKILL, 0)
     again = open_account(account.path)
     assert again.spent in (0, 1)
-    again.spend("killed", ONE, "plan")
+    again.reserve("killed", ONE, "plan")
     assert again.spent == 1
     assert again.keep("killed", "draw") == "draw"
 
 
 def test_attack_the_clock_is_set_back(account, monkeypatch):
-    account.spend("one", ONE, "")
+    account.reserve("one", ONE, "")
     monkeypatch.setattr(time, "gmtime", lambda: time.struct_time((1999, 1, 1, 0, 0, 0, 4, 1, 0)))
-    account.spend("two", ONE, "")
+    account.reserve("two", ONE, "")
     again = open_account(account.path)
     assert (again.spent, again.entries[-1].time[:4]) == (2, "1999")
 
@@ -301,7 +302,7 @@ def test_attack_an_account_deleted_after_it_was_opened_is_not_made_again(account
     assert not read_witness("clinic").pending
     account.path.unlink()
     with pytest.raises(AccountError, match="has an account already"):
-        create_account(account.path, "clinic", 3, two_people)
+        create_account(account.path, "clinic", 3, two_people, RECORD)
 
 
 MILLIONTH = Fraction(1, 10**6)
@@ -309,12 +310,12 @@ MILLIONTH = Fraction(1, 10**6)
 
 @pytest.fixture
 def slack(two_people, tmp_path):
-    return create_account(tmp_path / "slack.account", "slack", 3, two_people, delta="3e-6")
+    return create_account(tmp_path / "slack.account", "slack", 3, two_people, RECORD, delta="3e-6")
 
 
 def test_deltas_add_up_exactly_beside_the_epsilons(slack):
     for place in range(3):
-        assert slack.spend(f"request {place}", Fraction(1, 10), "plan", MILLIONTH)
+        assert slack.reserve(f"request {place}", Fraction(1, 10), "plan", delta=MILLIONTH)
     again = open_account(slack.path)
     assert (again.delta_bound, again.delta_spent, again.delta_balance) == (
         3 * MILLIONTH,
@@ -325,28 +326,28 @@ def test_deltas_add_up_exactly_beside_the_epsilons(slack):
     with pytest.raises(
         AccountError, match=r"delta must be at most 0, what is left of .* got 1e-12"
     ):
-        again.spend("more", Fraction(1, 10), "plan", Fraction(1, 10**12))
-    assert again.spend("pure", Fraction(1, 10), "plan")
+        again.reserve("more", Fraction(1, 10), "plan", delta=Fraction(1, 10**12))
+    assert again.reserve("pure", Fraction(1, 10), "plan")
 
 
 def test_an_account_without_delta_takes_no_delta(account):
     with pytest.raises(AccountError, match="delta must be at most 0, what is left of account"):
-        account.spend("one", ONE, "plan", Fraction(1, 10**300))
+        account.reserve("one", ONE, "plan", delta=Fraction(1, 10**300))
     assert account.spent == 0
     assert account.delta_bound == 0
 
 
 def test_a_request_cannot_change_its_delta(slack):
-    slack.spend("one", ONE, "plan", MILLIONTH)
+    slack.reserve("one", ONE, "plan", delta=MILLIONTH)
     for delta in (Fraction(0), 2 * MILLIONTH):
         with pytest.raises(AccountError, match="request 'one' was made for something else"):
-            slack.spend("one", ONE, "plan", delta)
+            slack.reserve("one", ONE, "plan", delta=delta)
 
 
 def test_attack_a_delta_is_rewritten(slack):
-    slack.spend("one", ONE, "plan", MILLIONTH)
+    slack.reserve("one", ONE, "plan", delta=MILLIONTH)
     with sqlite3.connect(slack.path) as connection:
-        connection.execute("UPDATE entries SET epsilon = '1' WHERE kind = 'spend'")
+        connection.execute("UPDATE entries SET delta = '0' WHERE kind = 'spend'")
     with pytest.raises(AccountError, match="entry 2 does not match its digest"):
         open_account(slack.path)
 
@@ -363,12 +364,13 @@ def test_attack_the_delta_of_the_terms_is_raised(slack):
 def test_attack_two_processes_spend_the_last_delta(slack):
     code = (
         "import sys; from fractions import Fraction\n"
-        "from dpbayes.releasing.opening import open_account\n"
+        "from dpbayes.tables.opening import open_account\n"
         "account, done = open_account(sys.argv[1]), 0\n"
         "for place in range(5):\n"
         "    try:\n"
         "        name = f'{sys.argv[2]} {place}'\n"
-        "        done += account.spend(name, Fraction(1, 100), '', Fraction(1, 2 * 10**6))\n"
+        "        delta = Fraction(1, 2 * 10**6)\n"
+        "        done += account.reserve(name, Fraction(1, 100), '', delta=delta)\n"
         "    except ValueError:\n"
         "        pass\n"
         "print(done)\n"

@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
+from dpbayes.mechanisms.guarantees import guarantee
 from dpbayes.mechanisms.independent import IndependentNoise
-from dpbayes.releasing import Release, guarantee, release
-from tests.releasing.proved import mechanisms
+from dpbayes.tables.drawn import Release, release
 from tests.strategies import small_cases
+from tests.tables.proved import mechanisms
 
 UNPROVED = ("draft-laplace", "expMech-local", "expMech-delta")
 
@@ -138,7 +139,7 @@ def test_more_bad_input():
         release(dp.mechanism("lattice", 1e-7), [3, 4], [1, 1])
     with pytest.raises(TypeError, match="without_guarantee must be True or False"):
         release(dp.mechanism("lattice", 1.0), [3, 4], [1, 1], without_guarantee=1)
-    with pytest.raises(ValueError, match="takes at most 200000, use lattice instead"):
+    with pytest.raises(ValueError, match="takes at most 200000"):
         release(dp.mechanism("permute-and-flip", 1.0), [11019, 7309, 1560, 302], [1] * 4)
     with pytest.raises(ValueError, match="2 categories"):
         release(dp.mechanism("geometric", 1.0), [3, 4, 5], [1] * 3)

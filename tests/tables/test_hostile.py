@@ -9,14 +9,19 @@ from pathlib import Path
 import pytest
 
 from dpbayes.cli import main
-from dpbayes.releasing import from_table
-from dpbayes.releasing.account import Account
-from dpbayes.releasing.opening import create_account, open_account
-from dpbayes.releasing.plan import read_plan
-from dpbayes.releasing.tables import count_table
-from tests.releasing import hostile
+from dpbayes.tables import release as releases
+from dpbayes.tables.account import Account
+from dpbayes.tables.opening import create_account, open_account
+from dpbayes.tables.plan import Plan, read_plan
+from dpbayes.tables.table import count
+from dpbayes.tables.units import RECORD
+from tests.tables import hostile
 
 duckdb = pytest.importorskip("duckdb")
+
+
+def count_table(table: Path, plan: Plan) -> object:
+    return count(table, plan.attributes, plan.rules)
 
 
 class Reached(Exception):
@@ -31,7 +36,7 @@ def clinic(tmp_path_factory):
         patch.chdir(folder)
         (folder / "people.csv").write_bytes(hostile.TWO)
         (folder / "plan.toml").write_text(hostile.written(hostile.BASE))
-        create_account(folder / "clinic.account", "clinic", "1.2", folder / "people.csv")
+        create_account(folder / "clinic.account", "clinic", "1.2", folder / "people.csv", RECORD)
         yield folder
 
 
@@ -64,12 +69,13 @@ def refused(clinic, monkeypatch, capsys):
     return hand_in
 
 
-COUNT, PAY = (from_table, "count_table"), (Account, "spend")
+COUNT, PAY = (releases, "count"), (Account, "reserve")
 PLANS = list(hostile.plans())
 
 
 @pytest.mark.parametrize("key", sorted({key for _, _, key, _ in PLANS}))
-def test_plans_with_one_mistake(clinic, refused, key):
+def test_plans_with_one_mistake(clinic, refused, key, monkeypatch):
+    monkeypatch.setattr(Account, "require_unit", lambda *_: None)
     for name, text, found, good in PLANS:
         if found != key:
             continue
@@ -123,7 +129,7 @@ def test_a_link_to_plan_and_table_is_as_good(clinic, refused):
 @pytest.fixture
 def any_table(monkeypatch):
     """An account that stands for every table, so that a table's own faults are seen."""
-    monkeypatch.setattr(Account, "check_table", lambda *_: None)
+    monkeypatch.setattr(Account, "check_table", lambda self, table: self.fingerprint(table))
 
 
 @pytest.mark.parametrize(("name", "content", "message"), hostile.BAD_TABLES)
@@ -162,9 +168,12 @@ def test_parquet_of_other_types(clinic, refused, any_table):
     assert refused(PAY, "t.parquet", "--plan", "plan.toml") is None
 
 
-def test_a_person_without_a_name_is_told_by_the_row(clinic, refused, any_table):
+def test_a_person_without_a_name_is_told_by_the_row(clinic, refused, any_table, monkeypatch):
+    monkeypatch.setattr(Account, "require_unit", lambda *_: None)
     (clinic / "ids.csv").write_bytes(b"id,health\n1,good\n,SECRET-CONTENT\nNA,good\n")
-    (clinic / "ids.toml").write_text(hostile.written(hostile.BASE | {"person": '"id"'}))
+    (clinic / "ids.toml").write_text(
+        hostile.written({k: v for k, v in hostile.BASE.items() if k != "unit"} | {"person": '"id"'})
+    )
     told = refused(PAY, "ids.csv", "--plan", "ids.toml")
     assert "row 2 (and 1 more) has no value in 'id'" in told
 
@@ -180,14 +189,14 @@ def test_content_is_shown_on_demand_alone(clinic, any_table, capsys):
 
 
 def test_a_table_that_changes_while_it_is_counted(clinic, monkeypatch):
-    def count(table, *_):
+    def counted(table, *_):
         Path(table).write_bytes(hostile.TWO * 2)
         return count_table(clinic / "plain.csv", read_plan(clinic / "plan.toml"))
 
     (clinic / "plain.csv").write_bytes(hostile.TWO)
-    monkeypatch.setattr(from_table, "count_table", count)
+    monkeypatch.setattr(releases, "count", counted)
     with pytest.raises(ValueError, match="changed while it was counted"):
-        from_table.release_table(clinic / "people.csv", read_plan(clinic / "plan.toml"))
+        releases.release_table(clinic / "people.csv", read_plan(clinic / "plan.toml"))
     (clinic / "people.csv").write_bytes(hostile.TWO)
     assert open_account(clinic / "clinic.account").spent == 0
 

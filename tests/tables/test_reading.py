@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from scipy.special import betainc, gammaln
 
 import dpbayes as dp
-from dpbayes.releasing import noise_aware, release
-from dpbayes.releasing.count_posteriors import ListedCounts, ProductCounts
+from dpbayes.tables.counts_given_noise import ListedCounts, ProductCounts
+from dpbayes.tables.drawn import release
+from dpbayes.tables.reading import noise_aware
 from tests.strategies import epsilons, priors
 
 

@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import pytest
 
-from dpbayes.releasing.opening import create_account, open_account
-from dpbayes.releasing.witness import AccountError, read_witness
-from tests.releasing.killing import killed_at
+from dpbayes.tables.keys import AccountError, read_witness
+from dpbayes.tables.opening import create_account, open_account
+from dpbayes.tables.units import RECORD
+from tests.tables.killing import killed_at
 
 ONE = Fraction(1)
 
@@ -17,11 +18,11 @@ ONE = Fraction(1)
 def test_bad_terms_are_refused_before_anything_is_made(two_people, tmp_path):
     path = tmp_path / "new.account"
     for changes in ({"dataset": "a/b"}, {"epsilon": 0}, {"neighbours": "none"}):
-        given = {"dataset": "clinic", "epsilon": 1, "table": two_people, **changes}
+        given = {"dataset": "clinic", "epsilon": 1, "table": two_people, "unit": RECORD, **changes}
         with pytest.raises(ValueError, match="must be"):
             create_account(path, **given)
     with pytest.raises(AccountError, match="cannot be read"):
-        create_account(path, "clinic", 1, tmp_path / "missing.csv")
+        create_account(path, "clinic", 1, tmp_path / "missing.csv", RECORD)
     assert list(tmp_path.glob("new*")) == []
 
 
@@ -29,11 +30,11 @@ def interrupted(folder, step):
     return killed_at(
         step,
         folder,
-        imports="from dpbayes.releasing import opening, witness",
+        imports="from dpbayes.tables import chain, opening",
         steps="opening.new_witness opening.connected opening.write_witness os.fsync os.link "
-        "opening.sync_folder opening.Account._settled opening.open_account "
+        "opening.sync_folder opening.leave_note chain.Chain.settled opening.open_account "
         "opening._refuse_second_account opening.forget_abandoned",
-        work='opening.create_account("clinic.account", "clinic", 3, "people.csv")',
+        work='opening.create_account("clinic.account", "clinic", 3, "people.csv", opening.Unit())',
     )
 
 
@@ -49,18 +50,18 @@ def test_making_an_account_killed_at_any_step_is_mended_by_making_it_again(
     place = tmp_path / "clinic.account"
     if place.exists():
         with pytest.raises(AccountError, match="exists already"):
-            create_account(place, "clinic", 3, two_people)
+            create_account(place, "clinic", 3, two_people, RECORD)
         account = open_account(place)
     else:
         with pytest.raises(AccountError, match=f"no account at {place}"):
             open_account(place)
-        account = create_account(place, "clinic", 3, two_people)
+        account = create_account(place, "clinic", 3, two_people, RECORD)
     assert not read_witness("clinic").pending
     assert (account.spent, account.balance, len(account.entries)) == (0, 3, 2)
-    account.spend("one", ONE, "plan")
+    account.reserve("one", ONE, "plan")
     assert open_account(place).balance == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "clinic.account", "keys", "people.csv",
+        "clinic.account", "keys", "people.csv", "people.csv.dpbayes",
     ]  # fmt: skip
 
 
@@ -90,8 +91,8 @@ def test_attack_an_account_set_aside_while_it_was_made(two_people, tmp_path):
             break
     assert read_witness("clinic").pending
     place.rename(aside)
-    second = create_account(tmp_path / "other.account", "other", 3, two_people)
-    second.spend("all", 3 * ONE, "")
+    second = create_account(tmp_path / "other.account", "other", 3, two_people, RECORD)
+    second.reserve("all", 3 * ONE, "")
     aside.rename(place)
     with pytest.raises(AccountError, match="the key of data set 'clinic' is not at"):
         open_account(place)
@@ -102,5 +103,5 @@ def test_attack_an_account_set_aside_while_it_was_made(two_people, tmp_path):
 )
 def test_bad_deltas(two_people, tmp_path, delta):
     with pytest.raises(ValueError, match="delta must be at least 0 and below 1, got"):
-        create_account(tmp_path / "a", "slack", 1, two_people, delta=delta)
+        create_account(tmp_path / "a", "slack", 1, two_people, RECORD, delta=delta)
     assert not (tmp_path / "a").exists()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.releasing.analysis import (
+from dpbayes.tables.analysis import (
     DRAWS,
     GROUPS,
     PARTS,
@@ -119,7 +119,7 @@ def test_in_a_process_of_its_own_it_says_the_same(found):
 
 
 def test_a_process_that_is_late_or_ends_early_leaves_reasons():
-    late = bounded("dpbayes.releasing.analysis", RECORD, PARTS, 0.01)
+    late = bounded("dpbayes.tables.analysis", RECORD, PARTS, 0.01)
     assert late == {part: {"missing": "not finished within 0.01 seconds"} for part in PARTS}
-    broken = bounded("dpbayes.releasing.analysis", {}, PARTS, 60.0)
+    broken = bounded("dpbayes.tables.analysis", {}, PARTS, 60.0)
     assert {part["missing"] for part in broken.values()} == {"needs more memory than allowed"}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dpbayes.releasing.witness import (
+from dpbayes.tables.keys import (
     AccountError,
     all_witnesses,
     creating,
