@@ -63,7 +63,7 @@ class Answer:
 
     `outcome` "derived", "fresh" or "rejected"; `estimate` and `interval`, None when rejected;
     `cost` the epsilon that the account was charged; `spent` the cube's overall cost after it and
-    `left` what is left of its bound; `answers` the length of the history it was made from;
+    `left` what is left of its bound; `history` the number of answers it was made from or is one of;
     `affordable` about the shortest length that can be had, told when a question is rejected;
     `consistent` the estimate that fits counts of at least 0, where it was asked for.
 
@@ -80,7 +80,7 @@ class Answer:
     cost: float
     spent: float
     left: float
-    answers: int
+    history: int
     affordable: float | None = None
     consistent: float | None = None
 

@@ -262,9 +262,9 @@ def test_consistent_answers_are_made_from_the_history_and_cost_nothing(tmp_path:
     ask(asked, "all", 3.0)
     question = asked.question("sex = f and income < 10", 3.1, 0.05)
     spent = asked.account.spent
-    fitted = asked.consistent(question, got.answers)
+    fitted = asked.consistent(question, got.history)
     assert fitted == pytest.approx(max(got.estimate or 0.0, 0.0), abs=1e-9)
-    assert asked.consistent(asked.question("sex = m", 9.0, 0.05), got.answers) is None
+    assert asked.consistent(asked.question("sex = m", 9.0, 0.05), got.history) is None
     assert asked.account.spent == spent
     assert asked.sources(question, 2) == [(1, "sex = f and income < 10", 1.0)]
 
