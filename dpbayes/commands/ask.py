@@ -118,7 +118,7 @@ def _by_account(arguments: argparse.Namespace) -> Callable[[argparse.Namespace],
             if wish.consistent and answer.interval is not None:
                 fields["consistent"] = asked.consistent(question, answer.history)
             if one.explain and answer.interval is not None:
-                fields["sources"] = asked.sources(question, answer.history)
+                fields["sources"] = asked.sources(question)
             found.append(fields)
         return found
 

@@ -29,7 +29,7 @@ _HOME = {
         "pmf_monte_carlo",
         "pmf_probability_calculation",
     ),
-    "budgets": ("Allocation", "allocation", "budget", "budget_with_history", "combine"),
+    "budgets": ("Allocation", "allocation", "budget", "combine"),
     "consistency": ("Consistent", "consistent"),
     "cost": ("CellCosts", "cost_of_scales", "no_cost", "privacy_cost"),
     "decision": ("Decision", "Policy", "State", "Stream", "decide", "empty_state", "stream"),
@@ -39,7 +39,6 @@ _HOME = {
         "NotEstimableError",
         "blue",
         "blue_sparse",
-        "chebyshev_delta",
         "chebyshev_half_width",
         "empty_factor",
     ),
@@ -48,7 +47,6 @@ _HOME = {
         "NoiseLaw",
         "confidence",
         "equal_scale_density",
-        "gaussian_half_width",
         "interval",
         "probability_at_least",
     ),
@@ -58,7 +56,6 @@ _HOME = {
         "random_ranges",
         "range_query",
         "sensitivity",
-        "sensitivity_witness",
     ),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}

@@ -182,17 +182,13 @@ class Answering:
         value = float(consistent(H, scales, y, question.query).estimates)
         return None if math.isnan(value) else value
 
-    def sources(self, question: Question, answers: int) -> list[tuple[int, str, float]]:
-        """Return number, text and share of the variance of the answers that an estimate uses."""
+    def sources(self, question: Question) -> list[tuple[int, str, float]]:
+        """Return number, text and share of the variance of the answers that determine a query."""
         with self._lock:
-            entries, scales = self._history[:answers], self._state.scales[:answers]
-        state = empty_state(question.query.size, self.policy.neighbours)
-        for entry, scale in zip(entries, scales, strict=True):
-            state = replace(state, factor=state.factor.append(entry.query, float(scale)))
-        w = state.factor.noise_weights(question.query)
+            history, w = list(self._history), self._state.factor.noise_weights(question.query)
         shares = np.zeros(0) if w is None else w * w / (w @ w)
-        used = np.flatnonzero(shares > 1e-18)
-        return [(int(i) + 1, entries[i].label, float(shares[i])) for i in used]
+        used = np.flatnonzero(shares > 1e-18)  # less is rounding of nothing
+        return [(int(i) + 1, history[i].label, float(shares[i])) for i in used]
 
     def _known(self, name: str, asked: str) -> str | None:
         """Return the reply kept under a request's name; ValueError where something else was asked.
