@@ -16,7 +16,6 @@ tables        a table of people: publish it, ask it, from one account
 datasets      real counts shipped with the package
 figures       arrays in, figure and alternative text out
 study         what only the pages need: experiments, lemmas, closed forms, broken mechanisms
-press         notebooks run with checked parameters; their results recorded, and set on pages
 commands      the command line, one module a command
 """
 

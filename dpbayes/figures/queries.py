@@ -123,7 +123,7 @@ def _grid(axes: Axes, cells: np.ndarray, rows: Sequence[str], columns: Sequence[
     for i, label in enumerate(rows):
         axes.text(-0.08, i + 0.5, label, ha="right", va="center", fontsize=9)
     for j, label in enumerate(columns):
-        axes.text(j + 0.5, -0.12, label, ha="center", va="bottom", fontsize=9)
+        axes.text(j + 0.5, -0.12, label.replace(" ", "\n"), ha="center", va="bottom", fontsize=9)
 
 
 def framework_diagram() -> tuple[Figure, str]:
