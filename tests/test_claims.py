@@ -528,13 +528,13 @@ def test_e_c6_interval_is_not_the_posterior() -> None:
 def test_e_c7_history_saves_budget() -> None:
     example = worked_example()
     weights = tables.blue(example.H, example.scales, example.q).noise_weights
-    assert all(tables.budget_with_history(weights, 1.0, L, 0.05) < tables.budget(1.0, L, 0.05)
+    assert all(tables.allocation(weights, 1.0, L, 0.05).alpha < tables.budget(1.0, L, 0.05)
                for L in (20.0, 40.0, 60.0))  # fmt: skip
 
     # One earlier answer, so many times as noisy as a fresh one at the direct budget.
     def share(ratio: float, delta: float) -> float:
         length = -2 * float(np.log(delta))
-        bought = tables.budget_with_history([ratio], 1.0, length, delta)
+        bought = tables.allocation([ratio], 1.0, length, delta).alpha
         return bought / tables.budget(1.0, length, delta)
 
     shares = {delta: [share(ratio, delta) for ratio in (0.5, 1.0, 2.0, 5.57, 20.0)]
