@@ -4,7 +4,8 @@ import doctest
 import re
 from pathlib import Path
 
-from dpbayes.press.parameters import declared, load
+from dpbayes.runner.notebooks import find, load
+from dpbayes.runner.parameters import declared
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -26,6 +27,6 @@ def test_every_link_in_the_readme_leads_somewhere():
 
 def test_the_parameters_shown_are_those_of_the_notebook():
     shown = re.findall(r"^  (\w+): [^=\n]*= .*?  # (.*)$", README.read_text(), re.M)
-    notebook = README.parent / "notebooks" / "foundations" / "beta-posterior.ipynb"
+    _, notebook = find("beta-posterior", README.parent)
     parameters = declared(load(notebook))
     assert dict(shown) == {key: one.meaning for key, one in parameters.items()}

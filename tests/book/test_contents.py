@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from dpbayes.press.places import all_notebooks
+from dpbayes.runner.notebooks import all_notebooks
 
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "book"
