@@ -26,7 +26,8 @@ help:
 	@sed -n 's/^# //p' Makefile
 
 book: $(READY)
-	$(BIN)/python tools/build_book.py $(BIN)/jupyter-book build book -W -n --keep-going
+	$(BIN)/jupyter-book build book -W -n --keep-going
+	$(BIN)/dpbayes verify
 
 pdf: $(TESTING)
 	test -f book/_build/html/paper.html || $(MAKE) book
@@ -54,14 +55,14 @@ check: $(TESTING)
 LOWEST := .venv-lowest
 lowest:
 	test -x $(LOWEST)/bin/python || uv venv --quiet --python 3.11 $(LOWEST)
-	uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e '.[queries,release]' \
+	uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e '.[tables,serve]' \
 	  'pytest>=8' 'hypothesis>=6.100' 'mpmath>=1.3' 'pytest-benchmark>=4' \
 	  'opendp>=0.12' 'dp-accounting>=0.5'
 	$(LOWEST)/bin/python -m pytest -q $(LOW_TESTS) -m "not slow and not browser" $(ARGS)
 LOW_TESTS ?= tests/test_posteriors.py tests/test_divergences.py tests/test_sensitivity.py tests/test_accuracy.py \
   tests/mechanisms tests/laws tests/auditing tests/figures
 
-# The results in book/_build/.jupyter_cache stay; remove that folder to start from nothing.
+# The results in book/results stay; remove that folder to start from nothing.
 clean: $(READY)
 	$(BIN)/jupyter-book clean book
 
@@ -72,8 +73,8 @@ COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-h
 	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header pyproject.toml
 EXTRAS = $(foreach extra,$(1),--extra $(extra))
 lock:
-	$(COMPILE) $(call EXTRAS,run book test queries release cluster dev) -o requirements-test.lock
-	$(COMPILE) $(call EXTRAS,run book queries release) -c requirements-test.lock -o requirements.lock
+	$(COMPILE) $(call EXTRAS,book test tables serve cluster dev) -o requirements-test.lock
+	$(COMPILE) $(call EXTRAS,book tables serve) -c requirements-test.lock -o requirements.lock
 
 # Install a lock, then the package itself, into .venv. A lock is whole: nothing is resolved, and two
 # installations side by side take every other entry. Modules are compiled when they are first

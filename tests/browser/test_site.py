@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import SITE, shipped, site_pages
-from tests.browser.watching import NARROW, TOO_WIDE, Visited, Watched, brightness, results, what
+from tests.browser.watching import NARROW, Visited, Watched, brightness, results, what
 
 PHONE = 390
 MOST_SHIPPED = 1_500_000  # bytes of a first visit
