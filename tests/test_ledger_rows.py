@@ -1,56 +1,50 @@
-"""The table from documents to pages covers every row of the documents, and every page exists."""
+"""The pages of the five documents hold every row of the documents, and every claim of the board."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-import pytest
 import yaml
 
 from tests.book.test_contents import listed
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "book" / "claims" / "documents.md"
+BOOK = ROOT / "book"
+PAGES = [BOOK / "reference" / f"document-{letter}.md" for letter in "abcde"]
 LINE = re.compile(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+LINK = re.compile(r"\{doc\}`(?:[^`<]*<)?([^`>]+)>?`")
 
 
-def rows() -> list[str]:
-    return (ROOT / "tests" / "ledger_rows.txt").read_text().split()
+def rows() -> list[tuple[str, Path, str]]:
+    """Return row, page and its cell of links, for every row of the five pages."""
+    found = [(m[1], page, m[3]) for page in PAGES for m in LINE.finditer(page.read_text())]
+    return [one for one in found if one[0] not in ("Row", "---")]
 
 
-def table() -> dict[str, list[str]]:
-    found = [match.groups() for match in LINE.finditer(PAGE.read_text())]
-    links = {row: re.findall(r"\{doc\}`([^`]+)`", pages) for row, _, pages in found}
-    return {row: pages for row, pages in links.items() if row not in ("Row", "---")}
+def test_every_row_is_on_one_page_and_nothing_else() -> None:
+    expected = (ROOT / "tests" / "ledger_rows.txt").read_text().split()
+    assert sorted(row for row, *_ in rows()) == sorted(expected)
+    assert len(set(expected)) == len(expected)
 
 
-def contents() -> set[str]:
-    return set(listed(yaml.safe_load((ROOT / "_toc.yml").read_text())))
+def test_rows_lead_to_pages_of_the_contents_or_to_proofs() -> None:
+    contents = set(listed(yaml.safe_load((ROOT / "_toc.yml").read_text())))
+    for row, page, cell in rows():
+        links = [
+            (page.parent / link).resolve().relative_to(BOOK).as_posix()
+            for link in LINK.findall(cell)
+        ]
+        assert links or "{prf:ref}" in cell, row
+        assert set(links) <= contents, row
 
 
-def target(link: str) -> str:
-    return (PAGE.parent / link).resolve().relative_to(ROOT / "book").as_posix()
-
-
-def test_every_row_is_in_the_table_once_and_nothing_else() -> None:
-    lines = [row for row, *_ in LINE.findall(PAGE.read_text()) if row not in ("Row", "---")]
-    assert sorted(lines) == sorted(rows())
-    assert len(set(rows())) == len(rows())
-
-
-@pytest.mark.parametrize("row", rows())
-def test_pages_of_a_row_are_in_the_contents(row: str) -> None:
-    pages = [target(link) for link in table()[row]]
-    assert pages
-    assert set(pages) <= contents()
-
-
-def test_chapters_say_which_rows_they_cover() -> None:
-    chapters = {"accuracy/a-abstract.md": "A-F1a", "accuracy/b-draft.md": "B-F1a"}
-    chapters |= {"accuracy/c-notes.md": "C-F1", "limits/lemmas.md": "C-L1"}
-    chapters |= {"limits/large-n-laws.md": "A-FW"}
-    for chapter, row in chapters.items():
-        text = (ROOT / "book" / chapter).read_text()
-        assert row in text, chapter
-        assert "claims/documents" in text, chapter
+def test_the_claims_of_each_document_are_on_its_page() -> None:
+    claims = yaml.safe_load((BOOK / "claims" / "claims.yml").read_text())
+    letters = {claim["id"][0] for claim in claims}
+    assert letters == set("ABCDE")
+    for page in PAGES:
+        letter = page.stem[-1].upper()
+        assert f"```{{document-claims}} {letter}\n" in page.read_text()
+    board = (BOOK / "claims" / "claims.md").read_text()
+    assert all(f"```{{claims}} {letter}\n" in board for letter in letters)

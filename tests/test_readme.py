@@ -4,7 +4,7 @@ import doctest
 import re
 from pathlib import Path
 
-from dpbayes.runner.notebooks import find, load
+from dpbayes.runner.notebooks import load
 from dpbayes.runner.parameters import declared
 
 README = Path(__file__).parents[1] / "README.md"
@@ -27,6 +27,6 @@ def test_every_link_in_the_readme_leads_somewhere():
 
 def test_the_parameters_shown_are_those_of_the_notebook():
     shown = re.findall(r"^  (\w+): [^=\n]*= .*?  # (.*)$", README.read_text(), re.M)
-    _, notebook = find("beta-posterior", README.parent)
+    notebook = README.parent / "notebooks" / "basics" / "posterior.ipynb"
     parameters = declared(load(notebook))
     assert dict(shown) == {key: one.meaning for key, one in parameters.items()}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import dpbayes as dp
-from dpbayes import queries
+from dpbayes import tables
 
 FOLDER = Path(__file__).parents[2] / "book" / "api"
 PAGES = sorted(FOLDER.glob("*.md"))
@@ -42,7 +42,7 @@ def loaded(path: str) -> Any:
 
 def test_every_public_name_is_on_a_page():
     wanted = {f"dpbayes.{name}" for name in dp.__all__}
-    wanted |= {f"dpbayes.queries.{name}" for name in queries.__all__}
+    wanted |= {f"dpbayes.tables.{name}" for name in tables.__all__}
     assert wanted <= SHOWN.keys(), sorted(wanted - SHOWN.keys())
 
 
@@ -81,7 +81,7 @@ PAGE = """# Names
 Ask `dp.release(...)` and [`dp.posterior`](api/one.md), not `dp.nothing` or `release`.
 
 ```python
-answer = dp.release(counts) + dp.posterior(counts) + queries.blue(H)
+answer = dp.release(counts) + dp.posterior(counts) + tables.blue(H)
 from dpbayes.releasing.plan import read_plan
 ```
 """
@@ -89,7 +89,7 @@ ENTRIES = """# One
 
 ```{eval-rst}
 .. autofunction:: dpbayes.release
-.. autofunction:: dpbayes.queries.blue
+.. autofunction:: dpbayes.tables.blue
 .. autofunction:: dpbayes.releasing.plan.read_plan
 ```
 """
@@ -116,9 +116,9 @@ def test_the_pages_link_the_names_they_use_to_their_entries(tmp_path):
     targets = re.findall(r'href="api/one.html#(dpbayes[^"]*)"[^>]*><code class="docutils', page)
     assert targets == [
         "dpbayes.release",
-        "dpbayes.queries.blue",
+        "dpbayes.tables.blue",
         "dpbayes.releasing.plan.read_plan",
     ]
     last = page[page.index("From the package: ") :]
-    assert "queries.blue" in last
+    assert "tables.blue" in last
     assert "dp.release" not in last.partition("</p>")[0]
