@@ -105,20 +105,14 @@ def table(
     _save(f"{name}.csv", stream.getvalue().encode())
     if errors:
         _keep_errors({f"{name}.{label}": one for label, one in errors.items()})
-    shown = [tuple(plain), *([_shown(cell) for cell in row] for row in rows[:SHOWN_ROWS])]
+    shown = [tuple(plain), *(tuple(map(_shown, row)) for row in rows[:SHOWN_ROWS])]
     more = f"… and {len(rows) - SHOWN_ROWS} more rows" if len(rows) > SHOWN_ROWS else ""
     text = "\n".join([*map("  ".join, shown), more]).rstrip()
-    head, *body = (
-        "".join(
-            f"<{'td' if place else 'th'}>{html.escape(cell)}</{'td' if place else 'th'}>"
-            for cell in row
-        )
-        for place, row in enumerate(shown)
-    )
-    lines = "".join(f"<tr>{row}</tr>" for row in body)
-    table = f"<thead><tr>{head}</tr></thead><tbody>{lines}</tbody>"
-    page = f'<table class="dataframe">{table}</table>{more}'
-    _show({"text/plain": text, "text/html": page}, {"dpbayes": {"table": name}})
+    head, *body = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in shown]
+    page = f"<thead><tr>{head.replace('td>', 'th>')}</tr></thead>"
+    page += "<tbody>" + "".join(f"<tr>{row}</tr>" for row in body) + f"</tbody></table>{more}"
+    bundle = {"text/plain": text, "text/html": f'<table class="dataframe">{page}'}
+    _show(bundle, {"dpbayes": {"table": name}})
 
 
 def figure(name: str, figure: Any, *, alt: str, caption: str = "") -> None:
@@ -160,10 +154,8 @@ def claim(name: str, sentence: str, holds: bool, *, theorem: str | None = None) 
     powers of ten. What a theorem says (its label in the book) cannot fail: that is an error of
     ours, and raises AssertionError.
     """
-    if not isinstance(sentence, str) or not sentence.strip():
-        raise ValueError(f"claim {name!r} needs a sentence, got {sentence!r}")
-    if re.search(r"\bnan\b", sentence):
-        raise ValueError(f"claim {name!r} shows a value that is not a number: {sentence}")
+    if not isinstance(sentence, str) or not sentence.strip() or re.search(r"\bnan\b", sentence):
+        raise ValueError(f"claim {name!r} needs a sentence without nan, got {sentence!r}")
     if not (isinstance(holds, bool) or type(holds).__name__ in ("bool", "bool_")):
         raise TypeError(f"holds must be True or False, got {holds!r} for {name!r}")
     words = typeset(sentence)
@@ -171,25 +163,14 @@ def claim(name: str, sentence: str, holds: bool, *, theorem: str | None = None) 
         raise AssertionError(f"{theorem} says otherwise: {words}")
     made = {"sentence": words, "holds": bool(holds), "theorem": theorem}
     _keep("claims", name, made)
-    claims = _run().kept["claims"]
-    found = {
-        key: {**one, "by_theorem": one["theorem"], "values": {}} for key, one in claims.items()
-    }
-    _save("findings.json", json_bytes(found))
     mark = "✓" if holds else "✗ Does not hold with these parameters:"
     text = f"{mark} {without_roles(words)}"
-    bundle = {"text/plain": text, "text/markdown": text, "text/html": claim_html(mark, words)}
-    told = {
-        "claim": {"name": name, **made},
-        "finding": {"name": name, "sentence": f"{mark} {words}"},
+    bundle = {
+        "text/plain": text,
+        "text/markdown": text,
+        "text/html": f"<p>{mark} {html_text(words)}</p>",
     }
-    _show(bundle, {"dpbayes": told})
-
-
-def claim_html(mark: str, sentence: str) -> str:
-    """Return a claim as HTML."""
-    kind = "holds" if mark == "✓" else "fails"
-    return f'<p class="claim {kind}">{mark} {html_text(without_roles(sentence))}</p>'
+    _show(bundle, {"dpbayes": {"claim": {"name": name, **made}}})
 
 
 def typeset(text: str) -> str:
@@ -355,7 +336,7 @@ def _shown(text: str) -> str:
 
 def html_text(text: str) -> str:
     """Return a sentence of Markdown as HTML; formulas stay for the viewer to set."""
-    parts = re.split(r"(\$[^$]+\$)", text)
+    parts = re.split(r"(\$[^$]+\$)", without_roles(text))
     for place, part in enumerate(parts):
         parts[place] = html.escape(part, quote=False)
         for pattern, tag in _MARKUP if place % 2 == 0 else ():
