@@ -74,10 +74,13 @@ def number(name: str, value: float, *, error: float | None = None) -> float:
     ``math.inf`` marks a number that belongs to the machine, such as a time: it is never compared.
     Raises ValueError for a name that is taken, and for what is not finite.
     """
-    plain = _number(f"number {name!r}", value)
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"number {name!r} must be a real number, got {value!r}")
+    if not math.isfinite(value):
+        raise ValueError(f"number {name!r} must be finite, got {value!r}")
     if error is not None and (isinstance(error, bool) or not error >= 0):
         raise ValueError(f"error must be a standard error, at least 0, got {error!r} for {name!r}")
-    _keep("numbers", name, plain)
+    _keep("numbers", name, int(value) if isinstance(value, numbers.Integral) else float(value))
     if error is not None:
         _keep_errors({name: error})
     return value
@@ -224,14 +227,14 @@ def _keep(kind: str, name: str, value: Any) -> None:
 
 def _keep_errors(found: Mapping[str, Any]) -> None:
     """Keep standard errors; None stands for an infinite one, which JSON lacks."""
-
-    def plain(error: Any) -> Any:
-        if isinstance(error, list):
-            return [plain(one) for one in error]
-        return float(error) if math.isfinite(error) else None
-
     errors = _run().kept.setdefault("errors", {})
-    errors.update({name: plain(_plain(error)) for name, error in found.items()})
+    for name, error in found.items():
+        plain = _plain(error)
+        finite = [
+            float(one) if math.isfinite(one) else None
+            for one in (plain if isinstance(plain, list) else [plain])
+        ]
+        errors[name] = finite if isinstance(plain, list) else finite[0]
     _save("errors.json", json_bytes(errors))
 
 
@@ -307,15 +310,6 @@ def _parameters_of_session() -> dict[str, Any]:
                 values = {name: names[name] for name in declared if name in names}
                 return dict(json.loads(json.dumps(values, default=str)))
     return {}
-
-
-def _number(what: str, value: Any) -> int | float:
-    """Return a finite number as plain Python has it."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{what} must be a real number, got {value!r}")
-    if not math.isfinite(value):
-        raise ValueError(f"{what} must be finite, got {value!r}")
-    return int(value) if isinstance(value, numbers.Integral) else float(value)
 
 
 def _plain(value: Any) -> Any:
