@@ -13,11 +13,9 @@ accuracy      step probabilities, exact mean distances, crossovers
 planning      how many records a wanted accuracy needs
 auditing      actual epsilon, delta(epsilon), calibration, composition
 tables        a table of people: publish it, ask it, from one account
-queries       inference from private answers to linear queries
 datasets      real counts shipped with the package
 figures       arrays in, figure and alternative text out
 study         what only the pages need: experiments, lemmas, closed forms, broken mechanisms
-press         notebooks run with checked parameters; their results recorded, and set on pages
 commands      the command line, one module a command
 """
 

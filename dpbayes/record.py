@@ -177,18 +177,19 @@ def claim(name: str, sentence: str, holds: bool, *, theorem: str | None = None) 
     }
     _save("findings.json", json_bytes(found))
     mark = "✓" if holds else "✗ Does not hold with these parameters:"
-    text = without_roles(words)
-    kind = "holds" if holds else "fails"
-    bundle = {
-        "text/plain": f"{mark} {text}",
-        "text/markdown": f"{mark} {text}",
-        "text/html": f'<p class="claim {kind}">{mark} {html_text(text)}</p>',
-    }
+    text = f"{mark} {without_roles(words)}"
+    bundle = {"text/plain": text, "text/markdown": text, "text/html": claim_html(mark, words)}
     told = {
         "claim": {"name": name, **made},
         "finding": {"name": name, "sentence": f"{mark} {words}"},
     }
     _show(bundle, {"dpbayes": told})
+
+
+def claim_html(mark: str, sentence: str) -> str:
+    """Return a claim as HTML."""
+    kind = "holds" if mark == "✓" else "fails"
+    return f'<p class="claim {kind}">{mark} {html_text(without_roles(sentence))}</p>'
 
 
 def typeset(text: str) -> str:

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 import dpbayes as dp
-from dpbayes import queries as qu
+from dpbayes import tables as qu
 
 SECONDS = 5.0
 HUGE = 10**400
@@ -418,19 +419,16 @@ BAD["positive or None"] = tuple(value for value in BAD["positive"] if value is n
 
 
 def query_calls() -> list[Call]:
-    """Every public function of linear queries."""
+    """Every public function of the tables."""
     H, scales, y = [[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]], [1.0, 2.0], [3.0, 4.0]
     history, several, answers = (H, "matrix"), (scales, "positive vector"), (y, "vector")
     rng = (np.random.default_rng(1), "rng")
     positive, unit, word = (1.0, "positive"), (0.5, "open unit"), ("add-remove", "word")
     law = qu.NoiseLaw([1.0, 2.0])
     noise = (law, "noise law")
-    server = qu.QueryServer([10, 20, 30], 1.0)
     state = qu.empty_state(3, "add-remove")
-    q = [1.0, 0.0, 1.0]
+    q, example = [1.0, 0.0, 1.0], (scipy.sparse.csr_array(H), "law")
     return [
-        _call("all_intervals", qu.all_intervals, cells=(3, "from one")),
-        _call("tree_workload", qu.tree_workload, leaves=(4, "from one")),
         _call(
             "random_ranges",
             qu.random_ranges,
@@ -453,21 +451,18 @@ def query_calls() -> list[Call]:
             L=(9.0, "positive"),
             delta=unit,
         ),
+        _call("consistent", qu.consistent, H=history, scales=several, y=answers, Q=(q, "vector")),
+        _call("blue_sparse", qu.blue_sparse, H=example, scales=several, Q=(q, "vector")),
+        _call(
+            "stream",
+            qu.stream,
+            questions=history,
+            lengths=([9.0], "positive vector"),
+            delta=unit,
+            bound=positive,
+            policy=(qu.Policy(), "noise law"),
+        ),
         _call("blue", qu.blue, H=history, scales=several, Q=([1.0, 0.0, -1.0], "vector")),
-        _call(
-            "Boxes",
-            qu.Boxes,
-            shape=((2, 3), "shape"),
-            low=([[0, 1]], "matrix"),
-            high=([[2, 3]], "matrix"),
-        ),
-        _call(
-            "blue_of_boxes",
-            qu.blue_of_boxes,
-            history=(qu.Boxes((4,), [[0], [0]], [[4], [2]]), "law"),
-            scales=([1.0, 2.0], "positive vector"),
-            targets=(qu.Boxes((4,), [[2]], [[4]]), "law"),
-        ),
         _call("budget", qu.budget, S=positive, L=positive, delta=unit),
         _call(
             "budget_with_history",
@@ -497,7 +492,6 @@ def query_calls() -> list[Call]:
             high=(2.0, "real"),
         ),
         _call("convolution_work", qu.convolution_work, half_lengths=([1, 2], "whole vector")),
-        _call("cost_of_cells", qu.cost_of_cells, H=history, scales=several, neighbours=word),
         _call("cost_of_scales", qu.cost_of_scales, H=history, scales=several, neighbours=word),
         _call(
             "credible_interval", qu.credible_interval, pmf=([0.2, 0.6, 0.2], "vector"), delta=unit
@@ -565,24 +559,6 @@ def query_calls() -> list[Call]:
             method=("tree", "word"),
         ),
         _call(
-            "posterior_draws",
-            qu.posterior_draws,
-            H=history,
-            scales=several,
-            y=answers,
-            q=([1.0, 0.0, -1.0], "vector"),
-            draws=(2, "from one"),
-            rng=rng,
-            warm_up=(1, "integer"),
-        ),
-        _call(
-            "posterior_one_unknown",
-            qu.posterior_one_unknown,
-            y=answers,
-            scales=several,
-            coefficients=([1.0, 2.0], "vector or None"),
-        ),
-        _call(
             "privacy_cost",
             qu.privacy_cost,
             H=history,
@@ -599,10 +575,6 @@ def query_calls() -> list[Call]:
         _call("sensitivity", qu.sensitivity, H=history, neighbours=word),
         _call("sensitivity_witness", qu.sensitivity_witness, H=history, neighbours=word),
         _call(
-            "Bins", qu.Bins, name=("a", "text"), edges=((0.0, 1.0), "edges"), whole=(False, "flag")
-        ),
-        _call("Categories", qu.Categories, name=("a", "text"), values=(("u", "v"), "values")),
-        _call(
             "Policy",
             qu.Policy,
             neighbours=word,
@@ -611,45 +583,7 @@ def query_calls() -> list[Call]:
             inference=(True, "flag"),
         ),
         _call("NoiseLaw", qu.NoiseLaw, weights=([1.0], "vector")),
-        _call(
-            "QueryServer",
-            qu.QueryServer,
-            cube=([10, 20], "counts or cube"),
-            bound=positive,
-            neighbours=word,
-            accounting=("cells", "word"),
-            spending=("smallest", "word"),
-            inference=(True, "flag"),
-        ),
-        _call(
-            "QueryServer.simulated",
-            qu.QueryServer.simulated,
-            cube=([10, 20], "counts or cube"),
-            bound=positive,
-            rng=rng,
-        ),
-        _call("QueryServer.ask", server.ask, q=(q, "question"), L=(4000.0, "positive"), delta=unit),
         _call("MassVector", qu.MassVector, masses=([0.5, 0.5, 0.0], "vector"), lost=(0.0, "")),
-        _call(
-            "build_cube",
-            qu.build_cube,
-            source=("no such file.csv", "text"),
-            attributes=([qu.Categories("a", ("u",))], "attributes"),
-        ),
-        _call(
-            "open_ledger",
-            qu.open_ledger,
-            path=(None, ""),
-            content=(b"a", "content"),
-            cells=(3, "from one"),
-            terms=({}, "terms"),
-        ),
-        _call(
-            "Cube",
-            qu.Cube,
-            attributes=((qu.Categories("a", ("u", "v")),), "attributes"),
-            counts=([1, 2], "counts"),
-        ),
     ]
 
 
@@ -726,7 +660,7 @@ BAD["question"] = (
     [HUGE, 0, 0],
     [[1], [2, 3]],
 )
-BAD["attributes"] = (None, 1, "a", [1], [None], object(), [qu.Categories("a", ("u",)), 3])
+BAD["attributes"] = (None, 1, "a", [1], [None], object())
 BAD["content"] = (None, 1, "text", [], object())
 BAD["terms"] = (None, 1, "text", [], object())
 

@@ -9,14 +9,19 @@ import numpy as np
 import pytest
 from scipy.stats import laplace
 
-from dpbayes import queries
-from dpbayes.queries.streams import stream
-from dpbayes.study.query_experiments import recorded_times, squared_error
+from dpbayes import tables
+from dpbayes.study.linear_queries import (
+    posterior_one_unknown,
+    recorded_times,
+    squared_error,
+    worked_example,
+)
+from dpbayes.tables import stream
 from tests.test_claims import check
 
-EXAMPLE = queries.worked_example()
-BEST = queries.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.q)
-LAW = queries.NoiseLaw(BEST.noise_weights)
+EXAMPLE = worked_example()
+BEST = tables.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.q)
+LAW = tables.NoiseLaw(BEST.noise_weights)
 
 
 def test_e_c9_laplace_answers_are_private() -> None:
@@ -28,10 +33,10 @@ def test_e_c9_laplace_answers_are_private() -> None:
 
 
 def test_e_c10_usefulness_and_credible_intervals() -> None:
-    half = queries.NoiseLaw([1.0]).half_width(0.05)
-    one = queries.posterior_one_unknown([2.0], [1.0]).mass(2.0 - half, 2.0 + half)
-    pair = queries.NoiseLaw([0.5, 0.5]).half_width(0.05)
-    two = queries.posterior_one_unknown([-3, 3], [1, 1]).mass(-pair, pair)
+    half = tables.NoiseLaw([1.0]).half_width(0.05)
+    one = posterior_one_unknown([2.0], [1.0]).mass(2.0 - half, 2.0 + half)
+    pair = tables.NoiseLaw([0.5, 0.5]).half_width(0.05)
+    two = posterior_one_unknown([-3, 3], [1, 1]).mass(-pair, pair)
     assert one == pytest.approx(0.95, abs=1e-9)
     check("E-C10", as_written=abs(two - 0.95) < 0.01, corrected=abs(one - 0.95) < 1e-6)
 
@@ -47,7 +52,7 @@ def test_e_c11_flat_and_informative_priors() -> None:
 
 
 def test_e_c12_chebyshev() -> None:
-    miss = [2 * LAW.tail(queries.chebyshev_half_width(LAW.variance, d)) for d in (0.5, 0.1, 0.01)]
+    miss = [2 * LAW.tail(tables.chebyshev_half_width(LAW.variance, d)) for d in (0.5, 0.1, 0.01)]
     check("E-C12", all(m <= d for m, d in zip(miss, (0.5, 0.1, 0.01), strict=True)))
 
 
@@ -59,7 +64,7 @@ def test_e_c13_law_by_characteristic_functions() -> None:
     density = np.trapezoid(phi * np.cos(t * 5.0), t) / np.pi
     convolved = laplace.pdf(at, scale=3.0) @ laplace.pdf(5.0 - at, scale=8.0) * step
     assert density == pytest.approx(convolved, rel=1e-3)
-    law = queries.NoiseLaw(weights)
+    law = tables.NoiseLaw(weights)
     check("E-C13", (law.tail(4.99) - law.tail(5.01)) / 0.02 == pytest.approx(convolved, rel=1e-3))
 
 
@@ -74,8 +79,8 @@ def test_e_c14_sums_are_not_laplace() -> None:
 def test_e_c15_many_answers_are_not_hard() -> None:
     weights = np.random.default_rng(3).uniform(1, 10, 1000)
     start = perf_counter()
-    law = queries.NoiseLaw(weights)
-    total = float(queries.exact_masses(law).masses.sum())
+    law = tables.NoiseLaw(weights)
+    total = float(tables.exact_masses(law).masses.sum())
     seconds = perf_counter() - start
     assert total == pytest.approx(1.0, abs=1e-9)
     check("E-C15", as_written=seconds > 60.0)
@@ -83,13 +88,13 @@ def test_e_c15_many_answers_are_not_hard() -> None:
 
 def test_e_c16_the_histogram_converges() -> None:
     rng = np.random.default_rng(4)
-    errors = [squared_error(queries.pmf_monte_carlo(LAW.weights, n, rng), LAW)
+    errors = [squared_error(tables.pmf_monte_carlo(LAW.weights, n, rng), LAW)
               for n in (300, 3000, 300_000)]  # fmt: skip
     check("E-C16", errors[0] > 3 * errors[1] > 30 * errors[2])
 
 
 def test_e_c17_bound_by_a_chi_square() -> None:
-    p, draws = queries.exact_masses(LAW, 40).masses, 1000
+    p, draws = tables.exact_masses(LAW, 40).masses, 1000
     rng = np.random.default_rng(12)
     errors = ((rng.multinomial(draws, p, size=2000)[:, : p.size] / draws - p) ** 2).sum(axis=1)
     largest = float((p * (1 - p)).max()) / draws
@@ -107,21 +112,21 @@ def test_e_c18_time_of_algorithm_1() -> None:
 
 
 def test_e_c19_lost_mass() -> None:
-    whole = queries.pmf_probability_calculation(LAW.weights, 0.01)
-    parts = [queries.pmf_probability_calculation([w], 0.01) for w in LAW.weights]
+    whole = tables.pmf_probability_calculation(LAW.weights, 0.01)
+    parts = [tables.pmf_probability_calculation([w], 0.01) for w in LAW.weights]
     kept = np.prod([1 - part.lost for part in parts])
     check("E-C19", whole.lost == pytest.approx(1 - kept, rel=1e-9))
 
 
 def test_e_c20_length_of_the_vectors() -> None:
-    cells = [queries.pmf_probability_calculation(LAW.weights, g).masses.size
+    cells = [tables.pmf_probability_calculation(LAW.weights, g).masses.size
              for g in (1e-2, 1e-4, 1e-8)]  # fmt: skip
     check("E-C20", cells[1] <= 2.01 * cells[0] and cells[2] <= 4.01 * cells[0])
 
 
 def test_e_c21_order_of_convolution() -> None:
     halves = np.array([2, 5, 9, 14, 30])
-    work = {order: queries.convolution_work(np.array(order)) for order in permutations(halves)}
+    work = {order: tables.convolution_work(np.array(order)) for order in permutations(halves)}
     least, most = min(work.values()), max(work.values())
     assert work[tuple(halves)] == least
     assert most < 1.1 * least
@@ -152,15 +157,15 @@ def test_e_c24_sequential_composition() -> None:
         laplace.logpdf(at, scale=1 / a) - laplace.logpdf(at, loc=1, scale=1 / a) for a in (0.2, 0.5)
     ]
     worst = np.abs(loss[0][:, None] + loss[1][None, :]).max()
-    assert queries.privacy_cost(np.ones((2, 4)), [0.2, 0.5]) == pytest.approx(worst)
+    assert tables.privacy_cost(np.ones((2, 4)), [0.2, 0.5]) == pytest.approx(worst)
     check("E-C24", worst == pytest.approx(0.7))
 
 
 def test_e_c25_parallel_composition() -> None:
     budgets = [0.1, 0.2, 0.3]
-    added = queries.privacy_cost(np.eye(3), budgets)
-    scales = queries.laplace_scales(np.eye(3), budgets)
-    replaced = queries.cost_of_scales(np.eye(3), scales, "replace-one")
+    added = tables.privacy_cost(np.eye(3), budgets)
+    scales = tables.laplace_scales(np.eye(3), budgets)
+    replaced = tables.cost_of_scales(np.eye(3), scales, "replace-one")
     assert replaced == pytest.approx(0.5)
     check("E-C25", added == pytest.approx(0.3))
 
@@ -171,29 +176,29 @@ def test_e_c26_inference_control() -> None:
     odds = np.exp(alpha * np.arange(10))
     beliefs = odds / (1 + odds)
     stopped = beliefs[np.argmax(beliefs > threshold)]
-    exact = queries.posterior_one_unknown([0.0, 0.0], [1.0, 1.0]).mass(-50.0, 0.0)
+    exact = posterior_one_unknown([0.0, 0.0], [1.0, 1.0]).mass(-50.0, 0.0)
     quantified = exact == pytest.approx(0.5, abs=1e-9)
     check("E-C26", as_written=bool(stopped <= threshold), corrected=bool(quantified))
 
 
 def test_e_c27_even_law() -> None:
-    exact = queries.exact_masses(LAW, 40).masses
-    convolved = queries.pmf_probability_calculation(LAW.weights, 0.01).masses
-    drawn = queries.pmf_monte_carlo(LAW.weights, 1000, np.random.default_rng(3)).masses
+    exact = tables.exact_masses(LAW, 40).masses
+    convolved = tables.pmf_probability_calculation(LAW.weights, 0.01).masses
+    drawn = tables.pmf_monte_carlo(LAW.weights, 1000, np.random.default_rng(3)).masses
     even = [bool(np.allclose(v, v[::-1], atol=1e-15)) for v in (exact, convolved, drawn)]
     assert np.argmax(exact) == exact.size // 2
     check("E-C27", as_written=all(even), corrected=even[0] and even[1])
 
 
 def test_e_c28_guaranteed_utility() -> None:
-    half, rng = queries.NoiseLaw([1.0]).half_width(0.05), np.random.default_rng(9)
+    half, rng = tables.NoiseLaw([1.0]).half_width(0.05), np.random.default_rng(9)
     noise = rng.laplace(size=(20_000, 50))
     fixed = np.mean(np.abs(noise[:, 0]) <= half)
     chosen = np.mean(np.abs(noise.max(axis=1)) <= half)
     check("E-C28", as_written=bool(chosen > 0.9), corrected=bool(abs(fixed - 0.95) < 0.01))
 
 
-def first_refusals(rng: np.random.Generator, policies: list[queries.Policy]) -> list[int]:
+def first_refusals(rng: np.random.Generator, policies: list[tables.Policy]) -> list[int]:
     """Return the first refusal of each policy on one random stream."""
     cells, count = int(rng.integers(1, 6)), 25
     asked = rng.integers(-2, 3, (count, cells)) + np.eye(cells)[rng.integers(cells, size=count)] / 2
@@ -203,26 +208,26 @@ def first_refusals(rng: np.random.Generator, policies: list[queries.Policy]) -> 
 
 def test_e_c29_overall_privacy_cost() -> None:
     rows, budgets = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 1, 0]]), [0.3, 0.2, 0.1]
-    overall = queries.privacy_cost(rows, budgets)
+    overall = tables.privacy_cost(rows, budgets)
     by_cell = (np.abs(rows) * np.array(budgets)[:, None]).sum(axis=0)
     assert overall == pytest.approx(by_cell.max())
     # One cell has spent a half when the other is asked for 0.6, and then for a twentieth each time.
     asked = np.eye(2)[[0, 1] + [1] * 12]
     lengths = 2 * np.log(20) / np.array([0.5, 0.6] + [0.05] * 12)
     in_sum, by_cells = (
-        stream(asked, lengths, 0.05, 1.0, queries.Policy(accounting=one, inference=False))
+        stream(asked, lengths, 0.05, 1.0, tables.Policy(accounting=one, inference=False))
         for one in ("sequential", "cells")
     )
     longer = by_cells.first_rejection > in_sum.first_rejection
-    more = by_cells.count("fresh") >= in_sum.count("fresh")
+    more = by_cells.outcomes.count("fresh") >= in_sum.outcomes.count("fresh")
     check("E-C29", as_written=more and overall < sum(budgets), corrected=longer)
 
 
 def test_e_c29_the_first_refusal_comes_no_earlier_than_where_budgets_are_added_up() -> None:
     rng = np.random.default_rng(29)
-    policies = [queries.Policy(accounting="sequential", inference=False)]
-    policies += [queries.Policy(inference=False), queries.Policy(spending="direct")]
-    policies += [queries.Policy()]
+    policies = [tables.Policy(accounting="sequential", inference=False)]
+    policies += [tables.Policy(inference=False), tables.Policy(spending="direct")]
+    policies += [tables.Policy()]
     for _ in range(40):
         in_sum, *others = first_refusals(rng, policies)
         assert min(others) >= in_sum

@@ -26,7 +26,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 ORDER = (
     "_version", "_validate", "figures", "datasets", "posteriors", "log_gamma", "divergences",
     "sensitivity", "laws", "samplers", "mechanisms", "accuracy", "planning", "auditing",
-    "releasing", "queries", "study", "press", "cli", "commands", "__main__",
+    "tables", "releasing", "study", "press", "cli", "commands", "__main__",
 )  # fmt: skip
 PLOTTING = {"matplotlib", "seaborn", "mpl_toolkits"}
 RUN_TIME = {"numpy", "scipy", "matplotlib", "seaborn"}

@@ -1,4 +1,4 @@
-"""Write dpbayes/queries/data/rand-hie-cells.csv from the RAND HIE table shipped with statsmodels.
+"""Write dpbayes/data/rand-hie-cells.csv from the RAND HIE table shipped with statsmodels.
 
 Needs statsmodels. Run it from the top of the repository: python tools/make_rand_hie_cells.py
 """
@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import statsmodels.datasets.randhie as randhie
 
-from dpbayes.queries.rand_hie import ATTRIBUTES, HEALTH
+from dpbayes.tables.cube_file import read_cube
+from dpbayes.tables.rand_hie import CUBE_FILE
 
-TARGET = Path(__file__).parents[1] / "dpbayes" / "queries" / "data" / "rand-hie-cells.csv"
+TARGET = CUBE_FILE.with_name("rand-hie-cells.csv")
+ATTRIBUTES = read_cube(CUBE_FILE).attributes
+HEALTH = ATTRIBUTES[0].labels
 
 
 def main() -> None:

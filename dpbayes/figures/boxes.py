@@ -1,4 +1,4 @@
-"""Laws of a distance as boxes of five exact numbers, beside what was read off a printed box plot."""
+"""Laws of a distance as boxes of five exact numbers, beside points of a printed box plot."""
 
 from __future__ import annotations
 

@@ -64,8 +64,7 @@ def maps(
     figure.legend(
         handles=_handles(labels, panels),
         loc="outside lower left",
-        ncols=4,
-        fontsize=10,
+        ncols=2,
         frameon=False,
     )
     return figure, _describe(xlabel, ylabel, x, y, labels, panels, measured)

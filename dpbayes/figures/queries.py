@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -55,7 +56,7 @@ def mass_panels(
     figure, panels = new_panels(rows, 1, WIDTH, HEIGHT * (0.4 + 0.5 * rows), sharex=True)
     for (axes,), (title, masses) in zip(panels, approximations.items(), strict=True):
         bars = _centred(masses, shown)
-        look = {"color": SERIES[2], "alpha": 0.5, "linewidth": 0, "label": "approximation"}
+        look: Any = {"color": SERIES[2], "alpha": 0.5, "linewidth": 0, "label": "approximation"}
         axes.bar(cells, bars, width=1.0, **look)
         axes.plot(cells, truth, color=SERIES[1], label="exact")
         axes.set(title=title, ylabel="probability")
@@ -122,7 +123,7 @@ def _grid(axes: Axes, cells: np.ndarray, rows: Sequence[str], columns: Sequence[
     for i, label in enumerate(rows):
         axes.text(-0.08, i + 0.5, label, ha="right", va="center", fontsize=9)
     for j, label in enumerate(columns):
-        axes.text(j + 0.5, -0.12, label, ha="center", va="bottom", fontsize=9)
+        axes.text(j + 0.5, -0.12, label.replace(" ", "\n"), ha="center", va="bottom", fontsize=9)
 
 
 def framework_diagram() -> tuple[Figure, str]:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dpbayes.record import typeset, without_roles
+from dpbayes.record import claim_html, html_text, typeset, without_roles
 from dpbayes.runner.notebooks import tags
 from dpbayes.runner.parameters import Parameter, check
 from dpbayes.runner.run import EXECUTED, notebook_bytes
@@ -175,15 +175,14 @@ def rerun_page(
     for cell in rest:
         if cell["cell_type"] == "markdown":
             cell["source"] = plain_markdown(cell["source"], here)
-    words = [
-        f'<p class="claim {"holds" if mark == "✓" else "fails"}">{mark} {_inline(sentence)}</p>'
-        for mark, sentence in claims
-    ]
+    words = [claim_html(mark, sentence) for mark, sentence in claims]
     for cell in results:
-        caption = cell["metadata"].get("mystnb", {}).get("figure", {}).get("caption", "")
-        bundle = {"text/html": f"<p><em>Figure.</em> {_inline(caption)}</p>"}
-        more = {"output_type": "display_data", "data": bundle, "metadata": {}}
-        cell["outputs"] += [more] if caption else []
+        data, figure = cell["outputs"][0]["data"], cell["metadata"].get("mystnb", {}).get("figure")
+        if figure:  # in the page itself, where its words are heard
+            drawn = data["image/svg+xml"]
+            words_below = f"<p><em>Figure.</em> {html_text(without_roles(figure['caption']))}</p>"
+            data = {"text/html": drawn[drawn.index("<svg") :] + words_below}
+            cell["outputs"] = [{"output_type": "display_data", "data": data, "metadata": {}}]
     cells = [
         *rest[:1], markdown("claims", "\n\n".join(words)), *results,
         markdown("differences", beside(values, here, book)), *rest[1:],
@@ -236,11 +235,6 @@ def typesetter() -> str:
             options = "MathJax = {tex: {inlineMath: [['$', '$'], ['\\\\(', '\\\\)']]}}"
             return f"<script>{options}</script><script>{source}</script>"
     return ""
-
-
-def _inline(text: str) -> str:
-    plain = html.escape(without_roles(text), quote=False)
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", plain)
 
 
 def _number(value: Any) -> str:

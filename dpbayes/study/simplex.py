@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations, permutations
-from math import factorial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +21,6 @@ LARGEST = 1_000
 
 LARGEST_BOX = 80_000_000
 """Most noisy rows whose projections are listed for means of lattice noise."""
-
-LARGEST_REMAP = 6_000
-"""Most data sets for which the best answers to noisy counts are looked for."""
 
 _NEGLECTED = 1e-7  # probability of noise that is left out of a mean
 _BLOCK = 1 << 16
@@ -104,17 +98,6 @@ def all_rows(n: int, k: int) -> NDArray[np.int64]:
 def _keys(rows: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     # One number a row, in lexicographic order; the last entry follows from the others.
     return np.asarray(rows[:, :-1] @ (n + 1) ** np.arange(rows.shape[1] - 2, -1, -1))
-
-
-@lru_cache(maxsize=256)
-def ring(k: int, d: int) -> NDArray[np.int64]:
-    """Return the steps z of sum 0 that replace d records, shape (., k).
-
-    >>> [len(ring(3, d)) for d in range(4)], [len(ring(4, d)) for d in range(4)]
-    ([1, 6, 12, 18], [1, 12, 42, 92])
-    """
-    steps = noise.points(k, d)
-    return _validate.frozen(steps[np.abs(steps).sum(axis=1) == 2 * d])
 
 
 def lattice_means(space: Simplex, epsilon: float) -> NDArray[np.float64]:
@@ -224,55 +207,3 @@ def _renamed(
     owners = np.concatenate(owner)
     sort = np.argsort(owners, kind="stable")
     return unequal, np.bincount(owners, minlength=len(rows)), np.concatenate(renamed)[sort]
-
-
-def remapped_mean(space: Simplex, epsilon: float) -> float:
-    """Return the mean distance over all data of lattice noise with the best answer to every z + x.
-
-    The answer s to noisy counts r has the least sum over x of e^(-epsilon d(x, r)) H(x, s): no
-    histogram computed from r alone has a smaller mean. Noise of probability 1e-7 is left out.
-    Raises ValueError above `LARGEST_REMAP` data sets.
-
-    >>> round(remapped_mean(simplex(8), 0.5), 4)
-    0.5017
-    """
-    budget, every = _validate.positive("epsilon", epsilon), all_rows(space.n, space.k)
-    if len(every) > LARGEST_REMAP:
-        raise ValueError(
-            f"n = {space.n} over k = {space.k} categories has {len(every)} data sets; answers are "
-            f"compared for at most {LARGEST_REMAP}"
-        )
-    table, reach = space.affinities(space.n), noise.radius(space.k, budget, _NEGLECTED)
-    logs = sum(table[row[:, None], row - row[:, None] + space.n] for row in every.T)
-    losses = distance_from_log_affinity(-np.asarray(logs))
-    total = 0.0
-    for noisy, copies in _noisy_classes(space, reach):
-        away = sum(np.abs(one[:, None] - row) for one, row in zip(noisy.T, every.T, strict=True))
-        near = np.exp(-0.5 * budget * np.asarray(away) - noise.log_normaliser(space.k, budget))
-        total += float((near @ losses).min(axis=1) @ copies)
-    return total / len(every)
-
-
-def _noisy_classes(
-    space: Simplex, reach: int
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    # Rows of sum n within `reach` replaced records of a histogram, sorted upwards, and how many
-    # orders each has, in blocks.
-    low, high = -reach, space.n + reach
-    rows = np.zeros((1, 0), dtype=np.int64)
-    for _ in range(space.k - 1):
-        last = rows[:, -1] if rows.shape[1] else np.full(1, low)
-        count = np.maximum(high - last + 1, 0)
-        value = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        value += np.repeat(last, count)
-        grown = np.column_stack([np.repeat(rows, count, axis=0), value])
-        rows = grown[np.maximum(-grown, 0).sum(axis=1) <= reach]
-    rows = np.column_stack([rows, space.n - rows.sum(axis=1)])
-    rows = rows[rows[:, -1] >= rows[:, -2]]
-    same, run = np.ones(len(rows)), np.ones(len(rows))
-    for i in range(1, space.k):
-        run = np.where(rows[:, i] == rows[:, i - 1], run + 1, 1)
-        same *= run
-    copies = factorial(space.k) / same
-    for start in range(0, len(rows), 512):
-        yield rows[start : start + 512], copies[start : start + 512]

@@ -25,7 +25,6 @@ from dpbayes.divergences import affinity_by_step, distance_from_log_affinity, on
 from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.posteriors import number_of_candidates
 from dpbayes.sensitivity import DISTANCES
-from dpbayes.study.quick_chain import quick_tables
 
 CANDIDATES = ("n+1", "all")
 
@@ -83,31 +82,23 @@ class Chain:
         """The smoothing rate."""
         return float(np.log1p(self.epsilon / (2.0 * self.logarithm)))
 
-    def local(self, quick: bool = False) -> NDArray[np.float64]:
+    def local(self) -> NDArray[np.float64]:
         """LS at x_1 = 0 ... n, shape (n+1,), read-only."""
-        if quick:
-            return quick_tables(self.n, self._parameters)[1]
         return _local(self.n, self._parameters)
 
-    def smooth(self, quick: bool = False) -> NDArray[np.float64]:
+    def smooth(self) -> NDArray[np.float64]:
         """S at x_1 = 0 ... n: the largest LS(x'') e^(-gamma d), every x'' tried in O(n)."""
         rate = self.gamma * (2.0 if self.distance == "l1" else 1.0)
         ramp = rate * np.arange(self.n + 1, dtype=np.float64)
-        logs = np.log(self.local(quick))
+        logs = np.log(self.local())
         below = np.maximum.accumulate(logs + ramp) - ramp
         above = np.maximum.accumulate((logs - ramp)[::-1])[::-1] + ramp
         return np.asarray(np.exp(np.maximum(below, above)))
 
-    def log_probabilities(self, quick: bool = False) -> NDArray[np.float64]:
-        """Logarithms of P[r_1 | x_1], shape (n+1, n+1): one row a data set, ways counted in.
-
-        `quick` takes distances from `quick_tables`: many times faster, nine digits.
-        """
-        if quick:
-            distances = quick_tables(self.n, self._parameters)[0]
-        else:
-            distances = distance_table(self.n, self._parameters)
-        rates = self.epsilon / (2.0 * self.smooth(quick))
+    def log_probabilities(self) -> NDArray[np.float64]:
+        """Logarithms of P[r_1 | x_1], shape (n+1, n+1): one row a data set, ways counted in."""
+        distances = distance_table(self.n, self._parameters)
+        rates = self.epsilon / (2.0 * self.smooth())
         weights = -rates[:, None] * distances
         # The truth has distance 0, so no row underflows.
         if self.k > 2:
@@ -121,9 +112,9 @@ class Chain:
         extra = self.k - 2
         return np.asarray(gammaln(rest + extra + 1) - gammaln(rest + 1) - gammaln(extra + 1.0))
 
-    def audit(self, quick: bool = False) -> ChainAudit:
+    def audit(self) -> ChainAudit:
         """Return the exact delta(epsilon) and the largest loss over all neighbours and outputs."""
-        log_p = self.log_probabilities(quick)
+        log_p = self.log_probabilities()
         losses = log_p[1:] - log_p[:-1]
         down, up = _excesses(log_p, losses, self.epsilon)
         at = int(np.argmax(np.maximum(down, up)))
@@ -187,17 +178,17 @@ def _excesses(
     return down, up
 
 
-def kink(chain: Chain, quick: bool = False) -> float:
+def kink(chain: Chain) -> float:
     """Return the epsilon at which two ways to the smooth sensitivity meet, all else as in `chain`.
 
     With LS largest at x_1 = u and least at x_1 = v, there gamma |u - v| = ln(LS(u) / LS(v)): S(v)
     is as large through LS(v) itself as through LS(u), and next to v one record changes S by the
-    full factor e^gamma. `chain.epsilon` is not used. `quick`: as in `Chain.log_probabilities`.
+    full factor e^gamma. `chain.epsilon` is not used.
 
     >>> round(kink(Chain(4, 178, 1.0, 1e-6, 0.02)), 3)
     0.784
     """
-    local = chain.local(quick)
+    local = chain.local()
     v = int(np.argmin(local))
     highest = np.flatnonzero(local >= local.max() * (1.0 - 1e-12))
     away = max(1, int(np.abs(highest - v).min()))

@@ -49,7 +49,7 @@ _LENGTHS = (1e-9, 1e15)  # beyond them no query has noise of an allowed scale
 
 
 class Answering:
-    """Answers questions about a cube of counts, each fresh answer paid from an account.
+    r"""Answers questions about a cube of counts, each fresh answer paid from an account.
 
     For all tables that are neighbours under the cube's relation and every set B of transcripts of
     answers and refusals, P[transcript in B | x] <= e^bound P[transcript in B | x'], also when later
@@ -63,6 +63,25 @@ class Answering:
 
     Source: E, section 5 and Figure 4; durability and the grid are ours. In the book:
     `alg-query-server`.
+
+    >>> import os, tempfile
+    >>> from pathlib import Path
+    >>> from unittest.mock import patch
+    >>> from dpbayes.tables.attributes import Categories
+    >>> from dpbayes.tables.opening import create_account
+    >>> from dpbayes.tables.table import Cube
+    >>> from dpbayes.tables.units import Unit
+    >>> cube = Cube((Categories("sex", ("f", "m")),), [30, 60])
+    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):
+    ...     table = Path(folder) / "people.csv"
+    ...     _ = table.write_text("sex\n" + 30 * "f\n" + 60 * "m\n")
+    ...     unit = Unit()
+    ...     account = create_account(Path(folder) / "a", "p", "1", table, unit, "add-or-remove")
+    ...     asked = Answering(cube, account, bound=1.0)
+    ...     first = asked.ask(asked.question("sex = f", 40.0, 0.05))
+    ...     again = asked.ask(asked.question("sex = f", 50.0, 0.05))
+    >>> first.outcome, round(first.cost, 6), again.outcome, again.cost
+    ('fresh', 0.149787, 'derived', 0.0)
     """
 
     def __init__(
@@ -125,11 +144,13 @@ class Answering:
             name = f"answer-{question.payer}-{question.request}"
         for _ in range(_TRIES):
             with self._lock:
+                # Before the history is read: what is bought after it must change the decision.
+                seen = self.account.position
                 self._catch_up()
                 known = None if question.request is None else self._known(name, question.asked)
                 if known is not None:
                     return _told(known)
-                answer = self._answered(question, name, None if most is None else most())
+                answer = self._answered(question, name, most, seen)
             if answer is not None:
                 return answer
         raise ValueError(
@@ -234,12 +255,15 @@ class Answering:
             shortest,
         )
 
-    def _answered(self, question: Question, name: str, most: Fraction | None) -> Answer | None:
-        """Answer under the lock; None where the account has moved on since it was read."""
-        seen = self.account.position
-        decision, cost = self._decided(question, most)
+    def _answered(
+        self, question: Question, name: str, most: Callable[[], Fraction] | None, seen: int
+    ) -> Answer | None:
+        """Answer under the lock; None where the account has moved on since `seen` entries."""
+        left = None if most is None else most()
+        decision, cost = self._decided(question, left)
         if decision.outcome == "rejected":
-            return self._priced(question, decision, cost, most)
+            told = self._priced(question, decision, cost, left)
+            return told if self.account.position == seen else None
         if decision.outcome == "derived":
             answer = self._described(question, decision, cost, None)
             if question.request is not None:

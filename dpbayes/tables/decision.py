@@ -48,7 +48,12 @@ class Policy:
 
 @dataclass(frozen=True)
 class State:
-    """Everything the answers so far have left behind: factorisation, answers / b, scales, spend."""
+    """Everything the answers so far have left behind: factorisation, answers / b, scales, spend.
+
+    >>> later = empty_state(2, "add-remove").after(np.ones(2), 4.0, 12.0, "add-remove")
+    >>> later.scaled_answers, later.scales, round(later.spent("sequential"), 12)
+    (array([3.]), array([4.]), 0.25)
+    """
 
     factor: Factor
     scaled_answers: Array
@@ -183,7 +188,12 @@ def shortest_affordable(
 
 @dataclass(frozen=True)
 class Stream:
-    """What was done with each question: `outcomes` (k,) words, overall cost `spent` (k,)."""
+    """What was done with each question: `outcomes` (k,) words, overall cost `spent` (k,).
+
+    >>> seen = Stream(("fresh", "derived", "rejected"), np.array([0.2, 0.2, 0.2]))
+    >>> seen.answered.round(3), seen.first_rejection
+    (array([1.   , 1.   , 0.667]), 3)
+    """
 
     outcomes: tuple[str, ...]
     spent: Array

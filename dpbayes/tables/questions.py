@@ -66,6 +66,10 @@ class Answer:
     `left` what is left of its bound; `answers` the length of the history it was made from;
     `affordable` about the shortest length that can be had, told when a question is rejected;
     `consistent` the estimate that fits counts of at least 0, where it was asked for.
+
+    >>> answer = Answer("all", "fresh", 61.5, (41.5, 81.5), 0.95, 0.15, 0.15, 0.85, 1)
+    >>> answer_from(answer_text(answer)) == answer
+    True
     """
 
     question: str

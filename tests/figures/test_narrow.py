@@ -18,7 +18,7 @@ from dpbayes.figures.maps import MapPanel, maps
 from dpbayes.figures.narrow import LEAST, WIDTH, narrow
 from dpbayes.figures.pictures import hexagons
 from dpbayes.figures.published import change_cloud
-from dpbayes.figures.queries_diagrams import cube_diagram, framework_diagram
+from dpbayes.figures.queries import cube_diagram, framework_diagram
 from dpbayes.figures.theme import new_axes, new_panels, svg_bytes
 from dpdrawn.svg import READABLE, least_width
 from tests.figures.reading_svg import off_the_language

@@ -9,10 +9,11 @@ from scipy.optimize import OptimizeResult, linprog
 from dpbayes.mechanisms.optimum import distance_table
 from dpbayes.posteriors import compositions
 from dpbayes.study import simplex_check as tested
-from dpbayes.study.simplex import simplex
-from dpbayes.study.simplex_bound import simplex_bound
+from dpbayes.study.simplex import lattice_means, simplex
 from dpbayes.study.simplex_check import PriceCheck, distance_below
-from dpbayes.study.simplex_prices import rounded
+from dpbayes.study.simplex_prices import read_prices
+
+BITS = 30
 
 
 def _least_of_all(n, k, epsilon, prices, s):
@@ -56,17 +57,18 @@ def test_the_factor_is_above_the_exponential_and_next_to_it(epsilon):
 
 
 @pytest.mark.parametrize(
-    ("n", "k", "epsilon", "high"),
-    [(14, 3, 1.0, 1.0), (14, 3, 2.0, 1.0), (12, 3, 0.5, 1.1), (6, 4, 1.0, 1.0)],
+    ("n", "k", "epsilon"), [(14, 3, 1.0), (14, 3, 2.0), (12, 3, 0.5), (6, 4, 1.0)]
 )
-def test_what_is_left_over_is_the_least_over_all_private_columns(n, k, epsilon, high):
+def test_what_is_left_over_is_the_least_over_all_private_columns(n, k, epsilon):
     space = simplex(n, k)
-    # Prices around a bound, too high for some answers and for others not.
-    noise = np.random.default_rng(5).normal(high, 0.1, len(space.rows))
-    kept = rounded(space, simplex_bound(n, epsilon, k=k).prices * noise)
-    check = PriceCheck(space, epsilon, kept.units, kept.bits)
-    assert check.lower == pytest.approx(space.mean(kept.values), rel=1e-12)
-    prices = kept.values[space.place[tuple(compositions(n, k)[:, :-1].T)]]
+    # Prices around what noise pays, too high for some answers and for others not.
+    some = lattice_means(space, epsilon) * np.random.default_rng(5).normal(
+        0.9, 0.1, len(space.rows)
+    )
+    units = np.floor(some * 2.0**BITS).astype(np.int64)
+    check = PriceCheck(space, epsilon, units, BITS)
+    assert check.lower == pytest.approx(space.mean(units / 2.0**BITS), rel=1e-12)
+    prices = (units / 2.0**BITS)[space.place[tuple(compositions(n, k)[:, :-1].T)]]
     found = [check.least(number) for number in range(len(space.rows))]
     exact = [_least_of_all(n, k, epsilon, prices, s) for s in space.rows]
     assert min(exact) < 0.0 < max(exact)
@@ -75,10 +77,8 @@ def test_what_is_left_over_is_the_least_over_all_private_columns(n, k, epsilon, 
 
 
 def test_a_program_that_fails_leaves_a_weaker_proof_and_no_wrong_one(monkeypatch):
-    space = simplex(30)
-    kept = rounded(space, simplex_bound(30, 1.0).prices)
-    check = PriceCheck(space, 1.0, kept.units, kept.bits)
-    numbers = range(0, len(space.rows), 6)
+    check = read_prices()[3, 300, 2.0].check((3, 300, 2.0))
+    numbers = range(0, len(check.units), 3000)
     fair = np.array([check.least(number) for number in numbers])
     failed = OptimizeResult(status=4, success=False)
     monkeypatch.setattr("scipy.optimize.linprog", lambda *given, **options: failed)
@@ -88,10 +88,10 @@ def test_a_program_that_fails_leaves_a_weaker_proof_and_no_wrong_one(monkeypatch
 
 
 def test_prices_raised_a_little_are_refused():
-    space = simplex(30)
-    kept = rounded(space, simplex_bound(30, 2.0).prices)
-    raised = PriceCheck(space, 2.0, kept.units + kept.units // 500, kept.bits)
-    assert min(raised.least(number) for number in range(len(space.rows))) < 0.0
+    kept = read_prices()[3, 300, 2.0]
+    check = kept.check((3, 300, 2.0))
+    raised = PriceCheck(check.space, 2.0, kept.units + kept.units // 500, kept.bits)
+    assert min(raised.least(number) for number in range(0, len(kept.units), 1000)) < 0.0
 
 
 def test_what_does_not_fit_is_refused_before_it_starts():

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.study.quick_chain import quick_tables
 from dpbayes.study.theorem_chain import (
     EIGHT_FROM,
     Chain,
@@ -138,17 +137,6 @@ def test_three_categories_tend_to_the_chain() -> None:
     audit = dp.audit(dp.mechanism("expMech-delta", epsilon, delta=0.3), n, [prior, 1e12, 1e12])
     chain = Chain(3, n, epsilon, 0.3, prior).audit()
     assert chain.epsilon == pytest.approx(audit.epsilon, rel=1e-5)
-
-
-@pytest.mark.parametrize("prior", [(1e-9,), (0.02,), (3.0, 0.1), (0.5, 1e9), (30.0, 1e6), (17.0,)])
-def test_quick_distances_keep_nine_digits(prior: tuple[float, ...]) -> None:
-    exact, (quick, local) = distance_table(150, prior), quick_tables(150, prior)
-    assert np.abs(quick - exact).max() < 1e-9
-    assert np.all(np.diag(quick) == 0.0)
-    chain = Chain(2, 150, 0.9, 1e-6, prior if len(prior) == 2 else prior[0])
-    np.testing.assert_allclose(local, chain.local(), rtol=1e-8)
-    assert kink(chain, quick=True) == pytest.approx(kink(chain), rel=1e-6)
-    assert chain.audit(quick=True).epsilon == pytest.approx(chain.audit().epsilon, rel=1e-6)
 
 
 def test_at_the_kink_both_ways_to_the_sensitivity_meet() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpbayes.queries.cube import Bins, Categories
+from dpbayes.tables.attributes import Bins, Categories
 from dpbayes.tables.predicate import coefficients
 
 AGES, INCOMES, HEALTH = (0, 20, 40, 60), (0, 10, 25), ("good", "fair", "poor")

@@ -1,0 +1,219 @@
+"""The extension inside Sphinx: quotes, tables, figures, the board; and what stops a build."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dpbook.board import Claim, order, read_claims
+from dpbook.build import build, overrides
+from dpbook.figures import inlined, themed
+from dpbook.quotes import formatted
+from tests.tiny_notebooks import write_tiny
+
+EXTENSION = Path(__file__).parents[2] / "book" / "_ext"
+PLOT = """from matplotlib.figure import Figure
+figure = Figure(figsize=(6.4, 4))
+figure.subplots().set(xlabel="records", ylabel="more")
+record.figure("line", figure, alt="A 'line'.", caption="It rises to $n$.")"""
+QUOTED = '<span class="result" data-quote="part/tiny::double:d">'
+
+
+def sphinx(project: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sphinx", "-W", "-n", "--keep-going", "-b", "html"]
+    return subprocess.run(
+        [*command, "book", "site"],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(EXTENSION), "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def page(project: Path, name: str = "index") -> str:
+    return (project / "site" / f"{name}.html").read_text(encoding="utf-8")
+
+
+def add(project: Path, text: str) -> None:
+    index = project / "book" / "index.md"
+    index.write_text(index.read_text().replace("```{toctree}", f"{text}\n\n```{{toctree}}"))
+
+
+def test_pages_show_results_and_follow_them(project: Path) -> None:
+    write_tiny(project / "notebooks", "part/tiny", PLOT)
+    add(project, ":::{result-figure} part/tiny::line\n:::\n\n:::{certificate}\n:::")
+    first = sphinx(project)
+    assert first.returncode == 0, first.stderr
+    assert "to run: part/tiny, it has not been run yet" in first.stdout
+    assert "[1/1] part/tiny " in first.stdout
+    assert "0 of 0 numbers agree with the reference" in first.stdout
+    shown = page(project)
+    assert f"Twice n is {QUOTED}6</span>" in shown
+    assert "There are 3 records, fewer than 5." in shown
+    for words in ("Table 1", "a third of its square", "1.33", "squares.csv", "It rises to",
+                  "part/tiny: there is no reference", "1 notebooks in"):  # fmt: skip
+        assert words in shown, words
+    assert 'aria-label="A &#x27;line&#x27;."' in shown
+    result = page(project, "results/part/tiny")
+    order = ["What comes out", "✓ There are 3 records", 'class="drawn"', "Run it again"]
+    assert sorted(order, key=result.index) == order
+    assert list((project / "site" / "_downloads").rglob("executed.ipynb"))
+
+    (project / "parameters.yml").write_text("tiny: {n: '4'}\n")
+    second = sphinx(project)
+    assert second.returncode == 0, second.stderr
+    assert "parameters changed (n: 3 -> 4)" in second.stdout
+    assert f"Twice n is {QUOTED}8</span>" in page(project)
+    third = sphinx(project)
+    assert "notebooks: 0 run, 1 unchanged" in third.stdout
+
+
+WRONG = {
+    "{result}`part/tiny::triple:d`": "part/tiny has no 'triple' in numbers.json",
+    "{result}`part/none::double:d`": "no notebook has recorded part/none/numbers.json",
+    "{result}`double`": "write notebook::name",
+    "{claim}`part/tiny::many`": "the claim does not hold: There are many",
+    ":::{result-table} part/tiny::cubes\n:::": "no notebook has recorded part/tiny/cubes.csv",
+    ":::{result-table} part/tiny::squares\n:columns: j\n:::": "has no column 'j'",
+    ":::{result-figure} part/tiny::line\n:::": "recorded part/tiny/line.svg",
+}
+
+
+def test_what_cannot_be_shown_stops_a_strict_build(project: Path) -> None:
+    write_tiny(project / "notebooks", "part/tiny", "record.claim('many', 'There are many.', n > 9)")
+    add(project, "\n\n".join(WRONG))
+    done = sphinx(project)
+    assert done.returncode != 0
+    for text, said in WRONG.items():
+        assert said in done.stderr, text
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ("part/tiny: {n: 0}", "n must be >= 1, got 0"),
+        ("part/tiny: {m: 1}", "no parameter 'm'"),
+        ("part/tinny: {n: 1}", "did you mean part/tiny"),
+        ("part/tiny: 3", "must map parameters to values"),
+        ("- 3", "must map notebooks to their parameters"),
+    ],
+)
+def test_parameters_are_refused_before_anything_runs(
+    project: Path, parameters: str, said: str
+) -> None:
+    (project / "parameters.yml").write_text(parameters)
+    with pytest.raises(ValueError, match=said):
+        build(project / "notebooks", project / "results", overrides(project))
+    assert not (project / "results").exists()
+
+
+def test_a_failing_notebook_stops_the_build_and_the_others_are_kept(project: Path) -> None:
+    write_tiny(project / "notebooks", "part/bad", "1 / 0")
+    done = sphinx(project)
+    assert done.returncode != 0
+    assert "part/bad: cell 4 of 4 failed" in done.stderr.replace("4 of 5", "4 of 4")
+    assert "ZeroDivisionError" in done.stderr
+    assert (project / "book" / "results" / "part" / "tiny" / "numbers.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "shown"),
+    [
+        (0.6353, ".2f up", "0.64"), (0.6353, ".2f down", "0.63"), (0.6353, ".1% up", "63.6%"),
+        (12345.6, ",.0f", "12,346"), (12345.2, ",.0f up", "12,346"),
+        (9.001e-5, ".1e up", "9.1 × 10⁻⁵"),
+        (-0.5, ".1f", "−0.5"), (0.3 - 0.1, ".1f up", "0.2"), (11019.0, ",d", "11,019"),
+        (0.001234, ".2g up", "0.0013"), (5, "d", "5"),
+    ],
+)  # fmt: skip
+def test_numbers_are_formatted(value: float, form: str, shown: str) -> None:
+    assert formatted(value, form) == shown
+
+
+def test_a_drawing_takes_the_colours_of_the_page() -> None:
+    svg = (
+        '<?xml version="1.0"?><svg width="96pt" viewBox="0 0 96 60"><style>*{}</style>'
+        '<g id="figure_1"><g id="text_1"><g transform="translate(1.23456 2) scale(0.11 -0.11)">'
+        '<path id="a" d="M 10.123456 0" style="fill: #000000"/><use xlink:href="#a"/></g></g>'
+        '<path style="stroke: #1B6CA8; fill: #ffffff" clip-path="url(#p1)"/></g></svg>'
+    )
+    shown = inlined(svg, "d0-", 'a "line"')
+    assert 'aria-label="a &quot;line&quot;"' in shown
+    assert 'id="d0-a" d="M 10.12 0" style="fill: currentColor"' in shown
+    assert 'href="#d0-a"' in shown
+    assert "url(#d0-p1)" in shown
+    assert "scale(0.11 -0.11)" in shown
+    assert "color-mix(in srgb,#1b6ca8 var(--drawn-colour,100%),#fff)" in shown
+    assert "--least:96px" in shown  # 11 pixels of height by letters of 11 points
+    assert themed("#ffffff") == "var(--pst-color-background,#fff)"
+    assert themed("#808080").startswith("color-mix(in srgb,currentColor 50%")
+
+
+CLAIM: dict[str, Any] = {
+    "id": "D-C4", "source": "D, section 7.1, Table 1", "claim": "It holds.",
+    "verdict": "holds corrected", "finding": "It holds away from $0$.",
+    "evidence": ["part/tiny::double"], "test": "tests/test_claims.py::test_d_c4",
+}  # fmt: skip
+
+
+def board(project: Path, *claims: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+    (project / "book" / "claims").mkdir()
+    (project / "book" / "claims" / "claims.yml").write_text(yaml.safe_dump(list(claims)))
+    text = "# D\n\n:::{claims-summary}\n:::\n\n:::{document-claims} D\n:::\n\n:::{claims} D\n:::\n"
+    (project / "book" / "claims" / "claims.md").write_text(text)
+    add(project, "```{toctree}\nclaims/claims\n```")
+    return sphinx(project)
+
+
+def test_the_board_shows_claims_and_their_evidence(project: Path) -> None:
+    done = board(project, CLAIM, {**CLAIM, "id": "A-C1", "source": "A, Theorem 4.1"})
+    assert done.returncode == 0, done.stderr
+    shown = page(project, "claims/claims")
+    assert '<details class="claim document-d verdict-holds-corrected" id="claim-d-c4">' in shown
+    assert "claim-a-c1" not in shown
+    assert 'href="#claim-d-c4"' in shown
+    assert "the full paper (D)" in shown
+    assert "results/part/tiny.html" in shown
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"evidence": ["double"]}, "write evidence as a list of notebook::number"),
+        ({"evidence": []}, "missing fields"),
+        ({"verdict": "wrong"}, "verdict must be one of holds"),
+        ({"note": "x"}, "unknown fields"),
+    ],
+)
+def test_a_broken_claim_is_named(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    path = tmp_path / "claims.yml"
+    path.write_text(yaml.safe_dump([{**CLAIM, **change}]))
+    with pytest.raises(ValueError, match=f"D-C4.*{said}"):
+        read_claims(path)
+
+
+def test_a_claim_without_evidence_stops_the_build(project: Path) -> None:
+    wrong = {"evidence": ["part/tiny::none", "part/none::x"], "errata": ["err-x"]}
+    done = board(project, {**CLAIM, **wrong})
+    assert done.returncode != 0
+    for said in ("part/tiny records no number 'none'", "no notebook 'part/none' has recorded",
+                 "D-C4: no misprint err-x"):  # fmt: skip
+        assert said in done.stderr
+
+
+def test_claims_are_named_once_and_ordered_by_section(tmp_path: Path) -> None:
+    path = tmp_path / "claims.yml"
+    path.write_text(yaml.safe_dump([CLAIM, CLAIM]))
+    with pytest.raises(ValueError, match="D-C4 is listed twice"):
+        read_claims(path)
+    plain: dict[str, Any] = {**CLAIM, "evidence": (), "errata": ()}
+    where = {"A, section 5; D, section 7.2.2": (7, 2, 2), "D, Theorem 4.1": (4, 1), "D, end": (99,)}
+    for source, place in where.items():
+        assert order(Claim(**{**plain, "source": source})) == place

@@ -1,0 +1,152 @@
+"""`dpbayes ask` as a user runs it, against an account and against a service."""
+
+from __future__ import annotations
+
+import io
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpbayes import cli
+from dpbayes.tables.opening import create_account
+from dpbayes.tables.rand_hie import CUBE_FILE
+from dpbayes.tables.service import Service
+from dpbayes.tables.units import Unit
+from tests.tables.people import asking, opened, written
+from tests.tables.test_service import ANALYSTS, ANNA, CUBE, served
+
+
+@pytest.fixture(autouse=True)
+def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+    written(tmp_path)
+    opened(tmp_path)
+    (tmp_path / "people.toml").write_text(CUBE)
+    return tmp_path
+
+
+def ask(folder: Path, *words: str) -> int:
+    files = ("--cube", str(folder / "people.toml"), "--account", str(folder / "people.account"))
+    return cli.main(["ask", *files, *words])
+
+
+def test_fresh_then_derived_then_refused(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    question = ("income >= 10", "--length", "20", "--confidence", ".95")
+    assert ask(people, *question, "--price") == 0
+    assert "would be fresh, cost 0.299573" in capsys.readouterr().out
+    assert opened(people).spent == 0
+    assert ask(people, *question) == 0
+    first = capsys.readouterr().out
+    assert "fresh, cost 0.299573" in first
+    assert "spent 0.299573 of this cube's bound; left 0.700427" in first
+    assert "at confidence 0.95" in first
+    assert ask(people, "income >= 10", "--length", "21", "--explain", "--consistent") == 0
+    second = capsys.readouterr().out
+    assert "derived, cost 0\n" in second
+    assert "answer 1  100.0% of the variance  income >= 10" in second
+    assert "fits counts >= 0 (biased" in second
+    assert ask(people, "sex = f", "--length", "2") == 1
+    assert "the shortest interval you can afford is" in capsys.readouterr().out
+
+
+def test_a_session_goes_on_after_a_mistake(
+    people: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = "# a day\nincome >= 10\n\nincome >= 15\nsex = f --length 60 --confidence .9\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+    assert ask(people, "--length", "40") == 0
+    captured = capsys.readouterr()
+    assert captured.out.count("estimate") == 2
+    assert "at confidence 0.9\n" in captured.out
+    assert "income >= 15: income >= 15 cuts through the bin 10 to 20" in captured.err
+
+
+def test_by_value_with_an_id_in_json(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("all", "--by", "sex", "--length", "40", "--json", "--request", "may")
+    assert ask(people, *words) == 0
+    first = capsys.readouterr().out
+    each = [json.loads(line) for line in first.splitlines()]
+    assert [one["question"] for one in each] == ["(all) and sex = 'f'", "(all) and sex = 'm'"]
+    assert ask(people, *words) == 0
+    assert capsys.readouterr().out == first
+    assert ask(people, "income < 10", "--length", "40", "--request", "may") == 2
+    assert "something else was asked" in capsys.readouterr().err
+
+
+def test_the_table_of_the_book(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    account = people / "hie.account"
+    table = CUBE_FILE.with_name("rand-hie-cells.csv")
+    create_account(account, "hie", "1", table, Unit(), "add-or-remove")
+    words = ["health = poor and visits >= 10", "--cube", "rand-hie", "--length", "60"]
+    assert cli.main(["ask", *words, "--account", str(account)]) == 0
+    assert "fresh" in capsys.readouterr().out
+
+
+def test_the_unit_of_the_cube_is_that_of_the_account(
+    people: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = CUBE.replace('unit = "record"', 'person = "income"\nkeep = 2')
+    (people / "people.toml").write_text(text)
+    assert ask(people, "all", "--length", "20") == 2
+    assert "unit must be one record" in capsys.readouterr().err
+    (people / "people.csv").write_text("income,sex\n1,f\n")
+    (people / "people.toml").write_text(CUBE)
+    assert ask(people, "all", "--length", "20") == 2
+    assert "is not one that account" in capsys.readouterr().err
+    assert opened(people).spent == 0
+
+
+def test_over_a_service(
+    people: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(Service(asking(people), ANALYSTS, 0.01)) as address:
+        words = ["ask", "income >= 10", "--server", address, "--length", "40"]
+        assert cli.main(words) == 2
+        assert "a token in the variable DPBAYES_TOKEN" in capsys.readouterr().err
+        monkeypatch.setenv("DPBAYES_TOKEN", ANNA)
+        assert cli.main([*words, "--price"]) == 0
+        assert "would be fresh" in capsys.readouterr().out
+        assert cli.main([*words, "--consistent"]) == 0
+        out = capsys.readouterr().out
+        assert "fresh, cost 0.149787" in out
+        assert "consistent" in out
+        assert cli.main([*words, "--by", "height"]) == 2
+        assert "by must be an attribute of the cube" in capsys.readouterr().err
+        monkeypatch.setenv("DPBAYES_TOKEN", "wrong")
+        assert cli.main(words) == 2
+        assert "Bearer" in capsys.readouterr().err
+    assert opened(people).paid_by("anna") > Fraction(1, 10)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("height > 3", "--length", "20"), "no attribute 'height'"),
+        (("income >= 10",), "--length must be given"),
+        (("income >= 10", "--length", "20", "--confidence", "1"), "confidence must lie"),
+        (("income >= 10", "--length", "20", "--confidence", "1e-17"), "confidence must lie"),
+        (("income >= 10", "--length", "-1"), "length must be positive"),
+        (("income >= 10", "--length", "nan"), "length must be finite"),
+        (("income >= 10", "--length", "1e-320"), "length must lie between"),
+        (("income >= 10", "--length", "20", "--request", "a b"), "request must be 1 to 64"),
+    ],
+)
+def test_mistakes_are_explained_and_cost_nothing(
+    people: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+) -> None:
+    assert ask(people, *words) == 2
+    assert message in capsys.readouterr().err
+    assert opened(people).spent == 0
+
+
+def test_missing_files(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    account = str(people / "people.account")
+    assert cli.main(["ask", "all", "--account", account, "--length", "9"]) == 2
+    assert "--cube must be given with --account" in capsys.readouterr().err
+    words = ["ask", "all", "--cube", str(people / "none.toml"), "--length", "9"]
+    assert cli.main([*words, "--account", account]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+    assert cli.main([*words, "--account", str(people / "none.account")]) == 2
+    assert "no account at" in capsys.readouterr().err
