@@ -17,7 +17,6 @@ from playwright.sync_api import Browser, Page, expect
 from dpbayes.figures.language import LOOKS
 from dpbayes.figures.lines import Curve, Panel, lines
 from dpbayes.figures.maps import MapPanel, maps
-from dpbayes.figures.narrow import narrow
 from dpbayes.figures.night import PAGE, contrast
 from dpbayes.figures.theme import svg_bytes
 from tests.browser.conftest import CHROMIUM, IN_CI, Quiet
@@ -66,13 +65,6 @@ Two curves.
 A map.
 ```
 
-```{figure} results/twice.svg
-:alt: two curves, drawn twice
-:name: fig-twice
-
-Two curves again.
-```
-
 ```{image} results/lines.svg
 :alt: a small picture
 :width: 120px
@@ -94,14 +86,9 @@ def drawings() -> dict[str, bytes]:
     index = np.array([[0, 1], [1, 1]])
     names = ["lapMech", "expMech-smooth"]
     areas, _ = maps("records n", "share", [1, 2], [1.0, 3.0], names, [MapPanel(index)] * 2)
-    twice, _ = lines("records n", "mean distance", [Panel(curves[:3])])
-    slim = narrow(twice)
-    assert slim is not None
     return {
         "lines": svg_bytes(chart, "lines"),
         "map": svg_bytes(areas, "map"),
-        "twice": svg_bytes(twice, "twice"),
-        "twice.narrow": svg_bytes(slim, "narrow"),
     }
 
 
@@ -201,34 +188,6 @@ def test_letters_can_be_read_on_a_phone_where_the_figure_stands(page: Page) -> N
     page.set_viewport_size({"width": 1280, "height": 900})
     page.wait_for_function("() => !document.querySelector('.drawn-scroll[tabindex]')")
 
-
-def test_a_phone_shows_the_narrow_drawing_whole(page: Page) -> None:
-    both = page.locator("#fig-twice svg.drawn")
-    assert both.count() == 2
-    named = page.get_by_role("img", name="two curves, drawn twice", exact=True)
-    assert named.count() == 1
-    wide = named.bounding_box()
-    page.set_viewport_size(PHONE)
-    assert named.count() == 1
-    slim = named.bounding_box()
-    assert wide is not None
-    assert slim is not None
-    assert slim["width"] < wide["width"]
-    assert slim["height"] > 0.8 * slim["width"]
-    assert slim["x"] >= 0
-    assert slim["x"] + slim["width"] <= PHONE["width"]
-    assert page.locator("#fig-twice .drawn-scroll[tabindex]").count() == 0  # nothing scrolls
-    assert min(page.evaluate(LETTERS, "#fig-twice")) >= LEAST
-    seen = inks(page, '#fig-twice .drawn-narrow g[id*="mechanism:"] > path')
-    at_night(page)
-    assert inks(page, '#fig-twice .drawn-narrow g[id*="mechanism:"] > path') != seen
-    page.locator("#fig-twice .drawn-open").click()
-    assert page.locator("dialog[open] svg.drawn").bounding_box() is not None
-    page.get_by_role("button", name="Close").click()
-    expect(both).to_have_count(2)
-    page.emulate_media(media="print")
-    assert both.nth(0).is_visible()
-    assert not both.nth(1).is_visible()
 
 
 def test_a_figure_opens_in_full_size_by_touch_and_by_keyboard(page: Page) -> None:
