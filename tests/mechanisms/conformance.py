@@ -19,7 +19,7 @@ import numpy as np
 import dpbayes as dp
 from dpbayes.auditing.rows import law_of
 from dpbayes.mechanisms.guarantees import exact_epsilon, guarantee, own
-from dpbayes.releasing.citations import entries
+from dpbayes.tables.citations import entries
 from tests.samplers.sources import SeededBits
 
 ROOT = Path(__file__).parents[2]

@@ -29,7 +29,7 @@ from dpbayes.mechanisms.guarantees import (
 )
 from dpbayes.mechanisms.lattice import SumZeroLattice
 from dpbayes.mechanisms.permute_and_flip import PermuteAndFlip
-from dpbayes.releasing.draws import draw
+from dpbayes.tables.drawn import draw
 from tests.samplers.sources import SeededBits
 
 
