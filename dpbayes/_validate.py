@@ -9,7 +9,7 @@ import itertools
 import math
 import reprlib
 import warnings
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -42,9 +42,8 @@ def shown(value: Any) -> str:
 
 def real(name: str, value: Any, allowed: str = "a real number") -> float:
     """Return `value` as a finite float, refusing booleans, text and arrays."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
-        raise TypeError(f"{name} must be {allowed}, got {shown(value)}")
-    if isinstance(value, np.complexfloating):
+    refused = isinstance(value, (bool, np.bool_, np.complexfloating))
+    if refused or not isinstance(value, (int, float, np.number)):
         raise TypeError(f"{name} must be {allowed}, got {shown(value)}")
     try:
         number = float(value)
@@ -55,36 +54,31 @@ def real(name: str, value: Any, allowed: str = "a real number") -> float:
     return number
 
 
+def _within(name: str, value: Any, allowed: str, holds: Callable[[float], bool]) -> float:
+    number = real(name, value)
+    if not holds(number):
+        raise ValueError(f"{name} must {allowed}, got {shown(value)}")
+    return number
+
+
 def positive(name: str, value: Any) -> float:
     """Return `value` as a float greater than zero."""
-    number = real(name, value)
-    if number <= 0.0:
-        raise ValueError(f"{name} must be positive and finite, got {shown(value)}")
-    return number
+    return _within(name, value, "be positive and finite", lambda number: number > 0.0)
 
 
 def non_negative(name: str, value: Any) -> float:
     """Return `value` as a float that is at least zero."""
-    number = real(name, value)
-    if number < 0.0:
-        raise ValueError(f"{name} must be at least 0, got {shown(value)}")
-    return number
+    return _within(name, value, "be at least 0", lambda number: number >= 0.0)
 
 
 def open_unit(name: str, value: Any) -> float:
     """Return `value` as a float strictly between zero and one."""
-    number = real(name, value)
-    if not 0.0 < number < 1.0:
-        raise ValueError(f"{name} must lie strictly between 0 and 1, got {shown(value)}")
-    return number
+    return _within(name, value, "lie strictly between 0 and 1", lambda number: 0.0 < number < 1.0)
 
 
 def closed_unit(name: str, value: Any) -> float:
     """Return `value` as a float between zero and one, ends included."""
-    number = real(name, value)
-    if not 0.0 <= number <= 1.0:
-        raise ValueError(f"{name} must lie between 0 and 1, got {shown(value)}")
-    return number
+    return _within(name, value, "lie between 0 and 1", lambda number: 0.0 <= number <= 1.0)
 
 
 def integer(name: str, value: Any, minimum: int | None = None, maximum: int = LARGEST) -> int:
@@ -109,15 +103,6 @@ def choice(name: str, value: Any, allowed: Collection[str]) -> str:
     return str(value)
 
 
-def text(name: str, value: Any) -> str:
-    """Return `value` when it is text with at least one character."""
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be text, got {shown(value)}")
-    if not value:
-        raise ValueError(f"{name} must be text of at least 1 character, got {value!r}")
-    return value
-
-
 def flag(name: str, value: Any) -> bool:
     """Return `value` when it is True or False."""
     if not isinstance(value, (bool, np.bool_)):
@@ -126,11 +111,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def same_labels(**values: Any) -> None:
-    """Refuse arguments whose labels differ: numbers of one category would meet those of another.
-
-    Labels are the `index` (or, of a table, the `columns`) of pandas and the like. Arguments without
-    labels are taken by position.
-    """
+    """Refuse arguments whose labels (a pandas index or columns) differ, or their order."""
     known = {name: found for name, value in values.items() if (found := _labels(value)) is not None}
     for (first, ours), (second, theirs) in itertools.pairwise(known.items()):
         if ours != theirs:
@@ -162,11 +143,6 @@ def offering(name: str, value: Any, *methods: str) -> Any:
         needed = " and ".join(f".{word}(…)" for word in methods)
         raise TypeError(f"{name} must be an object with {needed}, got {shown(value)}")
     return value
-
-
-def mechanism(name: str, value: Any) -> Any:
-    """Return `value` when it is a mechanism: it offers `.law(counts, prior)`."""
-    return offering(name, value, "law")
 
 
 def instance(name: str, value: Any, kind: type) -> Any:
@@ -201,15 +177,12 @@ def numbers(name: str, value: Any, allowed: str) -> NDArray[Any]:
     array = _array(name, value, allowed)
     kind = array.dtype.kind
     if kind == "O":
-        whole = [entry for entry in array.flat if type(entry) is int]
-        if whole and len(whole) == array.size and max(map(abs, whole)) > LARGEST:
-            largest = max(whole, key=abs)
+        largest = max((one for one in array.flat if type(one) is int), key=abs, default=0)
+        if abs(largest) > LARGEST:
             raise ValueError(f"{name} must be {allowed} of at most 2^62, got {shown(largest)}")
         if isinstance(value, np.ndarray) or hasattr(value, "dtype"):
-            raise TypeError(
-                f"{name} must be {allowed}, got an array of Python objects (dtype object): give "
-                f"it a numeric type, as in {name}.astype(float)"
-            )
+            kind_of = "an array of Python objects (dtype object): give it a numeric type"
+            raise TypeError(f"{name} must be {allowed}, got {kind_of}, as by .astype(float)")
     if kind not in "iuf":
         raise TypeError(f"{name} must be {allowed}, got {shown(value)}")
     return array
@@ -218,13 +191,16 @@ def numbers(name: str, value: Any, allowed: str) -> NDArray[Any]:
 def _array(name: str, value: Any, allowed: str) -> NDArray[Any]:
     if type(value) is np.ndarray:
         return value
-    refused = isinstance(value, _BYTES) or np.ma.is_masked(value)
-    if not refused and not isinstance(value, np.ndarray):
-        refused = _length(value) > _MOST_ENTRIES or any(
+    entries = value if isinstance(value, (list, tuple)) else ()
+    refused = (
+        isinstance(value, _BYTES)
+        or np.ma.is_masked(value)
+        or any(
             np.ma.is_masked(entry) or isinstance(entry, (bool, np.bool_, *_BYTES))
-            for entry in (value if isinstance(value, (list, tuple)) else ())
+            for entry in entries
         )
-    if refused:
+    )
+    if refused or (not isinstance(value, np.ndarray) and _length(value) > _MOST_ENTRIES):
         raise TypeError(f"{name} must be {allowed}, got {shown(value)}")
     try:
         with warnings.catch_warnings():
@@ -246,18 +222,17 @@ def _length(value: Any, without: int = 0) -> int:
 
 def counts(name: str, value: ArrayLike) -> NDArray[np.int64]:
     """Return a read-only (k,) array of whole, non-negative counts with k at least 2."""
-    allowed = "a vector of at least 2 counts"
-    array = numbers(name, value, f"{allowed}, whole numbers")
-    if array.ndim != 1 or array.size < 2:
-        raise ValueError(f"{name} must be {allowed}, got shape {array.shape}")
-    return _whole(name, array)
+    return _counts(name, value, "a vector of at least 2 counts", 1)
 
 
 def count_table(name: str, value: ArrayLike) -> NDArray[np.int64]:
     """Return a read-only (..., k) array of whole, non-negative counts with k at least 2."""
-    allowed = "rows of at least 2 counts"
+    return _counts(name, value, "rows of at least 2 counts", 64)
+
+
+def _counts(name: str, value: ArrayLike, allowed: str, most_axes: int) -> NDArray[np.int64]:
     array = numbers(name, value, f"{allowed}, whole numbers")
-    if array.ndim < 1 or array.shape[-1] < 2:
+    if not 1 <= array.ndim <= most_axes or array.shape[-1] < 2:
         raise ValueError(f"{name} must be {allowed}, got shape {array.shape}")
     return _whole(name, array)
 
@@ -315,9 +290,8 @@ def real_vector(name: str, value: ArrayLike, minimum: int = 1) -> NDArray[np.flo
     """Return a read-only vector of at least `minimum` finite numbers."""
     array = real_array(name, value)
     if array.ndim != 1 or array.size < minimum:
-        raise ValueError(
-            f"{name} must be a vector of at least {minimum} numbers, got shape {array.shape}"
-        )
+        allowed = f"a vector of at least {minimum} numbers"
+        raise ValueError(f"{name} must be {allowed}, got shape {array.shape}")
     return array
 
 
@@ -329,9 +303,8 @@ def positive_vector(name: str, value: ArrayLike, size: int | None = None) -> NDA
     if size is not None and array.size != size:
         raise ValueError(f"{name} must have {size} entries, one a category, got {array.size}")
     with np.errstate(over="ignore"):
-        total = float(array.sum())
-    if not math.isfinite(total):
-        raise ValueError(f"{name} must have a finite sum, got {shown(array)}")
+        if not math.isfinite(float(array.sum())):
+            raise ValueError(f"{name} must have a finite sum, got {shown(array)}")
     return array
 
 

@@ -79,7 +79,7 @@ def mean_distances(
     >>> means.round(4)
     array([0.1731, 0.0594, 0.019 ])
     """
-    _validate.mechanism("mechanism", mechanism)
+    _validate.offering("mechanism", mechanism, "law")
     metric_function(metric)
     _validate.same_labels(proportions=proportions, prior=prior)
     splits = [split(n, proportions) for n in _validate.sizes("sizes", sizes)]
@@ -195,8 +195,8 @@ def crossover(
     ((8, 'lapMech'),)
     """
     pair = (
-        _validate.mechanism("mechanism_a", mechanism_a),
-        _validate.mechanism("mechanism_b", mechanism_b),
+        _validate.offering("mechanism_a", mechanism_a, "law"),
+        _validate.offering("mechanism_b", mechanism_b, "law"),
     )
     _validate.same_labels(proportions=proportions, prior=prior)
     grid = _validate.sizes("sizes", sizes)

@@ -10,15 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.accuracy import split, stated_error
-from dpbayes.laws.sum_zero import log_normaliser
+from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.mechanisms import mechanism
 
 LARGEST_PLAN = 2**52
-_LARGEST_REACH = 4_000_000
 """More records than this are not looked for."""
 
-HUGE = 10**10
-"""A data set of this many records is as good as an infinite one."""
+_LARGEST_REACH = 4_000_000
 
 _NEGLIGIBLE = 80.0
 
@@ -91,14 +89,6 @@ class RecordsNeeded:
             )
         return mean <= self.error
 
-    @property
-    def first_order(self) -> float:
-        """E|Z|_w^2 / (8 error^2), |z|_w^2 = sum_i z_i^2 / shares_i, read off a huge data set.
-
-        What n tends to, relatively, as `error` falls; where distances are large it is too many.
-        """
-        return HUGE * (self._mean(HUGE) / self.error) ** 2
-
     def _mean(self, n: int) -> float:
         law = mechanism(self.name, self.epsilon).law(split(n, self.shares), self.prior)
         return law.mean_distance()
@@ -151,26 +141,6 @@ def distance_bound(name: str, epsilon: float, counts: ArrayLike, prior: ArrayLik
     """
     x, alpha = _validate.counts_and_prior(counts, prior)
     noise = count_noise(name, _validate.positive("epsilon", epsilon), x.size)
-    return _bound(noise, x.astype(np.float64), alpha)
-
-
-def closed_form_bound(epsilon: float, counts: ArrayLike, prior: ArrayLike) -> float:
-    """Return the bound for lattice noise in closed form, looser than `distance_bound`.
-
-    But for the rounding that `distance_bound` pays for: k 10^-14 is more at a large epsilon.
-
-    sqrt((v/8) sum_i 1/(a_i - 1/2 - m)) + k e^(-epsilon (m+1)/2) / (1 + e^(-epsilon/2)) with
-    v = 1/(2 sinh(epsilon/4)^2), at the best m. Book: `thm-records-closed`.
-
-    >>> round(closed_form_bound(1.0, [250] * 4, [1] * 4), 4)
-    0.1298
-    """
-    x, alpha = _validate.counts_and_prior(counts, prior)
-    k, budget = x.size, _validate.positive("epsilon", epsilon)
-    variance = 1.0 / (2.0 * np.sinh(budget / 4.0) ** 2)
-    m = np.arange(int(np.ceil(2.0 * _NEGLIGIBLE / budget)) + 2)
-    tail = np.exp(-0.5 * budget * (m + 1)) / (1.0 + np.exp(-0.5 * budget))
-    noise = CountNoise(np.full(k, variance), np.tile(tail, (k, 1)), 0.0)
     return _bound(noise, x.astype(np.float64), alpha)
 
 
@@ -228,7 +198,7 @@ def _lattice(epsilon: float, k: int) -> CountNoise:
     mass = q ** np.arange(reach + 1) * rest
     total = mass[0] + 2.0 * mass[1:].sum()
     second = 2.0 * (mass * np.arange(reach + 1) ** 2).sum() / total
-    at_zero = float(np.exp(-log_normaliser(k, epsilon)))
+    at_zero = float(np.exp(-LatticeNoise(k, epsilon).log_normaliser))
     return CountNoise(np.full(k, second), np.tile(_beyond(mass / total), (k, 1)), at_zero)
 
 

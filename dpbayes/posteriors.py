@@ -151,6 +151,38 @@ def number_of_candidates(n: int, k: int) -> int:
     return math.comb(size + categories - 1, categories - 1)
 
 
+def most_records(k: int, candidates: int) -> int:
+    """Return the largest n with at most so many histograms over k categories.
+
+    >>> most_records(3, 66)
+    10
+    """
+    low, high = 0, 1
+    while number_of_candidates(high, k) <= candidates:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (
+            (middle, high) if number_of_candidates(middle, k) <= candidates else (low, middle)
+        )
+    return low
+
+
+def row_of(counts: NDArray[np.int64]) -> int:
+    """Return the place of a histogram (k,) in the list of `compositions`.
+
+    >>> compositions(3, 3)[row_of(np.array([1, 0, 2]))].tolist()
+    [1, 0, 2]
+    """
+    place, left = 0, int(counts.sum())
+    for at, count in enumerate(counts.tolist()[:-1]):
+        later = counts.size - 1 - at
+        # Histograms with a smaller count here: C(left + later, later) less those with at least it.
+        place += math.comb(left + later, later) - math.comb(left - count + later, later)
+        left -= count
+    return place
+
+
 def compositions(n: int, k: int) -> NDArray[np.int64]:
     """Return every histogram of n records over k categories, in lexicographic order.
 

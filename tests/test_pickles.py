@@ -17,7 +17,7 @@ from dpbayes.auditing.sampled import audit_by_sampling
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.planning import count_noise
 from dpbayes.study.all_data import everywhere
-from dpbayes.study.winners import winners_by_share
+from dpbayes.study.winners import Winners
 
 X, PRIOR = np.array([3, 5]), np.array([1.0, 0.5])
 GEOMETRIC, SMOOTH = dp.mechanism("geometric", 1.0), dp.mechanism("expMech-smooth", 1.0)
@@ -53,7 +53,7 @@ RESULTS = {
     "guarantee": lambda: GEOMETRIC.guarantee(2),
     "estimate": lambda: GEOMETRIC.law(X, PRIOR).mean_distance(),
     "everywhere": lambda: everywhere(GEOMETRIC, 5, PRIOR),
-    "winners": lambda: winners_by_share([SMOOTH, GEOMETRIC], [2, 3], [0.0, 0.5], [1, 1]),
+    "winners": lambda: Winners(("a", "b"), np.array([[[0.1, 0.2]], [[0.3, 0.2]]])),
     "step law": lambda: GEOMETRIC.step_law(),
     "registry": lambda: [made(name) for name in sorted(dp.REGISTRY)],
     "far law": lambda: dp.mechanism("lattice", 0.5).law([9000, 5000, 10**5, 3], [1.0] * 4),
@@ -85,7 +85,7 @@ def test_a_result_survives_pickling(key: str) -> None:
     again = pickle.loads(pickle.dumps(result))
     assert type(again) is type(result)
     assert same(result, again)
-    if hasattr(result, "mean_distance") and callable(result.mean_distance):
+    if callable(getattr(result, "mean_distance", None)):
         assert float(result.mean_distance()) == float(again.mean_distance())
 
 

@@ -13,7 +13,7 @@ from dpbayes.auditing.bits import audit_bits
 from dpbayes.auditing.composition import advanced_composition, basic_composition
 from dpbayes.laws.continuous import ContinuousLaw
 from dpbayes.mechanisms.laplace import LaplaceMechanism
-from dpbayes.planning import closed_form_bound, distance_bound
+from dpbayes.planning import distance_bound
 
 
 def test_a_sum_of_counts_does_not_wrap_around() -> None:
@@ -124,7 +124,6 @@ TWO_LABELLED = {
         0.1, 1.0, Labelled([0.3, 0.7], "ab"), Labelled([1, 2], "ba")
     ),
     "distance_bound": lambda: distance_bound("geometric", 1.0, X, ALPHA),
-    "closed_form_bound": lambda: closed_form_bound(1.0, X, ALPHA),
     "audit_bits": lambda: audit_bits(GEOMETRIC, X, ALPHA),
 }
 

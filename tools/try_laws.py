@@ -25,7 +25,7 @@ import dpbayes as dp
 
 SURE, LONGEST, LARGEST, LIMIT = 1e-9, 10.0, 300.0, 60.0
 QUANTITIES = ("mean", "affinity", "probability")
-NAMES = ("lattice", "lapMech", "ilapMech", "draft-laplace", "geometric", "folded")
+NAMES = ("lattice", "lapMech", "ilapMech", "draft-laplace", "geometric")
 SHAPES = ("equal", "halving", "dominant", "some empty", "all but one empty", "ones")
 
 Setting = dict[str, Any]

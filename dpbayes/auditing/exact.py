@@ -23,7 +23,7 @@ from dpbayes.auditing.rows import (
     moves,
 )
 from dpbayes.mechanisms.protocol import Mechanism
-from dpbayes.posteriors import neighbours
+from dpbayes.posteriors import neighbours, row_of
 
 Pair = tuple[int, int, NDArray[np.float64], NDArray[np.float64]]
 
@@ -205,9 +205,7 @@ class Audit:
 
     def pair(self) -> PairAudit:
         """Return the two laws between which `epsilon` is attained."""
-        ends = self.witness.counts, self.witness.neighbour
-        places = (np.flatnonzero(np.all(self._rows.counts == one, axis=1))[0] for one in ends)
-        return _between(self._rows, *map(int, places))
+        return _between(self._rows, row_of(self.witness.counts), row_of(self.witness.neighbour))
 
 
 def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:

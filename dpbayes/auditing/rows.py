@@ -15,7 +15,7 @@ from dpbayes.auditing.score_tables import Scores
 from dpbayes.laws.law import Listed, listed
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
-from dpbayes.posteriors import compositions, number_of_candidates
+from dpbayes.posteriors import compositions, most_records, number_of_candidates
 
 LARGEST_TABLE = 30_000_000
 """Most log-probabilities of an audit of three or more categories: 240 MB, all in memory."""
@@ -154,9 +154,7 @@ def check_size(n: int, k: int) -> None:
     rows = number_of_candidates(n, k)
     if rows <= most:
         return
-    fits = most - 1 if k == 2 else 0
-    while number_of_candidates(fits + 1, k) <= most:
-        fits += 1
+    fits = most_records(k, most)
     raise ValueError(
         f"n = {n} records over k = {k} categories give {rows} data sets with {rows} outputs each, "
         f"{rows**2 * 8 / 1e9:.3g} GB of probabilities; at k = {k} an audit takes n up to {fits}"
@@ -280,5 +278,5 @@ def moves(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 def checked(mechanism: Mechanism, n: int, prior: ArrayLike) -> tuple[int, NDArray[np.float64]]:
     """Return n and prior of an audit, checked."""
-    _validate.mechanism("mechanism", mechanism)
+    _validate.offering("mechanism", mechanism, "law")
     return _validate.integer("n", n, minimum=1), _validate.prior("prior", prior)

@@ -38,6 +38,8 @@ _HOMES = {
 
 
 class _Registry(Mapping[str, Callable[..., Mechanism]]):
+    """What makes a mechanism, by its name."""
+
     def __getitem__(self, name: str) -> Callable[..., Mechanism]:
         module, _, made = _HOMES[name].partition(".")
         found: Callable[..., Mechanism] = getattr(import_module(f"{__name__}.{module}"), made)

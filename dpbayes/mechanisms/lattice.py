@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import distance_from_log_affinity
-from dpbayes.laws import sum_zero as lattice_noise
 from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import LARGEST_OUTPUTS, SumZeroLaw, listed_law
@@ -22,7 +21,7 @@ from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, rounded_up
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.mechanisms.remap import best_answers, best_candidates
-from dpbayes.posteriors import compositions, number_of_candidates
+from dpbayes.posteriors import compositions, number_of_candidates, row_of
 from dpbayes.samplers import balls, whole_numbers
 from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
@@ -62,9 +61,8 @@ class SumZeroLattice:
     def noise(self, rng: np.random.Generator, k: int, size: int) -> NDArray[np.int64]:
         """Return `size` independent draws of Z for k categories, shape (size, k)."""
         generator = _validate.generator("rng", rng)
-        categories = _validate.integer("k", k, minimum=2)
-        number = _validate.integer("size", size, minimum=0)
-        return lattice_noise.draw(generator, categories, float(self.epsilon), number)
+        noise = LatticeNoise(_validate.integer("k", k, minimum=2), float(self.epsilon))
+        return noise.draw(generator, _validate.integer("size", size, minimum=0))
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | SumZeroLaw:
         """Return the exact law of the released histogram; `counts` and `prior` have shape (k,).
@@ -102,7 +100,7 @@ class SumZeroLattice:
         n, k = int(x.sum()), x.size
         table, answers = _remap(tuple(prior.tolist()), n, float(self.epsilon), self.projection)
         outputs = compositions(n, k)
-        row = table[int(np.flatnonzero(np.all(outputs == x, axis=1))[0])]
+        row = table[row_of(x)]
         with np.errstate(divide="ignore"):
             logs = np.log(np.bincount(answers, row, len(outputs)))
         return FiniteLaw(prior, x, outputs, logs)
@@ -136,9 +134,7 @@ class SumZeroLattice:
             first = best_answers(pair, n, float(self.epsilon), count, count)[0]
             return np.append(first, n - first)
         answers = _remap(tuple(prior.tolist()), n, float(self.epsilon), self.projection)[1]
-        outputs = compositions(n, k)
-        place = int(np.flatnonzero(np.all(outputs == released, axis=1))[0])
-        return np.asarray(outputs[answers[place]])
+        return np.asarray(compositions(n, k)[answers[row_of(released)]])
 
     def log_likelihoods(self, noisy: Counts, n: int, k: int) -> list[NDArray[np.float64]]:
         """Return ln P(noisy | count) for counts 0 … n, up to a constant; one factor a category."""

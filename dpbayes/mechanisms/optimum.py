@@ -17,7 +17,7 @@ from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.law import Listed, listed
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, guarantee
 from dpbayes.mechanisms.protocol import Counts, Drawn, Mechanism
-from dpbayes.posteriors import compositions, number_of_candidates
+from dpbayes.posteriors import compositions, most_records, number_of_candidates, row_of
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.whole_numbers import weighted
 
@@ -81,9 +81,7 @@ class OptimalMechanism:
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
         table = self.table(int(x.sum()), alpha)
-        outputs = compositions(int(x.sum()), x.size)
-        row = int(np.flatnonzero(np.all(outputs == x, axis=1))[0])
-        return FiniteLaw(alpha, x, outputs, np.log(table[row]))
+        return FiniteLaw(alpha, x, compositions(int(x.sum()), x.size), np.log(table[row_of(x)]))
 
     def guarantee(self, k: int) -> Guarantee:
         """Return what holds of every matrix that was computed: it was compared row by row."""
@@ -99,9 +97,8 @@ class OptimalMechanism:
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
         """Return an output twice, drawn in proportion to the floats of the matrix as they are."""
         n = int(counts.sum())
-        outputs = compositions(n, counts.size)
-        row = self.table(n, prior)[int(np.flatnonzero(np.all(outputs == counts, axis=1))[0])]
-        chosen = outputs[weighted(bits, [Fraction(weight) for weight in row.tolist()])]
+        row = [Fraction(weight) for weight in self.table(n, prior)[row_of(counts)].tolist()]
+        chosen = compositions(n, counts.size)[weighted(bits, row)]
         return chosen, chosen
 
 
@@ -161,15 +158,12 @@ def _complete(base: Mechanism, counts: NDArray[np.int64], prior: ArrayLike) -> L
 def check_program(n: int, k: int) -> None:
     """Raise ValueError when the candidates of n records over k categories are too many."""
     candidates = number_of_candidates(n, k)
-    if candidates <= LARGEST_PROGRAM:
-        return
-    fits = 0
-    while number_of_candidates(fits + 1, k) <= LARGEST_PROGRAM:
-        fits += 1
-    raise ValueError(
-        f"n = {n} records over k = {k} categories give a linear program of {candidates}^2 = "
-        f"{candidates**2} unknowns; at k = {k} it takes n up to {fits}"
-    )
+    if candidates > LARGEST_PROGRAM:
+        fits = most_records(k, LARGEST_PROGRAM)
+        raise ValueError(
+            f"n = {n} records over k = {k} categories give a linear program of {candidates}^2 = "
+            f"{candidates**2} unknowns; at k = {k} it takes n up to {fits}"
+        )
 
 
 def distance_table(n: int, prior: ArrayLike) -> NDArray[np.float64]:
@@ -232,17 +226,12 @@ def _program(
     )
     privacy = sparse.kron(ratio, sparse.eye_array(size))
     sums = sparse.kron(sparse.eye_array(size), np.ones((1, size)))
-    cost = losses.ravel() / size
     if objective == "mean":
-        solution = _highs(cost, privacy, sums)
+        solution = np.asarray(solve_program(losses.ravel() / size, privacy, sums).x, np.float64)
     else:
         expected = sparse.block_diag([sparse.coo_array(row) for row in losses[:, None, :]])
-        solution = _highs_worst(privacy, expected, sums)
-    return np.maximum(solution[: size * size].reshape(size, size), _IMPOSSIBLE)
-
-
-def _highs(cost: NDArray[np.float64], below: Any, sums: Any) -> NDArray[np.float64]:
-    return np.asarray(solve_program(cost, below, sums).x, dtype=np.float64)
+        solution = _least_worst(privacy, expected, sums)
+    return np.asarray(np.maximum(solution.reshape(size, size), _IMPOSSIBLE))
 
 
 def solve_program(
@@ -268,18 +257,17 @@ def solve_program(
     return result
 
 
-def _highs_worst(below: Any, expected: Any, sums: Any) -> NDArray[np.float64]:
+def _least_worst(below: Any, expected: Any, sums: Any) -> NDArray[np.float64]:
     # One more unknown, the bound on all rows of `expected`, is minimised.
     from scipy import sparse
 
-    bound = sparse.coo_array(np.full((expected.shape[0], 1), -1.0))
-    rows = [sparse.hstack([expected, bound])]
-    if below is not None:
-        rows.append(sparse.hstack([below, sparse.coo_array((below.shape[0], 1))]))
-    total = sparse.hstack([sums, sparse.coo_array((sums.shape[0], 1))])
-    cost = np.zeros(expected.shape[1] + 1)
-    cost[-1] = 1.0
-    return _highs(cost, sparse.vstack(rows).tocsr(), total)
+    def wider(matrix: Any, value: float = 0.0) -> Any:
+        return sparse.hstack([matrix, sparse.coo_array(np.full((matrix.shape[0], 1), value))])
+
+    rows = [wider(expected, -1.0)] + ([] if below is None else [wider(below)])
+    cost = np.append(np.zeros(expected.shape[1]), 1.0)
+    found = solve_program(cost, sparse.vstack(rows).tocsr(), wider(sums)).x
+    return np.asarray(found[:-1], dtype=np.float64)
 
 
 @lru_cache(maxsize=16)
@@ -300,7 +288,7 @@ def _remap(base: Any, rule: str, n: int, prior: tuple[float, ...]) -> NDArray[np
     scaled = losses / max(without, _LEAST_UNIT) if without < _SMALL_LOSS else losses
     expected = sparse.coo_array(np.einsum("xr,xs->xrs", table, scaled).reshape(size, -1))
     sums = sparse.kron(sparse.eye_array(size), np.ones((1, size)))
-    raw = np.maximum(_highs_worst(None, expected, sums)[:-1].reshape(size, size), 0.0)
+    raw = np.maximum(_least_worst(None, expected, sums).reshape(size, size), 0.0)
     remap = raw / raw.sum(axis=1, keepdims=True)
     attained = float((table @ remap * losses).sum(axis=1).max())
     return np.asarray(_validate.frozen(remap if attained < without else np.eye(size)))

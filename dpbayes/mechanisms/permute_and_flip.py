@@ -18,7 +18,7 @@ from dpbayes.mechanisms.calibrations import GlobalCalibration, SmoothCalibration
 from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.mechanisms.guarantees import Guarantee, given_epsilon
 from dpbayes.mechanisms.protocol import Counts, Drawn
-from dpbayes.posteriors import compositions, number_of_candidates
+from dpbayes.posteriors import compositions, most_records, number_of_candidates
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.candidates import draw_flip
 
@@ -113,12 +113,10 @@ class PermuteAndFlip:
 def _check_size(n: int, k: int) -> None:
     candidates = number_of_candidates(n, k)
     if candidates > LARGEST_CANDIDATE_SET:
-        fits = 0
-        while number_of_candidates(fits + 1, k) <= LARGEST_CANDIDATE_SET:
-            fits += 1
         raise ValueError(
             f"n = {n} records over k = {k} categories give {candidates} candidates; the exact law "
-            f"of permute-and-flip takes {LARGEST_CANDIDATE_SET}: n up to {fits} at this k"
+            f"of permute-and-flip takes {LARGEST_CANDIDATE_SET}: n up to "
+            f"{most_records(k, LARGEST_CANDIDATE_SET)} at this k"
         )
 
 
