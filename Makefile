@@ -11,7 +11,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-TESTING := $(VENV)/.ready-for-tests
 QUICK := -m "not (slow or thorough or browser)"
 TESTS ?= $(QUICK) --ignore=tests/browser
 MATHEMATICS := dpbayes $(addprefix tests/,laws mechanisms auditing samplers study) tests/test_*.py
@@ -26,25 +25,26 @@ help:
 	@sed -n 's/^# //p' Makefile
 
 book: $(READY)
-	$(BIN)/python tools/build_book.py $(BIN)/jupyter-book build book -W -n --keep-going
+	$(BIN)/jupyter-book build book -W -n --keep-going
+	$(BIN)/dpbayes verify
 
-pdf: $(TESTING)
+pdf: $(READY)
 	test -f book/_build/html/paper.html || $(MAKE) book
 	$(BIN)/python tools/print_book.py
 
-test: $(TESTING)
+test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadscope $(TESTS) $(ARGS)
 
-smoke: $(TESTING)
+smoke: $(READY)
 	$(BIN)/python -m pytest -q -n 0 tests/browser/test_smoke.py $(ARGS)
 
-jitter: $(TESTING)
+jitter: $(READY)
 	$(BIN)/python -m pytest -q -n 2 --dist loadscope -p tests.jitter $(QUICK) $(MATHEMATICS) $(ARGS)
 
-bench: $(TESTING)
+bench: $(READY)
 	$(BIN)/python -m pytest benchmarks --benchmark-only $(ARGS)
 
-check: $(TESTING)
+check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -54,26 +54,23 @@ check: $(TESTING)
 LOWEST := .venv-lowest
 lowest:
 	test -x $(LOWEST)/bin/python || uv venv --quiet --python 3.11 $(LOWEST)
-	uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e '.[queries,release]' \
+	uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e '.[tables,serve]' \
 	  'pytest>=8' 'hypothesis>=6.100' 'mpmath>=1.3' 'pytest-benchmark>=4' \
 	  'opendp>=0.12' 'dp-accounting>=0.5'
 	$(LOWEST)/bin/python -m pytest -q $(LOW_TESTS) -m "not slow and not browser" $(ARGS)
 LOW_TESTS ?= tests/test_posteriors.py tests/test_divergences.py tests/test_sensitivity.py tests/test_accuracy.py \
   tests/mechanisms tests/laws tests/auditing tests/figures
 
-# The results in book/_build/.jupyter_cache stay; remove that folder to start from nothing.
+# The results in book/results stay; remove that folder to start from nothing.
 clean: $(READY)
 	$(BIN)/jupyter-book clean book
 
-# Two locks hold versions and hashes for every Python from 3.11 on, and no address: one for the book,
-# one for the book, the tests and the checks. They are made anew with uv when the dependencies in
-# pyproject.toml change; the book's versions are the tests' versions.
-COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header pyproject.toml
-EXTRAS = $(foreach extra,$(1),--extra $(extra))
+# The lock holds versions and hashes for every Python from 3.11 on, and no address. It is made anew
+# with uv when the dependencies in pyproject.toml change.
 lock:
-	$(COMPILE) $(call EXTRAS,run book test queries release cluster dev) -o requirements-test.lock
-	$(COMPILE) $(call EXTRAS,run book queries release) -c requirements-test.lock -o requirements.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header pyproject.toml \
+	  --all-extras -o requirements.lock
 
 # Install a lock, then the package itself, into .venv. A lock is whole: nothing is resolved, and two
 # installations side by side take every other entry. Modules are compiled when they are first
@@ -95,7 +92,3 @@ endef
 $(READY): requirements.lock pyproject.toml setup.py
 	$(call install,requirements.lock)
 	touch $(READY)
-
-$(TESTING): requirements-test.lock $(READY)
-	$(call install,requirements-test.lock)
-	touch $(TESTING)

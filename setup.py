@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: the wheel carries the notebooks and the typesetter of pages."""
+"""What pyproject.toml cannot say: the wheel carries the notebooks, their numbers, a typesetter."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).parent
 CARRIED = {
     "notebooks/**/*.ipynb": "",
-    "book/**/*.md": "",  # the titles of what notebooks refer to
-    "book/*.bib": "",
-    "book/_extra/mathjax/*": "press/mathjax",
+    "book/reference/**/*.json": "",
+    "book/_extra/mathjax/*": "runner/mathjax",
 }
 
 
@@ -21,7 +20,7 @@ class CarryNotebooks(build_py):
     """Build the package, then copy what lies beside it in a checkout."""
 
     def run(self) -> None:
-        """Copy the notebooks and MathJax into the package that is built."""
+        """Copy the notebooks, the reference and MathJax into the package that is built."""
         super().run()
         if self.editable_mode:
             return

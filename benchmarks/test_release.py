@@ -10,7 +10,7 @@ import pytest
 
 import dpbayes as dp
 from dpbayes import datasets
-from dpbayes.releasing import noise_aware
+from dpbayes.tables import noise_aware
 from dpbayes.samplers import whole_numbers as samplers
 from dpbayes.samplers.bits import SystemBits
 

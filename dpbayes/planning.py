@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.accuracy import split, stated_error
-from dpbayes.laws.sum_zero import log_normaliser
+from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.mechanisms import mechanism
 
 LARGEST_PLAN = 2**52
@@ -198,7 +198,7 @@ def _lattice(epsilon: float, k: int) -> CountNoise:
     mass = q ** np.arange(reach + 1) * rest
     total = mass[0] + 2.0 * mass[1:].sum()
     second = 2.0 * (mass * np.arange(reach + 1) ** 2).sum() / total
-    at_zero = float(np.exp(-log_normaliser(k, epsilon)))
+    at_zero = float(np.exp(-LatticeNoise(k, epsilon).log_normaliser))
     return CountNoise(np.full(k, second), np.tile(_beyond(mass / total), (k, 1)), at_zero)
 
 

@@ -74,10 +74,13 @@ def number(name: str, value: float, *, error: float | None = None) -> float:
     ``math.inf`` marks a number that belongs to the machine, such as a time: it is never compared.
     Raises ValueError for a name that is taken, and for what is not finite.
     """
-    plain = _number(f"number {name!r}", value)
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"number {name!r} must be a real number, got {value!r}")
+    if not math.isfinite(value):
+        raise ValueError(f"number {name!r} must be finite, got {value!r}")
     if error is not None and (isinstance(error, bool) or not error >= 0):
         raise ValueError(f"error must be a standard error, at least 0, got {error!r} for {name!r}")
-    _keep("numbers", name, plain)
+    _keep("numbers", name, int(value) if isinstance(value, numbers.Integral) else float(value))
     if error is not None:
         _keep_errors({name: error})
     return value
@@ -105,20 +108,14 @@ def table(
     _save(f"{name}.csv", stream.getvalue().encode())
     if errors:
         _keep_errors({f"{name}.{label}": one for label, one in errors.items()})
-    shown = [tuple(plain), *([_shown(cell) for cell in row] for row in rows[:SHOWN_ROWS])]
+    shown = [tuple(plain), *(tuple(map(_shown, row)) for row in rows[:SHOWN_ROWS])]
     more = f"… and {len(rows) - SHOWN_ROWS} more rows" if len(rows) > SHOWN_ROWS else ""
     text = "\n".join([*map("  ".join, shown), more]).rstrip()
-    head, *body = (
-        "".join(
-            f"<{'td' if place else 'th'}>{html.escape(cell)}</{'td' if place else 'th'}>"
-            for cell in row
-        )
-        for place, row in enumerate(shown)
-    )
-    lines = "".join(f"<tr>{row}</tr>" for row in body)
-    table = f"<thead><tr>{head}</tr></thead><tbody>{lines}</tbody>"
-    page = f'<table class="dataframe">{table}</table>{more}'
-    _show({"text/plain": text, "text/html": page}, {"dpbayes": {"table": name}})
+    head, *body = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in shown]
+    page = f"<thead><tr>{head.replace('td>', 'th>')}</tr></thead>"
+    page += "<tbody>" + "".join(f"<tr>{row}</tr>" for row in body) + f"</tbody></table>{more}"
+    bundle = {"text/plain": text, "text/html": f'<table class="dataframe">{page}'}
+    _show(bundle, {"dpbayes": {"table": name}})
 
 
 def figure(name: str, figure: Any, *, alt: str, caption: str = "") -> None:
@@ -160,10 +157,8 @@ def claim(name: str, sentence: str, holds: bool, *, theorem: str | None = None) 
     powers of ten. What a theorem says (its label in the book) cannot fail: that is an error of
     ours, and raises AssertionError.
     """
-    if not isinstance(sentence, str) or not sentence.strip():
-        raise ValueError(f"claim {name!r} needs a sentence, got {sentence!r}")
-    if re.search(r"\bnan\b", sentence):
-        raise ValueError(f"claim {name!r} shows a value that is not a number: {sentence}")
+    if not isinstance(sentence, str) or not sentence.strip() or re.search(r"\bnan\b", sentence):
+        raise ValueError(f"claim {name!r} needs a sentence without nan, got {sentence!r}")
     if not (isinstance(holds, bool) or type(holds).__name__ in ("bool", "bool_")):
         raise TypeError(f"holds must be True or False, got {holds!r} for {name!r}")
     words = typeset(sentence)
@@ -171,25 +166,14 @@ def claim(name: str, sentence: str, holds: bool, *, theorem: str | None = None) 
         raise AssertionError(f"{theorem} says otherwise: {words}")
     made = {"sentence": words, "holds": bool(holds), "theorem": theorem}
     _keep("claims", name, made)
-    claims = _run().kept["claims"]
-    found = {
-        key: {**one, "by_theorem": one["theorem"], "values": {}} for key, one in claims.items()
-    }
-    _save("findings.json", json_bytes(found))
     mark = "✓" if holds else "✗ Does not hold with these parameters:"
     text = f"{mark} {without_roles(words)}"
-    bundle = {"text/plain": text, "text/markdown": text, "text/html": claim_html(mark, words)}
-    told = {
-        "claim": {"name": name, **made},
-        "finding": {"name": name, "sentence": f"{mark} {words}"},
+    bundle = {
+        "text/plain": text,
+        "text/markdown": text,
+        "text/html": f"<p>{mark} {html_text(words)}</p>",
     }
-    _show(bundle, {"dpbayes": told})
-
-
-def claim_html(mark: str, sentence: str) -> str:
-    """Return a claim as HTML."""
-    kind = "holds" if mark == "✓" else "fails"
-    return f'<p class="claim {kind}">{mark} {html_text(without_roles(sentence))}</p>'
+    _show(bundle, {"dpbayes": {"claim": {"name": name, **made}}})
 
 
 def typeset(text: str) -> str:
@@ -243,14 +227,14 @@ def _keep(kind: str, name: str, value: Any) -> None:
 
 def _keep_errors(found: Mapping[str, Any]) -> None:
     """Keep standard errors; None stands for an infinite one, which JSON lacks."""
-
-    def plain(error: Any) -> Any:
-        if isinstance(error, list):
-            return [plain(one) for one in error]
-        return float(error) if math.isfinite(error) else None
-
     errors = _run().kept.setdefault("errors", {})
-    errors.update({name: plain(_plain(error)) for name, error in found.items()})
+    for name, error in found.items():
+        plain = _plain(error)
+        finite = [
+            float(one) if math.isfinite(one) else None
+            for one in (plain if isinstance(plain, list) else [plain])
+        ]
+        errors[name] = finite if isinstance(plain, list) else finite[0]
     _save("errors.json", json_bytes(errors))
 
 
@@ -328,15 +312,6 @@ def _parameters_of_session() -> dict[str, Any]:
     return {}
 
 
-def _number(what: str, value: Any) -> int | float:
-    """Return a finite number as plain Python has it."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{what} must be a real number, got {value!r}")
-    if not math.isfinite(value):
-        raise ValueError(f"{what} must be finite, got {value!r}")
-    return int(value) if isinstance(value, numbers.Integral) else float(value)
-
-
 def _plain(value: Any) -> Any:
     """Return an array or a number of numpy as plain Python has it."""
     return value.tolist() if hasattr(value, "tolist") else value
@@ -355,7 +330,7 @@ def _shown(text: str) -> str:
 
 def html_text(text: str) -> str:
     """Return a sentence of Markdown as HTML; formulas stay for the viewer to set."""
-    parts = re.split(r"(\$[^$]+\$)", text)
+    parts = re.split(r"(\$[^$]+\$)", without_roles(text))
     for place, part in enumerate(parts):
         parts[place] = html.escape(part, quote=False)
         for pattern, tag in _MARKUP if place % 2 == 0 else ():

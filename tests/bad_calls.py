@@ -465,17 +465,6 @@ def query_calls() -> list[Call]:
         _call("blue", qu.blue, H=history, scales=several, Q=([1.0, 0.0, -1.0], "vector")),
         _call("budget", qu.budget, S=positive, L=positive, delta=unit),
         _call(
-            "budget_with_history",
-            qu.budget_with_history,
-            w0=([0.1], "vector or None"),
-            S=positive,
-            L=(9.0, "positive"),
-            delta=unit,
-        ),
-        _call(
-            "chebyshev_delta", qu.chebyshev_delta, variance=(1.0, "non-negative"), distance=positive
-        ),
-        _call(
             "chebyshev_half_width",
             qu.chebyshev_half_width,
             variance=(1.0, "non-negative"),
@@ -528,12 +517,6 @@ def query_calls() -> list[Call]:
             masses=([0.5, 0.5], "vector"),
             samples=(3, "from one"),
         ),
-        _call(
-            "gaussian_half_width",
-            qu.gaussian_half_width,
-            variance=(1.0, "non-negative"),
-            delta=unit,
-        ),
         _call("interval", qu.interval, estimate=(1.0, "real"), law=noise, delta=unit),
         _call("laplace_masses", qu.laplace_masses, scale=positive, gamma=(0.01, "open unit")),
         _call(
@@ -573,7 +556,6 @@ def query_calls() -> list[Call]:
             threshold=(0.0, "real"),
         ),
         _call("sensitivity", qu.sensitivity, H=history, neighbours=word),
-        _call("sensitivity_witness", qu.sensitivity_witness, H=history, neighbours=word),
         _call(
             "Policy",
             qu.Policy,

@@ -114,7 +114,7 @@ def two_people(purse: Path) -> Path:
 def clinic(purse: Path) -> Path:
     """Return a folder with a table of seventy people, a plan for it and its account of 1.2."""
     pytest.importorskip("duckdb")
-    from tests.releasing.clinic import opened  # the keys' folder is known now
+    from tests.tables.clinic import opened  # the keys' folder is known now
 
     return opened(purse)
 
@@ -122,8 +122,9 @@ def clinic(purse: Path) -> Path:
 @pytest.fixture
 def cells(purse: Path) -> Path:
     """Return a folder with a table and an account of 1 for one record more or less."""
-    from dpbayes.releasing.opening import create_account
+    from dpbayes.tables.opening import create_account
+    from dpbayes.tables.units import RECORD
 
     (purse / "table.csv").write_text("x\n1\n")
-    create_account(purse / "a.account", "cells", 1, purse / "table.csv", "add-or-remove")
+    create_account(purse / "a.account", "cells", 1, purse / "table.csv", RECORD, "add-or-remove")
     return purse

@@ -16,7 +16,6 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
-from dpclaims.ledger import Claim, check_evidence, counted, read_claims
 
 import dpbayes as dp
 from dpbayes import tables
@@ -27,6 +26,7 @@ from dpbayes.study.other_divergences import divergence_table
 from dpbayes.study.other_scores import ScoredExponential
 from dpbayes.study.theorem_chain import Chain, corner_pair, enumerated_pair
 from dpbayes.study.winners import count_crossings, prior_crossings
+from dpbook.board import Claim, read_claims, without_evidence
 
 ROOT = Path(__file__).parents[1]
 CLAIMS = {claim.id: claim for claim in read_claims(ROOT / "book" / "claims" / "claims.yml")}
@@ -78,49 +78,12 @@ def test_each_claim_names_a_test_that_exists(claim: Claim) -> None:
     assert name.startswith(f"test_{letter}_")
 
 
-@pytest.mark.parametrize("claim", CLAIMS.values(), ids=list(CLAIMS))
-def test_each_piece_of_evidence_is_recorded_by_a_notebook_of_the_book(claim: Claim) -> None:
-    for evidence in claim.evidence:
-        assert (ROOT / "notebooks" / f"{evidence.notebook}.ipynb").is_file(), evidence
-
-
-def test_claims_with_missing_evidence_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="A-C1: no notebook 'accuracy/a-crossovers'"):
-        check_evidence([CLAIMS["A-C1"]], tmp_path)
-    folder = tmp_path / "accuracy" / "a-crossovers"
-    folder.mkdir(parents=True)
-    (folder / "numbers.json").write_text('{"a-published": 1}')
-    with pytest.raises(ValueError, match="records no number 'a-true-l1'"):
-        check_evidence([CLAIMS["A-C1"]], tmp_path)
-
-
-ENTRY = (
-    "- {id: X-1, source: s, claim: c, verdict: holds, finding: f, evidence: [a/b::c], test: t}\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{}", "must hold a list"),
-        ("- 3", "must have the fields"),
-        (ENTRY + ENTRY, "listed twice"),
-        (ENTRY.replace("holds", "perhaps"), "verdict must be one of"),
-        (ENTRY.replace("[a/b::c]", "[]"), "missing fields"),
-        (ENTRY.replace("[a/b::c]", "[a/b]"), "write evidence as"),
-        (ENTRY.replace("[a/b::c]", "a/b::c"), "must be a list"),
-        (ENTRY.replace("test: t", "tests: t"), "unknown fields"),
-    ],
-)
-def test_broken_claims_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "claims.yml"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=message):
-        read_claims(path)
-
-
-def test_every_verdict_is_counted() -> None:
-    assert sum(counted(list(CLAIMS.values())).values()) == len(CLAIMS)
+def test_each_piece_of_evidence_comes_from_a_notebook_of_the_book(tmp_path: Path) -> None:
+    for claim in CLAIMS.values():
+        for evidence in claim.evidence:
+            assert (ROOT / "notebooks" / f"{evidence.partition('::')[0]}.ipynb").is_file(), evidence
+    first = CLAIMS["A-C1"]
+    assert len(without_evidence([first], tmp_path)) == len(first.evidence)
 
 
 def test_a_c1_wins_from_650_records() -> None:
@@ -250,7 +213,8 @@ def test_a_c5_two_theorem_at_two_and_three_categories_is_open() -> None:
 def test_a_c6_large_data_and_four_categories_can_be_run() -> None:
     law = delta_mechanism(distance="l1").law([2500] * 4, [1.0] * 4)
     assert dp.number_of_candidates(10_000, 4) > 1e11
-    can_be_run = 0.0 < law.mean_distance() < 1.0 and law.mass_outside < 1e-9
+    mean_distance = law.mean_distance()
+    can_be_run = 0.0 < mean_distance < 1.0 and mean_distance.error < 1e-6
     check_no_verdict("A-C6", can_be_run)
 
 
@@ -528,13 +492,13 @@ def test_e_c6_interval_is_not_the_posterior() -> None:
 def test_e_c7_history_saves_budget() -> None:
     example = worked_example()
     weights = tables.blue(example.H, example.scales, example.q).noise_weights
-    assert all(tables.budget_with_history(weights, 1.0, L, 0.05) < tables.budget(1.0, L, 0.05)
+    assert all(tables.allocation(weights, 1.0, L, 0.05).alpha < tables.budget(1.0, L, 0.05)
                for L in (20.0, 40.0, 60.0))  # fmt: skip
 
     # One earlier answer, so many times as noisy as a fresh one at the direct budget.
     def share(ratio: float, delta: float) -> float:
         length = -2 * float(np.log(delta))
-        bought = tables.budget_with_history([ratio], 1.0, length, delta)
+        bought = tables.allocation([ratio], 1.0, length, delta).alpha
         return bought / tables.budget(1.0, length, delta)
 
     shares = {delta: [share(ratio, delta) for ratio in (0.5, 1.0, 2.0, 5.57, 20.0)]

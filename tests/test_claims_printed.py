@@ -9,10 +9,15 @@ from functools import lru_cache
 import numpy as np
 
 import dpbayes as dp
-from dpbayes.study.reproduction.catalogue import catalogue, judged
+from dpbayes.study.reproduction.catalogue import catalogue
 from dpbayes.study.reproduction.drawing import Drawing, Series
 from dpbayes.study.reproduction.fit import BADGES, Judged, judge
 from tests.test_claims import check, check_no_verdict
+
+
+def series_of(document: str, figure: str, panel: str = "") -> list[Series]:
+    place = (document, figure, panel)
+    return [s for s in catalogue() if (s.document, s.figure, s.panel) == place]
 
 
 @lru_cache(maxsize=1)
@@ -44,8 +49,8 @@ def test_the_published_distance_is_needed_in_a_and_d_alone() -> None:
 
 
 def test_d_c34_a_thousand_runs() -> None:
-    boxes = next(s for s in catalogue() if (s.document, s.figure) == ("B", "5"))
-    growth = [one.series for one in judged("D", "6", "b")]
+    boxes = series_of("B", "5")[0]
+    growth = series_of("D", "6", "b")
     assert boxes.drawn.runs == 300
     as_drawn = [
         rms(boxes, boxes.drawn),
@@ -58,7 +63,7 @@ def test_d_c34_a_thousand_runs() -> None:
 
 
 def test_d_c35_whiskers_are_not_the_range() -> None:
-    rows = [one.series for one in judged("D", "6", "prior")]
+    rows = series_of("D", "6", "prior")
     drawn = max(rms(s, s.drawn, "whisker") for s in rows)
     # At four box lengths hardly a run is left outside, so the whiskers are the range.
     widest = min(rms(s, replace(s.drawn, whisker=4.0), "whisker") for s in rows)

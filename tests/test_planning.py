@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
-from dpbayes.laws import sum_zero
 from dpbayes.laws.estimate import Estimate
+from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.mechanisms.laplace import LaplaceMechanism
 from dpbayes.planning import count_noise, distance_bound
 
@@ -21,7 +21,7 @@ EXACT = [0.0762, 0.0242, 0.0624, 0.0524]
 
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 0.7), (3, 1.0), (4, 2.5)])
 def test_the_lattice_noise_is_that_of_an_enumeration(k: int, epsilon: float) -> None:
-    points = sum_zero.points(k, int(36 / epsilon))
+    points = LatticeNoise(k, 1.0).points(int(36 / epsilon))
     mass = np.exp(-0.5 * epsilon * np.abs(points).sum(axis=1))
     mass /= mass.sum()
     noise = count_noise("lattice", epsilon, k)

@@ -24,31 +24,26 @@ PACKAGE = ROOT / "dpbayes"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Each may import what stands before it.
 ORDER = (
-    "_version", "_validate", "figures", "datasets", "posteriors", "log_gamma", "unequal_totals",
-    "divergences", "sensitivity", "laws", "samplers", "mechanisms", "accuracy", "planning", "auditing",
-    "tables", "releasing", "study", "press", "cli", "commands", "__main__",
+    "_version", "_validate", "figures", "datasets", "posteriors", "log_gamma", "unequal_totals", "divergences",
+    "sensitivity", "laws", "samplers", "mechanisms", "accuracy", "planning", "auditing",
+    "tables", "study", "record", "runner", "cli", "commands", "__main__",
 )  # fmt: skip
 PLOTTING = {"matplotlib", "seaborn", "mpl_toolkits"}
 RUN_TIME = {"numpy", "scipy", "matplotlib", "seaborn"}
 # Other libraries, and the extra that brings them.
 EXTRAS = {
-    "queries": {"duckdb"},
-    "release": {"flint"},
+    "tables": {"duckdb", "pydantic", "flint", "jinja2"},
+    "serve": {"starlette", "uvicorn"},
     "cluster": {"dask", "distributed"},
-    "book": {"docutils", "myst_nb", "nbformat", "papermill", "traitlets", "yaml"},
+    "book": {"docutils", "joblib", "nbconvert", "nbformat", "traitlets", "yaml"},
 }
 CONDA_NAMES = {"python-duckdb": "duckdb"}
 
 
-# One lock for the book, one for the tests as well, and the extras that each must cover.
-LOCKS = {
-    "requirements.lock": {"run", "book", "queries", "release"},
-    "requirements-test.lock": set(PROJECT["optional-dependencies"]),
-}
-EVERY_LOCK = pytest.mark.parametrize("file", LOCKS)
+LOCK = "requirements.lock"
 
 
-def lock(python: str, file: str = "requirements-test.lock") -> dict[str, str]:
+def lock(python: str) -> dict[str, str]:
     """Return the locked version of each package for one version of Python on Linux."""
     versions = {}
     environment = {
@@ -61,7 +56,7 @@ def lock(python: str, file: str = "requirements-test.lock") -> dict[str, str]:
         "implementation_name": "cpython",
         "platform_python_implementation": "CPython",
     }
-    for line in (ROOT / file).read_text().splitlines():
+    for line in (ROOT / LOCK).read_text().splitlines():
         match = re.match(r"([\w.-]+)==([^ ;]+)(?: ; (.*))?$", line.removesuffix(" \\"))
         if match and (not match[3] or Marker(match[3]).evaluate(environment)):
             versions[match[1]] = match[2]
@@ -110,33 +105,21 @@ def home(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-@EVERY_LOCK
-def test_the_lock_covers_every_dependency_and_names_no_address(file: str) -> None:
-    text = (ROOT / file).read_text()
+def test_the_lock_covers_every_dependency_and_names_no_address() -> None:
+    text = (ROOT / LOCK).read_text()
     assert "://" not in text
     assert "index-url" not in text
+    extras = PROJECT["optional-dependencies"].values()
     for python in ("3.11", "3.12", "3.13"):
-        locked = lock(python, file)
-        extras = PROJECT["optional-dependencies"]
-        for line in [
-            *PROJECT["dependencies"],
-            *(one for extra in LOCKS[file] for one in extras[extra]),
-        ]:
+        locked = lock(python)
+        for line in [*PROJECT["dependencies"], *(one for extra in extras for one in extra)]:
             requirement = Requirement(line)
             version = locked[requirement.name.lower()]
             assert requirement.specifier.contains(version, prereleases=True), (python, line)
 
 
-def test_the_book_is_locked_to_the_versions_of_the_tests_and_pulls_none_of_their_tools() -> None:
-    for python in ("3.11", "3.12", "3.13"):
-        book, tests = lock(python, "requirements.lock"), lock(python)
-        assert book.items() <= tests.items()
-        assert {"opendp", "playwright", "pytest", "mypy", "ruff", "dask"}.isdisjoint(book)
-
-
-@EVERY_LOCK
-def test_every_locked_package_has_a_hash(file: str) -> None:
-    blocks = re.split(r"\n(?=\S)", (ROOT / file).read_text().strip())
+def test_every_locked_package_has_a_hash() -> None:
+    blocks = re.split(r"\n(?=\S)", (ROOT / LOCK).read_text().strip())
     assert blocks
     assert [block.split()[0] for block in blocks if "--hash=sha256:" not in block] == []
 
@@ -189,7 +172,7 @@ def test_only_what_stands_on_the_whole_package_imports_it() -> None:
         str(path.relative_to(ROOT))
         for path in sources()
         if "dpbayes" in imports(ast.parse(path.read_text()))
-        and home(path) not in ("commands", "press")
+        and home(path) not in ("commands", "runner")
     ]
     assert wrong == []
 
@@ -232,8 +215,7 @@ def test_nothing_but_the_run_time_libraries_is_imported_with_the_package() -> No
     optional = set().union(*EXTRAS.values())
     for path in sources():
         names = {name.split(".")[0] for name in at_import_time(ast.parse(path.read_text()))}
-        if home(path) in ("press", "commands"):
-            names -= EXTRAS["book"]
+        names -= EXTRAS["tables"] | EXTRAS["serve"] if home(path) == "tables" else set()
         assert not names & optional, f"{path} imports {names & optional} when it is imported"
 
 
@@ -307,7 +289,7 @@ def test_generated_files_are_not_tracked() -> None:
 
 def test_no_path_of_one_machine_and_no_address_in_build_files() -> None:
     homes = re.compile(rf"{re.escape(str(ROOT))}/|/root/|/home/\w+/|/tmp/\w")
-    build_files = {"Makefile", "run", *LOCKS, "_config.yml", "environment.yml"}
+    build_files = {"Makefile", "run", LOCK, "_config.yml", "environment.yml"}
     for path in tracked():
         if path.suffix in {".py", ".md", ".yml", ".toml", ".ipynb", ".cff"} or not path.suffix:
             text = path.read_text(encoding="utf-8")

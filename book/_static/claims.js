@@ -4,6 +4,7 @@
 (() => {
   "use strict";
 
+  const VERDICTS = ["holds", "holds-corrected", "false", "open", "no-verdict"];
   const NAMES = { a: "A", b: "B", c: "C", d: "D", e: "E" };
 
   function kinds(cards, prefix) {
@@ -11,7 +12,7 @@
     for (const card of cards)
       for (const name of card.classList)
         if (name.startsWith(prefix)) found.add(name.slice(prefix.length));
-    return [...found];
+    return [...found].sort((a, b) => VERDICTS.indexOf(a) - VERDICTS.indexOf(b));
   }
 
   function boxes(form, legend, prefix, values, chosen) {

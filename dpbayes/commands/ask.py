@@ -9,9 +9,8 @@ one object a line. With ``--request ID`` a question can be asked again after a c
 same answer and is paid once.
 
 Without a question it reads one from each line of standard input; a line may end in ``--length`` and
-other options of its own. The cube file is described in `dpbayes.tables.cube_file`; ``--cube
-rand-hie`` is the table of the book's chapter. With ``--server`` the token stands in the variable
-DPBAYES_TOKEN.
+other options of its own. The cube file is described in `dpbayes.tables.cube_file`. With
+``--server`` the token stands in the variable DPBAYES_TOKEN.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ Fields = dict[str, Any]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.add_argument("question", nargs="?", help='such as "income >= 10 and age < 35"')
-    parser.add_argument("--cube", help="cube file (TOML), or rand-hie; not with --server")
+    parser.add_argument("--cube", help="cube file (TOML); not with --server")
     paid = parser.add_mutually_exclusive_group(required=True)
     paid.add_argument("--server", metavar="ADDRESS", help="ask a curator: http://127.0.0.1:PORT")
     paid.add_argument("--account", help="account of the data set, from which answers are paid")
@@ -104,11 +103,9 @@ def _by_account(arguments: argparse.Namespace) -> Callable[[argparse.Namespace],
         from dpbayes.tables.answering import open_answering
         from dpbayes.tables.opening import open_account
         from dpbayes.tables.questions import parts, wished
-        from dpbayes.tables.rand_hie import CUBE_FILE
     except ImportError as error:
         raise ValueError(f"ask needs more packages: install dpbayes[tables] ({error})") from None
-    cube = CUBE_FILE if arguments.cube == "rand-hie" else arguments.cube
-    asked = open_answering(cube, open_account(arguments.account))
+    asked = open_answering(arguments.cube, open_account(arguments.account))
 
     def answers(one: argparse.Namespace) -> list[Fields]:
         wish, found = wished(_wished(one)), []
@@ -119,9 +116,9 @@ def _by_account(arguments: argparse.Namespace) -> Callable[[argparse.Namespace],
             answer = asked.price(question) if one.price else asked.ask(question)
             fields = asdict(answer)
             if wish.consistent and answer.interval is not None:
-                fields["consistent"] = asked.consistent(question, answer.answers)
+                fields["consistent"] = asked.consistent(question, answer.history)
             if one.explain and answer.interval is not None:
-                fields["sources"] = asked.sources(question, answer.answers)
+                fields["sources"] = asked.sources(question)
             found.append(fields)
         return found
 

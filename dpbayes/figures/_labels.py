@@ -8,14 +8,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.patheffects import withStroke
-from matplotlib.text import Text
 from numpy.typing import ArrayLike, NDArray
 
 EARLY = 0.9  # a curve that ends left of this share of the axes is labelled inside them
 LABEL_GAP = 0.2  # inches between two labels: one line of text and a little air
 LETTER = 0.11  # inches that a letter of a label takes at most, on average
 _LOW = 0.2  # below this share of the axes a label inside stands above the end of its curve
-_END = "_end of a curve"  # an underscore: no entry of a legend
 
 
 def spread(positions: ArrayLike, gap: float, low: float = 0.0, high: float = 1.0) -> list[float]:
@@ -80,11 +78,6 @@ def label_ends(
             _write_outside(axes, at, next(outside), label, color)
 
 
-def end_labels(axes: Axes) -> list[Text]:
-    """Return the labels that stand beside the ends of curves."""
-    return [text for text in axes.texts if text.get_label() == _END]
-
-
 def _lines_away(
     label: tuple[float, float, float], written: Sequence[tuple[float, float, float]], gap: float
 ) -> int:
@@ -111,7 +104,6 @@ def _write_inside(
 ) -> None:
     axes.annotate(
         label,
-        label=_END,
         xy=at,
         xycoords="axes fraction",
         xytext=(5, moved + (-6 if at[1] > _LOW else 6)),
@@ -125,7 +117,6 @@ def _write_inside(
 def _write_outside(axes: Axes, end: float, place: float, label: str, color: str) -> None:
     axes.annotate(
         label,
-        label=_END,
         xy=(1.0, end),
         xycoords="axes fraction",
         xytext=(1.04, place),

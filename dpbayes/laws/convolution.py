@@ -183,35 +183,15 @@ class AffinityProduct:
 
     def tilted(self, power: float) -> Tilted:
         """Return the factors at this power; at most e^-42 of each peak is left out at an end."""
-        reach = self._untilted_reach(power)
+        reach = 4
         while True:
-            table = self._table(reach)
-            d = np.arange(-reach, reach + 1)
+            reach = min(2 * reach, self.n)
+            table, d = self._table(reach), np.arange(-reach, reach + 1)
             with np.errstate(invalid="ignore"):  # the power 0 of what is impossible
                 logs = np.where(table > -np.inf, power * table, -np.inf) - self.fall(d)
             tilted = Tilted(logs, -reach, self.copies)
             if reach >= self.n or tilted.outside <= np.exp(-DEPTH):
                 return tilted
-            reach = min(2 * reach, self.n)
-
-    def _untilted_reach(self, power: float) -> int:
-        # The least step either side at which all factors are below e^-DEPTH, by bisection.
-        def ends(reach: int) -> bool:
-            d = np.array([-reach, reach])
-            released = np.clip(self.counts[:, None] + d, 0, self.n)
-            psi = affinity_of_counts(self.prior[:, None], self.counts[:, None], released)
-            inside = released == self.counts[:, None] + d
-            logs = np.where(inside, power * psi - self.fall(d), -np.inf)
-            return float(logs.max()) <= -DEPTH
-
-        low, high = 0, 1
-        while high < self.n and not ends(high):
-            low, high = high, 2 * high
-        high = min(high, self.n)
-        while high - low > max(1, low // 16):
-            middle = (low + high) // 2
-            low, high = (low, middle) if ends(middle) else (middle, high)
-        return max(high, 1)
 
     def log_sums(self, powers: Floats) -> Floats:
         """Return ln of the sum over all steps, shape (m,), for each power."""

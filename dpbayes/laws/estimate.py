@@ -7,9 +7,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes.divergences import distance_from_log_affinity, hellinger, hellinger_published
+from dpbayes.divergences import distance_from_log_affinity, hellinger
 from dpbayes.laws.affinities import log_affinity_of_outputs, row_sums
-from dpbayes.laws.metrics import Yardstick, metric_function, reported_exponent
+from dpbayes.laws.metrics import Yardstick, metric_function, power_of_affinity
 
 DRAWS = 200_000
 """Draws behind a quantile."""
@@ -77,18 +77,16 @@ def distances_of(law: Drawable, draws: NDArray[Any], metric: Yardstick) -> NDArr
 
     Whole counts are compared as such, so that close posteriors keep their digits.
     """
-    distance = metric_function(metric)
+    distance, n = metric_function(metric), int(law.counts.sum())
     whole = np.issubdtype(draws.dtype, np.integer)
-    if whole and distance in (hellinger, hellinger_published):
-        conserved = bool(np.all(row_sums(draws) == law.counts.sum()))
-        if conserved or distance is hellinger:
-            exponent = reported_exponent(metric, float(law.prior.sum() + law.counts.sum()))
-            logs = log_affinity_of_outputs(law.prior, law.counts, draws)
-            return distance_from_log_affinity(logs, exponent)
-    if whole and int(law.counts.sum()) > 2**53:
+    exponent = power_of_affinity(metric, float(law.prior.sum() + n)) if whole else None
+    if exponent is not None and (distance is hellinger or np.all(row_sums(draws) == n)):
+        logs = log_affinity_of_outputs(law.prior, law.counts, draws)
+        return distance_from_log_affinity(logs, exponent)
+    if whole and n > 2**53:
         raise ValueError(
             "counts must sum to at most 2^53 for a distance other than hellinger, whose parameters "
-            f"are floats, got {int(law.counts.sum())}"
+            f"are floats, got {n}"
         )
     start, blocks = law.prior + law.counts, range(0, len(draws), _ROWS)
     parts = [np.asarray(distance(start, law.prior + draws[i : i + _ROWS])) for i in blocks]
@@ -118,7 +116,9 @@ def drawn_mean(
         total += float((values - centre).sum())
         square += float(((values - centre) ** 2).sum())
         variance = (square - total**2 / size) / (size - 1)
-        mean, error = centre + total / size, float(np.sqrt(variance / size))
+        mean, error = centre + total / size, float(np.sqrt(max(variance, 0.0) / size))
+        # Draws that all agree have seen nothing whose probability is below one in their number.
+        error = error + 2.0**-53 if variance > 0.0 else 1.0 / size
         if error <= relative * mean or size >= most:
             return Estimate(mean, error, "drawn")
 

@@ -15,18 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import (
-    affinity_of_counts,
-    distance_from_log_affinity,
-    hellinger,
-    hellinger_published,
-)
+from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity
 from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.convolution import AffinityProduct
 from dpbayes.laws.estimate import Estimate, drawn_mean
 from dpbayes.laws.finite import FiniteLaw, normalised
 from dpbayes.laws.law import Unlisted
-from dpbayes.laws.metrics import Yardstick, metric_function, reported_exponent
+from dpbayes.laws.metrics import Yardstick, power_of_affinity
 from dpbayes.laws.powers import DEPTH, Powers, weight_powers
 from dpbayes.posteriors import compositions
 
@@ -182,8 +177,11 @@ class ExponentialLaw(Unlisted):
         return unit, np.exp(terms - unit).sum(axis=1), float(found.errors.max()), _ROUNDING * lost
 
     def _part(self, row: int, metric: Yardstick) -> Estimate:
-        # The mean of 1 less the fitted function: d' in row 1, d'^2 in row 2. The truth has d' = 0.
-        unit, sums, error, lost = self._sums(self._reported(metric))
+        # Row r holds 1 - d'^r; the truth has d' = 0.
+        reported = power_of_affinity(metric, float(self.prior.sum() + self.counts.sum()))
+        if reported is None:
+            return drawn_mean(self, metric, row)
+        unit, sums, error, lost = self._sums(reported)
         total = sums[0] + np.exp(-unit)
         value = max(float((sums[0] - sums[row]) / total), 0.0)
         # Errors of both fits are relative to the distance, and so is that of the total.
@@ -192,13 +190,9 @@ class ExponentialLaw(Unlisted):
         return Estimate(value, 3.0 * error * min(float(own), 1.0) + rounding, "series")
 
     def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
-        if metric_function(metric) not in (hellinger, hellinger_published):
-            return drawn_mean(self, metric)
         return self._part(1, metric)
 
     def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
-        if metric_function(metric) not in (hellinger, hellinger_published):
-            return drawn_mean(self, metric, order=2)
         return self._part(2, metric)
 
     @cached_property
@@ -253,6 +247,3 @@ class ExponentialLaw(Unlisted):
                 drawn = self.counts + tilted.draw(rng, more)[:, self._product.order]
             found = np.concatenate((found, drawn[np.any(drawn != self.counts, axis=1)]))
         return found[:size]
-
-    def _reported(self, metric: Yardstick) -> float:
-        return reported_exponent(metric, float(self.prior.sum() + self.counts.sum()))

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import distance_from_log_affinity, hellinger
-from dpbayes.laws.affinities import affinity_by_value, log_affinity_of_outputs, row_sums
+from dpbayes.divergences import hellinger
+from dpbayes.laws.affinities import affinity_by_value, row_sums
 from dpbayes.laws.estimate import Estimate, distances_of
 from dpbayes.laws.law import Answers
 from dpbayes.laws.metrics import Yardstick, metric_function
@@ -71,11 +71,8 @@ class FiniteLaw(Answers):
         if not np.any(totals != n):
             return 0.0
         loss = 4.0 * ROUNDING * np.abs(affinity_by_value(float(self.prior.sum()), n, totals))
-        return float(
-            (
-                self.probabilities * loss / np.maximum(self.distances, np.sqrt(loss) + _SMALLEST)
-            ).sum()
-        )
+        lost = loss / np.maximum(self.distances, np.sqrt(loss) + _SMALLEST)
+        return float((self.probabilities * lost).sum())
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:
@@ -87,12 +84,7 @@ class FiniteLaw(Answers):
         """Hellinger distance of each output's posterior to the true one, shape (N,)."""
         if self._distances is not None:
             return np.asarray(_validate.frozen(self._distances))
-        return np.asarray(_validate.frozen(self._hellinger()))
-
-    def _hellinger(self) -> NDArray[np.float64]:
-        return distance_from_log_affinity(
-            log_affinity_of_outputs(self.prior, self.counts, self.outputs)
-        )
+        return np.asarray(_validate.frozen(distances_of(self, self.outputs, hellinger)))
 
     def _distances_by(self, metric: Yardstick) -> NDArray[np.float64]:
         if metric_function(metric) is hellinger:
@@ -157,12 +149,9 @@ class FiniteLaw(Answers):
         """
         generator = _validate.generator("rng", rng)
         draws = generator.random(_validate.integer("size", size, minimum=0))
-        rows = np.searchsorted(self._cumulative, draws * self._cumulative[-1], side="right")
+        cumulative = np.cumsum(self.probabilities)
+        rows = np.searchsorted(cumulative, draws * cumulative[-1], side="right")
         return np.asarray(self.outputs[np.minimum(rows, len(self.outputs) - 1)])
-
-    @cached_property
-    def _cumulative(self) -> NDArray[np.float64]:
-        return np.cumsum(self.probabilities)
 
 
 def normalised(log_weights: NDArray[Any]) -> NDArray[np.float64]:

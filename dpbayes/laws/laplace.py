@@ -8,7 +8,6 @@ pairs of counts are added up, beyond the mean is drawn.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,17 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import (
-    affinity_of_counts,
-    distance_from_log_affinity,
-    hellinger,
-    hellinger_published,
-)
+from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity, hellinger
 from dpbayes.laws.convolution import LARGEST_TABLE, AffinityProduct, Tilted, TooWide
 from dpbayes.laws.estimate import Estimate, drawn_mean
 from dpbayes.laws.finite import ROUNDING, FiniteLaw
 from dpbayes.laws.law import Unlisted
-from dpbayes.laws.metrics import Yardstick, metric_function, reported_exponent
+from dpbayes.laws.metrics import Yardstick, metric_function, power_of_affinity
 from dpbayes.laws.powers import DEPTH, root_powers
 
 LARGEST_SUM = 100_000_000
@@ -112,17 +106,7 @@ class ProductLaw(Unlisted):
     @cached_property
     def probability_of_excess(self) -> float:
         """Probability that the noisy counts sum to more than n, so that the last one is 0."""
-        from scipy.fft import irfft, next_fast_len, rfft
-
-        size = sum(m.log_probabilities.size - 1 for m in self.marginals) + 1
-        length, alike = next_fast_len(size, real=True), Counter(map(_key, self.marginals))
-        known = {_key(marginal): marginal for marginal in self.marginals}
-        product = np.ones(length // 2 + 1, dtype=np.complex128)
-        for key, copies in alike.items():
-            product *= rfft(known[key].probabilities, length) ** copies
-        first = sum(marginal.start for marginal in self.marginals)
-        beyond = irfft(product, length)[max(self._n + 1 - first, 0) : size]
-        return max(0.0, float(beyond.sum()))
+        return max(0.0, 1.0 - self._moment(0.0))
 
     @cached_property
     def _factors(self) -> tuple[NDArray[np.float64], NDArray[np.float64], int, NDArray[np.int64]]:
@@ -176,15 +160,14 @@ class ProductLaw(Unlisted):
             sizes = [marginal.log_probabilities.size for marginal in self.marginals]
             if sizes[0] * sizes[1] <= LARGEST_SUM:
                 return Estimate(self._sum_of_pairs(order), self.mass_outside + 1e-12, "window")
-        excess = self.probability_of_excess
-        if distance not in (hellinger, hellinger_published) or excess > NEGLIGIBLE:
-            return drawn_mean(self, metric, order)
+        exponent = power_of_affinity(metric, float(self.prior.sum() + self._n))
         try:
-            value, error = self._conserved(
-                reported_exponent(metric, float(self.prior.sum() + self._n)), order
-            )
+            excess = self.probability_of_excess
         except TooWide:
+            excess = 1.0
+        if exponent is None or excess > NEGLIGIBLE:
             return drawn_mean(self, metric, order)
+        value, error = self._conserved(exponent, order)
         error += 0.5 * excess + self.mass_outside + 1e-12
         return Estimate(value + 0.5 * excess, error, "series")
 

@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import hellinger, hellinger_published
 from dpbayes.laws.affinities import row_sums
 from dpbayes.laws.convolution import AffinityProduct, Tilted, TooWide
 from dpbayes.laws.estimate import MOST_ENTRIES, RELATIVE, SEED, Estimate, distances_of, drawn_mean
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.gaussian import GaussianNoise
 from dpbayes.laws.law import Unlisted
-from dpbayes.laws.metrics import Yardstick, metric_function, reported_exponent
+from dpbayes.laws.metrics import Yardstick, power_of_affinity
 from dpbayes.laws.powers import DEPTH, root_powers
 from dpbayes.laws.projection import project
 from dpbayes.laws.sum_zero import LatticeNoise
@@ -182,12 +181,10 @@ class SumZeroLaw(Unlisted):
         return self._mean(metric, 2)
 
     def _mean(self, metric: Yardstick, order: int) -> Estimate:
-        if metric_function(metric) not in (hellinger, hellinger_published):
+        exponent = power_of_affinity(metric, float(self.prior.sum() + self.counts.sum()))
+        strata = None if exponent is None else self._strata
+        if exponent is None or strata is None or sum(part.mean for part in strata) > _MOSTLY:
             return drawn_mean(self, metric, order)
-        strata = self._strata
-        if strata is None or sum(stratum.mean for stratum in strata) > _MOSTLY:
-            return drawn_mean(self, metric, order)
-        exponent = reported_exponent(metric, float(self.prior.sum() + self.counts.sum()))
         value, error = self._unclamped(exponent, order)
         if self.clamped <= NEGLIGIBLE:
             half = 0.5 * self.clamped

@@ -14,8 +14,6 @@ from dpbayes.divergences import (
 Yardstick = Metric | str
 """A distance: "hellinger", "published", or a function of two arrays of Dirichlet parameters."""
 
-_NAMED = {"hellinger": hellinger, "published": hellinger_published}
-
 
 def metric_function(metric: Yardstick) -> Metric:
     """Return the function a name stands for; a function is returned as it is.
@@ -32,18 +30,11 @@ def metric_function(metric: Yardstick) -> Metric:
             "metric must be hellinger, published, or a function such as dpbayes.hellinger, got "
             f"{_validate.shown(metric)}"
         )
-    return _NAMED[metric_name(metric)]
+    return hellinger if metric_name(metric) == "hellinger" else hellinger_published
 
 
-def reported_exponent(metric: Yardstick, total: float) -> float:
-    """Return kappa with metric = sqrt(1 - BC^kappa) for posteriors of this total.
-
-    `metric` is `dpbayes.hellinger` or `dpbayes.hellinger_published`, or its name; another one
-    raises ValueError, since only powers of the affinity factorise over categories.
-    """
-    if metric_function(metric) not in _NAMED.values():
-        raise ValueError(
-            "metric must be hellinger or hellinger_published for a law that is not enumerated, got "
-            f"{metric!r}; sample the law and average the distance instead"
-        )
+def power_of_affinity(metric: Yardstick, total: float) -> float | None:
+    """Return kappa with metric = sqrt(1 - BC^kappa) for posteriors of this total, or None."""
+    if metric_function(metric) not in (hellinger, hellinger_published):
+        return None
     return affinity_exponent(metric_name(metric), total)

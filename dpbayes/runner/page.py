@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dpbayes.record import claim_html, html_text, typeset, without_roles
+from dpbayes.record import html_text, typeset, without_roles
 from dpbayes.runner.notebooks import tags
 from dpbayes.runner.parameters import Parameter, check
 from dpbayes.runner.run import EXECUTED, notebook_bytes
@@ -23,22 +23,6 @@ from dpbayes.runner.run import EXECUTED, notebook_bytes
 TABLE = re.compile(r"^(:{3,})\{result-table\} *::([\w-]+)\n.*?^\1\n?", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^(?::{3,}|`{3,})(?:\{[\w-]+\}.*)?$\n?(?:^:[\w-]+:.*$\n?)*", re.MULTILINE)
 QUOTE = re.compile(r"\{result\}`::([\w-]+):([^`]+)`")
-STYLE = """
-:root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --soft: #f3f4f5; --line: #d0d5da; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #ced6dd; --paper: #14181e; --soft: #202832; --line: #48566b; } }
-body { margin: 2rem auto; padding: 0 1rem; max-width: 46rem; color: var(--ink);
-  background: var(--paper); font: 1.05rem/1.6 system-ui, "Segoe UI", "Noto Sans", sans-serif; }
-h1, h2, h3 { line-height: 1.25; } h1 { border-bottom: 1px solid var(--line); }
-code, pre { font-size: .9em; background: var(--soft); } pre { padding: .6rem; overflow-x: auto; }
-table { border-collapse: collapse; display: block; overflow-x: auto; }
-td, th { padding: .15rem .6rem; border-bottom: 1px solid var(--line); text-align: right; }
-td:first-child, th:first-child { text-align: left; } .changed { font-weight: 600; }
-svg { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
-.claim, .box { border-left: .25rem solid #2e8540; background: var(--soft); padding: .3rem .8rem; }
-.claim.fails { border-color: #b3261e; } .box { border-color: #2563ab; }
-details { margin: .5rem 0; } summary { cursor: pointer; } .anchor-link { display: none; }
-"""
 TEMPLATE = """{%- extends 'basic/index.html.j2' -%}
 {%- block input -%}<details><summary>Code</summary>{{ super() }}</details>{%- endblock -%}
 {%- block in_prompt -%}{%- endblock -%}{%- block output_prompt -%}{%- endblock -%}"""
@@ -77,7 +61,7 @@ def page(
     return {
         **executed,
         "cells": [
-            *rest[:1], *head, *results[:1], *rest[1:], *results[1:],
+            *rest[:1], *head, *results, *rest[1:],
             markdown("again", "\n".join(["## Run it again", *parameter_rows(values, parameters), "",
                                          again, "", *links(name, files)])),
         ],
@@ -87,26 +71,30 @@ def page(
 def taken_apart(
     executed: Mapping[str, Any], set_by_the_page: list[str]
 ) -> tuple[list[tuple[str, str]], list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the claims, a cell for each figure that has a caption, and the cells without both.
+    """Return the claims, a cell for the first figure, and the cells without both.
 
-    Where there is no such figure, the first table that the page does not set counts as one.
+    Where there is no figure with a caption, the first table that the page does not set counts as
+    one. Further figures have a cell of their own behind the one that drew them.
     """
-    claims, results, rest = [], [], []
+    claims: list[tuple[str, str]] = []
+    results: list[dict[str, Any]] = []
+    rest: list[dict[str, Any]] = []
     for cell in executed["cells"]:
-        kept = []
+        kept: list[Any] = []
+        further: list[dict[str, Any]] = []
         for one in cell.get("outputs", []):
             known = told(one)
             if "claim" in known:
                 mark = "✓" if known["claim"]["holds"] else "✗ Does not hold with these parameters:"
                 claims.append((mark, known["claim"]["sentence"]))
             elif "figure" in known:
-                results.append(shown(one, known["figure"]))
+                (further if results else results).append(shown(one, known["figure"]))
             elif not ("caption-of" in known or known.get("table") in set_by_the_page):
                 kept.append(one)
         if "parameters" not in " ".join(tags(cell)):
             hidden = {**cell["metadata"], "tags": [*tags(cell), "hide-input"]}
             output = {"outputs": kept, "metadata": hidden} if cell["cell_type"] == "code" else {}
-            rest.append({**cell, **output})
+            rest += [{**cell, **output}, *further]
     for cell in rest if not results else ():
         found = [one for one in cell.get("outputs", []) if "table" in told(one)]
         if found:
@@ -175,25 +163,25 @@ def rerun_page(
     for cell in rest:
         if cell["cell_type"] == "markdown":
             cell["source"] = plain_markdown(cell["source"], here)
-    words = [claim_html(mark, sentence) for mark, sentence in claims]
-    for cell in results:
-        data, figure = cell["outputs"][0]["data"], cell["metadata"].get("mystnb", {}).get("figure")
+    words = [f"<p>{mark} {html_text(sentence)}</p>" for mark, sentence in claims]
+    box = '<div class="claims">' + "".join(words) + "</div>" if words else ""
+    for cell in (*results, *rest):
+        figure = cell["metadata"].get("mystnb", {}).get("figure")
         if figure:  # in the page itself, where its words are heard
-            drawn = data["image/svg+xml"]
-            words_below = f"<p><em>Figure.</em> {html_text(without_roles(figure['caption']))}</p>"
+            drawn = cell["outputs"][0]["data"]["image/svg+xml"]
+            words_below = f"<p><em>Figure.</em> {html_text(figure['caption'])}</p>"
             data = {"text/html": drawn[drawn.index("<svg") :] + words_below}
             cell["outputs"] = [{"output_type": "display_data", "data": data, "metadata": {}}]
     cells = [
-        *rest[:1], markdown("claims", "\n\n".join(words)), *results,
+        *rest[:1], markdown("claims", box), *results,
         markdown("differences", beside(values, here, book)), *rest[1:],
     ]  # fmt: skip
     loader = jinja.DictLoader({"rerun.html.j2": TEMPLATE})
     exporter = exporters.HTMLExporter(extra_loaders=[loader], template_file="rerun.html.j2")
     body, _ = exporter.from_notebook_node(node({**executed, "cells": cells}))
-    head = (
-        f'<meta charset="utf-8"><meta name="viewport" content="width=device-width">{typesetter()}'
-    )
-    title = f"<title>{html.escape(name)}</title><style>{STYLE}</style>"
+    style = Path(__file__).with_name("rerun.css").read_text(encoding="utf-8")
+    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    title = f"{typesetter()}<title>{html.escape(name)}</title><style>{style}</style>"
     return f'<!DOCTYPE html><html lang="en"><head>{head}{title}</head><body>{body}</body></html>'
 
 

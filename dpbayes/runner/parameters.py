@@ -21,6 +21,7 @@ import builtins
 import difflib
 import io
 import math
+import operator
 import re
 import tokenize
 from collections.abc import Mapping
@@ -36,6 +37,7 @@ CHOICES = re.compile(r"\bone of ([^;]+)")
 INFINITE = re.compile(r"(?<![\w.])(-?)\.?(?:inf|nan)\b", re.IGNORECASE)
 SIGNS = {"at least": ">=", "≥": ">=", "[": ">=", "(": ">", "at most": "<=", "≤": "<=", "]": "<=",
          ")": "<"}  # fmt: skip
+HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 SCALARS: dict[str, type] = {"int": int, "float": float, "bool": bool, "str": str}
 WORDS = {"true": "True", "false": "False", "null": "None", "none": "None"}
 LARGEST = 2**63 - 1
@@ -117,17 +119,12 @@ def _refused(parameter: Parameter, item: Any) -> str | None:
     allowed = " and ".join(f"{sign} {limit:g}" for sign, limit in bounds)
     written = "decimal text" in parameter.meaning
     if written and not re.fullmatch(r"[0-9]{1,40}(\.[0-9]{1,40})?", text):
-        return " and ".join(filter(None, ["decimal text", allowed]))
-    if written or type(item) in (int, float):
-        number = float(item)
-        sides = {
-            ">": number.__gt__, ">=": number.__ge__, "<": number.__lt__, "<=": number.__le__
-        }  # fmt: skip
-        if not all(sides[sign](limit) for sign, limit in bounds):
-            return allowed
-    if parameter.choices and text not in parameter.choices:
-        return f"one of {', '.join(parameter.choices)}"
-    return None
+        return f"decimal text{' and ' if allowed else ''}{allowed}"
+    number = float(item) if written or type(item) in (int, float) else None
+    if number is not None and not all(HOLDS[sign](number, limit) for sign, limit in bounds):
+        return allowed
+    choices = parameter.choices
+    return f"one of {', '.join(choices)}" if choices and text not in choices else None
 
 
 def _converted(value: Any, kind: str, name: str) -> Any:

@@ -265,15 +265,9 @@ def kept(folder: Path) -> dict[str, Any] | None:
 
 
 def commit() -> str | None:
-    """Return the commit the package was run from, with ``+changes`` if it was edited since."""
-    here = str(Path(dpbayes.__file__).parent)
-    found = []
-    for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "-uno", "--", "."]):
-        try:
-            done = subprocess.run(["git", "-C", here, *words], capture_output=True, text=True)
-        except OSError:
-            return None
-        if done.returncode:
-            return None
-        found.append(done.stdout.strip())
-    return found[0] + ("+changes" if found[1] else "")
+    """Return the commit the package was run from, with ``-dirty`` if something was edited since."""
+    words = ["git", "-C", str(Path(dpbayes.__file__).parent), "describe", "--always", "--dirty"]
+    with contextlib.suppress(OSError):
+        done = subprocess.run([*words, "--abbrev=40"], capture_output=True, text=True, check=False)
+        return done.stdout.strip() or None
+    return None

@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.accuracy import split
 from dpbayes.laws.finite import normalised
 from dpbayes.laws.steps import TAIL, StepLaw
-from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 
@@ -140,33 +138,3 @@ def _tangent_distances(
 ) -> NDArray[np.float64]:
     squares = first**2 / a[0] + second**2 / a[1] + (first + second) ** 2 / a[2]
     return np.asarray(np.sqrt(squares / 8.0))
-
-
-def smooth_from(
-    mechanism: ExponentialMechanism, proportions: ArrayLike, prior: ArrayLike, largest: int = 10**6
-) -> int:
-    """Return the n from which S(x) is attained next to x, records split by proportions.
-
-    Below it an exponential mechanism pays for data sets far away and its error need not fall with
-    n; from it on `predict` applies. Looked for on a grid of sizes that doubles, then by bisection.
-    Raises ValueError when S(x) is still attained far away at `largest`.
-
-    >>> from dpbayes.mechanisms import mechanism
-    >>> smooth_from(mechanism("expMech-delta", 0.8, delta=1e-8), [0.1, 0.9], [1, 1])
-    1645
-    """
-
-    def near(n: int) -> bool:
-        return mechanism.sensitivity(split(n, proportions), prior).records_away <= 1
-
-    grid = [n for n in (4 << i for i in range(60)) if n < largest] + [largest]
-    far = [n for n in grid if not near(n)]
-    if not far:
-        return grid[0]
-    if far[-1] == largest:
-        raise ValueError(f"the smooth sensitivity is still attained far away at n = {largest}")
-    low, high = far[-1], grid[grid.index(far[-1]) + 1]
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if near(middle) else (middle, high)
-    return high

@@ -154,25 +154,6 @@ def first_gaussian_win(k: int, epsilon: float, delta: float, largest: int = 200)
     return high
 
 
-def turning_point(k: int, first: int | None, largest: int, before: int | None = None) -> str:
-    """Return what `first_gaussian_win` found, in words; `before`: where it was smaller already.
-
-    >>> turning_point(4, 8, 64)
-    'the larger one at 7 and the smaller one at 8 releases with k = 4'
-    >>> turning_point(4, 8, 64, before=1)
-    'the smaller one at 1, the larger one at 7 and the smaller one at 8 releases with k = 4'
-    >>> turning_point(3, 1, 64), turning_point(2, None, 64)
-    ('the smaller one at 1 release with k = 3', 'still the larger one at 64 releases with k = 2')
-    """
-    if first is None:
-        return f"still the larger one at {largest} releases with k = {k}"
-    if first == 1:
-        return f"the smaller one at 1 release with k = {k}"
-    already = f"the smaller one at {before}, " if before is not None and before < first else ""
-    turn = f"the larger one at {first - 1} and the smaller one at {first} releases with k = {k}"
-    return already + turn
-
-
 def _lattice_mean(counts: NDArray[Any], epsilon: float) -> float:
     prior = np.ones(counts.size)
     return float(SumZeroLattice(epsilon).law(counts.astype(np.int64), prior).mean_distance())

@@ -1,7 +1,7 @@
 """A made-up table of people, and what a release of it would look like: for pages, never for use.
 
 The draw here is seeded so that a page can be rebuilt. Whoever knows the seed can take the noise
-off; a real release goes through `dpbayes.releasing.from_table.release_table`, which has no seed.
+off; a real release goes through `dpbayes.tables.release.release_table`, which has no seed.
 """
 
 from __future__ import annotations

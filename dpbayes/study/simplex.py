@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import affinity_by_step, distance_from_log_affinity
-from dpbayes.laws import sum_zero as noise
+from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.laws.projection import project
 
 LARGEST_PLACES = 8_000_000
@@ -112,8 +112,9 @@ def lattice_means(space: Simplex, epsilon: float) -> NDArray[np.float64]:
     0.409647
     """
     budget = _validate.positive("epsilon", epsilon)
-    reach = noise.radius(space.k, budget, _NEGLECTED)
-    steps = noise.points(space.k, reach)
+    noise = LatticeNoise(space.k, budget)
+    reach = noise.reach(_NEGLECTED)
+    steps = noise.points(reach)
     weights = np.exp(-budget * (np.abs(steps).sum(axis=1) // 2))
     weights /= weights.sum()
     box = _projected(space, reach)

@@ -1,4 +1,4 @@
-"""Who wins where: the mechanism of smallest exact mean distance, and where two change their order."""
+"""Who wins where by exact mean distance, and where two mechanisms change their order."""
 
 from __future__ import annotations
 

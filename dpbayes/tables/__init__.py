@@ -16,52 +16,30 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 
 _HOME = {
-    "answering": ("Answer", "Answering"),
+    "answering": "Answer Answering",
     "approximations": (
-        "CellInterval",
-        "MassVector",
-        "combined_loss",
-        "convolution_work",
-        "credible_interval",
-        "exact_masses",
-        "expected_squared_error",
-        "laplace_masses",
-        "pmf_monte_carlo",
-        "pmf_probability_calculation",
+        "CellInterval MassVector combined_loss convolution_work credible_interval "
+        "exact_masses expected_squared_error laplace_masses pmf_monte_carlo "
+        "pmf_probability_calculation"
     ),
-    "budgets": ("Allocation", "allocation", "budget", "budget_with_history", "combine"),
-    "consistency": ("Consistent", "consistent"),
-    "cost": ("CellCosts", "cost_of_scales", "no_cost", "privacy_cost"),
-    "decision": ("Decision", "Policy", "State", "Stream", "decide", "empty_state", "stream"),
+    "budgets": "Allocation allocation budget combine",
+    "consistency": "Consistent consistent",
+    "cost": "CellCosts cost_of_scales no_cost privacy_cost",
+    "cubes": "Cube build_cube",
+    "decision": "Decision Policy State Stream decide empty_state stream",
     "inference": (
-        "Blue",
-        "Factor",
-        "NotEstimableError",
-        "blue",
-        "blue_sparse",
-        "chebyshev_delta",
-        "chebyshev_half_width",
-        "empty_factor",
+        "Blue Factor NotEstimableError blue blue_sparse chebyshev_half_width empty_factor"
     ),
-    "noise_law": (
-        "Interval",
-        "NoiseLaw",
-        "confidence",
-        "equal_scale_density",
-        "gaussian_half_width",
-        "interval",
-        "probability_at_least",
-    ),
-    "predicate": ("PredicateError",),
-    "workload": (
-        "laplace_scales",
-        "random_ranges",
-        "range_query",
-        "sensitivity",
-        "sensitivity_witness",
-    ),
+    "noise_law": "Interval NoiseLaw confidence equal_scale_density interval probability_at_least",
+    "opening": "create_account open_account",
+    "plan": "Plan read_plan",
+    "predicate": "PredicateError",
+    "reading": "NoiseAwarePosterior noise_aware",
+    "table": "Bins Categories TableError count",
+    "units": "Unit",
+    "workload": "laplace_scales random_ranges range_query sensitivity",
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 
 __all__ = sorted(_MODULE_OF)
 

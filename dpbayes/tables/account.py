@@ -10,8 +10,6 @@ history there is: what an answer costs follows from what was paid for the answer
 
 from __future__ import annotations
 
-import base64
-import zlib
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes._validate import frozen
+from dpbayes.tables.answered import Answered, answered, packed
 from dpbayes.tables.chain import Chain
 from dpbayes.tables.decimals import decimal_text, significant_text
 from dpbayes.tables.entries import Entry, Receipt
@@ -28,25 +26,6 @@ from dpbayes.tables.keys import AccountError
 from dpbayes.tables.units import RELATIONS, Unit
 
 __all__ = ["Account", "AccountError", "Answered", "Entry", "Receipt"]
-
-
-@dataclass(frozen=True)
-class Answered:
-    """A bought answer: its entry's `number`, query (cells,), scale and `value` in grid units.
-
-    `value` is None where it was paid for and not drawn yet: whoever sees that draws and keeps it.
-    """
-
-    number: int
-    request: str
-    payer: str
-    label: str
-    query: NDArray[np.float64]
-    scale: int
-    value: int | None
-    epsilon: Fraction
-    asked: str
-    table: str
 
 
 @dataclass
@@ -298,31 +277,18 @@ class Account:
         seen: int | None = None,
     ) -> bool | None:
         """Reserve an answer about the cube with this mark, as `reserve` does."""
-        packed = base64.b64encode(zlib.compress(query.astype("<f8").tobytes())).decode()
-        more = {"cube": cube, "query": packed, "scale": hex(scale), "asked": asked}
+        more = {"cube": cube, "query": packed(query), "scale": hex(scale), "asked": asked}
         return self.reserve(request, epsilon, label, table=table, payer=payer, seen=seen, more=more)
 
     def history(self, cube: str, after: int = -1) -> list[Answered]:
         """Return the answers bought about a cube in entries above `after`, in their order."""
         self._chain.read()
         spends = (e for e in self._chain.entries[after + 1 :] if e.kind == "spend")
-        return [self._answered(e) for e in spends if e.fields.get("cube") == cube]
-
-    def _answered(self, entry: Entry) -> Answered:
-        fields, kept = entry.fields, self._chain.of(entry.request, "result")
-        content = zlib.decompress(base64.b64decode(fields["query"]))
-        return Answered(
-            entry.sequence,
-            entry.request,
-            fields["payer"],
-            fields["statement"],
-            frozen(np.frombuffer(content, dtype="<f8").astype(np.float64)),
-            int(fields["scale"], 16),
-            None if kept is None else int(kept.fields["result"], 0),
-            entry.epsilon,
-            fields["asked"],
-            fields["table"],
-        )
+        return [
+            answered(e, self._chain.of(e.request, "result"))
+            for e in spends
+            if e.fields.get("cube") == cube
+        ]
 
     def verify(self, receipts: list[Receipt]) -> None:
         """Raise AccountError unless every receipt is an entry of this account."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dpbayes.tables.account import Account, Answered
-    from dpbayes.tables.table import Cube
+    from dpbayes.tables.cubes import Cube
 
 MOST_ANSWERS = 1000
 """Answers in one cube's history: a decision about the next one then takes a tenth of a second."""
@@ -69,7 +69,7 @@ class Answering:
     >>> from unittest.mock import patch
     >>> from dpbayes.tables.attributes import Categories
     >>> from dpbayes.tables.opening import create_account
-    >>> from dpbayes.tables.table import Cube
+    >>> from dpbayes.tables.cubes import Cube
     >>> from dpbayes.tables.units import Unit
     >>> cube = Cube((Categories("sex", ("f", "m")),), [30, 60])
     >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):
@@ -108,13 +108,6 @@ class Answering:
         self._history: list[Answered] = []
         self._catch_up()
 
-    @property
-    def spent(self) -> float:
-        """The cube's overall cost so far."""
-        with self._lock:
-            self._catch_up()
-            return self._state.spent(self.policy.accounting)
-
     def question(
         self, text: str, length: float, delta: float, *, payer: str = "", request: str | None = None
     ) -> Question:
@@ -148,8 +141,13 @@ class Answering:
                 seen = self.account.position
                 self._catch_up()
                 known = None if question.request is None else self._known(name, question.asked)
+                if known == "":
+                    raise ValueError(
+                        "request was paid for on other terms than these; what it bought is in the "
+                        "history: ask again under a new id"
+                    )
                 if known is not None:
-                    return _told(known)
+                    return answer_from(known)
                 answer = self._answered(question, name, most, seen)
             if answer is not None:
                 return answer
@@ -182,17 +180,13 @@ class Answering:
         value = float(consistent(H, scales, y, question.query).estimates)
         return None if math.isnan(value) else value
 
-    def sources(self, question: Question, answers: int) -> list[tuple[int, str, float]]:
-        """Return number, text and share of the variance of the answers that an estimate uses."""
+    def sources(self, question: Question) -> list[tuple[int, str, float]]:
+        """Return number, text and share of the variance of the answers that determine a query."""
         with self._lock:
-            entries, scales = self._history[:answers], self._state.scales[:answers]
-        state = empty_state(question.query.size, self.policy.neighbours)
-        for entry, scale in zip(entries, scales, strict=True):
-            state = replace(state, factor=state.factor.append(entry.query, float(scale)))
-        w = state.factor.noise_weights(question.query)
+            history, w = list(self._history), self._state.factor.noise_weights(question.query)
         shares = np.zeros(0) if w is None else w * w / (w @ w)
-        used = np.flatnonzero(shares > 1e-18)
-        return [(int(i) + 1, entries[i].label, float(shares[i])) for i in used]
+        used = np.flatnonzero(shares > 1e-18)  # less is rounding of nothing
+        return [(int(i) + 1, history[i].label, float(shares[i])) for i in used]
 
     def _known(self, name: str, asked: str) -> str | None:
         """Return the reply kept under a request's name; ValueError where something else was asked.
@@ -336,15 +330,6 @@ class Answering:
                 return self._drawn(question, made, cost, name)[1]
         value = true_answer(entry.query, self.cube.counts) + self._draw(entry.scale)
         return int(self.account.keep(name, hex(value)), 0)
-
-
-def _told(reply: str) -> Answer:
-    if not reply:
-        raise ValueError(
-            "request was paid for under other terms than these: what it bought is in the history; "
-            "ask again under a new id"
-        )
-    return answer_from(reply)
 
 
 def open_answering(cube_file: str | Path, account: Account, **others: Any) -> Answering:

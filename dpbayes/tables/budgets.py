@@ -76,15 +76,6 @@ def combine(w0: ArrayLike, scale: float) -> tuple[float, Array]:
     return kappa, frozen(np.append((1.0 - kappa) * np.abs(weights), kappa * s))
 
 
-def budget_with_history(w0: ArrayLike | None, S: float, L: float, delta: float) -> float:
-    """Return the budget that `allocation` finds.
-
-    >>> round(budget_with_history(None, 1.0, 40.0, 0.05), 10)
-    0.1497866137
-    """
-    return allocation(w0, S, L, delta).alpha
-
-
 def allocation(
     w0: ArrayLike | None, S: float, L: float, delta: float, spending: str = "smallest"
 ) -> Allocation:

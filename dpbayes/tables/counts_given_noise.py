@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from dpbayes.log_gamma import stirling_series
 
@@ -53,6 +53,16 @@ class ListedCounts:
 
     histograms: NDArray[np.int64]
     weights: Floats
+
+    @classmethod
+    def from_logs(
+        cls, prior: Floats, histograms: NDArray[np.int64], log_likelihood: Floats
+    ) -> ListedCounts:
+        """Return the posterior from ln P(noisy | x) for each histogram x."""
+        logs = log_likelihood + sum(
+            log_prior_factor(float(alpha), histograms[:, i]) for i, alpha in enumerate(prior)
+        )
+        return cls(histograms, np.exp(logs - logsumexp(logs)))
 
     def marginal(self, i: int) -> Marginal:
         """Return the distribution of the count of category i."""

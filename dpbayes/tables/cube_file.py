@@ -42,9 +42,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from dpbayes.tables.attributes import Attribute, Bins, Categories, check_attributes
+from dpbayes.tables.cubes import Cube
 from dpbayes.tables.files import File, Number, PlanError, Settings, Text, read_file
 from dpbayes.tables.plan import epsilon_of
-from dpbayes.tables.table import Cube, Rules, count
+from dpbayes.tables.table import Rules, count
 from dpbayes.tables.units import RELATIONS, Unit
 
 TICK = 0.1

@@ -15,8 +15,10 @@ from dpbayes.tables.units import MOST_KEPT, Unit
 
 LARGEST = 1 << 17
 _MOST_DOTS = 20
+MOST_DIGITS = 1000
+_LONG = re.compile(rf"[0-9a-fA-F_]{{{MOST_DIGITS}}}")
 _Model = TypeVar("_Model", bound=BaseModel)
-Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*\S[^\x00]*$")]
+Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
@@ -98,11 +100,18 @@ def read_file(path: str | Path) -> File:
         content = place.read_bytes()
         if len(content) > LARGEST:
             raise PlanError(f"plan {place} cannot be read: it is larger than {LARGEST} bytes")
-        text = content.decode("utf-8")
+        text = content.decode("utf-8-sig").replace("\r\n", "\n")
         crowded = [i for i, line in enumerate(text.split("\n"), 1)
                    if line.partition("=")[0].count(".") > _MOST_DOTS]  # fmt: skip
         if crowded:  # the time for such a key grows with the square of its parts
             raise PlanError(f"{place}, line {crowded[0]}: keys must have at most {_MOST_DOTS} dots")
+        long = [i for i, line in enumerate(text.split("\n"), 1) if _LONG.search(line)]
+        if long:
+            key = text.split("\n")[long[0] - 1].partition("=")[0].strip()[:40]
+            raise PlanError(
+                f"{place}, line {long[0]}: {key} must be a number of at most {MOST_DIGITS} digits, "
+                "got a longer one"
+            )
         return File(place, text, tomllib.loads(text))
     except OSError as error:
         raise PlanError(f"plan {place} cannot be read: {error.strerror or error}") from error
@@ -112,7 +121,3 @@ def read_file(path: str | Path) -> File:
         raise PlanError(f"plan {place} cannot be read: lists stand in lists too deep") from None
     except tomllib.TOMLDecodeError as error:
         raise PlanError(f"{place}: {error}") from error
-    except ValueError as error:  # a whole number of thousands of digits
-        if isinstance(error, PlanError):
-            raise
-        raise PlanError(f"{place}: a number is too long to be read") from error

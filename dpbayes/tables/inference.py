@@ -227,20 +227,11 @@ def _shaped(weights: Array, b: Array, wanted: Array) -> Blue:
     return Blue(frozen(weights.reshape(*shape, -1)), b, frozen(np.asarray(estimable)))
 
 
-def chebyshev_delta(variance: float, distance: float) -> float:
-    """Return Chebyshev's bound min(1, variance / distance^2) on P(|estimate - truth| >= distance).
-
-    An answer is (epsilon, delta)-useful when delta is at least this, with epsilon the distance
-    (E, Definition 2.4, Theorem 3.2). In the book: `thm-chebyshev`.
-
-    >>> chebyshev_delta(2.0, 4.0)
-    0.125
-    """
-    return min(1.0, non_negative("variance", variance) / positive("distance", distance) ** 2)
-
-
 def chebyshev_half_width(variance: float, delta: float) -> float:
     """Return the distance sqrt(variance / delta) that Chebyshev's bound grants at level delta.
+
+    An answer is (epsilon, delta)-useful with epsilon this distance (E, Definition 2.4, Theorem
+    3.2). In the book: `thm-chebyshev`.
 
     >>> chebyshev_half_width(2.0, 0.125)
     4.0

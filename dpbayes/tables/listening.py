@@ -67,8 +67,7 @@ class _Connection(H11Protocol):
 def bound_socket(port: int = 0, unix_socket: str | Path | None = None) -> socket.socket:
     """Return a socket bound to 127.0.0.1, or to a path that only its owner may use.
 
-    Nothing listens on any other interface. `port` 0 takes a free one. A socket that nobody listens
-    to any more, as a killed service leaves it, is taken over.
+    Nothing listens on any other interface. `port` 0 takes a free one.
     """
     if unix_socket is None:
         made = socket.socket(socket.AF_INET)
@@ -76,10 +75,11 @@ def bound_socket(port: int = 0, unix_socket: str | Path | None = None) -> socket
         made.bind(("127.0.0.1", port))
         return made
     path = Path(unix_socket)
-    if path.is_socket() and _forsaken(path):
-        path.unlink(missing_ok=True)
     if path.exists():
-        raise ValueError(f"socket must be a path that does not exist, got {str(path)!r}")
+        raise ValueError(
+            f"socket must be a path that does not exist, got {str(path)!r}; a service that was "
+            "killed leaves one, to be deleted"
+        )
     made = socket.socket(socket.AF_UNIX)
     before = os.umask(0o177)
     try:
@@ -87,18 +87,6 @@ def bound_socket(port: int = 0, unix_socket: str | Path | None = None) -> socket
     finally:
         os.umask(before)
     return made
-
-
-def _forsaken(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX) as line:
-        try:
-            line.settimeout(1.0)
-            line.connect(str(path))
-        except ConnectionRefusedError:
-            return True
-        except OSError:  # a busy one, or one of somebody else
-            return False
-    return False
 
 
 def server(service: Service, patience: float = PATIENCE) -> uvicorn.Server:

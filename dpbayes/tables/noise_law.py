@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +24,6 @@ from dpbayes._validate import (
     generator,
     instance,
     integer,
-    non_negative,
     open_unit,
     real,
     real_array,
@@ -286,13 +284,3 @@ def probability_at_least(estimate: float, law: NoiseLaw, threshold: float) -> fl
     """
     beyond = real("threshold", threshold) - real("estimate", estimate)
     return float(instance("law", law, NoiseLaw).tail(beyond))
-
-
-def gaussian_half_width(variance: float, delta: float) -> float:
-    """Return the half-width that a normal law of this variance would have, for comparison only.
-
-    >>> round(gaussian_half_width(1.0, 0.05), 6)
-    1.959964
-    """
-    spread = math.sqrt(non_negative("variance", variance))
-    return -NormalDist().inv_cdf(0.5 * open_unit("delta", delta)) * spread

@@ -64,7 +64,7 @@ class _Keys(Settings):
     missing: str = REFUSE
     missing_values: list[str] = MISSING_VALUES
     records: Literal["public", "secret"] = "public"
-    mechanism: str | None = None
+    mechanism: Text | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     epsilon: str | int | float
     prior: Number | list[Number] = 1.0

@@ -16,10 +16,11 @@ import ast
 import re
 from collections.abc import Sequence
 from functools import reduce
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dpbayes.tables.attributes import Attribute
 
 LONGEST = 2000
 """Letters of a query."""
@@ -31,23 +32,7 @@ _TOKEN = re.compile(
     r"|(?P<quoted>'[^']*'|\"[^\"]*\")|(?P<sign><=|>=|!=|==|[-<>=(),*+]))"
 )
 _SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=", ast.NotEq: "!="}
-_WORD = re.compile(r"[^\W\d][\w.]*")
 _RESERVED = ("and", "or", "not", "in", "all", "between")
-
-
-class Selectable(Protocol):
-    """An attribute that can say which of its bins satisfy a comparison."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def size(self) -> int: ...
-
-    @property
-    def of_texts(self) -> bool: ...
-
-    def select(self, sign: str, value: float | str) -> NDArray[np.bool_]: ...
 
 
 class PredicateError(ValueError):
@@ -61,7 +46,7 @@ class PredicateError(ValueError):
     """
 
 
-def coefficients(text: str, attributes: Sequence[Selectable]) -> NDArray[np.float64]:
+def coefficients(text: str, attributes: Sequence[Attribute]) -> NDArray[np.float64]:
     """Return one coefficient a cell for a query text; cells vary fastest in the last attribute.
 
     At most `LONGEST` letters and `MOST_TERMS` terms.
@@ -76,7 +61,7 @@ def coefficients(text: str, attributes: Sequence[Selectable]) -> NDArray[np.floa
 class _Query:
     """A query text, of which every method returns an array that broadcasts to the cube's shape."""
 
-    def __init__(self, text: str, attributes: Sequence[Selectable]) -> None:
+    def __init__(self, text: str, attributes: Sequence[Attribute]) -> None:
         self._text, self._attributes = text, attributes
         self._tokens = self._split()
 
@@ -176,7 +161,7 @@ class _Query:
         shape[places[0]] = attribute.size
         return chosen.reshape(shape)
 
-    def _among(self, attribute: Selectable, values: ast.expr) -> NDArray[np.bool_]:
+    def _among(self, attribute: Attribute, values: ast.expr) -> NDArray[np.bool_]:
         if isinstance(values, ast.List):
             low, high = (self._value(attribute, value) for value in values.elts)
             if isinstance(low, str) or isinstance(high, str) or not low < high:
@@ -190,7 +175,7 @@ class _Query:
             raise self._error("in takes at least one value, as in: health in (good, fair)")
         return np.asarray(reduce(np.logical_or, each))
 
-    def _value(self, attribute: Selectable, node: ast.expr) -> float | str:
+    def _value(self, attribute: Attribute, node: ast.expr) -> float | str:
         kind, text = self._literal(node)
         return text if attribute.of_texts or kind != "number" else float(text)
 
@@ -209,23 +194,3 @@ class _Query:
     def _error(self, reason: str) -> PredicateError:
         shown = self._text if len(self._text) <= 200 else f"{self._text[:200]}..."
         return PredicateError(f"query {shown!r} cannot be read: {reason}")
-
-
-def written(name: str) -> str:
-    """Return a name as a query writes it: a plain word as it is, anything else in quotation marks.
-
-    >>> print(written("age"), written("not"), written("income in euro"))
-    age 'not' 'income in euro'
-    """
-    return name if _WORD.fullmatch(name) and name not in _RESERVED else quoted(name)
-
-
-def quoted(text: str) -> str:
-    """Return text in the quotation marks that it does not hold; ValueError where it holds both.
-
-    >>> print(quoted("f"), quoted("o'neil"))
-    'f' "o'neil"
-    """
-    if "'" in text and '"' in text:
-        raise ValueError(f"text must not have both kinds of quotation mark, got {text!r}")
-    return f'"{text}"' if "'" in text else f"'{text}'"

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass
-from itertools import pairwise
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpbayes._validate import shown
-from dpbayes.tables.attributes import Bins
-from dpbayes.tables.predicate import quoted, written
 from dpbayes.tables.workload import Array
 
 if TYPE_CHECKING:
     from dpbayes.tables.answering import Answering
-    from dpbayes.tables.table import Cube
 
 _FIELDS = {"question", "length", "confidence", "consistent", "by", "request"}
 _REQUEST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -63,7 +61,7 @@ class Answer:
 
     `outcome` "derived", "fresh" or "rejected"; `estimate` and `interval`, None when rejected;
     `cost` the epsilon that the account was charged; `spent` the cube's overall cost after it and
-    `left` what is left of its bound; `answers` the length of the history it was made from;
+    `left` what is left of its bound; `history` the number of answers it was made from or is one of;
     `affordable` about the shortest length that can be had, told when a question is rejected;
     `consistent` the estimate that fits counts of at least 0, where it was asked for.
 
@@ -80,7 +78,7 @@ class Answer:
     cost: float
     spent: float
     left: float
-    answers: int
+    history: int
     affordable: float | None = None
     consistent: float | None = None
 
@@ -122,15 +120,24 @@ def wished(fields: Any) -> Wish:
 
 def parts(answering: Answering, wish: Wish, payer: str = "") -> list[Question]:
     """Return the questions of a wish, one for each value of `by`; no account is looked at."""
-    texts, ids = [wish.question], [wish.request]
-    if wish.by is not None:
-        texts = by_value(answering.cube, wish.question, wish.by)
-        ids = [wish.request and f"{wish.request}#{i}" for i in range(len(texts))]
-    delta = 1.0 - wish.confidence
-    return [
-        answering.question(text, wish.length, delta, payer=payer, request=one)
-        for text, one in zip(texts, ids, strict=True)
-    ]
+    delta, request = 1.0 - wish.confidence, wish.request
+    whole = answering.question(wish.question, wish.length, delta, payer=payer, request=request)
+    if wish.by is None:
+        return [whole]
+    attributes = answering.cube.attributes
+    axes = [axis for axis, one in enumerate(attributes) if one.name == wish.by]
+    if not axes:
+        known = ", ".join(one.name for one in attributes)
+        raise ValueError(f"by must be an attribute of the cube ({known}), got {wish.by!r}")
+    place = np.indices(answering.cube.shape)[axes[0]].reshape(-1)
+    found = []
+    for i, label in enumerate(attributes[axes[0]].labels):
+        query = np.where(place == i, whole.query, 0.0)
+        if query.any():
+            text = f"({wish.question}) and {wish.by} = {label}"
+            one = request and f"{request}#{i}"
+            found.append(replace(whole, text=text, query=query, request=one))
+    return found
 
 
 def answer_text(answer: Answer) -> str:
@@ -143,18 +150,3 @@ def answer_from(text: str) -> Answer:
     fields: dict[str, Any] = json.loads(text)
     box = fields.pop("interval")
     return Answer(**fields, interval=None if box is None else (box[0], box[1]))
-
-
-def by_value(cube: Cube, question: str, attribute: str) -> list[str]:
-    """Return the question once for each value or bin of an attribute."""
-    found = [a for a in cube.attributes if a.name == attribute]
-    if not found:
-        known = ", ".join(a.name for a in cube.attributes)
-        raise ValueError(f"by must be an attribute of the cube ({known}), got {attribute!r}")
-    name, chosen = written(attribute), found[0]
-    if isinstance(chosen, Bins):
-        each = [f"{name} between {a!r} and {b!r}" for a, b in pairwise(chosen.edges)]
-    else:
-        values = [quoted(v) if isinstance(v, str) else repr(float(v)) for v in chosen.values]
-        each = [f"{name} = {value}" for value in values]
-    return [f"({question}) and {one}" for one in each]

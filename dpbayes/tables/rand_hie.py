@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from dpbayes.tables.table import Cube
+from dpbayes.tables.cubes import Cube
 
 CUBE_FILE = Path(str(files("dpbayes") / "data" / "rand-hie.toml"))
 

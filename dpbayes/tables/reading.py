@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaln, logsumexp
+from scipy.special import betainc, betaln
 
 from dpbayes import _validate
 from dpbayes.mechanisms.guarantees import own
@@ -230,5 +230,4 @@ def _listed(
     likelihood = [mechanism.law(x, prior).probability(released) for x in histograms]
     with np.errstate(divide="ignore"):
         logs = np.log(likelihood)
-    logs = logs + sum(log_prior_factor(float(a), histograms[:, i]) for i, a in enumerate(prior))
-    return NoiseAwarePosterior(prior, n, ListedCounts(histograms, np.exp(logs - logsumexp(logs))))
+    return NoiseAwarePosterior(prior, n, ListedCounts.from_logs(prior, histograms, logs))

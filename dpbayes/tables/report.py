@@ -276,17 +276,17 @@ def _panels(record: Mapping[str, Any], panels: Sequence[Any], drawn: bool) -> li
                 "sentence": f"{panel['released']:,} records released in this group; with the noise "
                 f"in mind {low:,} to {high:,} ({LEVEL:.0%}).",
                 "rows": rows_of(inside),
-                "figure": _drawing(inside, xlabel, salt) if drawn else "",
+                "figure": drawing(inside, xlabel, salt) if drawn else "",
             }
         )
     return found
 
 
 def _figure(record: Mapping[str, Any]) -> str:
-    return _drawing(record, "share of the category", record["request"])
+    return drawing(record, "share of the category", record["request"])
 
 
-def _drawing(record: Mapping[str, Any], xlabel: str, salt: str) -> str:
+def drawing(record: Mapping[str, Any], xlabel: str, salt: str) -> str:
     """Return intervals as SVG with its alternative text; `salt` keeps its marks its own."""
     parts = {label: _part(record, name) for label, name in _READINGS.items()}
     readings = {label: p["intervals"] for label, p in parts.items() if "missing" not in p}

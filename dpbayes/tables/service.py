@@ -170,7 +170,7 @@ class Service:
         answer, left = await self._at_desk(work)
         fields = {**asdict(answer), "left": left}
         if wish.consistent and answer.interval is not None:
-            fitting = functools.partial(self.answering.consistent, question, answer.answers)
+            fitting = functools.partial(self.answering.consistent, question, answer.history)
             fields["consistent"] = await asyncio.to_thread(fitting)
         return fields
 

@@ -91,21 +91,6 @@ def sensitivity(H: ArrayLike, neighbours: str = "add-remove") -> Array:
     return np.asarray(matrix.max(axis=1) - matrix.min(axis=1))
 
 
-def sensitivity_witness(H: ArrayLike, neighbours: str = "add-remove") -> NDArray[np.int64]:
-    """Return the cells where each sensitivity is attained, so that it can be checked by hand.
-
-    One column for one record added or removed (its cell); two columns for one record replaced
-    (the cell it enters, the cell it leaves).
-
-    >>> sensitivity_witness([[1.0, 0.0, -1.0]], neighbours="replace-one")
-    array([[0, 2]])
-    """
-    matrix = history("H", H)
-    if choice("neighbours", neighbours, NEIGHBOURS) == "add-remove":
-        return np.asarray(np.abs(matrix).argmax(axis=1)[:, None])
-    return np.stack([matrix.argmax(axis=1), matrix.argmin(axis=1)], axis=1)
-
-
 def laplace_scales(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-remove") -> Array:
     """Return the scale b_i = S_i / alpha_i of the Laplace noise of each answer.
 

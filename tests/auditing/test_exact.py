@@ -215,7 +215,7 @@ def test_bad_input_is_refused_with_the_size_that_fits():
 
 def test_the_public_functions_stay_functions_whichever_part_was_loaded_first():
     code = (
-        "import inspect, pickle, dpbayes.auditing.sampled, dpbayes as dp\n"
+        "import inspect, pickle, dpbayes.auditing.sampled, dpbayes.tables.drawn, dpbayes as dp\n"
         "for function in (dp.audit, dp.release):\n"
         "    assert inspect.isfunction(function)\n"
         "    assert pickle.loads(pickle.dumps(function)) is function\n"

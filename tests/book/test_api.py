@@ -5,10 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -74,51 +71,3 @@ def test_every_name_on_a_page_has_an_example_with_its_result_that_runs(name):
 def test_examples_on_the_pages_print_what_they_say(page):
     result = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
     assert result.failed == 0
-
-
-PAGE = """# Names
-
-Ask `dp.release(...)` and [`dp.posterior`](api/one.md), not `dp.nothing` or `release`.
-
-```python
-answer = dp.release(counts) + dp.posterior(counts) + tables.blue(H)
-from dpbayes.releasing.plan import read_plan
-```
-"""
-ENTRIES = """# One
-
-```{eval-rst}
-.. autofunction:: dpbayes.release
-.. autofunction:: dpbayes.tables.blue
-.. autofunction:: dpbayes.releasing.plan.read_plan
-```
-"""
-
-
-def test_the_pages_link_the_names_they_use_to_their_entries(tmp_path):
-    (tmp_path / "api").mkdir()
-    (tmp_path / "conf.py").write_text("extensions = ['myst_parser', 'sphinx_proof', 'dpapi']\n")
-    (tmp_path / "index.md").write_text(PAGE + "\n```{toctree}\n:hidden:\n\napi/one\n```\n")
-    (tmp_path / "api" / "one.md").write_text(ENTRIES)
-    done = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-q", "-b", "html", ".", "site"],
-        cwd=tmp_path,
-        env={
-            **os.environ,
-            "PYTHONPATH": f"{FOLDER.parent / '_ext'}{os.pathsep}{FOLDER.parents[1]}",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    page = (tmp_path / "site" / "index.html").read_text()
-    targets = re.findall(r'href="api/one.html#(dpbayes[^"]*)"[^>]*><code class="docutils', page)
-    assert targets == [
-        "dpbayes.release",
-        "dpbayes.tables.blue",
-        "dpbayes.releasing.plan.read_plan",
-    ]
-    last = page[page.index("From the package: ") :]
-    assert "tables.blue" in last
-    assert "dp.release" not in last.partition("</p>")[0]

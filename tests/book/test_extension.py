@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -176,7 +177,9 @@ def test_the_board_shows_claims_and_their_evidence(project: Path) -> None:
     done = board(project, CLAIM, {**CLAIM, "id": "A-C1", "source": "A, Theorem 4.1"})
     assert done.returncode == 0, done.stderr
     shown = page(project, "claims/claims")
-    assert '<details class="claim document-d verdict-holds-corrected" id="claim-d-c4">' in shown
+    card = re.search(r'<details class="([^"]*)" id="claim-d-c4">', shown)
+    assert card is not None
+    assert set(card[1].split()) == {"claim", "document-d", "verdict-holds-corrected"}
     assert "claim-a-c1" not in shown
     assert 'href="#claim-d-c4"' in shown
     assert "the full paper (D)" in shown

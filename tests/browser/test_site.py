@@ -8,12 +8,18 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import SITE, shipped, site_pages
-from tests.browser.watching import NARROW, TOO_WIDE, Visited, Watched, brightness, results, what
+from tests.browser.watching import NARROW, Visited, Watched, brightness, results, what
 
 PHONE = 390
 MOST_SHIPPED = 1_500_000  # bytes of a first visit
-MOST_SHIFT = 0.1
-AGAIN = 0.1  # of the bytes to download: thumbnails are drawings that are also offered
+# Letters of s points are drawn by scale(s / 100) in units of the drawing.
+LETTERS = """() => [...document.querySelectorAll('svg.drawn')].filter(one => one.checkVisibility())
+  .flatMap(one => {
+    const unit = one.getBoundingClientRect().width / one.viewBox.baseVal.width;
+    const sizes = [...one.querySelectorAll('[id*=text_] [transform*=scale]')]
+      .map(text => 100 * Number(/scale\\((0\\.\\d+)/.exec(text.getAttribute('transform'))[1]));
+    return sizes.map(size => size * unit);
+  })"""
 CUT_OFF = """() => [...document.querySelectorAll('main *')].filter(one => {
   const way = getComputedStyle(one).overflowX;
   return way !== 'visible' && one.clientWidth > 20 && one.scrollWidth > one.clientWidth + 2
@@ -33,7 +39,7 @@ def test_every_formula_is_typeset(visited: Visited) -> None:
 def test_every_table_names_its_columns(visited: Visited) -> None:
     """The corner over the names of the rows may stay empty; lists of the machine have no head."""
     lists = {"prf-prf.html"}
-    assert sum(facts["tables"] for facts in visited.values()) > 100
+    assert sum(facts["tables"] for facts in visited.values()) > 50
     unnamed = what(visited, "unnamed columns")
     assert {name: cells for name, cells in unnamed.items() if name not in lists} == {}
 
@@ -98,47 +104,20 @@ def test_a_first_visit_is_light(visited: Visited) -> None:
     assert {name: size for name, size in heavy.items() if size > MOST_SHIPPED} == {}
 
 
-def test_nothing_moves_while_a_page_arrives(visited: Visited) -> None:
-    moved = {name: facts["shifted"] for name, facts in visited.items()}
-    assert {name: shift for name, shift in moved.items() if shift > MOST_SHIFT} == {}
-
-
-def test_what_is_offered_to_download_is_not_on_the_site_a_second_time(address: str) -> None:
-    offered = [path for path in (SITE / "_downloads").rglob("*") if path.is_file()]
-    assert offered
-    contents = [path.read_bytes() for path in offered]
-    large = [content for content in contents if len(content) > 1000]
-    assert len(set(large)) == len(large)
-    shown = {path.read_bytes() for path in (SITE / "_images").rglob("*") if path.is_file()}
-    again = sum(len(content) for content in contents if content in shown)
-    assert again <= AGAIN * sum(map(len, contents))
-    assert not (SITE / "_sources").exists()
-
-
 def test_a_page_opened_at_night_is_dark(opened: Callable[..., Watched]) -> None:
     watched = opened(scheme="dark")
     assert brightness(watched.open("index.html").screenshot()) < 110
     assert watched.troubles == []
 
 
-def test_a_page_opened_on_a_phone_does_not_scroll(opened: Callable[..., Watched]) -> None:
-    watched = opened(PHONE)
-    for name in ("index.html", *site_pages()[::40]):
-        assert watched.open(name).evaluate(TOO_WIDE) <= 0, name
-        assert watched.troubles == []
-
-
-def test_pages_are_light_by_day(opened: Callable[..., Watched]) -> None:
-    assert brightness(opened().open("index.html").screenshot()) > 180
-
-
-def test_small_pictures_are_dark_at_night(opened: Callable[..., Watched]) -> None:
-    watched = opened(scheme="dark")
-    for name in ("accuracy/gallery-full.html", "claims/claims.html"):
-        picture = watched.open(name).locator(":is(.gallery-card, .claim-picture) img").first
-        picture.scroll_into_view_if_needed()
-        picture.evaluate("one => one.decode()")
-        assert brightness(picture.screenshot()) < 110, name
+def test_letters_of_drawings_are_readable_on_a_phone(opened: Callable[..., Watched]) -> None:
+    """A drawing that would be too small scrolls in its own box; its letters keep 11 pixels."""
+    window = opened(PHONE)
+    drawn = [one for one in site_pages() if 'class="drawn"' in (SITE / one).read_text("utf-8")]
+    for name in drawn[::5]:
+        heights = window.open(name).evaluate(LETTERS)
+        assert heights, name
+        assert min(heights) >= 10.9, name
 
 
 def test_the_filter_of_the_board_stays_in_its_box(opened: Callable[..., Watched]) -> None:
@@ -148,40 +127,8 @@ def test_the_filter_of_the_board_stays_in_its_box(opened: Callable[..., Watched]
     assert page.locator("form.claims-filter").evaluate(beyond) == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "what_scrolls"),
-    [
-        ("foundations/distances", "mjx-container[display]"),
-        ("foundations/distances", "span.math"),
-        ("reproduce", "pre"),
-    ],
-)
-def test_a_formula_or_code_that_goes_on_fades_out_until_its_end_is_seen(
-    opened: Callable[..., Watched], name: str, what_scrolls: str
-) -> None:
-    page = opened(PHONE).open(f"{name}.html")
-    page.wait_for_function(f"() => document.querySelector('{what_scrolls}.goes-on')")
-    here = page.locator(f"{what_scrolls}.goes-on").first.element_handle()
-    page.evaluate("one => one.scrollTo(one.scrollWidth, 0)", here)
-    page.wait_for_function("one => !one.classList.contains('goes-on')", arg=here)
-    assert page.evaluate("one => one.scrollLeft", here) > 0
-
-
 def test_nothing_is_cut_off_on_a_phone_without_a_hint(opened: Callable[..., Watched]) -> None:
     """What is wider than its box scrolls, and fades out where it goes on."""
     window = opened(PHONE)
-    for name in ("foundations/distances", "comparison/optimum", "privacy/proofs", "reproduce"):
-        page = window.open(f"{name}.html")
-        page.wait_for_function("() => document.querySelector('.goes-on')")
-        assert page.evaluate(CUT_OFF) == [], name
-
-
-def test_a_table_that_goes_on_fades_out_until_its_end_is_seen(
-    opened: Callable[..., Watched],
-) -> None:
-    page = opened(PHONE).open("results/tables/laplace-steps.html")
-    box = page.locator(".pst-scrollable-table-container").first
-    here = box.element_handle()
-    page.wait_for_function("one => one.classList.contains('goes-on')", arg=here)
-    box.evaluate("one => one.scrollTo(one.scrollWidth, 0)")
-    page.wait_for_function("one => !one.classList.contains('goes-on')", arg=here)
+    for name in [one for one in site_pages() if one.startswith(("chapters/", "reference/"))][::3]:
+        assert window.open(name).evaluate(CUT_OFF) == [], name

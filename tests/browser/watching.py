@@ -14,12 +14,6 @@ HEIGHT = 900
 NARROW = (820, 390)
 AXE = importlib.resources.files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
 
-SHIFTS = """() => {
-  window.shifted = 0;
-  new PerformanceObserver(list => {
-    for (const one of list.getEntries()) if (!one.hadRecentInput) window.shifted += one.value;
-  }).observe({type: 'layout-shift', buffered: true});
-}"""
 SETTLED = """async () => {
   if (window.MathJax) await MathJax.startup.promise;
   await document.fonts.ready;
@@ -27,20 +21,8 @@ SETTLED = """async () => {
 }"""
 FACTS = """() => {
   const all = (selector, parent = document) => [...parent.querySelectorAll(selector)];
-  const box = one => {
-    const r = one.getBoundingClientRect();
-    return {top: r.top + scrollY, bottom: r.bottom + scrollY, height: r.height};
-  };
-  const lead = '.came-out figure :is(img, svg.drawn), ' +
-    '.came-out .pst-scrollable-table-container, .came-out > .cell_output';
   return {
     title: (document.querySelector('main h1') || {textContent: ''}).textContent,
-    findings: all('.came-out .finding').map(box),
-    result: all(lead).slice(0, 1).map(box),
-    open: all('main details.fold[open]').length,
-    'loose code': all('main .cell_input').filter(one => !one.closest('details')).length,
-    'claims here': all('#claims-that-rest-on-this a[href*="claims/"]').map(one => one.href),
-    shifted: window.shifted,
     tables: all('main table:not(.indextable)').length,
     'unnamed columns': all('main table:not(.indextable)').map(one => one.tHead?.rows[0])
       .map(row => row ? [...row.cells].map(cell => cell.textContent.trim()) : [])
@@ -63,7 +45,6 @@ FACTS = """() => {
       .filter(one => !one.closest('figure')).map(one => one.src ?? one.id),
     links: all('a[href]').filter(one => one.checkVisibility() || !one.closest('.printed-file'))
       .map(one => one.href.split('#')[0]),
-    downloads: all('.downloads a.download').map(one => one.href.split('/').pop()),
   };
 }"""
 NIGHT = """() => ({
@@ -147,8 +128,6 @@ class Watched:
 
 def visit(watched: Watched, name: str) -> dict[str, Any]:
     """Return what a page is like by day, at night and in narrow windows."""
-    if not watched.files:
-        watched.page.add_init_script(f"({SHIFTS})()")
     page = watched.open(name)
     found: dict[str, Any] = dict(page.evaluate(FACTS))
     found["files"] = set(watched.files)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpbayes.cli import main
-from dpbayes.releasing.opening import open_account
-from tests.releasing.clinic import PLAN, released
+from dpbayes.tables.opening import open_account
+from tests.tables.clinic import PLAN, released
 
 
 def test_the_account_commands(clinic, capsys):
@@ -26,7 +26,17 @@ def test_the_account_commands(clinic, capsys):
 
 def test_the_account_command_takes_a_delta(clinic, capsys):
     (clinic / "other.csv").write_text("health\ngood\n")
-    words = ["account", "create", "o.account", "--dataset", "o", "--epsilon", "1"]
+    words = [
+        "account",
+        "create",
+        "o.account",
+        "--dataset",
+        "o",
+        "--unit",
+        "record",
+        "--epsilon",
+        "1",
+    ]
     assert main([*words, "--table", "other.csv", "--delta", "2"]) == 2
     assert "delta must be at least 0 and below 1, got '2'" in capsys.readouterr().err
     assert main([*words, "--table", "other.csv", "--delta", "0.001"]) == 0
@@ -35,7 +45,17 @@ def test_the_account_command_takes_a_delta(clinic, capsys):
 
 def test_a_tiny_account_is_not_an_empty_one(clinic, capsys):
     (clinic / "other.csv").write_text("health\ngood\n")
-    words = ["account", "create", "o.account", "--dataset", "o", "--epsilon", "1e-7"]
+    words = [
+        "account",
+        "create",
+        "o.account",
+        "--dataset",
+        "o",
+        "--unit",
+        "record",
+        "--epsilon",
+        "1e-7",
+    ]
     assert main([*words, "--table", "other.csv"]) == 0
     assert "balance  1e-7 of 1e-7" in capsys.readouterr().out
     assert main(["account", "verify", "o.account"]) == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import dpbayes as dp
 from dpbayes.cli import main
 from dpbayes.mechanisms import REGISTRY
-from dpbayes.releasing import citations as cite
+from dpbayes.tables import citations as cite
 
 ROOT = Path(__file__).parents[2]
 

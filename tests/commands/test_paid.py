@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from dpbayes.commands import paid
-from tests.releasing.clinic import COUNTS, released
+from dpbayes.tables.report import drawing
+from tests.tables.clinic import COUNTS, released
 
 
 def test_a_place_that_cannot_hold_the_report_is_refused(clinic):
@@ -57,16 +58,15 @@ def reading(cells):
 def test_a_figure_is_drawn_up_to_a_number_of_cells(cells, drawn):
     record = {
         "labels": [f"c{i}" for i in range(cells)],
-        "request": "a",
         "analysis": {"noise_aware": reading(cells), "plain": reading(cells)},
     }
-    picture = paid.figure_of(record)
+    picture = drawing(record, "x", "s")
     assert bool(picture) == drawn
     assert not drawn or picture.startswith('<svg role="img" aria-label="')
     record["analysis"] = {part: {"missing": "late"} for part in ("noise_aware", "plain")}
-    assert paid.figure_of(record) == ""
+    assert drawing(record, "x", "s") == ""
 
 
 def test_an_alternative_text_cannot_break_out_of_its_attribute():
-    picture = paid.drawing(['a"><script>', "b"], {"plain": [[0.0, 0.5], [0.5, 1.0]]}, "x", "s")
+    picture = drawing({"labels": ['a"><script>', "b"], "analysis": {"plain": reading(2)}}, "x", "s")
     assert "<script" not in picture

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpbayes as dp
-from dpbayes.laws import sum_zero as noise
 from dpbayes.laws.projection import project
+from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.samplers.bits import SystemBits
 
 
@@ -64,14 +64,14 @@ def test_law_draws_and_releases_share_the_rule():
     counts, prior, epsilon = np.array([1, 2, 2, 0]), np.ones(4), 0.8
     mechanism = dp.mechanism("lattice", epsilon)
     law = mechanism.law(counts, prior)
-    shifts = noise.points(4, 20)
+    shifts = LatticeNoise(4, 1.0).points(20)
     weights = np.exp(-0.5 * epsilon * np.abs(shifts).sum(axis=1))
-    weights *= np.exp(-noise.log_normaliser(4, epsilon))
+    weights *= np.exp(-LatticeNoise(4, epsilon).log_normaliser)
     reached: dict[tuple[int, ...], float] = {}
     for y, weight in zip(counts + shifts, weights, strict=True):
         end = tuple(paid_in_rounds(y).tolist())
         reached[end] = reached.get(end, 0.0) + weight
-    outside = noise.tail_mass(4, epsilon, 20)
+    outside = LatticeNoise(4, epsilon).outside(20)
     assert outside < 1e-4
     for end in ((5, 0, 0, 0), (2, 2, 1, 0), (0, 3, 2, 0), (0, 2, 2, 1)):
         output = np.array(end)

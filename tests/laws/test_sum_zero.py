@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from dpbayes.laws import sum_zero
+from dpbayes.laws.sum_zero import LatticeNoise
 
 
 def listed(k, top):
@@ -19,12 +19,12 @@ def listed(k, top):
 
 @pytest.mark.parametrize(("k", "top"), [(2, 9), (3, 6), (4, 4), (5, 3)])
 def test_points_are_all_and_counted(k, top):
-    expected, found = listed(k, top), sum_zero.points(k, top)
+    expected, found = listed(k, top), LatticeNoise(k, 1.0).points(top)
     assert sorted(map(tuple, found.tolist())) == sorted(map(tuple, expected.tolist()))
     assert found.tolist() == sorted(found.tolist())
-    assert sum_zero.number_of_points(k, top) == len(expected)
-    assert sum_zero.number_of_points(k, 0) == 1.0
-    assert sum_zero.number_of_points(50, 10**6) > 1e200
+    assert LatticeNoise(k, 1.0).number_of_points(top) == len(expected)
+    assert LatticeNoise(k, 1.0).number_of_points(0) == 1.0
+    assert LatticeNoise(50, 1.0).number_of_points(10**6) > 1e200
 
 
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 1.3), (3, 2.0), (4, 3.0), (6, 0.1), (50, 0.5)])
@@ -33,25 +33,27 @@ def test_normaliser_and_tail_against_the_sum_over_sizes(k, epsilon):
     with mp.workdps(40):
         q = mp.exp(-mp.mpf(epsilon))
         total = mp.hyp2f1(k, k, 1, q) * (1 - q) ** k
-        assert sum_zero.log_normaliser(k, epsilon) == pytest.approx(float(mp.log(total)), abs=1e-12)
+        assert LatticeNoise(k, epsilon).log_normaliser == pytest.approx(
+            float(mp.log(total)), abs=1e-12
+        )
     if k <= 4:
         points = listed(k, 12)
         inside = np.exp(-0.5 * epsilon * np.abs(points).sum(axis=1)).sum()
-        tail = 1.0 - inside / np.exp(sum_zero.log_normaliser(k, epsilon))
-        assert sum_zero.tail_mass(k, epsilon, 12) == pytest.approx(tail, abs=1e-13)
-    m = sum_zero.radius(k, epsilon, 1e-9)
-    assert sum_zero.tail_mass(k, epsilon, m) <= 1e-9 < sum_zero.tail_mass(k, epsilon, m - 1)
+        tail = 1.0 - inside / np.exp(LatticeNoise(k, epsilon).log_normaliser)
+        assert LatticeNoise(k, epsilon).outside(12) == pytest.approx(tail, abs=1e-13)
+    m = LatticeNoise(k, epsilon).reach(1e-9)
+    assert LatticeNoise(k, epsilon).outside(m) <= 1e-9 < LatticeNoise(k, epsilon).outside(m - 1)
 
 
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 1.0), (3, 0.8), (5, 1.5)])
 def test_draws_have_the_law_and_not_one_a_tenth_wider(k, epsilon):
     size = 60_000
-    drawn = sum_zero.draw(np.random.default_rng(5), k, epsilon, size)
+    drawn = LatticeNoise(k, epsilon).draw(np.random.default_rng(5), size)
     rows, seen = np.unique(drawn, axis=0, return_counts=True)
     assert not rows.sum(axis=1).any()
 
     def statistic(claimed):
-        logs = -0.5 * claimed * np.abs(rows).sum(axis=1) - sum_zero.log_normaliser(k, claimed)
+        logs = -0.5 * claimed * np.abs(rows).sum(axis=1) - LatticeNoise(k, claimed).log_normaliser
         expected = size * np.exp(logs)
         kept = expected >= 5
         rest = size - expected[kept].sum()
@@ -63,10 +65,10 @@ def test_draws_have_the_law_and_not_one_a_tenth_wider(k, epsilon):
 
 
 def test_small_and_large_epsilon():
-    wide = sum_zero.draw(np.random.default_rng(1), 3, 1e-4, 4000)
+    wide = LatticeNoise(3, 1e-4).draw(np.random.default_rng(1), 4000)
     size = np.abs(wide).sum(axis=1) / 2
     # m is a sum of two geometric variables and of at most two.
     assert size.mean() == pytest.approx(2e4, rel=0.06)
-    assert not sum_zero.draw(np.random.default_rng(1), 4, 1e6, 20).any()
+    assert not LatticeNoise(4, 1e6).draw(np.random.default_rng(1), 20).any()
     with pytest.raises(ValueError, match="needs a table of"):
-        sum_zero.draw(np.random.default_rng(1), 3, 1e-9, 5)
+        LatticeNoise(3, 1e-9).draw(np.random.default_rng(1), 5)

@@ -62,6 +62,14 @@ def test_a_table_that_the_page_sets_is_not_shown_twice(ran: Path) -> None:
     assert "{result-table} ::squares" in "".join(one["source"] for one in shown[3:])
 
 
+def test_a_further_figure_stays_where_it_was_drawn(ran: Path) -> None:
+    again = json.loads((ran / "part" / "tiny" / EXECUTED).read_text())["cells"][-2]
+    shown = cells(ran, {**again, "id": "again"}, markdown("The end."))
+    names = [one["metadata"].get("mystnb", {}).get("figure", {}).get("name") for one in shown]
+    assert [place for place, name in enumerate(names) if name] == [2, len(shown) - 3]
+    assert shown[-2]["source"] == "The end."
+
+
 def test_without_a_figure_the_first_table_leads(ran: Path) -> None:
     executed = json.loads((ran / "part" / "tiny" / EXECUTED).read_text())
     executed["cells"] = [one for one in executed["cells"] if "record.figure" not in one["source"]]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpbayes.accuracy import laplace_step_probability
-from dpbayes.laws import sum_zero as lattice_noise
+from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.samplers import whole_numbers as samplers
 from dpbayes.samplers.bits import SystemBits, below
 from tests.samplers.sources import SeededBits, law_of_bits
@@ -125,7 +125,7 @@ def test_chi_square_accepts_the_truth_and_sees_ten_percent(name):
 
 def test_lattice_noise_chi_square():
     source, cells = SeededBits(7), list(itertools.product(range(-3, 4), repeat=2))
-    scale = math.exp(-lattice_noise.log_normaliser(3, 1.0))
+    scale = math.exp(-LatticeNoise(3, 1.0).log_normaliser)
 
     def probability(cell):
         return scale * math.exp(-(abs(cell[0]) + abs(cell[1]) + abs(sum(cell))) / 2)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
-from dpbayes.study.asymptotics import StepLaw, predict, smooth_from, step_law, unit_distance
+from dpbayes.study.asymptotics import StepLaw, predict, step_law, unit_distance
 
 FLAT = [1.0, 1.0]
 NAMES = ("expMech-smooth", "expMech-local", "expMech-delta", "lapMech", "ilapMech", "geometric")
@@ -84,16 +84,6 @@ def test_local_sensitivity_tends_to_the_unit_distance() -> None:
         prior = [1.0] * len(counts)
         unit = unit_distance(np.array(counts) + 1.0)
         assert dp.local_sensitivity(counts, prior).value == pytest.approx(unit, rel=1e-3)
-
-
-def test_smooth_from_is_the_first_size_with_the_own_sensitivity() -> None:
-    mechanism = dp.mechanism("expMech-delta", 0.8, delta=1e-8)
-    first = smooth_from(mechanism, [0.1, 0.9], FLAT)
-    away = [mechanism.sensitivity(dp.split(n, [0.1, 0.9]), FLAT).records_away for n in
-            (first - 1, first)]  # fmt: skip
-    assert away[0] > 1 >= away[1]
-    with pytest.raises(ValueError, match="still attained far away at n = 500"):
-        smooth_from(mechanism, [0.1, 0.9], FLAT, largest=500)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.inf, np.nan])

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.stats import beta
 
 import dpbayes as dp
-from dpbayes.releasing import noise_aware
+from dpbayes.tables import noise_aware
 from dpbayes.study.coverage import BinaryRelease
 
 

@@ -7,7 +7,7 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution
 
 import dpbayes as dp
-from dpbayes.laws import sum_zero as lattice_noise
+from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.study.count_certificate import certificate
 from dpbayes.study.equal_promises import (
     approximate_optimum,
@@ -35,7 +35,7 @@ def test_the_bounded_width_is_the_least(epsilon: float, delta: float) -> None:
 
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 0.8), (3, 0.5), (4, 1.2)])
 def test_the_lattice_loss_takes_three_values(k: int, epsilon: float) -> None:
-    points = lattice_noise.points(k, int(34 / epsilon))
+    points = LatticeNoise(k, 1.0).points(int(34 / epsilon))
     mass = np.exp(-0.5 * epsilon * np.abs(points).sum(axis=1))
     moved = points.copy()
     moved[:, 0] -= 1

@@ -10,8 +10,8 @@ import numpy as np
 from dpbayes.tables.account import Account
 from dpbayes.tables.answering import Answering
 from dpbayes.tables.attributes import Bins, Categories
+from dpbayes.tables.cubes import Cube
 from dpbayes.tables.opening import create_account, open_account
-from dpbayes.tables.table import Cube
 from dpbayes.tables.units import Unit
 
 ATTRIBUTES = (Bins("income", (0, 10, 20, 30)), Categories("sex", ("f", "m")))

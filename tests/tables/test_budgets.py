@@ -20,7 +20,7 @@ W0 = tables.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.q).noise_weights
 )
 def test_worked_example(L: float, direct: float, aware: float) -> None:
     assert tables.budget(1.0, L, 0.05) == pytest.approx(direct, abs=5e-11)
-    assert tables.budget_with_history(W0, 1.0, L, 0.05) == pytest.approx(aware, abs=5e-11)
+    assert tables.allocation(W0, 1.0, L, 0.05).alpha == pytest.approx(aware, abs=5e-11)
 
 
 @pytest.mark.parametrize("delta", [0.5, 0.05, 0.001])
@@ -47,7 +47,7 @@ def test_the_joined_interval_is_short_enough_whatever_delta(
 def test_history_that_suffices_costs_nothing() -> None:
     bought = tables.allocation(W0, 1.0, 63.0, 0.05)
     assert bought.alpha == 0.0
-    assert tables.budget_with_history(W0, 1.0, 62.0, 0.05) > 0.0
+    assert tables.allocation(W0, 1.0, 62.0, 0.05).alpha > 0.0
 
 
 def test_joined_weights_are_blue_of_the_longer_history() -> None:
@@ -102,7 +102,7 @@ def test_one_earlier_answer_saves_where_the_closed_form_says(ratio: float) -> No
     for delta in (0.01, 0.2, 0.36, 0.37, 0.5, 0.7, 0.95):
         length, kappa = 2 * math.log(1 / delta), ratio**2 / (ratio**2 + 1)
         joined = two_laplace((1 - kappa) * ratio, kappa, length / 2)
-        bought = tables.budget_with_history([ratio], 1.0, length, delta)
+        bought = tables.allocation([ratio], 1.0, length, delta).alpha
         assert (bought < 1 - 1e-9) == (joined < delta)
         assert bought <= tables.budget(1.0, length, delta)
 
@@ -115,7 +115,7 @@ def test_a_history_saves_at_every_delta_up_to_36_in_100_and_never_costs_more() -
         for delta in (rng.uniform(0.001, 0.36), rng.uniform(0.37, 0.95)):
             length = 2 * scale * math.log(1 / delta)
             direct = tables.budget(1.0, length, delta)
-            share = tables.budget_with_history(weights, 1.0, length, delta) / direct
+            share = tables.allocation(weights, 1.0, length, delta).alpha / direct
             assert share <= 1
             assert share < 1 - 1e-9 or delta > 0.36
             useless += share > 1 - 1e-9

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpbayes.tables.table import Bins, Categories, Cube, Rules, TableError, build_cube, count
+from dpbayes.tables.cubes import Cube, build_cube
+from dpbayes.tables.table import Bins, Categories, Rules, TableError, count
 from dpbayes.tables.units import Unit
 
 SEX = Categories("sex", ("f", "m"))

@@ -149,31 +149,23 @@ def check(app: Sphinx) -> None:
 
 
 class Fold(nodes.container):
-    """A block that is closed at first; its first child is the line that opens it."""
-
-
-def visit_fold(writer: Any, node: Fold) -> None:
-    """Begin a fold in HTML, which needs no script to open."""
-    writer.body.append(writer.starttag(node, "details", CLASS="claim"))
-
-
-def depart_fold(writer: Any, node: Fold) -> None:
-    """End a fold."""
-    writer.body.append("</details>\n")
+    """A block that is closed at first, ``details`` in HTML."""
 
 
 class Summary(nodes.container):
     """The line that opens a fold."""
 
 
-def visit_summary(writer: Any, node: Summary) -> None:
-    """Begin the line."""
-    writer.body.append("<summary>")
+def between(tag: str) -> tuple[Any, Any]:
+    """Return what writes a node between the tags of an HTML element."""
 
+    def visit(writer: Any, node: nodes.Element) -> None:
+        writer.body.append(writer.starttag(node, tag))
 
-def depart_summary(writer: Any, node: Summary) -> None:
-    """End the line."""
-    writer.body.append("</summary>\n")
+    def depart(writer: Any, node: nodes.Element) -> None:
+        writer.body.append(f"</{tag}>\n")
+
+    return visit, depart
 
 
 class ClaimsDirective(SphinxDirective):
@@ -218,7 +210,11 @@ class Claims(ClaimsDirective):
 
     def card(self, claim: Claim) -> nodes.Element:
         """Return a card: verdict and statement; below, what was found and where to check it."""
-        kinds = [f"verdict-{claim.verdict.replace(' ', '-')}", f"document-{claim.id[0].lower()}"]
+        kinds = [
+            "claim",
+            f"verdict-{claim.verdict.replace(' ', '-')}",
+            f"document-{claim.id[0].lower()}",
+        ]
         words = f"{BADGES[claim.verdict]} {claim.verdict.capitalize()}"
         line = Summary()
         line += nodes.inline("", words, classes=["claim-verdict"])
@@ -297,8 +293,8 @@ def setup(app: Sphinx) -> None:
     """Connect the board."""
     app.connect("builder-inited", check)
     app.connect("html-page-context", add_filter)
-    app.add_node(Fold, html=(visit_fold, depart_fold))
-    app.add_node(Summary, html=(visit_summary, depart_summary))
+    app.add_node(Fold, html=between("details"))
+    app.add_node(Summary, html=between("summary"))
     for name, one in {"claims": Claims, "claims-summary": Summaries, "document-claims": Document,
                       "errata-list": ErrataList}.items():  # fmt: skip
         app.add_directive(name, one)

@@ -23,7 +23,6 @@ from sphinx.util.docutils import ReferenceRole, SphinxDirective
 
 from dpbayes.figures.language import LOOKS
 from dpbayes.figures.night import at_night
-from dpbayes.study.one_release import EXPLORED
 
 PAGE = "explorer/index"
 STYLES = ("uplot/uPlot.min.css", "explorer/explorer.css")
@@ -31,6 +30,12 @@ LIBRARY, PROGRAM = "uplot/uPlot.iife.min.js", "explorer/explorer.js"
 MODULES = Path(__file__).parents[2] / "_extra" / "explorer"
 IMPORT = re.compile(r"^import \{([^}]*)\} from \"\./(\w+)\.js\";\n", re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:function|class|const) (\w+))", re.MULTILINE)
+
+EXPLORED = (
+    "lapMech", "ilapMech", "draft-laplace", "geometric", "lattice", "discrete-gaussian", "expMech",
+    "expMech-local", "expMech-smooth", "expMech-delta", "expMech-repaired", "permute-and-flip",
+)  # fmt: skip
+"""The mechanisms of the explorer, in its order."""
 
 STATES: Mapping[str, str] = {
     "start": "n=100&ones=30&mechanism=expMech-smooth&epsilon=1&gamma=1",

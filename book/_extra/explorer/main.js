@@ -86,9 +86,9 @@ class Explorer {
 
   command() {
     this.line = element("code", { class: "dp-command", tabindex: 0 });
-    const copy = element("button", { type: "button", onclick: () => this.copy(copy, this.line.textContent) }, "Copy command");
+    const copy = element("button", { type: "button", onclick: () => this.copy(copy, this.line.textContent) }, "Copy line");
     return element("div", { class: "dp-run" },
-      element("p", {}, "The same numbers with the package: ", copy), this.line);
+      element("p", {}, "The mean error with the package: ", copy), this.line);
   }
 
   async copy(button, text) {
@@ -178,7 +178,7 @@ class Explorer {
       this.more.href = `${this.place.dataset.page}#${query}`;
       return;
     }
-    this.line.textContent = commandOf(state, seen.noisy);
+    this.line.textContent = commandOf(state);
     if (!this.unwritten) return;
     this.unwritten = false;
     this.written = `#${query}`;

@@ -1,13 +1,10 @@
 /**
  * What the explorer is asked: a plain object, checked, written into an address and read from one.
  *
- * A state is also a command: the notebook `foundations/one-release` prints the same numbers.
+ * A state is also a line of Python, which prints the same mean error with the package.
  */
 
 import { MECHANISMS } from "./mechanisms.js";
-
-/** The notebook that prints the same numbers. */
-const NOTEBOOK = "foundations/one-release";
 
 export const LIMITS = {
   n: [1, 500],
@@ -94,24 +91,16 @@ export function stateOf(query, start = DEFAULTS) {
   return checkedState(given);
 }
 
-/**
- * The command that computes the same numbers with the package.
- *
- * The notebook has one parameter for gamma or delta, of which a mechanism has at most one, and one
- * for what epsilon stands for and how distance is measured.
- */
-export function commandOf(state, noisy) {
-  const [smoothing] = MECHANISMS.get(state.mechanism).uses;
-  const measure = state.distance === "published" ? "-published" : "";
-  const values = {
-    counts: `${state.ones},${state.n - state.ones}`,
-    prior: state.prior.join(","),
-    epsilon: state.epsilon,
-    mechanism: state.mechanism,
-    ...(smoothing ? { smoothing: state[smoothing] } : {}),
-    promise: `${state.promise}${measure}`,
-    noisy,
-  };
-  const words = Object.entries(values).map(([name, value]) => `-p ${name}=${value}`);
-  return `dpbayes run ${NOTEBOOK} ${words.join(" ")}`;
+/** The line of Python that computes the mean error with the package. */
+export function commandOf(state) {
+  const mechanism = MECHANISMS.get(state.mechanism);
+  const published = state.distance === "published";
+  const options = mechanism.uses.map((name) => `, ${name}=${state[name]}`);
+  if (published && mechanism.kind === "scored") options.push(', metric="published"');
+  const [counts, prior] = [`[${state.ones}, ${state.n - state.ones}]`, `[${state.prior.join(", ")}]`];
+  const named = `dp.mechanism("${state.mechanism}", ${state.epsilon}${options.join("")})`;
+  const made = state.promise === "audited"
+    ? `dp.calibrate(${named}, ${state.n}, ${prior}, ${state.epsilon})` : named;
+  const metric = published ? '"published"' : "";
+  return `import dpbayes as dp; print(${made}.law(${counts}, ${prior}).mean_distance(${metric}))`;
 }

@@ -52,11 +52,9 @@ class Cause:
         return stated, Fit(tuple(self.series.drawn.score(point) for point in points))
 
 
-def _cause(
-    key: tuple[str, str, str, str], setting: str, says: str, drew: str, said: Drawing
-) -> Cause:
-    series = figure_series(*key[:3])[key[3]]
-    return Cause(series, setting, says, drew, said)
+def _cause(key: str, setting: str, says: str, drew: str, said: Drawing) -> Cause:
+    document, figure, panel, curve = key.split("/")
+    return Cause(figure_series(document, figure, panel)[curve], setting, says, drew, said)
 
 
 def _slipped(epsilon: float, data: Callable[[str], tuple[ArrayLike, ArrayLike]]) -> Drawing:
@@ -64,54 +62,31 @@ def _slipped(epsilon: float, data: Callable[[str], tuple[ArrayLike, ArrayLike]])
 
 
 def _full_paper() -> list[Cause]:
-    even = at_shares([0.5, 0.5], [1.0, 1.0])
-    stated = at_shares([0.3, 0.3, 0.4], [1.0] * 3)
-    four = releases("", mechanism("lapMech", 1.0), quarters, hellinger_published, 500)
-    star = mechanism("expMech-smooth", 1.0, metric="published")
-    own = mechanism("expMech", 1.0, metric="published")
-    halved = mechanism("expMech-local", 1.0, metric="published")
+    even, stated = at_shares([0.5, 0.5], [1.0, 1.0]), at_shares([0.3, 0.3, 0.4], [1.0] * 3)
+    slip = {name: mechanism(name, 1.0, metric="published")
+            for name in ("expMech", "expMech-local", "expMech-smooth")}  # fmt: skip
     flat, three = ([300, 300], [1.0, 1.0]), ([200, 200, 200], [1.0] * 3)
-    loss, plain = loss_next_to_the_corners, values
-    star_curve, delta = "M_H gamma (star)", "expMech-delta"
-    until, since = ("D", "7", "until-3978d2b"), ("D", "7", "from-3978d2b")
+    whole = values("", mass_at(slip["expMech"], *flat))
+    halved = values("", mass_at(slip["expMech-local"], *flat))
+    star = values("", mass_at(slip["expMech-smooth"], *three))
     shares = replace(_slipped(1.0, stated), runs=5000)
     noisy = releases("", SequentialLaplace(1.0, 2.0), stated, hellinger_published, 5000)
     runs = replace(figure_series("D", "6", "a")["lapMech"].drawn, runs=1000)
+    four = releases("", mechanism("lapMech", 1.0), quarters, hellinger_published, 500)
+    later, earlier = (values("", loss_next_to_the_corners(d, "published")) for d in (2.0, None))
+    n, one, fewer = "that of n records", "that of one record", "30/30/30%"
+    until, since = (f"D/7/{panel}-3978d2b/actual epsilon" for panel in ("until", "from"))
     return [
-        _cause(
-            ("D", "3", "a", "expMech"),
-            "global sensitivity",
-            "that of n records",
-            "that of one record",
-            plain("", mass_at(own, *flat)),
-        ),
-        _cause(
-            ("D", "3", "a", "expMech-local"),
-            "factor in the exponent",
-            "2",
-            "1",
-            plain("", mass_at(halved, *flat)),
-        ),
-        _cause(("D", "3", "b", star_curve), "ε", "1", "5", plain("", mass_at(star, *three))),
-        _cause(("D", "5", "", delta), "ε", "1", "0.8", _slipped(1.0, even)),
-        _cause(("D", "6", "a", delta), "shares", "30/30/40%", "30/30/30%", shares),
-        _cause(("D", "6", "a", "ilapMech"), "shares", "30/30/40%", "30/30/30%", noisy),
-        _cause(("D", "6", "a", "lapMech"), "runs", "1000", "5000", runs),
-        _cause(("D", "6", "b", "lapMech"), "Laplace noise", "4/ε", "3/ε", four),
-        _cause(
-            (*until, "actual epsilon"),
-            "weight",
-            "ε H / 2S, the later image",
-            "ε H / 4S",
-            plain("", loss(2.0, "published")),
-        ),
-        _cause(
-            (*since, "actual epsilon"),
-            "weight",
-            "ε H / 4S",
-            "ε H / 2S",
-            plain("", loss(None, "published")),
-        ),
+        _cause("D/3/a/expMech", "global sensitivity", n, one, whole),
+        _cause("D/3/a/expMech-local", "factor in the exponent", "2", "1", halved),
+        _cause("D/3/b/M_H gamma (star)", "ε", "1", "5", star),
+        _cause("D/5//expMech-delta", "ε", "1", "0.8", _slipped(1.0, even)),
+        _cause("D/6/a/expMech-delta", "shares", "30/30/40%", fewer, shares),
+        _cause("D/6/a/ilapMech", "shares", "30/30/40%", fewer, noisy),
+        _cause("D/6/a/lapMech", "runs", "1000", "5000", runs),
+        _cause("D/6/b/lapMech", "Laplace noise", "4/ε", "3/ε", four),
+        _cause(until, "weight", "ε H / 2S, the later image", "ε H / 4S", later),
+        _cause(since, "weight", "ε H / 4S", "ε H / 2S", earlier),
     ]
 
 
@@ -126,23 +101,16 @@ def _small_documents() -> list[Cause]:
     thirty = releases("", drafted_delta(EPSILON, DELTA), boxed, runs=300)
     clamped = releases("", SequentialLaplace(EPSILON), boxed, runs=300)
     counts, epsilon = PANELS["2", "a"]
-    doubled = releases(
-        "", notes_program("global", epsilon / 2, 0.8), lambda x: (counts, PRIOR), runs=RUNS
-    )
-    delta, noise = "expMech-delta", "Laplace 2/eps"
+    program = notes_program("global", epsilon / 2, 0.8)
+    doubled = releases("", program, lambda x: (counts, PRIOR), runs=RUNS)
+    distance, noise = "distance of data sets", "Laplace 2/eps"
     return [
-        _cause(("A", "2", "a", delta), "records", "14 000 to 20 000", "1000 to 2000", wide),
-        _cause(
-            ("B", "1", "b", delta),
-            "distance of data sets",
-            "replaced records",
-            "ℓ1, twice that",
-            replaced,
-        ),
-        _cause(("B", "4", "", noise), "clamp", "at 0 and n", "below only", newer),
-        _cause(("B", "5", "", delta), "records", "30", "90", thirty),
-        _cause(("B", "5", "", noise), "records", "30", "90", clamped),
-        _cause(("C", "2", "a", "global"), "factor in the exponent", "2", "1", doubled),
+        _cause("A/2/a/expMech-delta", "records", "14 000 to 20 000", "1000 to 2000", wide),
+        _cause("B/1/b/expMech-delta", distance, "replaced records", "ℓ1, twice that", replaced),
+        Cause(figure_series("B", "4")[noise], "clamp", "at 0 and n", "below only", newer),
+        _cause("B/5//expMech-delta", "records", "30", "90", thirty),
+        Cause(figure_series("B", "5")[noise], "records", "30", "90", clamped),
+        _cause("C/2/a/global", "factor in the exponent", "2", "1", doubled),
     ]
 
 

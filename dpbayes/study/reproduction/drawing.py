@@ -83,8 +83,7 @@ def releases(
     """Return the drawing of a mechanism whose counts and prior at x are `data(x)`."""
 
     def at(x: str) -> Printed:
-        counts, prior = data(x)
-        return of_law(mechanism.law(counts, prior), counts, prior, metric)
+        return of_law(mechanism.law(*data(x)), metric)
 
     return Drawing(settings, lru_cache(maxsize=None)(at), runs, whisker)
 

@@ -128,7 +128,8 @@ class Published:
         if badge == NOT:
             sentence += f"no settings meet the points of {' and '.join(self.left) or 'no curve'}."
         else:
-            sentence += f"over its {self.points} points the root mean square of z is at most {self.rms:.2f}."
+            sentence += f"over its {self.points} points the root mean square of z is at most "
+            sentence += f"{self.rms:.2f}."
         return sentence, self.badge == badge
 
     @property

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,19 +110,9 @@ def _points() -> tuple[Point, ...]:
 
 def _point(row: dict[str, str]) -> Point:
     curve, _, statistic = row["curve"].partition(":")
-    return Point(
-        row["document"],
-        row["figure"],
-        row["panel"],
-        curve,
-        "mean" if statistic.startswith("mean") or not statistic else statistic,
-        row["x"],
-        float(row["y"]),
-        float(row["x_error"]),
-        float(row["y_error"]),
-        row["source"],
-        row["method"],
-    )
+    named = "mean" if statistic.startswith("mean") or not statistic else statistic
+    numbers: dict[str, Any] = {key: float(row[key]) for key in ("y", "x_error", "y_error")}
+    return Point(**{**row, **numbers, "curve": curve, "statistic": named})
 
 
 def published_points(
@@ -167,15 +158,12 @@ def raw_means() -> tuple[RawMean, ...]:
     >>> raw_means()[0].n, raw_means()[0].runs
     (100, 1000)
     """
-    return tuple(
-        RawMean(
-            int(row["k"]),
-            int(row["n"]),
-            row["mechanism"],
-            int(row["runs"]),
-            float(row["mean"]),
-            float(row["standard_error"]),
-            row["source"],
-        )
-        for row in _table("authors-raw-means.csv")
-    )
+    kinds: dict[str, Any] = {
+        "k": int,
+        "n": int,
+        "runs": int,
+        "mean": float,
+        "standard_error": float,
+    }
+    rows = _table("authors-raw-means.csv")
+    return tuple(RawMean(**{key: kinds.get(key, str)(row[key]) for key in row}) for row in rows)

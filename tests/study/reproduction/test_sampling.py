@@ -14,7 +14,7 @@ RUNS, BOXES = 200, 4000
 
 @pytest.fixture(scope="module")
 def law() -> Distances:
-    found = of_law(dp.mechanism("ilapMech", 0.1).law([100, 100], [1, 1]), [100, 100], [1, 1])
+    found = of_law(dp.mechanism("ilapMech", 0.1).law([100, 100], [1, 1]))
     assert isinstance(found, Distances)
     return found
 
@@ -62,9 +62,14 @@ def test_means_and_whiskers(law, boxes) -> None:
 def test_laws_too_long_to_list_have_means_only() -> None:
     counts, prior = [900, 900, 900], [1.0, 1.0, 1.0]
     law = dp.mechanism("expMech", 1.0).law(counts, prior)
-    found = of_law(law, counts, prior)
+    found = of_law(law)
     assert isinstance(found, Moments)
     assert found.expected("mean", 400).value == pytest.approx(law.mean_distance())
+    distances = dp.hellinger(np.add(counts, prior), dp.compositions(2700, 3) + 1.0)
+    weights = np.exp(-law.rate * distances)
+    mean = np.average(distances, weights=weights)
+    deviation = np.sqrt(np.average((distances - mean) ** 2, weights=weights))
+    assert found.deviation == pytest.approx(deviation, rel=1e-6)
     with pytest.raises(ValueError, match="statistic must be one of mean"):
         found.expected("median", 400)
 

@@ -1,1 +1,0 @@
-"""The account as the former query server uses it."""

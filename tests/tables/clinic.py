@@ -1,0 +1,36 @@
+"""A small table, its plan and its account, for the tests of releases."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from dpbayes.tables.opening import create_account
+from dpbayes.tables.plan import read_plan
+from dpbayes.tables.release import PaidRelease, release_table
+from dpbayes.tables.units import RECORD
+
+COUNTS = {"good": 40, "fair": 25, "poor": 5}
+PLAN = """dataset = "clinic"
+account = "clinic.account"
+unit = "record"
+column = "health"
+categories = ["good", "fair", "poor"]
+epsilon = "0.5"
+"""
+
+
+def opened(place: Path) -> Path:
+    """Write table and plan, make the account; the variable DPBAYES_KEYS is set before."""
+    rows = [[label] for label, count in COUNTS.items() for _ in range(count)]
+    with (place / "people.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([["health"], *rows])
+    (place / "plan.toml").write_text(PLAN)
+    create_account(place / "clinic.account", "clinic", "1.2", place / "people.csv", RECORD)
+    return place
+
+
+def released(folder: Path, text: str = PLAN) -> PaidRelease:
+    """Release the table under a plan."""
+    (folder / "plan.toml").write_text(text)
+    return release_table(folder / "people.csv", read_plan(folder / "plan.toml"))

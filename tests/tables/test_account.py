@@ -1,0 +1,385 @@
+"""An account: what it refuses, what it survives, and the ways to spend twice that it notices."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpbayes.tables.entries import Receipt
+from dpbayes.tables.keys import AccountError, read_witness, witness_file
+from dpbayes.tables.opening import create_account, open_account
+from dpbayes.tables.units import RECORD
+from tests.tables.killing import killed_at
+
+ONE = Fraction(1)
+
+
+@pytest.fixture
+def account(two_people, tmp_path):
+    return create_account(tmp_path / "clinic.account", "clinic", 3, two_people, RECORD)
+
+
+def test_spends_add_up_and_the_balance_is_exact(account):
+    for place in range(10):
+        assert account.reserve(f"request {place}", Fraction(1, 10), "a tenth")
+    assert account.balance == 2
+    assert open_account(account.path).spent == 1
+
+
+def test_the_same_request_is_paid_once_and_keeps_its_first_result(account):
+    assert account.reserve("spring", ONE, "plan")
+    assert not account.reserve("spring", ONE, "plan")
+    assert account.keep("spring", "first") == "first"
+    assert account.keep("spring", "second") == "first"
+    assert open_account(account.path).result("spring") == "first"
+    assert account.spent == 1
+
+
+def test_a_request_cannot_change_what_it_asks_for(account):
+    account.reserve("spring", ONE, "plan")
+    for epsilon, statement in ((ONE, "other"), (2 * ONE, "plan")):
+        with pytest.raises(AccountError, match="request 'spring' was made for something else"):
+            account.reserve("spring", epsilon, statement)
+
+
+def test_overspending_is_refused_and_names_what_is_left(account):
+    account.reserve("one", Fraction(5, 2), "")
+    with pytest.raises(AccountError, match=r"epsilon must be at most 0\.5, .* got 0\.500001"):
+        account.reserve("two", Fraction(1, 2) + Fraction(1, 10**9), "")
+    assert account.reserve("two", Fraction(1, 2), "")
+    assert account.balance == 0
+
+
+def test_a_result_needs_a_spend(account):
+    with pytest.raises(AccountError, match="request 'x' has not been paid for"):
+        account.keep("x", "free")
+
+
+def test_the_key_is_private_and_not_in_the_account(account):
+    path = witness_file("clinic")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert read_witness("clinic").key.encode() not in account.path.read_bytes()
+
+
+def test_another_version_of_the_table_must_be_accepted(account, two_people):
+    account.check_table(two_people)
+    newer = two_people.with_name("newer.csv")
+    newer.write_text(two_people.read_text() + "3,good\n")
+    with pytest.raises(AccountError, match="is not one that account"):
+        account.check_table(newer)
+    account.accept(newer)
+    for path in (two_people, newer):
+        open_account(account.path).check_table(path)
+
+
+# Twelve ways to spend twice.
+
+
+def test_attack_a_second_account_for_the_same_table(account, two_people, tmp_path):
+    with pytest.raises(AccountError, match="has an account already"):
+        create_account(tmp_path / "second.account", "other-name", 3, two_people, RECORD)
+    with pytest.raises(AccountError, match="data set 'clinic' has an account already"):
+        create_account(tmp_path / "second.account", "clinic", 3, other(two_people), RECORD)
+
+
+def test_attack_a_copy_in_another_order_has_an_account_of_its_own(account, two_people, tmp_path):
+    # What the program cannot know, and the page on hazards says so.
+    head, *rows = two_people.read_text().splitlines()
+    copy = two_people.with_name("sorted.csv")
+    copy.write_text("\n".join([head, *reversed(rows)]) + "\n")
+    create_account(tmp_path / "second.account", "other-name", 3, copy, RECORD)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_budget_chosen_from_the_first_release_is_within_the_largest_sum(seed: int) -> None:
+    # Three outputs at first; what each is followed by has an epsilon and a delta of its own.
+    rng = np.random.default_rng(seed)
+    first = rng.dirichlet(np.ones(3), 2)
+    bound = float(np.abs(np.log(first[0] / first[1])).max()) * 0.7
+    lost = excess(first, bound)
+    spent = rng.uniform(0.01, 1.0, 3)
+    later = [rng.dirichlet(np.ones(4), 2) for _ in spent]
+    deltas = [excess(one, e) for one, e in zip(later, spent, strict=True)]
+    joint = np.array([np.outer(first[i], np.ones(4)) for i in (0, 1)])
+    joint *= np.array([[one[i] for one in later] for i in (0, 1)])
+    together = excess(joint.reshape(2, -1), bound + spent.max())
+    assert together <= lost + max(deltas) + 1e-12
+
+
+def excess(laws: np.ndarray, epsilon: float) -> float:
+    """Return the least delta of two laws at an epsilon, in either order."""
+    return max(float(np.maximum(a - np.exp(epsilon) * b, 0).sum()) for a, b in (laws, laws[::-1]))
+
+
+def other(two_people: Path) -> Path:
+    path = two_people.with_name("other.csv")
+    path.write_text("something else\n")
+    return path
+
+
+def test_attack_the_account_is_deleted(account, two_people):
+    account.reserve("one", ONE, "")
+    account.path.unlink()
+    with pytest.raises(AccountError, match="no account at"):
+        open_account(account.path)
+    with pytest.raises(AccountError, match="has an account already"):
+        create_account(account.path, "clinic", 3, two_people, RECORD)
+
+
+def test_attack_an_older_copy_is_put_back(account, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copy(account.path, copy)
+    account.reserve("one", ONE, "")
+    shutil.copy(copy, account.path)
+    with pytest.raises(AccountError, match="was rolled back: entry 2"):
+        open_account(account.path)
+
+
+def test_attack_a_copy_is_used_beside_the_account(account, tmp_path):
+    copy = tmp_path / "copy.account"
+    shutil.copy(account.path, copy)
+    with pytest.raises(AccountError, match="is a copy of it"):
+        open_account(copy)
+
+
+def edited(path: Path, *statements: str) -> None:
+    connection = sqlite3.connect(path)
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def test_attack_the_last_entries_are_cut_off(account):
+    account.reserve("one", ONE, "")
+    edited(account.path, "DELETE FROM entries WHERE sequence = 2")
+    with pytest.raises(AccountError, match="rolled back"):
+        open_account(account.path)
+
+
+def test_attack_a_spend_is_rewritten(account):
+    account.reserve("one", ONE, "")
+    edited(account.path, "UPDATE entries SET epsilon = '1/100' WHERE sequence = 2")
+    with pytest.raises(AccountError, match="entry 2 does not match its digest"):
+        open_account(account.path)
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        "BEFORE INSERT ON entries BEGIN SELECT RAISE(IGNORE); END",
+        "AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE sequence = NEW.sequence; END",
+        "AFTER INSERT ON entries BEGIN UPDATE entries SET epsilon = '1/9' WHERE sequence > 1; END",
+    ],
+)
+def test_attack_a_file_that_does_not_keep_what_is_written(account, trigger):
+    edited(account.path, f"CREATE TRIGGER forgetful {trigger}")
+    opened = open_account(account.path)
+    with pytest.raises(AccountError, match="does not keep what is written to it"):
+        opened.reserve("one", ONE, "")
+    edited(account.path, "DROP TRIGGER forgetful")
+    assert open_account(account.path).spent == 0
+    assert opened.reserve("one", ONE, "")
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "UPDATE entries SET epsilon = '1e999999999' WHERE sequence = 2",
+        "UPDATE entries SET epsilon = '1;1e-999999999' WHERE sequence = 2",
+        """UPDATE entries SET body = replace(body, '"3"', '"3e999999999"') WHERE sequence = 0""",
+        """UPDATE entries SET body = replace(body, '"clinic"', '"../clinic"') WHERE sequence = 0""",
+    ],
+)
+def test_attack_a_number_that_would_take_for_ever_or_a_name_elsewhere(account, edit):
+    account.reserve("one", ONE, "")
+    edited(account.path, edit)
+    with pytest.raises(AccountError, match="cannot be read"):
+        open_account(account.path)
+
+
+def test_attack_both_places_are_rolled_back_and_a_receipt_tells(account, tmp_path):
+    key, copy, old_key = witness_file("clinic"), tmp_path / "copy", tmp_path / "old-key"
+    shutil.copy(account.path, copy)
+    shutil.copy(key, old_key)
+    account.reserve("one", ONE, "")
+    receipt = Receipt.parse(str(account.receipt))
+    shutil.copy(copy, account.path)
+    shutil.copy(old_key, key)
+    rolled = open_account(account.path)
+    assert rolled.spent == 0
+    with pytest.raises(AccountError, match="does not hold entry 2 as it was"):
+        rolled.verify([receipt])
+
+
+@pytest.mark.parametrize("path", [":memory:", "", " ", "bad\0name"])
+def test_attack_an_account_in_memory(path, two_people):
+    with pytest.raises(ValueError, match="account must be the path of a file"):
+        create_account(path, "clinic", 3, two_people, RECORD)
+
+
+def test_attack_a_mistyped_path(account):
+    wrong = account.path.with_name("clinik.account")
+    with pytest.raises(AccountError, match=r"no account at .*clinik\.account"):
+        open_account(wrong)
+    assert not wrong.exists()
+
+
+def test_attack_two_processes_at_once(account):
+    code = (
+        "import sys; from fractions import Fraction\n"
+        "from dpbayes.tables.opening import open_account\n"
+        "account, done = open_account(sys.argv[1]), 0\n"
+        "for place in range(20):\n"
+        "    try:\n"
+        "        done += account.reserve(f'{sys.argv[2]} {place}', Fraction(1, 10), '')\n"
+        "    except ValueError:\n"
+        "        pass\n"
+        "print(done)\n"
+    )
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(account.path), name],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in ("a", "b")
+    ]
+    done = [int(process.communicate()[0]) for process in running]
+    assert sum(done) == 30
+    assert open_account(account.path).balance == 0
+    assert read_witness("clinic").sequence == len(account.entries) - 1
+
+
+@pytest.mark.parametrize("step", range(1, 9))
+def test_attack_killed_between_any_two_steps(account, step):
+    """A process killed at any step leaves a whole account, with the spend in it or not."""
+    done = killed_at(
+        step,
+        account.path.parent,
+        imports="from fractions import Fraction\n"
+        "from dpbayes.tables import chain, opening\n"
+        f"account = opening.open_account({account.path.name!r})",
+        steps="chain.write_witness chain.read_witness chain.Chain.append "
+        "chain.Chain._move_witness os.fsync",
+        work="account.reserve('killed', Fraction(1), 'plan')\naccount.keep('killed', 'draw')",
+    )
+    assert done.returncode in (-signal.SIGKILL, 0)
+    again = open_account(account.path)
+    assert again.spent in (0, 1)
+    again.reserve("killed", ONE, "plan")
+    assert again.spent == 1
+    assert again.keep("killed", "draw") == "draw"
+
+
+def test_attack_the_clock_is_set_back(account, monkeypatch):
+    account.reserve("one", ONE, "")
+    monkeypatch.setattr(time, "gmtime", lambda: time.struct_time((1999, 1, 1, 0, 0, 0, 4, 1, 0)))
+    account.reserve("two", ONE, "")
+    again = open_account(account.path)
+    assert (again.spent, again.entries[-1].time[:4]) == (2, "1999")
+
+
+def test_a_key_that_is_missing_or_damaged_is_named(account, monkeypatch, tmp_path):
+    witness_file("clinic").write_text("{")
+    with pytest.raises(AccountError, match=r"key file .* is damaged"):
+        open_account(account.path)
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "nowhere"))
+    with pytest.raises(AccountError, match="the key of data set 'clinic' is not at"):
+        open_account(account.path)
+
+
+def test_attack_an_account_deleted_after_it_was_opened_is_not_made_again(account, two_people):
+    assert not read_witness("clinic").pending
+    account.path.unlink()
+    with pytest.raises(AccountError, match="has an account already"):
+        create_account(account.path, "clinic", 3, two_people, RECORD)
+
+
+MILLIONTH = Fraction(1, 10**6)
+
+
+@pytest.fixture
+def slack(two_people, tmp_path):
+    return create_account(tmp_path / "slack.account", "slack", 3, two_people, RECORD, delta="3e-6")
+
+
+def test_deltas_add_up_exactly_beside_the_epsilons(slack):
+    for place in range(3):
+        assert slack.reserve(f"request {place}", Fraction(1, 10), "plan", delta=MILLIONTH)
+    again = open_account(slack.path)
+    assert (again.delta_bound, again.delta_spent, again.delta_balance) == (
+        3 * MILLIONTH,
+        3 * MILLIONTH,
+        0,
+    )
+    assert again.spent == Fraction(3, 10)
+    with pytest.raises(
+        AccountError, match=r"delta must be at most 0, what is left of .* got 1e-12"
+    ):
+        again.reserve("more", Fraction(1, 10), "plan", delta=Fraction(1, 10**12))
+    assert again.reserve("pure", Fraction(1, 10), "plan")
+
+
+def test_an_account_without_delta_takes_no_delta(account):
+    with pytest.raises(AccountError, match="delta must be at most 0, what is left of account"):
+        account.reserve("one", ONE, "plan", delta=Fraction(1, 10**300))
+    assert account.spent == 0
+    assert account.delta_bound == 0
+
+
+def test_a_request_cannot_change_its_delta(slack):
+    slack.reserve("one", ONE, "plan", delta=MILLIONTH)
+    for delta in (Fraction(0), 2 * MILLIONTH):
+        with pytest.raises(AccountError, match="request 'one' was made for something else"):
+            slack.reserve("one", ONE, "plan", delta=delta)
+
+
+def test_attack_a_delta_is_rewritten(slack):
+    slack.reserve("one", ONE, "plan", delta=MILLIONTH)
+    with sqlite3.connect(slack.path) as connection:
+        connection.execute("UPDATE entries SET delta = '0' WHERE kind = 'spend'")
+    with pytest.raises(AccountError, match="entry 2 does not match its digest"):
+        open_account(slack.path)
+
+
+def test_attack_the_delta_of_the_terms_is_raised(slack):
+    with sqlite3.connect(slack.path) as connection:
+        connection.execute(
+            "UPDATE entries SET body = replace(body, '3/1000000', '1/2') WHERE sequence = 0"
+        )
+    with pytest.raises(AccountError, match="entry 0 does not match its digest"):
+        open_account(slack.path)
+
+
+def test_attack_two_processes_spend_the_last_delta(slack):
+    code = (
+        "import sys; from fractions import Fraction\n"
+        "from dpbayes.tables.opening import open_account\n"
+        "account, done = open_account(sys.argv[1]), 0\n"
+        "for place in range(5):\n"
+        "    try:\n"
+        "        name = f'{sys.argv[2]} {place}'\n"
+        "        delta = Fraction(1, 2 * 10**6)\n"
+        "        done += account.reserve(name, Fraction(1, 100), '', delta=delta)\n"
+        "    except ValueError:\n"
+        "        pass\n"
+        "print(done)\n"
+    )
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(slack.path), name], stdout=subprocess.PIPE, text=True
+        )
+        for name in ("a", "b")
+    ]
+    assert sum(int(process.communicate()[0]) for process in running) == 6
+    assert open_account(slack.path).delta_balance == 0

@@ -1,0 +1,125 @@
+"""The analysis after a release: its parts, its limits, and that it never fails with one."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+import dpbayes as dp
+from dpbayes.tables.analysis import (
+    DRAWS,
+    GROUPS,
+    PARTS,
+    RepeatedBits,
+    bounded,
+    bounded_analysis,
+    parts_of,
+    parts_wanted,
+    report_parts,
+)
+
+RECORD = {
+    "mechanism": {"name": "lattice", "options": {}},
+    "epsilon": "0.5",
+    "records_of_a_person": 1,
+    "counts": [12, 5, 3],
+    "noisy": [13, 6, 1],
+    "prior": [1.0, 1.0, 1.0],
+    "groups": None,
+}
+GROUPED = {
+    **RECORD,
+    "counts": [12, 5, 3, 9],
+    "noisy": [12, 6, 2, 9],
+    "prior": [1.0] * 4,
+    "groups": {"labels": ["f", "m"], "within": ["yes", "no"]},
+}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return {name: compute() for name, compute in parts_of(RECORD).items()}
+
+
+def test_the_parts_are_those_of_the_release(found):
+    chosen = dp.mechanism("lattice", 0.5)
+    private = dp.Release(chosen, np.ones(3), 20, np.array([13, 6, 1]), np.array([12, 5, 3]))
+    assert tuple(found) == PARTS == parts_wanted(RECORD)
+    assert found["plain"]["intervals"] == private.posterior.interval(0.95).tolist()
+    assert found["noise_aware"]["mean"] == private.noise_aware().mean.tolist()
+    exact = chosen.law([12, 5, 3], [1, 1, 1]).mean_distance()
+    assert found["expected_distance"]["value"] == pytest.approx(exact, rel=1e-12)
+    simulated = found["simulated_distance"]
+    assert simulated["draws"] == DRAWS
+    assert abs(simulated["value"] - exact) < 5 * simulated["error"]
+
+
+def test_the_epsilon_of_one_record_is_that_of_a_person_shared():
+    halved = parts_of({**RECORD, "records_of_a_person": 2})["expected_distance"]()
+    law = dp.mechanism("lattice", 0.25).law([12, 5, 3], [1, 1, 1])
+    assert halved["value"] == pytest.approx(law.mean_distance(), rel=1e-12)
+
+
+def test_each_group_is_read_within_itself():
+    panels = parts_of(GROUPED)[GROUPS]()["panels"]
+    assert parts_wanted(GROUPED) == (*PARTS[:2], GROUPS, *PARTS[2:])
+    assert [(panel["label"], panel["released"]) for panel in panels] == [("f", 17), ("m", 12)]
+    for panel, cells in zip(panels, ([12, 5], [3, 9]), strict=True):
+        plain = dp.Posterior(1.0 + np.array(cells))
+        assert panel["plain"]["mean"] == pytest.approx(plain.mean.tolist())
+        assert sum(panel["noise_aware"]["mean"]) == pytest.approx(1.0)
+        low, high = panel["records"]
+        assert low <= panel["released"] <= high
+
+
+def test_the_same_release_is_simulated_in_the_same_way():
+    first, again, other = RepeatedBits("a"), RepeatedBits("a"), RepeatedBits("b")
+    drawn = [[one.bits(64) for _ in range(4)] for one in (first, again, other)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def lines(capsys):
+    found = {}
+    for line in capsys.readouterr().out.splitlines():
+        found.update(json.loads(line))
+    return found
+
+
+def test_a_part_that_fails_or_takes_too_long_leaves_the_others(capsys):
+    def failing():
+        raise MemoryError
+
+    def slow():
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            pass
+        return {"value": 1}
+
+    begun = time.monotonic()
+    parts = {"a": failing, "b": slow, "c": lambda: {"value": 3}}
+    report_parts(parts, {"b": 0.05})
+    assert time.monotonic() - begun < 10
+    assert lines(capsys) == {
+        "a": {"missing": "MemoryError"},
+        "b": {"missing": "not finished within 0.05 seconds"},
+        "c": {"value": 3},
+    }
+
+
+def test_a_mistake_in_the_program_is_no_missing_part():
+    with pytest.raises(KeyError):
+        report_parts({"a": lambda: {}["b"]})
+
+
+def test_in_a_process_of_its_own_it_says_the_same(found):
+    assert bounded_analysis(RECORD) == found
+
+
+def test_a_process_that_is_late_or_ends_early_leaves_reasons():
+    late = bounded("dpbayes.tables.analysis", RECORD, PARTS, 0.01)
+    assert late == {part: {"missing": "not finished within 0.01 seconds"} for part in PARTS}
+    broken = bounded("dpbayes.tables.analysis", {}, PARTS, 60.0)
+    assert {part["missing"] for part in broken.values()} == {"needs more memory than allowed"}

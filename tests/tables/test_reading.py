@@ -1,0 +1,240 @@
+"""The noise-aware posterior: product form against listing, calibration, sampling, bad input."""
+
+from __future__ import annotations
+
+import itertools
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import betainc, gammaln
+
+import dpbayes as dp
+from dpbayes.tables.counts_given_noise import ListedCounts, ProductCounts
+from dpbayes.tables.drawn import release
+from dpbayes.tables.reading import noise_aware
+from tests.strategies import epsilons, priors
+
+
+def listed(prior, n, log_likelihood):
+    histograms = dp.compositions(n, prior.size)
+    logs = np.array([log_likelihood(x) for x in histograms])
+    return ListedCounts.from_logs(prior, histograms, logs)
+
+
+@settings(max_examples=40, deadline=None)
+@given(priors(3), epsilons, st.lists(st.integers(-5, 14), min_size=2, max_size=2))
+def test_lattice_product_form_against_listing(prior, epsilon, first):
+    n = 9
+    noisy = np.array([*first, n - sum(first)])
+    found = noise_aware(dp.mechanism("lattice", epsilon), noisy, n, prior)
+    brute = listed(prior, n, lambda x: -0.5 * epsilon * np.abs(noisy - x).sum())
+    for i in range(3):
+        values, weights = found.counts.marginal(i)
+        full = np.zeros(n + 1)
+        full[values] = weights
+        expected = np.zeros(n + 1)
+        expected[brute.marginal(i)[0]] = brute.marginal(i)[1]
+        np.testing.assert_allclose(full, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["lapMech", "ilapMech"])
+def test_laplace_product_form_against_listing(name):
+    mechanism, prior, n = dp.mechanism(name, 0.7), np.array([0.5, 1.0, 2.0]), 8
+    noisy = np.array([-2, 5])
+    found = noise_aware(mechanism, noisy, n, prior)
+    brute = listed(prior, n, lambda x: mechanism.log_step_probabilities(3, noisy - x[:2]).sum())
+    for i in range(3):
+        values, weights = found.counts.marginal(i)
+        np.testing.assert_allclose(weights, brute.marginal(i)[1][values], atol=1e-12)
+
+
+def test_two_categories_against_the_mechanisms_own_law():
+    # Inside the range nothing is clamped, so the law's probabilities are the likelihood.
+    prior, n = np.array([1.0, 2.0]), 40
+    for name in ("geometric", "ilapMech", "lattice"):
+        mechanism = dp.mechanism(name, 0.5)
+        noisy = np.array([13]) if name != "lattice" else np.array([13, 27])
+        brute = listed(
+            prior, n, lambda x, m=mechanism: np.log(m.law(x, prior).probability([13, 27]))
+        )
+        values, weights = noise_aware(mechanism, noisy, n, prior).counts.marginal(0)
+        np.testing.assert_allclose(weights, brute.marginal(0)[1][values], atol=1e-12)
+
+
+def test_exponential_mechanisms_use_their_law():
+    prior, released = np.ones(2), np.array([6, 14])
+    mechanism = dp.mechanism("expMech-smooth", 2.0)
+    brute = listed(prior, 20, lambda x: np.log(mechanism.law(x, prior).probability(released)))
+    found = noise_aware(mechanism, released, 20, prior).counts.marginal(0)[1]
+    np.testing.assert_allclose(found, brute.marginal(0)[1], atol=1e-13)
+
+
+def test_credible_intervals_cover_exactly_on_average():
+    # Averaged over prior, data and noise, a posterior interval has its nominal probability; the
+    # plug-in interval, which ignores the noise, has less.
+    prior, n, mechanism, level = np.ones(2), 30, dp.mechanism("geometric", 0.3), 0.9
+    x = np.arange(n + 1)
+    reach = np.arange(-150, n + 151)
+    noise = np.tanh(0.15) * np.exp(-0.3 * np.abs(reach[:, None] - x))
+    covered, plug_in = 0.0, 0.0
+    for noisy, likelihood in zip(reach, noise, strict=True):
+        joint = likelihood / (n + 1)
+        low, high = noise_aware(mechanism, np.array([noisy]), n, prior).credible_interval(0, level)
+        covered += joint @ (betainc(1 + x, 1 + n - x, high) - betainc(1 + x, 1 + n - x, low))
+        r = min(max(noisy, 0), n)
+        ends = dp.Posterior([1.0 + r, 1.0 + n - r])
+        low, high = beta_interval(ends.concentration, level)
+        plug_in += joint @ (betainc(1 + x, 1 + n - x, high) - betainc(1 + x, 1 + n - x, low))
+    assert covered == pytest.approx(level, abs=1e-9)
+    assert plug_in < 0.8
+
+
+def beta_interval(parameters, level):
+    from scipy.special import betaincinv
+
+    return betaincinv(*parameters, [(1 - level) / 2, (1 + level) / 2])
+
+
+def test_interval_density_and_cumulative_agree():
+    found = noise_aware(dp.mechanism("lattice", 0.2), np.array([30, 50, 20]), 100, np.ones(3))
+    low, high = found.credible_interval(1, 0.8)
+    assert found.cumulative(1, [low, high]) == pytest.approx([0.1, 0.9], abs=1e-10)
+    points = (np.arange(4000) + 0.5) / 4000
+    density = found.density(1, points)
+    assert density.mean() == pytest.approx(1.0, abs=1e-6)
+    assert (points * density).mean() == pytest.approx(found.mean[1], abs=1e-6)
+    assert found.mean.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_census_size_takes_well_under_a_second():
+    private = release(dp.mechanism("lattice", 0.1), [11019, 7309, 1560, 302], [1] * 4)
+    aware = private.noise_aware()
+    intervals = [aware.credible_interval(i) for i in range(4)]
+    for (low, high), mean in zip(intervals, aware.mean, strict=True):
+        assert low < mean < high
+    assert all(low < high for low, high in intervals)
+    assert abs(aware.mean[0] - 11019 / 20190) < 0.05
+
+
+def test_noise_that_never_lowers_a_count_rules_out_larger_ones():
+    """Bayes' rule over every histogram, for two and three categories."""
+    for noisy, prior in (([4], [1.5, 0.5]), ([3, 5], [1.0, 2.0, 0.5])):
+        chosen = dp.mechanism("draft-laplace", 0.8)
+        k = len(prior)
+        found = noise_aware(chosen, np.array(noisy), 9, np.array(prior))
+        histograms = dp.compositions(9, k)
+        steps = np.array(noisy) - histograms[:, :-1]
+        both = np.exp(chosen.log_step_probabilities(k, steps))
+        other = np.where(steps > 0, np.exp(chosen.log_step_probabilities(k, -steps)), 0.0)
+        before = np.exp(gammaln(histograms + prior) - gammaln(histograms + 1.0)).prod(axis=1)
+        weights = before * np.where(steps < 0, 0.0, both + other).prod(axis=1)
+        mean = (weights / weights.sum()) @ (histograms + prior) / (9 + sum(prior))
+        assert found.mean == pytest.approx(mean, rel=1e-10)
+        assert found.counts.marginal(0)[0].max() == noisy[0]
+
+
+@pytest.mark.parametrize("name", ["geometric", "lattice", "ilapMech"])
+def test_repaired_counts_are_read_by_the_law_of_repaired_counts(name):
+    """Histograms drawn, released and repaired; those that led to the same release are counted."""
+    k, n, runs = {"geometric": 2}.get(name, 3), 5, 40_000
+    chosen, prior = dp.mechanism(name, 0.7), np.linspace(0.6, 1.4, k)
+    rng = np.random.default_rng(77)
+    drawn, times = np.unique(
+        rng.multinomial(n, rng.dirichlet(prior, runs)), axis=0, return_counts=True
+    )
+    target = np.array([0, *[0] * (k - 2), n])
+    met = [
+        (chosen.law(x, prior).sample(rng, int(m)) == target).all(axis=1).sum()
+        for x, m in zip(drawn, times, strict=True)
+    ]
+    found = noise_aware(chosen, target, n, prior, repaired=True)
+    share = np.average(drawn[:, 0], weights=met)
+    spread = np.sqrt(np.average((drawn[:, 0] - share) ** 2, weights=met) / sum(met))
+    values, weights = found.counts.marginal(0)
+    assert sum(met) > 2_000
+    assert abs(values @ weights - share) < 6 * spread
+
+
+def test_taking_repaired_counts_for_noisy_ones_is_another_reading():
+    chosen, prior, x = dp.mechanism("lattice", 0.7), np.ones(3), np.array([0, 0, 5])
+    apart = [noise_aware(chosen, x, 5, prior, repaired=how).mean[0] for how in (False, True)]
+    assert apart[1] - apart[0] > 0.005  # a zero may have been far below zero
+
+
+def test_a_geometric_tail_forgets_where_it_was_clamped():
+    chosen, prior = dp.mechanism("geometric", 0.3), np.array([0.5, 2.0])
+    for y in (0, 4, 9):
+        released = np.array([y, 9 - y])
+        found = noise_aware(chosen, released, 9, prior, repaired=True)
+        plain = noise_aware(chosen, released[:1], 9, prior)
+        assert found.mean == pytest.approx(plain.mean, rel=1e-12)
+
+
+def test_bad_input():
+    prior = np.ones(3)
+    with pytest.raises(ValueError, match="takes at most 3000"):
+        noise_aware(dp.mechanism("expMech", 1.0), np.array([30, 30, 40]), 100, prior)
+    with pytest.raises(ValueError, match="noisy must be at least 0 for one-sided noise"):
+        noise_aware(dp.mechanism("draft-laplace", 1.0), np.array([-1, 4]), 10, prior)
+    with pytest.raises(ValueError, match="at most 2000000"):
+        ProductCounts.from_logs(2_000_001, [])
+    aware = noise_aware(dp.mechanism("lattice", 1.0), np.array([3, 3, 4]), 10, prior)
+    for level in (0.0, 1.0, float("nan")):
+        with pytest.raises(ValueError, match="level"):
+            aware.credible_interval(0, level)
+    with pytest.raises(TypeError, match="Generator"):
+        aware.sample(3, 5)
+    assert list(itertools.islice(aware.counts.marginal(0)[0], 1)) == [0]
+
+
+@pytest.mark.parametrize(("epsilon", "noisy"), [(0.3, 2), (5.0, 0), (5.0, 6), (20.0, 8), (20.0, 3)])
+@pytest.mark.parametrize("prior", [[1e-6, 1e-6], [1e-3, 1e-3], [1e-6, 1.0], [1e-3, 50.0]])
+def test_an_interval_holds_its_level_under_a_tiny_prior(
+    epsilon: float, noisy: int, prior: list[float]
+) -> None:
+    # The weight of each count by hand: prior times noise; then a mixture of Beta laws in mpmath.
+    n = 6
+    a, b = (mpmath.mpf(part) for part in prior)
+    logs = [
+        mpmath.loggamma(a + x) + mpmath.loggamma(b + n - x) - mpmath.loggamma(x + 1)
+        - mpmath.loggamma(n - x + 1) - mpmath.mpf(epsilon) * abs(x - noisy)
+        for x in range(n + 1)
+    ]  # fmt: skip
+    top = max(logs)
+    weights = [mpmath.e ** (part - top) for part in logs]
+
+    def reached(share: float) -> float:
+        parts = [
+            w * mpmath.betainc(a + x, b + n - x, 0, mpmath.mpf(share), regularized=True)
+            for x, w in enumerate(weights)
+        ]
+        return float(sum(parts) / sum(weights))
+
+    aware = noise_aware(dp.mechanism("geometric", epsilon), np.array([noisy]), n, np.array(prior))
+    for level in (0.5, 0.95):
+        low, high = aware.credible_interval(0, level)
+        assert 0.0 <= low < high <= 1.0
+        assert reached(low) <= (1.0 - level) / 2.0 + 1e-9
+        assert reached(high) >= (1.0 + level) / 2.0 - 1e-9
+
+
+def test_an_interval_of_a_secret_number_holds_its_level_under_a_tiny_prior() -> None:
+    mechanism = dp.mechanism("lattice", 5.0)
+    known = noise_aware(mechanism, np.array([0, 5, 7]), 12, np.full(3, 1e-6))
+    group = known.group([0, 1])
+    assert group.n is None
+    for i in range(2):
+        low, high = group.credible_interval(i, 0.9)
+        assert low < high
+        assert group.cumulative(i, low) <= 0.05 + 1e-9
+        assert group.cumulative(i, high) >= 0.95 - 1e-9
+
+
+def test_categories_that_are_not_there_are_refused():
+    aware = noise_aware(dp.mechanism("geometric", 1.0), np.array([7]), 10, np.ones(2))
+    for ask in (aware.credible_interval, lambda i: aware.density(i, 0.5)):
+        with pytest.raises(ValueError, match="i must be an integer of at most 1, got 2"):
+            ask(2)

@@ -1,0 +1,350 @@
+"""From a table to a release: paid once, drawn once, whatever fails in between."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from mpmath import mp
+
+from dpbayes.cli import main
+from dpbayes.tables import release as releases
+from dpbayes.tables.analysis import PARTS, bounded_analysis
+from dpbayes.tables.files import PlanError
+from dpbayes.tables.keys import AccountError
+from dpbayes.tables.opening import create_account, open_account
+from dpbayes.tables.plan import read_plan
+from dpbayes.tables.prices import unit_price
+from dpbayes.tables.release import release_table
+from dpbayes.tables.report import csv_text, html_text, methods
+from dpbayes.tables.units import RECORD, Unit
+from tests.tables.clinic import PLAN, released
+from tests.tables.killing import killed_at
+
+
+def test_a_release_is_paid_and_holds_nothing_but_the_draw(clinic):
+    paid = released(clinic)
+    assert (paid.price.epsilon, paid.left.epsilon) == (Fraction(1, 2), Fraction(7, 10))
+    assert not paid.repeated
+    assert paid.private.n == int(paid.private.counts.sum()) == 70
+    assert open_account(clinic / "clinic.account").spent == Fraction(1, 2)
+    assert paid.record()["records"] == 70
+
+
+def test_the_same_request_gives_the_same_draw_for_nothing(clinic):
+    first, second = released(clinic), released(clinic)
+    assert second.repeated
+    assert second.private.noisy.tolist() == first.private.noisy.tolist()
+    assert second.left.epsilon == first.left.epsilon
+
+
+def test_another_request_is_another_draw_and_is_paid(clinic):
+    first = released(clinic)
+    second = released(clinic, PLAN + 'request = "again"\n')
+    assert second.left.epsilon == first.left.epsilon - Fraction(1, 2)
+    assert first.request != second.request == "again"
+
+
+def test_a_named_request_cannot_be_reused_for_another_plan(clinic):
+    released(clinic, PLAN + 'request = "spring"\n')
+    with pytest.raises(AccountError, match="request 'spring' was made for something else"):
+        released(clinic, PLAN + 'request = "spring"\nprior = 2\n')
+
+
+def test_what_cannot_be_paid_is_not_drawn(clinic, monkeypatch):
+    released(clinic)
+    released(clinic, PLAN + 'request = "b"\n')
+    calls = []
+    monkeypatch.setattr(releases, "rehearse", lambda *_: None)
+    monkeypatch.setattr(releases, "release", lambda *_: calls.append(1))
+    with pytest.raises(AccountError, match=r"epsilon must be at most 0\.2"):
+        released(clinic, PLAN + 'request = "c"\n')
+    assert calls == []
+
+
+REFUSED = [
+    ('mechanism = "expMech-local"', PlanError, "must have a proved guarantee"),
+    ('records = "secret"\nmechanism = "lattice"', PlanError, "which is for replace-one"),
+    ('mechanism = "none"', PlanError, "mechanism: name must be one of"),
+    ("options = {gamma = 1}", PlanError, "lattice has no option 'gamma'"),
+    ('mechanism = "geometric"', (PlanError, ValueError), "2 categories"),
+    ('missing_values = ["good"]', PlanError, "categories must be different from what stands for a"),
+    ('person = "id"', PlanError, "and not both: it says who is protected"),
+]
+
+
+@pytest.mark.parametrize(("line", "error", "message"), REFUSED)
+def test_mistakes_cost_nothing(clinic, line, error, message):
+    with pytest.raises(error, match=message):
+        released(clinic, PLAN + line + "\n")
+    assert open_account(clinic / "clinic.account").spent == 0
+
+
+def test_a_table_the_account_does_not_stand_for_is_refused(clinic):
+    (clinic / "people.csv").write_text("health\ngood\n")
+    with pytest.raises(AccountError, match="is not one that account"):
+        released(clinic)
+    with pytest.raises(PlanError, match="dataset must be 'clinic'"):
+        released(clinic, PLAN.replace('"clinic"', '"other"'))
+
+
+def test_a_secret_number_of_records_stays_secret(clinic):
+    paid = released(clinic, PLAN + 'records = "secret"\n')
+    record = paid.record()
+    assert (record["records"], record["neighbours"]) == (None, "add-or-remove")
+    assert "one record more or less" in record["guarantee"]
+    # The account is for replaced records: one taken away and one added.
+    assert (paid.price.epsilon, paid.left.epsilon) == (1, Fraction(1, 5))
+    assert [name for name, value in record.items() if value in (70, "70")] == []
+    found = bounded_analysis(record)["noise_aware"]
+    assert found["mean"] == pytest.approx(paid.private.noise_aware().mean.tolist(), abs=1e-12)
+    assert paid.private.noise_aware().n is None
+
+
+def test_that_a_table_of_secret_size_is_empty_stays_secret(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+    table, plan = tmp_path / "people.csv", tmp_path / "plan.toml"
+    table.write_text("health\nNA\n")
+    plan.write_text(PLAN + 'records = "secret"\nmissing = "drop"\n')
+    create_account(tmp_path / "clinic.account", "clinic", 2, table, RECORD)
+    paid = release_table(table, read_plan(plan))
+    assert paid.price.epsilon == 1
+    assert paid.private.noisy.size == 3
+    assert "missing" not in bounded_analysis(paid.record())["noise_aware"]
+
+
+def test_no_draw_is_seen_before_its_receipt_is_in_the_second_place(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+    table, plan, second = tmp_path / "people.csv", tmp_path / "plan.toml", tmp_path / "place"
+    table.write_text("health\ngood\npoor\n")
+    plan.write_text(PLAN)
+    second.mkdir()
+    create_account(
+        tmp_path / "clinic.account", "clinic", 2, table, RECORD, receipts=second / "receipts.txt"
+    )
+    second.rename(tmp_path / "elsewhere")
+    for _ in range(4):
+        with pytest.raises(AccountError, match="pays nothing twice"):
+            release_table(table, read_plan(plan))
+    (tmp_path / "elsewhere").rename(second)
+    receipts = [str(release_table(table, read_plan(plan)).receipt) for _ in range(3)]
+    assert (second / "receipts.txt").read_text().splitlines()[-1:] == receipts[:1]
+    assert (second / "receipts.txt").read_text().count(receipts[0]) == 1
+
+
+@pytest.mark.parametrize("step", range(1, 15))
+def test_killed_at_any_step_the_draw_is_never_lost_nor_paid_twice(clinic, step):
+    killed = killed_at(
+        step,
+        clinic,
+        imports="from dpbayes.cli import main\nfrom dpbayes.commands import paid\n"
+        "from dpbayes.tables import account, chain, release as releases",
+        steps="releases.count releases.rehearse account.Account.reserve "
+        "chain.write_witness chain.Chain._move_witness releases.release "
+        "account.Account.keep paid.write_files paid.bounded_analysis",
+        work='assert main("release people.csv --plan plan.toml --output out".split()) == 0',
+    )
+    assert killed.returncode in (-signal.SIGKILL, 0)
+    account = open_account(clinic / "clinic.account")
+    mark = account.fingerprint(clinic / "people.csv")
+    seen = account.result(read_plan(clinic / "plan.toml").request_of(mark), mark)
+    paid = released(clinic)
+    again = open_account(clinic / "clinic.account")
+    assert again.spent == Fraction(1, 2)
+    assert [entry.kind for entry in again.entries].count("result") == 1
+    if seen is not None:
+        assert json.loads(seen)["noisy"] == paid.private.noisy.tolist()
+
+
+def test_the_analysis_agrees_with_the_package(clinic):
+    paid = released(clinic)
+    found = bounded_analysis(paid.record())
+    private = paid.private
+    assert found["expected_distance"]["value"] == private.expected_distance()
+    made_up, exact = found["simulated_distance"], found["expected_distance"]["value"]
+    assert abs(made_up["value"] - exact) < 6 * made_up["error"] < 0.2 * exact * 6
+    assert found["plain"]["mean"] == private.posterior.mean.tolist()
+    aware = private.noise_aware()
+    assert np.allclose(found["noise_aware"]["mean"], aware.mean, rtol=0, atol=1e-15)
+    assert found["noise_aware"]["intervals"][1] == list(aware.credible_interval(1, 0.95))
+
+
+def test_an_analysis_that_takes_too_long_is_left_out(clinic):
+    record = released(clinic).record()
+    found = bounded_analysis(record, seconds=0.01)
+    assert {part: found[part] for part in PARTS} == {
+        part: {"missing": "not finished within 0.01 seconds"} for part in PARTS
+    }
+    record["analysis"] = found
+    assert "not finished within 0.01 seconds" in html_text(record)
+    assert csv_text(record).splitlines()[1].endswith(",,,,,,")
+    # Where the exact error takes too long, made-up releases stand in for it, and say so.
+    found["simulated_distance"] = {"value": 0.25, "error": 0.01, "draws": 200}
+    assert "would be 0.25 on average, ± 0.01, the standard error of 200" in html_text(record)
+
+
+SLACK = PLAN + 'mechanism = "discrete-gaussian"\noptions = {delta = 1e-6}\n'
+
+
+def test_a_mechanism_with_a_delta_needs_an_account_that_has_one(clinic):
+    with pytest.raises(AccountError, match=r"delta must be at most 0, what is left .* 0\.000001"):
+        released(clinic, SLACK)
+    account = open_account(clinic / "clinic.account")
+    assert (account.spent, len(account.entries)) == (0, 2)
+
+
+def with_delta(clinic, delta, epsilon="1.2", unit=RECORD):
+    (clinic / "other.csv").write_text("health\n" + "good\n" * 30 + "poor\n" * 10)
+    return create_account(
+        clinic / "slack.account", "slack", epsilon, clinic / "other.csv", unit, delta=delta
+    )
+
+
+def read(clinic, text):
+    (clinic / "plan.toml").write_text(text.replace('"clinic', '"slack'))
+    return read_plan(clinic / "plan.toml")
+
+
+def of_other(clinic, text):
+    (clinic / "plan.toml").write_text(text.replace('"clinic', '"slack'))
+    return release_table(clinic / "other.csv", read_plan(clinic / "plan.toml"))
+
+
+def test_epsilon_and_delta_are_paid_and_the_report_says_so(clinic):
+    with_delta(clinic, "1e-5")
+    paid = of_other(clinic, SLACK)
+    account = open_account(clinic / "slack.account")
+    assert (account.spent, account.delta_spent) == (Fraction(1, 2), Fraction(1, 10**6))
+    assert of_other(clinic, SLACK).repeated
+    assert open_account(clinic / "slack.account").delta_spent == Fraction(1, 10**6)
+    record = paid.record()
+    assert (record["delta"], record["delta_cost"]) == ("0.000001", "0.000001")
+    assert (record["delta_balance"], record["delta_bound"]) == ("0.000009", "0.00001")
+    assert "<= e^0.5 P[M(x') in S] + 0.000001. The unit is one record" in record["guarantee"]
+    page = html_text(record)
+    assert "tell them apart with a probability of at most 62.3%" in page
+    assert "0.000001 of 0.00001; 0.000009 left" in page
+    assert "at epsilon 0.5 and delta 0.000001" in methods(record)
+
+
+def test_the_records_of_a_person_have_a_larger_delta_together(clinic):
+    with_delta(clinic, "1e-5", unit=Unit("health", 3))
+    persons = SLACK.replace('unit = "record"\n', "")
+    paid = of_other(clinic, persons + 'person = "health"\nkeep = 3\n')
+    third = np.exp(0.5 / 3)
+    expected = 1e-6 * (1 + third + third**2)
+    spent = open_account(clinic / "slack.account").delta_spent
+    assert float(spent) == pytest.approx(expected, rel=1e-14)
+    # Never less: the powers of e are rounded up.
+    with mp.workdps(50):
+        least = mp.fsum(mp.exp(mp.mpf(i) / 6) for i in range(3)) * mp.mpf(10) ** -6
+        assert mp.mpf(spent.numerator) / spent.denominator >= least
+    assert float(paid.record()["delta"]) >= expected * (1 - 1e-11)
+    planned = persons.replace("1e-6", "0.01") + 'person = "health"\nkeep = 400\n'
+    plan = read(clinic, planned)
+    with pytest.raises(PlanError, match="delta must be below 1 for all 400 records"):
+        unit_price(plan)
+
+
+def test_the_plan_command_prices_a_delta(clinic, capsys):
+    with_delta(clinic, "1e-7")
+    (clinic / "plan.toml").write_text(SLACK.replace('"clinic', '"slack'))
+    assert main(["plan", "plan.toml"]) == 0
+    printed = capsys.readouterr().out
+    assert "0.5 of the 1.2 left, and delta 0.000001 of the 1e-7 left, not enough" in printed
+    assert main(["account", "show", "slack.account"]) == 0
+    assert "balance  1.2 of 1.2, delta 1e-7 of 1e-7" in capsys.readouterr().out
+
+
+def test_two_units_are_never_added_up(clinic):
+    """One record and one person, each within its bound, promise nothing together."""
+    released(clinic)
+    persons = PLAN.replace('unit = "record"', 'person = "health"')
+    with pytest.raises(AccountError, match="sums over different units promise nothing"):
+        released(clinic, persons)
+    assert open_account(clinic / "clinic.account").spent == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("made", "asked"),
+    [(Unit("id"), Unit("id", 2)), (Unit("id", 2), Unit("id")), (Unit("id"), Unit("name")),
+     (Unit("id"), RECORD), (RECORD, Unit("id")), (Unit("id"), Unit("Id"))],
+)  # fmt: skip
+def test_an_account_refuses_every_unit_but_its_own(two_people, tmp_path, made, asked):
+    account = create_account(tmp_path / "a", "clinic", 1, two_people, made)
+    account.require_unit(made)
+    assert open_account(account.path).unit == made
+    with pytest.raises(AccountError, match="unit must be one"):
+        account.require_unit(asked)
+
+
+def test_a_request_on_another_version_of_the_table_is_refused(clinic):
+    """The same id once gave the old table's draw after the new table was accepted."""
+    named = PLAN + 'request = "spring"\n'
+    first = released(clinic, named)
+    table = clinic / "people.csv"
+    table.write_text(table.read_text() + "poor\n")
+    open_account(clinic / "clinic.account").accept(table)
+    with pytest.raises(AccountError, match="was made on another version of the table"):
+        released(clinic, named)
+    fresh = released(clinic)
+    assert fresh.private.n == first.private.n + 1
+
+
+def test_an_account_of_the_former_format_is_refused_in_words(two_people, tmp_path):
+    old = tmp_path / "old.account"
+    with sqlite3.connect(old) as connection:
+        connection.execute(
+            "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT, request TEXT, "
+            "epsilon TEXT, body TEXT, time TEXT, digest TEXT)"
+        )
+        terms = {"format": 1, "dataset": "clinic", "bound": "1", "neighbours": "replace-one"}
+        row = (0, "open", "", "0", json.dumps(terms), "", "")
+        connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    with pytest.raises(AccountError, match="format 1, which states no unit of protection"):
+        open_account(old)
+
+
+def test_a_second_key_folder_gives_no_second_budget(two_people, tmp_path, monkeypatch):
+    create_account(tmp_path / "one.account", "one", 1, two_people, RECORD)
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "elsewhere"))
+    with pytest.raises(AccountError, match=r"has an account already: .*one.account, says"):
+        create_account(tmp_path / "two.account", "two", 1, two_people, RECORD)
+    # The known folder is looked into, too: a copy without its note has an account there.
+    monkeypatch.delenv("DPBAYES_KEYS")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(two_people.read_bytes())
+    create_account(tmp_path / "three.account", "three", 1, copy, RECORD)
+    copy.with_name("copy.csv.dpbayes").unlink()
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "elsewhere"))
+    with pytest.raises(AccountError, match=r"has an account already: .*three.account"):
+        create_account(tmp_path / "four.account", "four", 1, copy, RECORD)
+
+
+def test_an_entry_without_a_receipt_is_named(two_people, tmp_path, capsys):
+    place = tmp_path / "receipts.txt"
+    account = create_account(tmp_path / "a", "clinic", 1, two_people, RECORD, receipts=place)
+    account.reserve("one", Fraction(1, 2), "a plan")
+    place.write_text("".join(place.read_text().splitlines(keepends=True)[:-1]))
+    assert open_account(tmp_path / "a").without_receipt() == [2]
+    assert main(["account", "verify", str(tmp_path / "a")]) == 0
+    assert "no line in" in capsys.readouterr().out
+    account.keep("one", "draw")
+    assert open_account(tmp_path / "a").without_receipt() == []
+
+
+def test_a_paid_release_never_looks_refused(clinic, monkeypatch, capsys):
+    (clinic / "plan.toml").write_text(PLAN)
+    monkeypatch.setattr("dpbayes.commands.paid.write_files", broken)
+    assert main(["release", "people.csv", "--plan", "plan.toml"]) == 1
+    assert "the release is made and paid (request" in capsys.readouterr().err
+    assert open_account(clinic / "clinic.account").spent == Fraction(1, 2)
+
+
+def broken(*_, **__):
+    raise OSError("No space left on device")
