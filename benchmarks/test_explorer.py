@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import CDPSession, Page
-
 from tests.browser.explorer_page import launched, served
 
 TARGET = 16.0  # milliseconds, one frame at 60 a second

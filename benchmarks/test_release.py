@@ -10,9 +10,9 @@ import pytest
 
 import dpbayes as dp
 from dpbayes import datasets
-from dpbayes.tables import noise_aware
 from dpbayes.samplers import whole_numbers as samplers
 from dpbayes.samplers.bits import SystemBits
+from dpbayes.tables import noise_aware
 
 HEALTH = datasets.load("self-rated-health").counts
 ONES = np.ones(HEALTH.size)

@@ -17,8 +17,8 @@ tables        a table of people: publish it, ask it, from one account
 datasets      real counts shipped with the package
 figures       arrays in, figure and alternative text out
 study         what only the pages need: experiments, lemmas, closed forms, broken mechanisms
-record        what a notebook keeps: numbers, tables, figures, claims
-runner        notebooks run with checked parameters, and set on pages
+record        what a notebook keeps: numbers, tables, figures and claims
+runner        notebooks run, rerun with other parameters, and verified
 commands      the command line, one module a command
 """
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -128,3 +131,12 @@ LAW = dp.mechanism("geometric", epsilon=1.0).law([3, 3], [1, 1])
 def test_bad_input_is_named(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_a_mechanism_is_made_without_waiting_for_the_rest_of_scipy():
+    code = (
+        "import sys, dpbayes; dpbayes.mechanism('lattice', 1.0)\n"
+        "heavy = {'scipy.optimize', 'scipy.stats', 'scipy.signal', 'scipy.sparse', 'matplotlib'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

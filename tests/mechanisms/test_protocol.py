@@ -9,7 +9,7 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.tables import noise_aware
+from dpbayes.tables.reading import noise_aware
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from scipy.integrate import quad
 from scipy.stats import beta
 
 import dpbayes as dp
-from dpbayes.tables import noise_aware
 from dpbayes.study.coverage import BinaryRelease
+from dpbayes.tables import noise_aware
 
 
 @pytest.fixture(scope="module")

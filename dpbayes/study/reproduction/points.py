@@ -158,12 +158,7 @@ def raw_means() -> tuple[RawMean, ...]:
     >>> raw_means()[0].n, raw_means()[0].runs
     (100, 1000)
     """
-    kinds: dict[str, Any] = {
-        "k": int,
-        "n": int,
-        "runs": int,
-        "mean": float,
-        "standard_error": float,
-    }
+    kinds: dict[str, Any] = {"k": int, "n": int, "mechanism": str, "runs": int, "source": str}
+    kinds |= {"mean": float, "standard_error": float}
     rows = _table("authors-raw-means.csv")
-    return tuple(RawMean(**{key: kinds.get(key, str)(row[key]) for key in row}) for row in rows)
+    return tuple(RawMean(**{key: kind(row[key]) for key, kind in kinds.items()}) for row in rows)
