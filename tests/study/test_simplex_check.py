@@ -57,13 +57,14 @@ def test_the_factor_is_above_the_exponential_and_next_to_it(epsilon):
 
 
 @pytest.mark.parametrize(
-    ("n", "k", "epsilon"), [(14, 3, 1.0), (14, 3, 2.0), (12, 3, 0.5), (6, 4, 1.0)]
+    ("n", "k", "epsilon", "high"),
+    [(14, 3, 1.0, 1.0), (14, 3, 2.0, 1.0), (12, 3, 0.5, 1.0), (6, 4, 1.0, 0.9)],
 )
-def test_what_is_left_over_is_the_least_over_all_private_columns(n, k, epsilon):
+def test_what_is_left_over_is_the_least_over_all_private_columns(n, k, epsilon, high):
     space = simplex(n, k)
     # Prices around what noise pays, too high for some answers and for others not.
     some = lattice_means(space, epsilon) * np.random.default_rng(5).normal(
-        0.9, 0.1, len(space.rows)
+        high, 0.1, len(space.rows)
     )
     units = np.floor(some * 2.0**BITS).astype(np.int64)
     check = PriceCheck(space, epsilon, units, BITS)
