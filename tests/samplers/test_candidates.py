@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.auditing.bits import audit_bits
 from dpbayes.samplers import candidates
-from tests.samplers.sources import SeededBits, law_of_bits
+from tests.samplers.sources import SeededBits, followed, law_of_bits
 
 flint = pytest.importorskip("flint")
 
@@ -161,7 +160,7 @@ def test_steps_cover_every_weight_once_and_waste_little(x, n, prior, rate):
 @pytest.mark.parametrize(("x", "runs"), [((4, 26), 500), ((0, 40), 500), ((2, 3), 500)])
 def test_all_bit_strings_agree_with_the_law_and_with_no_other(x, runs):
     mechanism = dp.mechanism("expMech-smooth", 4.0)
-    found = audit_bits(mechanism, x, [1, 1], runs)
+    found = followed(mechanism, x, [1, 1], runs)
     assert found.undecided < 0.3
     assert len(found.contradictions(mechanism.law(x, [1, 1]))) == 0
     other = dp.mechanism("expMech-smooth", 5.5).law(x, [1, 1])
