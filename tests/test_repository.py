@@ -25,7 +25,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Each may import what stands before it.
 ORDER = (
     "_version", "_validate", "figures", "datasets", "posteriors", "log_gamma",
-    "unequal_totals", "divergences", "sensitivity", "laws", "samplers", "mechanisms", "accuracy",
+    "divergences", "sensitivity", "laws", "samplers", "mechanisms", "accuracy",
     "planning", "auditing", "tables", "study", "record", "runner", "cli", "commands", "__main__",
 )  # fmt: skip
 PLOTTING = {"matplotlib", "seaborn", "mpl_toolkits"}

@@ -6,7 +6,6 @@ interval, so "epsilon is at most 0.3197" is a statement about the mechanism as i
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.auditing.rows import checked, moves
-from dpbayes.mechanisms.guarantees import own
+from dpbayes.mechanisms.guarantees import own, upper_float
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.samplers.balls import flint
@@ -101,7 +100,9 @@ def _narrow(mechanism: Mechanism, n: int, prior: NDArray[np.float64], answer: An
         with library.ctx.workprec(precision):
             enclosed = own(mechanism, "enclosed_law")
             ball = answer(library, [enclosed(library, x, prior) for x in counts], pairs)
-            bounds = Bounds(_down(ball.lower()), _up(ball.upper()))
+            bounds = Bounds(
+                -upper_float(-_fraction(ball.lower())), upper_float(_fraction(ball.upper()))
+            )
         if bounds.width <= WIDTH:
             return bounds
         precision *= 2
@@ -128,18 +129,6 @@ def _delta(library: Any, laws: Laws, pairs: Pairs, epsilon: Fraction) -> Any:
             parts = (nothing.max(p - growth * q) for p, q in zip(a, b, strict=True))
             best = best.max(sum(parts, nothing))
     return best
-
-
-def _down(point: Any) -> float:
-    exact = _fraction(point)
-    nearest = float(exact)
-    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, -math.inf)
-
-
-def _up(point: Any) -> float:
-    exact = _fraction(point)
-    nearest = float(exact)
-    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
 def _fraction(point: Any) -> Fraction:
