@@ -6,6 +6,7 @@ interval, so "epsilon is at most 0.3197" is a statement about the mechanism as i
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -17,7 +18,7 @@ from dpbayes import _validate
 from dpbayes.auditing.rows import checked, moves
 from dpbayes.mechanisms.guarantees import own, upper_float
 from dpbayes.mechanisms.protocol import Mechanism
-from dpbayes.posteriors import compositions, number_of_candidates
+from dpbayes.posteriors import check_candidates, compositions
 from dpbayes.samplers.balls import flint
 
 WIDTH = 1e-12
@@ -82,12 +83,7 @@ def enclose(mechanism: Mechanism, n: int, prior: ArrayLike) -> Enclosure:
     size, alpha = checked(mechanism, n, prior)
     if own(mechanism, "enclosed_law") is None:
         raise TypeError(f"mechanism must have a law in ball arithmetic, got {mechanism!r}")
-    candidates = number_of_candidates(size, alpha.size)
-    if candidates**2 > LARGEST:
-        raise ValueError(
-            f"n must give at most {LARGEST} probabilities for an enclosure, got {candidates}^2 for "
-            f"n = {size} and k = {alpha.size}"
-        )
+    check_candidates(size, alpha.size, math.isqrt(LARGEST), "an enclosure")
     return Enclosure(size, alpha, _narrow(mechanism, size, alpha, _epsilon), mechanism)
 
 

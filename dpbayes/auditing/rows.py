@@ -15,7 +15,7 @@ from dpbayes.auditing.score_tables import Scores
 from dpbayes.laws.law import Listed, listed
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
-from dpbayes.posteriors import compositions, most_records, number_of_candidates
+from dpbayes.posteriors import check_candidates, compositions
 
 LARGEST_TABLE = 30_000_000
 """Most log-probabilities of an audit of three or more categories: 240 MB, all in memory."""
@@ -150,15 +150,7 @@ def law_of(mechanism: Mechanism, counts: ArrayLike, prior: ArrayLike) -> Listed:
 
 def check_size(n: int, k: int) -> None:
     """Raise ValueError when all laws of n records over k categories are too many to audit."""
-    most = isqrt(LARGEST_STREAM if k == 2 else LARGEST_TABLE)
-    rows = number_of_candidates(n, k)
-    if rows <= most:
-        return
-    fits = most_records(k, most)
-    raise ValueError(
-        f"n = {n} records over k = {k} categories give {rows} data sets with {rows} outputs each, "
-        f"{rows**2 * 8 / 1e9:.3g} GB of probabilities; at k = {k} an audit takes n up to {fits}"
-    )
+    check_candidates(n, k, isqrt(LARGEST_STREAM if k == 2 else LARGEST_TABLE), "an audit")
 
 
 def mechanism_rows(

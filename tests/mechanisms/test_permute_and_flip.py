@@ -65,5 +65,5 @@ def test_the_rule_still_sums_to_one_with_many_candidates(n):
 def test_bad_input():
     with pytest.raises(ValueError, match="sensitivity must be one of global, smooth"):
         PermuteAndFlip(1.0, "local")
-    with pytest.raises(ValueError, match=r"takes 5000: n up to 98 at this k"):
+    with pytest.raises(ValueError, match=r"more than 5000; at k = 3 .* takes n up to 98"):
         PermuteAndFlip(1.0).law([100, 100, 100], [1, 1, 1])
