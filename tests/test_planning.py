@@ -129,7 +129,7 @@ def test_a_prior_counts_as_records_do() -> None:
         ({"error": 0.0}, "error must lie strictly between 0 and 1"),
         ({"epsilon": -1.0}, "epsilon must be positive"),
         ({"shares": [1.0, 0.0]}, "shares must be positive"),
-        ({"shares": [0.5, 0.6]}, "shares must sum to 1"),
+        ({"shares": [0.5, 0.6]}, "shares must be at least 0 and sum to 1"),
         ({"name": "expMech"}, "name must be one of"),
         ({"shares": [0.2, 0.3, 0.5], "name": "geometric"}, "2 entries for geometric"),
         ({"prior": [1.0]}, "prior must"),

@@ -72,7 +72,7 @@ def enclose(mechanism: Mechanism, n: int, prior: ArrayLike) -> Enclosure:
     epsilon = max |ln P[M(x) = r] - ln P[M(x') = r]| over all count vectors x, x' of n records that
     differ by replacing one record and all outputs r, as in `audit`, for the exponential family
     (any k), the two-sided Laplace family, geometric and lattice (k = 2). Needs the
-    extra `release`. Raises TypeError for a mechanism without a law in ball arithmetic, ValueError
+    extra `tables`. Raises TypeError for a mechanism without a law in ball arithmetic, ValueError
     for too many records. Book: `def-actual-loss`.
 
     >>> from dpbayes.mechanisms import mechanism

@@ -129,7 +129,7 @@ def release(
     """Return a private release of these counts, with randomness from the operating system.
 
     The draw uses whole numbers and fair bits only (exponential mechanisms: ball arithmetic, the
-    extra `release`), so the output has exactly the mechanism's law and no floating-point trace of
+    extra `tables`), so the output has exactly the mechanism's law and no floating-point trace of
     the data. There is no seed. A mechanism without a proved guarantee is refused unless
     `without_guarantee` is True. Counts with labels, a mapping or a pandas Series, need the `order`
     of the categories, which is declared and never read off the data. Book: `release`.

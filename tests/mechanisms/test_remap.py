@@ -120,5 +120,5 @@ def test_options_are_checked() -> None:
     for name in ("geometric", "lattice"):
         with pytest.raises(TypeError, match="remap must be"):
             dp.mechanism(name, 1.0, remap=1)
-    with pytest.raises(ValueError, match="5151 histograms.* a remap of lattice noise"):
+    with pytest.raises(ValueError, match=r"5151 histograms.* a remap of lattice noise"):
         dp.mechanism("lattice", 1.0, remap=True).law([30, 30, 40], [1, 1, 1])
