@@ -147,9 +147,6 @@ def test_with_a_rate_of_one_it_spends_less_than_half_and_with_a_smaller_rate_it_
     assert 0.49 < slower < 0.72
 
 
-SIZES = (20, 50, 100, 150, 200, 300, 400, 500)
-
-
 @pytest.mark.parametrize("shares", [[0.1] * 10, [0.5, 0.1, *[0.05] * 8], [1.0, *[0.0] * 9]])
 def test_with_ten_categories_every_choice_by_distance_is_lost_at_epsilon_one_and_not_at_five(
     shares,

@@ -59,9 +59,3 @@ def test_bad_input(columns: list[float], rows: list[float], labels: list[str], i
 def test_no_panels() -> None:
     with pytest.raises(ValueError, match="at least one panel"):
         maps("n", "a", [1, 2], [1, 2], ["x"], [])
-
-
-def test_the_alternative_text_says_what_the_winner_has() -> None:
-    panels = [MapPanel([[0, 1], [1, 1]])]
-    _, alt = maps("n", "a", [1, 2], [1.0, 3.0], ["x", "y"], panels, measured="smallest worst case")
-    assert "which mechanism has the smallest worst case." in alt

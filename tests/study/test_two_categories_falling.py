@@ -202,9 +202,13 @@ def test_no_loss_exceeds_epsilon_in_the_range_of_the_theorems() -> None:
 
 def test_the_same_direction_breaks_the_promise_when_distances_count_twice() -> None:
     """With l1 distances it is this direction that fails, at an epsilon far above the range."""
-    chain = Chain(2, 100, 20.0, 1e-8, (1e-6, 1e-6), distance="l1")
-    assert max(case.excess() for case in falling(chain)) > 2.0 * chain.delta
-    assert max(case.excess() for case in falling(replace(chain, distance="hamming"))) < chain.delta
+    chain = Chain(2, 100, 20.0, 1e-8, (1e-6, 1e-6))
+    assert max(case.excess() for case in falling(chain)) < chain.delta
+    # The delta whose gamma is twice that of the chain: distances that count twice.
+    twice = 2.0 * 101 * np.exp(-0.5 * chain.epsilon / np.expm1(2.0 * chain.gamma))
+    double = replace(chain, delta=float(twice))
+    assert abs(double.gamma / chain.gamma - 2.0) < 1e-12
+    assert max(case.excess() for case in falling(double)) > 2.0 * chain.delta
 
 
 def test_lengths_of_steps() -> None:
