@@ -185,6 +185,7 @@ def command_complaints(lines: list[list[str]], capsys: pytest.CaptureFixture[str
     return found
 
 
+@pytest.mark.slow
 def test_some_bad_commands_are_refused(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chosen = random.Random(3).sample(commands(checkout), 40)
     assert command_complaints(chosen, capsys) == []

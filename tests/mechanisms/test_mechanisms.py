@@ -19,6 +19,7 @@ LAPLACE = ("lapMech", "ilapMech")
 PRIVATE = ("lapMech", "ilapMech", "expMech", "expMech-smooth", "geometric")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRIVATE)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 @pytest.mark.parametrize(
@@ -35,6 +36,7 @@ def test_promised_epsilon_holds_for_more_categories(name, n, prior):
         assert privacy_loss(dp.mechanism(name, epsilon=epsilon), n, prior) <= epsilon + 1e-12
 
 
+@pytest.mark.slow
 @given(small_cases(), epsilons, st.sampled_from(EXACT_EVERYWHERE + LAPLACE + ("draft-laplace",)))
 @settings(deadline=None)
 def test_law_sums_to_one_and_its_outputs_are_histograms(case, epsilon, name):

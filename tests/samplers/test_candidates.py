@@ -42,6 +42,7 @@ def _true_rate(counts, prior):
     return mpmath.mpf(2) / 4 / largest
 
 
+@pytest.mark.slow
 def test_ladder_of_enclosures_against_the_law():
     counts, prior = np.array([2, 0, 5]), np.array([0.3, 1.0, 2.5])
     mechanism = dp.mechanism("expMech-smooth", 2.0)

@@ -53,6 +53,7 @@ def test_coverage_at_a_proportion_averages_to_the_coverage(geometric):
     assert aware.mean() == pytest.approx(whole.noise_aware, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_intervals_agree_with_the_noise_aware_posterior():
     mechanism = dp.mechanism("expMech", 1.0)
     release = BinaryRelease(mechanism, 12, np.ones(2))
@@ -62,6 +63,7 @@ def test_intervals_agree_with_the_noise_aware_posterior():
         assert found == pytest.approx(single.credible_interval(0, 0.8), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_errors_against_quadrature(geometric):
     x, power = 9, 2
     plug, aware = geometric.errors(power)

@@ -20,6 +20,7 @@ from dpbayes.study.one_release import (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPLORED)
 def test_means_losses_and_audit_are_those_of_the_library(name: str) -> None:
     seen = one_release(name, 12, 3, [0.5, 2.0], 0.7, gamma=0.4, delta=1e-4, noisy=5)
@@ -60,6 +61,7 @@ def beta_binomial(n: int, prior: np.ndarray) -> np.ndarray:
     return np.asarray(total / total.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lapMech", "expMech-smooth", "expMech-delta", "permute-and-flip"])
 def test_an_audited_promise_is_the_actual_loss(name: str) -> None:
     seen = one_release(name, 15, 4, [1.0, 1.0], 0.8, gamma=0.3, promise="audited")
