@@ -35,6 +35,7 @@ def test_d_c7_better_at_five() -> None:
     check("D-C7", as_written=bool(better), corrected=bool(exact[0] > max(exact[1:])))
 
 
+@pytest.mark.slow
 def test_d_c8_more_categories() -> None:
     ratios = []
     for counts in ([99, 99, 102], [100] * 4):
@@ -88,6 +89,7 @@ def test_b_c6_uniform_and_skewed_data_under_growing_priors() -> None:
     check("B-C6", as_written=bool(order and noise_stays))
 
 
+@pytest.mark.slow
 def test_a_post_counts_that_sum_up_to_n() -> None:
     clamped = dp.mechanism("ilapMech", 0.8)
     cut = SequentialLaplace(0.8)

@@ -51,6 +51,7 @@ def test_the_laplace_noise_is_that_of_the_mechanism(k: int, epsilon: float) -> N
         assert noise.tails[-1, m] == pytest.approx(mass[last < -m].sum(), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_table_of_exact_means_and_bounds() -> None:
     for (k, n, epsilon), exact in zip(TABLE, EXACT, strict=True):
         x, prior = [n // k] * k, [1.0] * k
@@ -60,6 +61,7 @@ def test_the_table_of_exact_means_and_bounds() -> None:
         assert mean < sharp <= 1.2 * mean
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.integers(0, 14), min_size=2, max_size=3),
@@ -83,6 +85,7 @@ def test_the_bound_is_sharp_enough_to_reject_noise_that_is_twice_as_wide() -> No
     assert wide > distance_bound("lattice", 1.0, x, prior)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "shares"),
     [("lattice", [0.2, 0.3, 0.5]), ("geometric", [0.1, 0.9]), ("ilapMech", [0.4, 0.6])],

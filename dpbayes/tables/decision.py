@@ -12,7 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpbayes._validate import choice, flag, frozen, instance, non_negative, open_unit, positive
+from dpbayes._validate import (
+    choice,
+    flag,
+    frozen,
+    instance,
+    non_negative,
+    open_unit,
+    positive,
+    positive_array,
+)
 from dpbayes.tables import workload
 from dpbayes.tables.budgets import allocation, combine
 from dpbayes.tables.cost import CellCosts, no_cost
@@ -225,7 +234,10 @@ def stream(
     """
     rows = workload.history("questions", questions)
     count, cells = rows.shape
-    wanted = workload.positive_entries("lengths", np.atleast_1d(lengths))
+    wanted = positive_array("lengths", lengths)
+    if wanted.shape not in ((), (count,)):
+        raise ValueError(f"lengths must be one number or {count}, got shape {wanted.shape}")
+    instance("policy", policy, Policy)
     open_unit("delta", delta)
     limit = positive("bound", bound)
     state, outcomes, spent = empty_state(cells, policy.neighbours), [], []

@@ -196,7 +196,10 @@ def noise_aware(
     >>> noise_aware(chosen, np.array([0, 10]), 10, flat, repaired=True).mean.round(4)
     array([0.1318, 0.8682])
     """
-    if repaired:
+    _validate.offering("mechanism", mechanism, "law")
+    noisy, prior = _validate.whole_numbers("noisy", noisy), _validate.prior("prior", prior)
+    n = _validate.integer("n", n, 0)
+    if _validate.flag("repaired", repaired):
         return _listed(mechanism, noisy, n, prior)
     independent = own(mechanism, "log_likelihood_at")
     if independent is not None:
@@ -209,10 +212,12 @@ def noise_aware(
     of_counts = own(mechanism, "log_likelihoods")
     if of_counts is None:
         return _listed(mechanism, noisy, n, prior)
-    values = np.arange(n + 1)
+    values, parts = np.arange(n + 1), of_counts(noisy, n, int(prior.size))
+    if len(parts) != prior.size:
+        raise ValueError(f"prior must have {len(parts)} entries for what was drawn, got {prior}")
     logs = [
         part + log_prior_factor(float(alpha), values)
-        for part, alpha in zip(of_counts(noisy, n, int(prior.size)), prior, strict=True)
+        for part, alpha in zip(parts, prior, strict=True)
     ]
     return NoiseAwarePosterior(prior, n, ProductCounts.from_logs(n, logs))
 

@@ -10,6 +10,7 @@ import dpbayes as dp
 from dpbayes.auditing.sampled import audit_by_sampling, clopper_pearson
 
 
+@pytest.mark.slow
 @given(runs=st.integers(1, 400), share=st.floats(0, 1), confidence=st.floats(0.6, 0.999))
 def test_clopper_pearson_inverts_the_binomial_distribution(runs, share, confidence):
     hits = round(share * runs)
@@ -21,6 +22,7 @@ def test_clopper_pearson_inverts_the_binomial_distribution(runs, share, confiden
         assert binom.cdf(hits, runs, high) == pytest.approx(1 - confidence, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["geometric", "ilapMech", "expMech-smooth"])
 def test_the_certificate_stays_below_the_truth_and_comes_close(name):
     mechanism, prior = dp.mechanism(name, 1.0), [1, 1]
@@ -36,6 +38,7 @@ def test_the_certificate_stays_below_the_truth_and_comes_close(name):
     assert np.median(found) > 0.5 * truth
 
 
+@pytest.mark.slow
 def test_choosing_and_certifying_on_the_same_half_would_overstate():
     mechanism, prior = dp.mechanism("geometric", 0.01), [1, 1]
     rng = np.random.default_rng(2)

@@ -77,6 +77,7 @@ def test_what_is_said_of_one_mechanism_shares_its_colour_and_nothing_else() -> N
     assert styles(["calibrated"])["calibrated"] == LOOKS["expMech-smooth, calibrated"].style()
 
 
+@pytest.mark.slow
 def test_the_svg_files_tell_which_lines_are_mechanisms() -> None:
     x, names = np.arange(1.0, 5.0), ["expMech", "lapMech", "geometric, remapped"]
     curves = [Curve(name, x, x + place) for place, name in enumerate([*names, "other"])]
@@ -94,6 +95,7 @@ def test_the_svg_files_tell_which_lines_are_mechanisms() -> None:
         assert len(ids) == len(set(ids))
 
 
+@pytest.mark.slow
 def test_a_line_in_a_foreign_colour_or_dash_is_found() -> None:
     x = np.arange(1.0, 5.0)
     for change in ({"color": "#123456"}, {"linestyle": (0, (9.0, 9.0))}):
@@ -102,6 +104,7 @@ def test_a_line_in_a_foreign_colour_or_dash_is_found() -> None:
         assert off_the_language(svg_bytes(figure, "x"))[1]
 
 
+@pytest.mark.slow
 def test_a_labelled_line_without_its_mark_is_found() -> None:
     x = np.arange(1.0, 5.0)
     figure, _ = lines("n", "d", [Panel([Curve("lapMech", x, x)])])

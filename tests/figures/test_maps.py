@@ -13,6 +13,7 @@ from dpbayes.figures.theme import svg_bytes
 INDEX = np.array([[0, 0, 1], [0, 1, 1]])
 
 
+@pytest.mark.slow
 def test_shares_of_cells_are_said_in_words() -> None:
     panels = [MapPanel(INDEX, "ε = 1"), MapPanel(np.zeros((2, 3), dtype=int))]
     figure, alt = maps("n", "share", [1, 10, 100], [0.1, 0.2], ["a", "b"], panels)

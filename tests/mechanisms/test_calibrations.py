@@ -30,6 +30,7 @@ def test_half_the_sensitivity_breaks_the_promise():
     assert dp.audit(dp.mechanism("ilapMech", epsilon=1.0, sensitivity=0.5), 8, [1, 1]).epsilon > 1.5
 
 
+@pytest.mark.slow
 def test_local_sensitivity_breaks_the_promise_for_small_priors():
     mechanism = dp.mechanism("expMech-local", epsilon=1.0)
     assert dp.audit(mechanism, 80, [1, 1]).epsilon < 1.0

@@ -29,6 +29,7 @@ def test_the_promise_is_kept_and_attained_for_one_record_more_or_less(epsilon):
     assert guarantee(IndependentNoise(epsilon), 2).epsilon == epsilon
 
 
+@pytest.mark.slow
 def test_all_neighbours_of_small_data_by_the_joint_law():
     law = IndependentNoise("0.5")
     logs = {
@@ -45,6 +46,7 @@ def test_all_neighbours_of_small_data_by_the_joint_law():
                 assert worst <= 0.5 + 1e-12
 
 
+@pytest.mark.slow
 def test_the_exact_sampler_has_this_law_and_no_wider_one():
     mechanism = IndependentNoise(Fraction(1))
     size, counts = 20_000, np.array([3, 0])

@@ -22,6 +22,7 @@ def means(mechanism, n, prior):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.8, 1.0, 5.0])
 @pytest.mark.parametrize("n", [5, 20, 40])
 def test_the_geometric_mechanism_attains_the_best_mean_for_two_categories(epsilon, n):
@@ -56,6 +57,7 @@ def test_a_minimax_remap_is_not_worse_than_none_where_losses_are_small(n, epsilo
     assert remapped <= best * (1.0 + 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["mean", "worst"])
 @pytest.mark.parametrize(("n", "prior"), [(9, (1.0, 0.2)), (3, (1.0, 1.0, 2.0)), (2, (1.0,) * 4)])
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
@@ -141,6 +143,7 @@ def test_larger_programs_keep_their_promise_with_a_margin(n, epsilon, objective)
     assert np.abs(np.diff(table, axis=0)).max() < epsilon - 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["mean", "worst"])
 @pytest.mark.parametrize("epsilon", [0.02, 1.0, 17.0, 18.5, 20.0, 40.0])
 @pytest.mark.parametrize("k", [2, 3, 4, 10])

@@ -55,6 +55,7 @@ def test_the_factor_is_above_the_exponential_and_next_to_it(epsilon):
         assert 0 < factor - mpmath.exp(mpmath.mpf(epsilon)) < mpmath.mpf(10) ** -10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "k", "epsilon", "high"),
     [(14, 3, 1.0, 1.0), (14, 3, 2.0, 1.0), (12, 3, 0.5, 1.0), (6, 4, 1.0, 0.9)],
@@ -76,6 +77,7 @@ def test_what_is_left_over_is_the_least_over_all_private_columns(n, k, epsilon, 
     assert found == pytest.approx(exact, abs=2e-4)  # data beyond a window are left out
 
 
+@pytest.mark.slow
 def test_a_program_that_fails_leaves_a_weaker_proof_and_no_wrong_one(monkeypatch):
     check = read_prices()[3, 300, 2.0].check((3, 300, 2.0))
     numbers = range(0, len(check.units), 3000)
@@ -87,6 +89,7 @@ def test_a_program_that_fails_leaves_a_weaker_proof_and_no_wrong_one(monkeypatch
     assert blind.min() < 0.0 <= fair.min()
 
 
+@pytest.mark.slow
 def test_prices_raised_a_little_are_refused():
     kept = read_prices()[3, 300, 2.0]
     check = kept.check((3, 300, 2.0))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pytest
 from scipy.integrate import quad
 from scipy.special import gammaln
 
@@ -96,6 +97,7 @@ def unlike(seed: int, number: int) -> Iterator[Chain]:
         yield replace(plan, epsilon=float(np.clip(epsilon, 1e-3, most)))
 
 
+@pytest.mark.slow
 def test_shift_of_both_sides_for_every_prior() -> None:
     rng = np.random.default_rng(1)
     seen = 0
@@ -113,6 +115,7 @@ def test_shift_of_both_sides_for_every_prior() -> None:
     assert seen > 1000
 
 
+@pytest.mark.slow
 def test_every_case_of_the_proof() -> None:
     seen: Counter[str] = Counter()
     for chain in chains(2, 150):
@@ -152,6 +155,7 @@ def test_every_case_of_the_proof() -> None:
     assert all(seen[name] > 20 for name in ("steep", "local", "near", "far")), seen
 
 
+@pytest.mark.slow
 def test_every_case_of_the_proof_for_unlike_parameters() -> None:
     seen: Counter[str] = Counter()
     for chain in unlike(2, 150):
@@ -191,6 +195,7 @@ def test_every_case_of_the_proof_for_unlike_parameters() -> None:
     assert all(seen[name] > 20 for name in names), seen
 
 
+@pytest.mark.slow
 def test_no_loss_exceeds_epsilon_in_the_range_of_the_theorems() -> None:
     for chain in chains(3, 150):
         assert chain.audit().epsilon <= chain.epsilon

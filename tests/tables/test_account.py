@@ -234,6 +234,7 @@ def test_attack_a_mistyped_path(account):
     assert not wrong.exists()
 
 
+@pytest.mark.slow
 def test_attack_two_processes_at_once(account):
     code = (
         "import sys; from fractions import Fraction\n"
@@ -260,6 +261,7 @@ def test_attack_two_processes_at_once(account):
     assert read_witness("clinic").sequence == len(account.entries) - 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", range(1, 9))
 def test_attack_killed_between_any_two_steps(account, step):
     """A process killed at any step leaves a whole account, with the spend in it or not."""
@@ -361,6 +363,7 @@ def test_attack_the_delta_of_the_terms_is_raised(slack):
         open_account(slack.path)
 
 
+@pytest.mark.slow
 def test_attack_two_processes_spend_the_last_delta(slack):
     code = (
         "import sys; from fractions import Fraction\n"

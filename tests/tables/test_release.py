@@ -42,6 +42,7 @@ def test_the_same_request_gives_the_same_draw_for_nothing(clinic):
     assert second.left.epsilon == first.left.epsilon
 
 
+@pytest.mark.slow
 def test_another_request_is_another_draw_and_is_paid(clinic):
     first = released(clinic)
     second = released(clinic, PLAN + 'request = "again"\n')
@@ -55,6 +56,7 @@ def test_a_named_request_cannot_be_reused_for_another_plan(clinic):
         released(clinic, PLAN + 'request = "spring"\nprior = 2\n')
 
 
+@pytest.mark.slow
 def test_what_cannot_be_paid_is_not_drawn(clinic, monkeypatch):
     released(clinic)
     released(clinic, PLAN + 'request = "b"\n')
@@ -92,6 +94,7 @@ def test_a_table_the_account_does_not_stand_for_is_refused(clinic):
         released(clinic, PLAN.replace('"clinic"', '"other"'))
 
 
+@pytest.mark.slow
 def test_a_secret_number_of_records_stays_secret(clinic):
     paid = released(clinic, PLAN + 'records = "secret"\n')
     record = paid.record()
@@ -136,6 +139,7 @@ def test_no_draw_is_seen_before_its_receipt_is_in_the_second_place(tmp_path, mon
     assert (second / "receipts.txt").read_text().count(receipts[0]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", range(1, 15))
 def test_killed_at_any_step_the_draw_is_never_lost_nor_paid_twice(clinic, step):
     killed = killed_at(
@@ -160,6 +164,7 @@ def test_killed_at_any_step_the_draw_is_never_lost_nor_paid_twice(clinic, step):
         assert json.loads(seen)["noisy"] == paid.private.noisy.tolist()
 
 
+@pytest.mark.slow
 def test_the_analysis_agrees_with_the_package(clinic):
     paid = released(clinic)
     found = bounded_analysis(paid.record())

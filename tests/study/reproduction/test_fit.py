@@ -93,6 +93,7 @@ def test_one_point_keeps_d6b_from_its_badge() -> None:
     assert Fit(tuple(series.drawn.score(point) for point in rest)).good
 
 
+@pytest.mark.slow
 def test_wrong_settings_are_seen() -> None:
     """The test has power: captions and plausible other settings are far off."""
     for one in published("D", "5").curves:
@@ -106,6 +107,7 @@ def test_wrong_settings_are_seen() -> None:
     assert not Fit(tuple(older.drawn.score(point) for point in newer.points)).good
 
 
+@pytest.mark.slow
 def test_a_fit_and_a_badge() -> None:
     fit = Fit((1.0, -2.0, 1.0))
     assert fit.mean == 0.0

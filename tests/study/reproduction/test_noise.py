@@ -28,6 +28,7 @@ def close(distances: np.ndarray, masses: np.ndarray, drawn: np.ndarray) -> bool:
     return bool(np.all(np.abs(exact - seen) <= 6 * np.sqrt(0.25 / drawn.size)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", [None, 30])
 def test_sequential_noise(records: int | None) -> None:
     x, n = np.array([4, 3, 5]), records or 12
