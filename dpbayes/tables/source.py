@@ -34,7 +34,14 @@ _TROUBLE = {
 
 
 class TableError(ValueError):
-    """A table disagrees with what was declared; rows are named, their content only if asked."""
+    """A table disagrees with what was declared; rows are named, their content only if asked.
+
+    >>> open_source(None, Path("people.csv"), ())
+    Traceback (most recent call last):
+        ...
+    dpbayes.tables.source.TableError: table must be a CSV or Parquet file, got 'people.csv', \
+which is none
+    """
 
 
 @dataclass(frozen=True)

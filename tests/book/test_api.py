@@ -40,7 +40,9 @@ def loaded(path: str) -> Any:
 def test_every_public_name_is_on_a_page():
     wanted = {f"dpbayes.{name}" for name in dp.__all__}
     wanted |= {f"dpbayes.tables.{name}" for name in tables.__all__}
-    assert wanted <= SHOWN.keys(), sorted(wanted - SHOWN.keys())
+    shown = [loaded(name) for name, (kind, _) in SHOWN.items() if kind != WITHOUT_DOCSTRING]
+    missing = {name for name in wanted - SHOWN.keys() if loaded(name) not in shown}
+    assert not missing, sorted(missing)
 
 
 def examples(name: str) -> list[doctest.DocTest]:
