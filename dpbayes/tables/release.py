@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.tables.account import Account
+from dpbayes.tables.chain import Receipt
 from dpbayes.tables.decimals import decimal_text, significant_text
 from dpbayes.tables.drawn import Release, release
-from dpbayes.tables.entries import Receipt
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.plan import Plan, PlanError

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpbayes.tables.entries import Receipt
+from dpbayes.tables.chain import Receipt
 from dpbayes.tables.keys import AccountError, read_witness, witness_file
 from dpbayes.tables.opening import create_account, open_account
 from dpbayes.tables.units import RECORD
