@@ -126,9 +126,8 @@ def connected(path: Path, new: bool = False) -> Iterator[sqlite3.Connection]:
 
 def rows_from(connection: sqlite3.Connection, first: int) -> list[tuple[Any, ...]]:
     """Return the rows of the entries from one number on, in their order."""
-    return connection.execute(
-        f"SELECT {_FIELDS} FROM entries WHERE sequence >= ? ORDER BY sequence", (first,)
-    ).fetchall()
+    wanted = f"SELECT {_FIELDS} FROM entries WHERE sequence >= ? ORDER BY sequence"
+    return connection.execute(wanted, (first,)).fetchall()
 
 
 def append_lines(path: Path, lines: list[str]) -> None:

@@ -31,29 +31,11 @@ SCHEMA = "dpbayes.release/3"
 
 @dataclass(frozen=True)
 class PaidRelease:
-    r"""One paid release of a table, and everything that may be published about it.
+    """One paid release of a table, and everything that may be published about it.
 
     `private` is the draw, `request` its name, `receipt` the account's last entry, `price` what it
     cost, `left` and `bounds` what is left and what there was, epsilon and delta; `repeated` says
-    that the draw had been paid for and kept before.
-
-    >>> import tempfile
-    >>> from fractions import Fraction
-    >>> from dpbayes.mechanisms import mechanism
-    >>> from dpbayes.tables.plan import read_plan
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
-    ...     _ = file.write('dataset = "clinic"\naccount = "a"\nepsilon = "0.5"\n')
-    ...     _ = file.write('unit = "record"\ncolumn = "health"\ncategories = ["good", "poor"]\n')
-    ...     file.flush()
-    ...     plan = read_plan(Path(file.name))
-    >>> private = release(mechanism("lattice", "0.5"), [40, 10], [1, 1])
-    >>> receipt = Receipt.parse("clinic 3 " + 64 * "0")
-    >>> cost, bound = Price(Fraction(1, 2)), Price(Fraction(2))
-    >>> paid = PaidRelease(plan, private, "spring", receipt, cost, Price(Fraction(3, 2)), bound)
-    >>> print(paid.record()["guarantee"].partition(". ")[2])
-    The unit is one record: for a person with m records the epsilon is m times as large.
-    >>> [paid.record()[name] for name in ("labels", "records", "cost", "balance")]
-    [['good', 'poor'], 50, '0.5', '1.5']
+    that the draw had been paid for and kept before. Made by `release_table`.
     """
 
     plan: Plan
@@ -143,6 +125,8 @@ def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> P
     (50, Fraction(3, 2), Fraction(3, 2), True)
     >>> bool((first.private.noisy == again.private.noisy).all())
     True
+    >>> [first.record()[name] for name in ("labels", "records", "cost", "balance")]
+    [['good', 'fair', 'poor'], 50, '0.5', '1.5']
     """
     place = Path(table)
     account = open_account(plan.account)
