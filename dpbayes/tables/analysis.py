@@ -80,7 +80,7 @@ def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]
     import numpy as np
 
     from dpbayes.tables.drawn import Release
-    from dpbayes.tables.prices import chosen_mechanism
+    from dpbayes.tables.release import chosen_mechanism
 
     described = record["mechanism"]
     epsilon = Fraction(record["epsilon"]) / record["records_of_a_person"]

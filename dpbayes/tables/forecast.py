@@ -60,7 +60,7 @@ def _chosen(request: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
     """Return mechanism, prior (k,) and the made-up counts by their shape."""
     import numpy as np
 
-    from dpbayes.tables.prices import chosen_mechanism
+    from dpbayes.tables.release import chosen_mechanism
 
     chosen = chosen_mechanism(request["name"], Fraction(request["epsilon"]), request["options"])
     prior = np.array(request["prior"], dtype=float)
