@@ -221,8 +221,9 @@ class SumZeroLaw(Unlisted):
     ) -> Estimate:
         """Return E[distance^order; some noisy count is negative], drawn.
 
-        It is the sum over the categories of P(its count is negative) times the mean, given that, of
-        distance^order over the number of negative counts.
+        It is P(clamped) less the sum over the categories of P(its count is negative) times the
+        mean, given that, of (1 - distance^order) over the number of negative counts. What none of
+        m draws showed may have probability 1 / m: the standard error allows for it.
         """
         rng, values = np.random.default_rng(SEED), [np.zeros(0) for _ in strata]
         total, size = sum(stratum.mean for stratum in strata), _FIRST
@@ -230,12 +231,11 @@ class SumZeroLaw(Unlisted):
             for place, stratum in enumerate(strata):
                 wanted = int(np.ceil(size * stratum.mean / total)) + 30 - values[place].size
                 noisy = self.counts + stratum.draw(rng, self.counts, max(wanted, 0))
-                found = distances_of(self, project(noisy, self.projection), metric) ** order
-                values[place] = np.append(values[place], found / (noisy < 0).sum(axis=1))
-            mean = sum(s.mean * v.mean() for s, v in zip(strata, values, strict=True))
-            square = sum(
-                s.mean**2 * v.var(ddof=1) / v.size for s, v in zip(strata, values, strict=True)
-            )
+                near = 1.0 - distances_of(self, project(noisy, self.projection), metric) ** order
+                values[place] = np.append(values[place], near / (noisy < 0).sum(axis=1))
+            parts = list(zip(strata, values, strict=True))
+            mean = self.clamped - sum(s.mean * v.mean() for s, v in parts)
+            square = sum(s.mean**2 * (v.var(ddof=1) + 1.0 / v.size) / v.size for s, v in parts)
             error = float(np.sqrt(square))
             if error <= RELATIVE * (mean + other) or size * self.counts.size >= MOST_ENTRIES:
                 return Estimate(float(mean), error, "drawn")

@@ -183,6 +183,17 @@ def test_strata_are_noise_with_one_count_negative(noise):
     assert (np.abs(np.abs(drawn).mean(axis=0) - expected) < 6 * error + 1e-12).all()
 
 
+@pytest.mark.parametrize(
+    ("counts", "epsilon", "exact"),
+    [([125] * 8, 0.1, 0.9477662524578), ([40] * 5, 0.25, 0.7095652182342)],  # by sums over levels
+)
+def test_two_negative_counts_that_no_draw_shows_are_in_the_error(counts, epsilon, exact):
+    mean = dp.mechanism("lattice", epsilon).law(counts, [1.0] * len(counts)).mean_distance()
+    assert mean.how == "drawn"
+    assert abs(mean - exact) <= 4.5 * mean.error
+    assert 1e-8 < mean.error < 1e-6
+
+
 def test_one_probability_is_exact_where_nothing_is_clamped_and_refused_elsewhere():
     prior, x, noise = np.ones(3), np.array([25, 18, 30]), LatticeNoise(3, 1.0)
     law, exact = SumZeroLaw(prior, x, noise), listed_law(prior, x, noise, "l2")

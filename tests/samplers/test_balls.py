@@ -113,7 +113,7 @@ def test_the_rate_of_a_release_never_exceeds_what_the_proof_allows(name: str) ->
     assert isinstance(mechanism, ExponentialMechanism)
     x, prior = np.array([3, 4]), np.array([1e-12, 1.0])
     rate = mechanism.exact_rate(x, prior)
-    enclosed = mechanism.calibration.enclosed(x, prior, 1.0)
+    enclosed = mechanism._enclosed(x, prior)
     allowed = Fraction(1) / (Fraction(mechanism.factor) * enclosed.low)
     assert rate < allowed
     assert rate > allowed * (1 - Fraction(1, 2**80))
