@@ -18,8 +18,7 @@ from dpbayes.tables.files import PlanError
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import create_account, open_account
 from dpbayes.tables.plan import read_plan
-from dpbayes.tables.prices import unit_price
-from dpbayes.tables.release import release_table
+from dpbayes.tables.release import release_table, unit_price
 from dpbayes.tables.report import csv_text, html_text, methods
 from dpbayes.tables.units import RECORD, Unit
 from tests.tables.clinic import PLAN, released
