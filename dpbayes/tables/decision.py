@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 
 from dpbayes._validate import choice, flag, frozen, instance, non_negative, open_unit, positive
 from dpbayes.tables import workload
-from dpbayes.tables.budgets import allocation, combine
-from dpbayes.tables.cost import CellCosts, no_cost
+from dpbayes.tables.budgets import CellCosts, allocation, combine, no_cost
 from dpbayes.tables.inference import Factor, empty_factor
 from dpbayes.tables.noise import LARGEST_SCALE, SMALLEST_SCALE, as_float, on_grid, scale_in_units
 from dpbayes.tables.noise_law import NoiseLaw

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
 from fractions import Fraction
@@ -50,18 +49,6 @@ def test_fresh_then_derived_then_refused(people: Path, capsys: pytest.CaptureFix
     assert "fits counts >= 0 (biased" in second
     assert ask(people, "sex = f", "--length", "2") == 1
     assert "the shortest interval you can afford is" in capsys.readouterr().out
-
-
-def test_a_session_goes_on_after_a_mistake(
-    people: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = "# a day\nincome >= 10\n\nincome >= 15\nsex = f --length 60 --confidence .9\n"
-    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
-    assert ask(people, "--length", "40") == 0
-    captured = capsys.readouterr()
-    assert captured.out.count("estimate") == 2
-    assert "at confidence 0.9\n" in captured.out
-    assert "income >= 15: income >= 15 cuts through the bin 10 to 20" in captured.err
 
 
 def test_by_value_with_an_id_in_json(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
