@@ -29,7 +29,6 @@ from dpbayes.tables.decision import (
     decide,
     empty_state,
     shortest_affordable,
-    spent_after,
 )
 from dpbayes.tables.noise import as_float, on_grid, system_noise, true_answer
 from dpbayes.tables.noise_law import interval
@@ -221,7 +220,7 @@ class Answering:
                 f"the history must hold at most {self._most_answers} answers, and it is full; only "
                 "what follows from them is answered, at no cost: ask for a longer interval"
             )
-        after = spent_after(state, question.query, as_float(made.scale_units), self.policy)
+        after = state.spent_after(question.query, as_float(made.scale_units), self.policy)
         rise = Fraction(after) - Fraction(state.spent(self.policy.accounting))
         cost = max(rise * self._factor, self._smallest)
         if cost > left:
@@ -294,7 +293,7 @@ class Answering:
         if value is not None:
             estimate += decision.fresh_share * as_float(value)
             scale = as_float(decision.scale_units)
-            spent = spent_after(state, question.query, scale, self.policy)
+            spent = state.spent_after(question.query, scale, self.policy)
             told = replace(told, spent=spent, left=self.bound - spent, history=told.history + 1)
         box = interval(estimate, decision.law, question.delta)
         return replace(told, estimate=estimate, interval=(box.low, box.high))

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dpbayes import cli
+from dpbayes.tables.cube_file import RAND_HIE
 from dpbayes.tables.opening import create_account
-from dpbayes.tables.rand_hie import CUBE_FILE
 from dpbayes.tables.service import Service
 from dpbayes.tables.units import Unit
 from tests.tables.people import asking, opened, written
@@ -64,7 +64,7 @@ def test_by_value_with_an_id_in_json(people: Path, capsys: pytest.CaptureFixture
 
 
 def test_the_table_of_the_book(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for file in (CUBE_FILE, CUBE_FILE.with_name("rand-hie-cells.csv")):
+    for file in (RAND_HIE, RAND_HIE.with_name("rand-hie-cells.csv")):
         shutil.copy(file, people)
     account = people / "hie.account"
     create_account(account, "hie", "1", people / "rand-hie-cells.csv", Unit(), "add-or-remove")
