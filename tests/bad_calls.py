@@ -472,15 +472,6 @@ def query_calls() -> list[Call]:
             delta=unit,
         ),
         _call("combine", qu.combine, w0=([0.1], "vector"), scale=positive),
-        _call("combined_loss", qu.combined_loss, losses=([0.1], "vector")),
-        _call(
-            "confidence",
-            qu.confidence,
-            estimate=(1.0, "real"),
-            law=noise,
-            low=(0.0, "real"),
-            high=(2.0, "real"),
-        ),
         _call("convolution_work", qu.convolution_work, half_lengths=([1, 2], "whole vector")),
         _call("cost_of_scales", qu.cost_of_scales, H=history, scales=several, neighbours=word),
         _call(
