@@ -17,6 +17,7 @@ EXACT_EVERYWHERE = ("expMech", "expMech-local", "expMech-smooth", "expMech-delta
 LAPLACE = ("lapMech", "ilapMech")
 
 
+@pytest.mark.slow
 @given(small_cases(), epsilons, st.sampled_from(EXACT_EVERYWHERE + LAPLACE + ("draft-laplace",)))
 @settings(deadline=None)
 def test_law_sums_to_one_and_its_outputs_are_histograms(case, epsilon, name):

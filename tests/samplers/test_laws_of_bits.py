@@ -46,6 +46,7 @@ THREE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "epsilon", "options", "x", "runs", "wrong"), CASES)
 def test_a_sampler_follows_its_law_and_no_other_scale(
     name, epsilon, options, x, runs, wrong
@@ -60,6 +61,7 @@ def test_a_sampler_follows_its_law_and_no_other_scale(
         assert len(found.contradictions(other)) > 0
 
 
+@pytest.mark.slow
 def test_a_choice_among_candidates_is_decided_almost_everywhere() -> None:
     found = followed(dp.mechanism("expMech", 1.0), [1, 2], [1, 1], 1100)
     assert found.undecided < 1e-4
@@ -68,6 +70,7 @@ def test_a_choice_among_candidates_is_decided_almost_everywhere() -> None:
     assert found.masses == pytest.approx(wanted, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "epsilon", "x", "runs", "most", "outputs", "wrong"), THREE)
 def test_three_categories_are_decided_up_to_a_stated_mass(
     name, epsilon, x, runs, most, outputs, wrong
@@ -102,6 +105,7 @@ class OneSided(TruncatedGeometric):
         return released, np.array([first, counts.sum() - first])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", [HalfTheNoise, OneSided])
 def test_broken_samplers_contradict_their_law(broken) -> None:
     mechanism = broken(1.0)

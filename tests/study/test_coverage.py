@@ -44,6 +44,7 @@ def test_coverage_against_simulation(geometric):
     assert drawn == pytest.approx(exact, abs=6 * np.sqrt(exact * (1 - exact) / 60_000))
 
 
+@pytest.mark.slow
 def test_intervals_agree_with_the_noise_aware_posterior():
     mechanism = dp.mechanism("expMech", 1.0)
     release = BinaryRelease(mechanism, 12, np.ones(2))
@@ -53,6 +54,7 @@ def test_intervals_agree_with_the_noise_aware_posterior():
         assert found == pytest.approx(single.credible_interval(0, 0.8), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_errors_against_quadrature(geometric):
     x, power = 9, 2
     plug, aware = geometric.errors(power)

@@ -116,6 +116,7 @@ def test_what_the_prices_prove_is_a_little_below_what_noise_attains():
         assert check.lower < noise < most * check.lower
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_no_private_column_undercuts_the_kept_prices(case):
     check = read_prices()[case].check(case)

@@ -58,6 +58,7 @@ def sixty_digits(k: int, n: int, epsilon: str, delta: str, b: str, candidates: s
         return mpmath.fsum(max(p - mpmath.exp(e) * q, mpmath.mpf(0)) for p, q in pairs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", LIMITS, ids=[f"k{c[0]}-n{c[1]}" for c in LIMITS])
 def test_the_limit_breaks_the_promise_to_all_digits(case: tuple[object, ...]) -> None:
     k, n, epsilon, delta, b, candidates, digits = case
@@ -106,6 +107,7 @@ def test_the_true_number_of_candidates_does_not_repair_it() -> None:
     assert listed_ratio(case) == pytest.approx(case[-1], rel=2e-4)
 
 
+@pytest.mark.slow
 def test_the_violating_output_is_the_data_set_itself() -> None:
     mechanism = dp.mechanism("expMech-delta", 0.784, delta=1e-6)
     counts, neighbour = [178, 0, 0, 0], [177, 1, 0, 0]
@@ -123,6 +125,7 @@ def test_listed_pairs_are_those_of_the_package() -> None:
     assert np.array_equal(ours.log_q, theirs.log_q)
 
 
+@pytest.mark.slow
 def test_two_categories_are_audited_as_by_the_package() -> None:
     for n, prior, epsilon in product((2, 3, 40), ((1e-6, 1e-6), (0.3, 50.0)), (0.7, 20.0)):
         mechanism = dp.mechanism("expMech-delta", epsilon, delta=1e-8)
@@ -132,6 +135,7 @@ def test_two_categories_are_audited_as_by_the_package() -> None:
         assert chain.delta == pytest.approx(audit.delta(epsilon), rel=1e-7, abs=1e-18)
 
 
+@pytest.mark.slow
 def test_three_categories_tend_to_the_chain() -> None:
     n, epsilon, prior = 12, 2.0, 0.01
     audit = dp.audit(dp.mechanism("expMech-delta", epsilon, delta=0.3), n, [prior, 1e12, 1e12])
@@ -181,6 +185,7 @@ def losses_by_direction(chain: Chain) -> list[tuple[int, int, float, np.ndarray,
     ]
 
 
+@pytest.mark.slow
 def test_what_a_changing_sensitivity_costs() -> None:
     for chain in SETTINGS:
         candidates = dp.number_of_candidates(chain.n, chain.k)
@@ -195,6 +200,7 @@ def test_what_a_changing_sensitivity_costs() -> None:
                 assert np.exp(log_p[scores > tau]).sum() <= candidates * np.exp(-tau)
 
 
+@pytest.mark.slow
 def test_larger_sensitivity_at_the_neighbour_costs_nothing_where_the_theorem_says_so() -> None:
     covered = 0
     for chain in SETTINGS:
@@ -219,6 +225,7 @@ def test_two_categories_with_one_large_prior_parameter() -> None:
             assert t < 0.0 or losses.max() <= epsilon * (1.0 + 1e-12)
 
 
+@pytest.mark.slow
 def test_outputs_on_the_neighbours_side_are_paid_by_half_of_delta() -> None:
     for chain in SETTINGS:
         if chain.k != 2:

@@ -235,6 +235,7 @@ def test_attack_a_mistyped_path(account):
     assert not wrong.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limited", ["account", "slack"])
 def test_attack_two_processes_at_once(limited, request):
     account = request.getfixturevalue(limited)
@@ -266,6 +267,7 @@ def test_attack_two_processes_at_once(limited, request):
     assert read_witness(account.dataset).sequence == len(account.entries) - 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", range(1, 9))
 def test_attack_killed_between_any_two_steps(account, step):
     """A process killed at any step leaves a whole account, with the spend in it or not."""

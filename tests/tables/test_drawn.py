@@ -22,6 +22,7 @@ from tests.tables.proved import mechanisms
 UNPROVED = ("draft-laplace", "expMech-local", "expMech-delta")
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(small_cases((2, 3), (8, 4)), st.sampled_from([0.5, 1.0, 3.0]), st.integers(0, 11))
 def test_actual_loss_stays_within_the_stated_guarantee(case, epsilon, which):
@@ -83,6 +84,7 @@ def test_a_release_holds_no_true_counts_and_has_no_seed():
     assert np.allclose(private.posterior.concentration, private.counts + 1)
 
 
+@pytest.mark.slow
 def test_package_and_function_share_their_name():
     code = (
         "import dpbayes.samplers.whole_numbers, dpbayes as dp;"

@@ -42,6 +42,7 @@ def test_there_are_seventeen_steps_of_making_an_account(two_people, tmp_path):
     assert interrupted(tmp_path, 1000).stdout == "983\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", range(1, 18))
 def test_making_an_account_killed_at_any_step_is_mended_by_making_it_again(
     two_people, tmp_path, step
@@ -65,6 +66,7 @@ def test_making_an_account_killed_at_any_step_is_mended_by_making_it_again(
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_interrupted_making_says_what_to_do(two_people, tmp_path):
     place = tmp_path / "clinic.account"
     steps = [step for step in range(1, 18) if not place.exists()]
@@ -82,6 +84,7 @@ def test_an_interrupted_making_says_what_to_do(two_people, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_attack_an_account_set_aside_while_it_was_made(two_people, tmp_path):
     """An account put in place and moved away before its key was free cannot come back."""
     place, aside = tmp_path / "clinic.account", tmp_path / "aside"
