@@ -11,8 +11,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-QUICK := -m "not (slow or thorough or browser)"
-TESTS ?= $(QUICK) --ignore=tests/browser
+QUICK := -m "not (slow or browser)"
+TESTS ?= $(QUICK)
 MATHEMATICS := dpbayes $(addprefix tests/,laws mechanisms auditing samplers study) tests/test_*.py
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
@@ -33,13 +33,13 @@ pdf: $(READY)
 	$(BIN)/python tools/print_book.py
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist loadscope $(TESTS) $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS) $(ARGS)
 
 smoke: $(READY)
 	$(BIN)/python -m pytest -q -n 0 tests/browser/test_smoke.py $(ARGS)
 
 jitter: $(READY)
-	$(BIN)/python -m pytest -q -n 2 --dist loadscope -p tests.jitter $(QUICK) $(MATHEMATICS) $(ARGS)
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -p tests.jitter $(QUICK) $(MATHEMATICS) $(ARGS)
 
 bench: $(READY)
 	$(BIN)/python -m pytest benchmarks --benchmark-only $(ARGS)
@@ -57,7 +57,7 @@ lowest:
 	uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e '.[tables,serve]' \
 	  'pytest>=8' 'hypothesis>=6.100' 'mpmath>=1.3' 'pytest-benchmark>=4' \
 	  'opendp>=0.12' 'dp-accounting>=0.5'
-	$(LOWEST)/bin/python -m pytest -q $(LOW_TESTS) -m "not slow and not browser" $(ARGS)
+	$(LOWEST)/bin/python -m pytest -q $(LOW_TESTS) $(QUICK) $(ARGS)
 LOW_TESTS ?= tests/test_posteriors.py tests/test_divergences.py tests/test_sensitivity.py tests/test_accuracy.py \
   tests/mechanisms tests/laws tests/auditing tests/figures
 

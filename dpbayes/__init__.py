@@ -4,7 +4,6 @@ The modules in the order of the work, counts and prior first:
 
 posteriors    prior and counts give a posterior; the candidate set R
 log_gamma     what Stirling's formula leaves over
-unequal_totals  affinity of distributions whose totals differ
 divergences   Hellinger distance that keeps its digits, and the published variant
 sensitivity   local, global and smooth sensitivity, each with its witness
 laws          exact output distributions

@@ -44,9 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if "\0" in word:
             print(f"dpbayes: arguments must hold no null character, got {word!r}", file=sys.stderr)
             return 2
-    chosen = words[0] if words and words[0] in COMMANDS else None
-    parser = build_parser(chosen)
-    arguments = parser.parse_args(words)
+    arguments = build_parser(words[0] if words else None).parse_args(words)
     try:
         status = int(importlib.import_module(COMMANDS[arguments.command][0]).run(arguments))
         sys.stdout.flush()

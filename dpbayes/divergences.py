@@ -19,8 +19,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from dpbayes import _validate
-from dpbayes.log_gamma import SERIES_FROM, climbed, stirling_gap, stirling_series
-from dpbayes.unequal_totals import between_totals
+from dpbayes.log_gamma import (
+    SERIES_FROM,
+    between_totals,
+    climbed,
+    stirling_gap,
+    stirling_series,
+)
 
 Metric = Callable[[ArrayLike, ArrayLike], NDArray[np.float64]]
 """A yardstick: two arrays of Dirichlet parameters of shape (..., k) to distances of shape (...)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,8 +22,7 @@ _LARGEST_REACH = 4_000_000
 _NEGLIGIBLE = 80.0
 
 
-@dataclass(frozen=True)
-class CountNoise:
+class CountNoise(NamedTuple):
     """What the bound needs to know of noise Z, whole and with sum 0, added to k counts.
 
     `second` (k,) are E Z_i^2, `tails` (k, M) the probabilities P(Z_i < -m) for m = 0 … M-1, and
@@ -32,10 +32,6 @@ class CountNoise:
     second: NDArray[np.float64]
     tails: NDArray[np.float64]
     at_zero: float
-
-    def __post_init__(self) -> None:
-        for name in ("second", "tails"):
-            object.__setattr__(self, name, _validate.frozen(getattr(self, name)))
 
 
 @dataclass(frozen=True)
@@ -117,7 +113,8 @@ def records_needed(
     target = _validate.open_unit("error", error)
     budget = _validate.positive("epsilon", epsilon)
     _validate.same_labels(shares=shares, prior=prior)
-    w = _shares(shares)
+    w = _validate.positive_vector("shares", shares)
+    _validate.proportions("shares", shares)
     alpha = np.ones(w.size) if prior is None else _validate.prior("prior", prior, w.size)
     noise = count_noise(name, budget, w.size)
     records = _smallest(lambda n: _bound(noise, np.maximum(w * n - 1.0, 0.0), alpha) <= target)
@@ -169,13 +166,6 @@ def _smallest(enough: Callable[[int], bool]) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
-
-
-def _shares(value: ArrayLike) -> NDArray[np.float64]:
-    shares = _validate.positive_vector("shares", value)
-    if abs(shares.sum() - 1.0) > 1e-9:
-        raise ValueError(f"shares must sum to 1, got a sum of {float(shares.sum())!r}")
-    return shares
 
 
 def count_noise(name: str, epsilon: float, k: int) -> CountNoise:

@@ -194,17 +194,20 @@ def compositions(n: int, k: int) -> NDArray[np.int64]:
            [1, 1],
            [2, 0]])
     """
-    check_enumeration(n, k)
+    check_candidates(n, k, LARGEST_ENUMERATION // int(k), "a list")
     return _compositions(int(n), int(k))
 
 
-def check_enumeration(n: int, k: int) -> None:
-    """Raise ValueError where all histograms would be more than `LARGEST_ENUMERATION` numbers."""
+def check_candidates(n: int, k: int, most: int, taker: str) -> None:
+    """Raise ValueError, naming the n that fits, where `taker` does not take so many histograms.
+
+    >>> check_candidates(10, 3, 66, "this program")
+    """
     rows = number_of_candidates(n, k)
-    if rows * k > LARGEST_ENUMERATION:
+    if rows > most:
         raise ValueError(
-            f"n = {n} records over k = {k} categories have {rows} histograms; at most "
-            f"{LARGEST_ENUMERATION // k} can be enumerated"
+            f"n = {n} records over k = {k} categories have {rows} histograms, more than "
+            f"{most}; at k = {k} {taker} takes n up to {most_records(k, most)}"
         )
 
 

@@ -18,6 +18,7 @@ import scipy.sparse
 
 import dpbayes as dp
 from dpbayes import tables as qu
+from dpbayes.laws.exponential import ExponentialLaw
 
 SECONDS = 5.0
 HUGE = 10**400
@@ -243,7 +244,7 @@ def library_calls() -> list[Call]:
     x, a = ([3, 4], "counts"), ([1.0, 2.0], "prior")
     rng = (np.random.default_rng(1), "rng")
     listed = m.law([3, 4], [1, 1])
-    series = dp.laws.exponential.ExponentialLaw(np.ones(3), np.array([3, 4, 5]), 2.0)
+    series = ExponentialLaw(np.ones(3), np.array([3, 4, 5]), 2.0)
     calls = [
         _call("posterior", dp.posterior, counts=x, prior=a),
         _call("Posterior", dp.Posterior, concentration=([1.0, 2.0], "parameters")),
@@ -457,7 +458,7 @@ def query_calls() -> list[Call]:
             "stream",
             qu.stream,
             questions=history,
-            lengths=([9.0], "positive vector"),
+            lengths=([9.0, 9.0], "lengths"),
             delta=unit,
             bound=positive,
             policy=(qu.Policy(), "noise law"),
@@ -471,15 +472,6 @@ def query_calls() -> list[Call]:
             delta=unit,
         ),
         _call("combine", qu.combine, w0=([0.1], "vector"), scale=positive),
-        _call("combined_loss", qu.combined_loss, losses=([0.1], "vector")),
-        _call(
-            "confidence",
-            qu.confidence,
-            estimate=(1.0, "real"),
-            law=noise,
-            low=(0.0, "real"),
-            high=(2.0, "real"),
-        ),
         _call("convolution_work", qu.convolution_work, half_lengths=([1, 2], "whole vector")),
         _call("cost_of_scales", qu.cost_of_scales, H=history, scales=several, neighbours=word),
         _call(
@@ -564,12 +556,47 @@ def query_calls() -> list[Call]:
             spending=("smallest", "word"),
             inference=(True, "flag"),
         ),
+        _call(
+            "Bins", qu.Bins, name=("a", "text"), edges=((0.0, 1.0), "edges"), whole=(False, "flag")
+        ),
+        _call("Categories", qu.Categories, name=("a", "text"), values=(("u", "v"), "values")),
+        _call(
+            "Cube",
+            qu.Cube,
+            attributes=((qu.Categories("a", ("u", "v")),), "attributes"),
+            counts=([1, 2], "counts"),
+        ),
+        _call(
+            "build_cube",
+            qu.build_cube,
+            source=("no such file.csv", ""),
+            attributes=([qu.Categories("a", ("u",))], "attributes"),
+            outside=("refuse", "word"),
+        ),
+        _call(
+            "count",
+            qu.count,
+            table=("no such file.csv", ""),
+            attributes=([qu.Categories("a", ("u",))], "attributes"),
+        ),
+        _call("Unit", qu.Unit, person=("id", "text or None"), keep=(2, "from one")),
+        _call(
+            "noise_aware",
+            qu.noise_aware,
+            mechanism=(dp.mechanism("geometric", 1.0), "mechanism"),
+            noisy=([3], "whole numbers"),
+            n=(10, "integer"),
+            prior=([1.0, 1.0], "prior"),
+            repaired=(False, "flag"),
+        ),
         _call("NoiseLaw", qu.NoiseLaw, weights=([1.0], "vector")),
         _call("MassVector", qu.MassVector, masses=([0.5, 0.5, 0.0], "vector"), lost=(0.0, "")),
     ]
 
 
 BAD["vector or None"] = tuple(value for value in BAD["vector"] if value is not None)
+BAD["text or None"] = tuple(value for value in BAD["text"] if value is not None)
+BAD["whole numbers"] = (*NOT_ARRAYS, [0.5], [1e300])
 BAD["integer or None"] = tuple(value for value in BAD["integer"] if value is not None)
 BAD["whole vector"] = (*NOT_ARRAYS, [], [0.5], [-1], [1e300])
 BAD["closed unit"] = (*NOT_NUMBERS, *NOT_FINITE, -0.5, 1.5, 2)
@@ -577,6 +604,7 @@ BAD["prior or None"] = tuple(value for value in BAD["prior"] if value is not Non
 BAD["rows of counts"] = (*NOT_ARRAYS, 5, [5], [], [1.5, 2], [-1, 5], [2**62] * 4 + [7])
 BAD["share"] = (*NOT_NUMBERS, *NOT_FINITE, 0.0, -0.5, 1.5, 2)
 BAD["vector any"] = NOT_ARRAYS
+BAD["lengths"] = (*NOT_ARRAYS, [], 0.0, -1, [1.0, -1.0], [1.0] * 3, [[1.0]])
 BAD["shape"] = (
     None,
     1.5,

@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from tests import thorough
 from tests.tiny_notebooks import write_tiny
 
 # No test is about time: a busy machine must not fail one.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Hand the tests out in shares, so that what they prepare is prepared by one process."""
-    from tests.scheduling import scheduler  # pytest-xdist is there, as this is called
-
-    return scheduler(config, log, thorough.listed() | thorough.slow_files())
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that are listed as taking long."""
-    names = thorough.listed()
-    for item in items:
-        if thorough.is_listed(item.nodeid, names):
-            item.add_marker(pytest.mark.thorough)
 
 
 CONF = """
@@ -117,14 +98,3 @@ def clinic(purse: Path) -> Path:
     from tests.tables.clinic import opened  # the keys' folder is known now
 
     return opened(purse)
-
-
-@pytest.fixture
-def cells(purse: Path) -> Path:
-    """Return a folder with a table and an account of 1 for one record more or less."""
-    from dpbayes.tables.opening import create_account
-    from dpbayes.tables.units import RECORD
-
-    (purse / "table.csv").write_text("x\n1\n")
-    create_account(purse / "a.account", "cells", 1, purse / "table.csv", RECORD, "add-or-remove")
-    return purse

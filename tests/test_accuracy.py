@@ -38,6 +38,7 @@ def test_table_two(sensitivity):
     assert both == pytest.approx(TABLE_TWO[sensitivity][1:], abs=1e-11)
 
 
+@pytest.mark.slow
 @given(st.integers(-200, 200), st.floats(0.05, 10), st.floats(0.5, 5))
 def test_step_probability_is_an_interval_of_the_laplace_law(t, epsilon, sensitivity):
     law = stats.laplace(scale=sensitivity / epsilon)
@@ -58,6 +59,7 @@ def test_step_probabilities_sum_to_one():
     assert dp.laplace_step_probability(np.arange(-2000, 2000), 0.3, 2.0).sum() == pytest.approx(1)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.lists(st.integers(0, 50), min_size=2, max_size=6))
 def test_split_keeps_every_record(n, weights):
     if sum(weights) == 0:
@@ -73,6 +75,7 @@ def test_split_is_exact_for_whole_shares():
     assert dp.split(300, [0.3, 0.3, 0.4]).tolist() == [90, 90, 120]
 
 
+@pytest.mark.slow
 def test_exact_mean_lies_within_the_error_of_a_simulation():
     counts, prior = [30, 30], [1.0, 1.0]
     rng = np.random.default_rng(20180726)

@@ -70,6 +70,7 @@ def names_of_functions(path: Path) -> set[str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=list(CLAIMS))
 def test_each_claim_names_a_test_that_exists(claim: Claim) -> None:
     file, _, name = claim.test.partition("::")
@@ -86,6 +87,7 @@ def test_each_piece_of_evidence_comes_from_a_notebook_of_the_book(tmp_path: Path
     assert len(without_evidence([first], tmp_path)) == len(first.evidence)
 
 
+@pytest.mark.slow
 def test_a_c1_wins_from_650_records() -> None:
     lap, sizes = dp.mechanism("lapMech", 0.8), np.unique(np.geomspace(20, 3000, 25).astype(int))
     slipped = last_change(delta_mechanism(distance="l1", metric="published"), lap, TENTH, sizes,
@@ -103,6 +105,7 @@ def test_a_c1_wins_from_650_records() -> None:
     check("A-C1", near(l1, 650), corrected=near(slipped, 650) and l1 is not None)
 
 
+@pytest.mark.slow
 def test_a_c2_wins_for_large_data() -> None:
     def loses(name: str, counts: list[int], epsilon: float = 0.8) -> bool:
         own = dp.mechanism("expMech-delta", epsilon, delta=1e-8, distance="l1")
@@ -125,6 +128,7 @@ def test_a_c3_error_falls_with_size() -> None:
     check("A-C3", falls, corrected=all(np.all(np.diff(values[3:]) < 0) for values in means))
 
 
+@pytest.mark.slow
 def test_a_c4_growing_prior_turns_the_order() -> None:
     pair = delta_mechanism(distance="l1"), dp.mechanism("ilapMech", 0.8)
     crossings = prior_crossings(*pair, [5, 5, 5], 0.5, 60.0)
@@ -172,6 +176,7 @@ def test_a_c5_theorem_with_l1_is_false() -> None:
     check("A-C5", as_written=bool(delta <= 1e-8))
 
 
+@pytest.mark.slow
 def test_a_c5_hamming_theorem_with_replaced_records_is_false() -> None:
     mechanism = dp.mechanism("expMech-delta", 0.784, delta=1e-6)
     pair = enumerated_pair(mechanism, *corner_pair(178, 4), [0.02, 1e8, 1e8, 1e8])
@@ -180,6 +185,7 @@ def test_a_c5_hamming_theorem_with_replaced_records_is_false() -> None:
     check("A-C5-hamming", as_written=pair.delta(0.784) <= 1e-6)
 
 
+@pytest.mark.slow
 def test_a_c5_two_theorem_at_two_and_three_categories_is_open() -> None:
     # The settings of the kept search that come closest are audited again, with exact distances.
     text = resources.files("dpbayes").joinpath("data", "theorem-search.csv").read_text("utf-8")
@@ -218,6 +224,7 @@ def test_a_c6_large_data_and_four_categories_can_be_run() -> None:
     check_no_verdict("A-C6", can_be_run)
 
 
+@pytest.mark.slow
 def test_a_c7_actual_loss_is_below_epsilon() -> None:
     losses = [
         dp.audit(delta_mechanism(distance=d), n, [a, a]).epsilon
@@ -242,6 +249,7 @@ def test_a_fw1_formula_for_the_accuracy() -> None:
     check_no_verdict("A-FW1", bool(np.allclose(ratios, [2.0, 4.0], rtol=0.02)))
 
 
+@pytest.mark.slow
 def test_a_fw2_less_noise_by_calibration() -> None:
     smooth = dp.mechanism("expMech-smooth", 1.0)
     tuned = dp.calibrate(smooth, 60, FLAT, 1.0)
@@ -299,6 +307,7 @@ def test_b_c3_wins_on_uniform_data() -> None:
     check("B-C3", as_written=in_the_middle and anywhere, corrected=in_the_middle)
 
 
+@pytest.mark.slow
 def test_b_c4_larger_priors_favour_the_distance() -> None:
     own, other = dp.mechanism("expMech-delta", 0.8, delta=5e-4), dp.mechanism("ilapMech", 0.8)
     better = [mean(own, [10] * 3, [float(a)] * 3) for a in (20, 40, 76)]
@@ -335,11 +344,13 @@ def small_scores() -> list[object]:
     return [score_law(dp.mechanism("expMech-delta", e, delta=1e-6), x, a) for x, a, e in SMALL]
 
 
+@pytest.mark.slow
 def test_c_l1_sliding_lemma(small_scores: list[object]) -> None:
     holds = {r: all(sliding(s, r).holds for s in small_scores) for r in ("printed", "formula")}
     check("C-L1", as_written=holds["printed"], corrected=holds["formula"])
 
 
+@pytest.mark.slow
 def test_c_l2_dilation_lemma(small_scores: list[object]) -> None:
     holds = {r: all(dilation(s, r).holds for s in small_scores) for r in ("printed", "formula")}
     three = score_law(dp.mechanism("expMech-delta", 4.3, delta=1e-8), [30, 34, 36], [1.0] * 3)
@@ -374,12 +385,14 @@ def test_d_c1_smooth_wins_for_large_data_is_false() -> None:
     check("D-C1", as_written=means[0] < means[1] and near(ratio, 1.0, 0.1))
 
 
+@pytest.mark.slow
 def test_d_c2_smooth_is_private() -> None:
     settings = [(e, n, a) for e in (0.5, 1.0, 5.0) for n in (1, 6, 25) for a in (FLAT, [1e-3, 4.0])]
     audits = [dp.audit(dp.mechanism("expMech-smooth", e), n, a).epsilon / e for e, n, a in settings]
     check("D-C2", as_written=max(audits) <= 1.0 + 1e-12)
 
 
+@pytest.mark.slow
 def test_d_c3_local_is_not_private() -> None:
     local = dp.mechanism("expMech-local", 1.0)
     private = all(dp.audit(local, n, [0.02, 0.02]).epsilon <= 1.0 for n in (5, 25, 100))
@@ -397,6 +410,7 @@ def test_d_c4_laplace_steps_do_not_depend_on_size_or_prior() -> None:
           corrected=bool(np.allclose(inside, formula, atol=1e-12)))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_d_c5_distance_can_beat_counts() -> None:
     counts, n = [150, 150], 300
     ilap, geometric = (mean(dp.mechanism(name, 1.0), counts) for name in ("ilapMech", "geometric"))
@@ -434,6 +448,7 @@ def test_e_c2_blue_has_the_smallest_variance() -> None:
     check("E-C2", as_written=bool(np.all(variances >= best.variance - 1e-9)))
 
 
+@pytest.mark.slow
 def test_e_c3_monte_carlo_error() -> None:
     rng = np.random.default_rng(6)
     p = np.array([0.1, 0.2, 0.4, 0.2, 0.1])
@@ -509,6 +524,7 @@ def test_e_c7_history_saves_budget() -> None:
     check("E-C7", as_written=all(saves.values()), corrected=corrected)
 
 
+@pytest.mark.slow
 def test_e_c8_smallest_budget_is_myopic() -> None:
     asked = tables.random_ranges((32,), 130, np.random.default_rng(2))
     shares = {

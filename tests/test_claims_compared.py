@@ -40,6 +40,7 @@ def over_all(mechanism: dp.Mechanism, n: int, prior: list[float]) -> float:
     return float(np.mean([mechanism.law(x, prior).mean_distance() for x in data]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "epsilon"), [(10, 0.1), (20, 0.05), (12, 1.0), (30, 0.5), (8, 5.0)])
 def test_nothing_registered_has_a_smaller_mean_than_the_remapped_geometric(n, epsilon):
     # two categories, mean over all data sets of n records.
@@ -51,6 +52,7 @@ def test_nothing_registered_has_a_smaller_mean_than_the_remapped_geometric(n, ep
     assert {name for name, mean in means.items() if mean < least * (1.0 - 1e-9)} == set()
 
 
+@pytest.mark.slow
 def test_calibrated_is_ahead_of_ilap_at_balanced_data_and_behind_over_all_data():
     # landing page, README, what-to-use, D-C5: n = 300, epsilon = 1, gamma = 0.3, flat prior.
     gentle = dp.mechanism("expMech-smooth", 1.0, gamma=0.3)
@@ -70,6 +72,7 @@ def test_calibrated_is_ahead_of_ilap_at_balanced_data_and_behind_over_all_data()
     assert np.sum(errors[fair] > errors[ilap]) == 81
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "last"), [(0.05, 100), (0.1, 54), (0.2, 29), (0.5, 13), (1.0, 7)]
 )
@@ -85,6 +88,7 @@ def test_as_defined_the_smooth_mechanism_wins_on_few_balanced_records_only(epsil
     assert 4.0 <= last * epsilon <= 7.5
 
 
+@pytest.mark.slow
 def test_errors_fall_when_all_prior_parameters_grow_alike_and_may_rise_when_one_does() -> None:
     # earlier-papers, the exercise on a prior of records.
     for name in ("expMech", "expMech-smooth", "permute-and-flip", "lapMech", "geometric"):
@@ -109,6 +113,7 @@ def test_the_two_choices_by_distance_have_the_two_largest_errors_of_five(n: int,
     assert (largest == {"expMech", "expMech-smooth"}) == ahead
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
 def test_permute_and_flip_is_never_behind_the_exponential_mechanism_at_hostile_priors(k):
     # glossary: with the same scores.
@@ -126,6 +131,7 @@ def test_permute_and_flip_is_never_behind_the_exponential_mechanism_at_hostile_p
             assert flip.mean_distance() <= choice.mean_distance() * (1.0 + 1e-9)
 
 
+@pytest.mark.slow
 def test_the_smooth_mechanism_never_spends_more_than_half_of_its_promise_where_it_was_tried():
     # promise, the chapter's second line: two categories, hostile priors and budgets.
     rng, most = np.random.default_rng(7), 0.0
@@ -145,9 +151,6 @@ def test_with_a_rate_of_one_it_spends_less_than_half_and_with_a_smaller_rate_it_
     slower = dp.audit(dp.mechanism("expMech-smooth", 1.0, gamma=0.01), n, list(prior)).epsilon
     assert spent < 0.45
     assert 0.49 < slower < 0.72
-
-
-SIZES = (20, 50, 100, 150, 200, 300, 400, 500)
 
 
 @pytest.mark.parametrize("shares", [[0.1] * 10, [0.5, 0.1, *[0.05] * 8], [1.0, *[0.0] * 9]])

@@ -63,6 +63,7 @@ def test_c1_the_printed_curve_is_another_mechanism_with_another_distance():
     assert mean("expMech-smooth", n) > 5 * 0.042
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 5, 10, 30])
 @pytest.mark.parametrize("prior", [[1.0, 1.0], [0.05, 0.05], [3.0, 0.2]])
 def test_c2_smooth_is_private_with_room_to_spare(n, prior):
@@ -73,12 +74,14 @@ def test_c2_smooth_is_private_with_room_to_spare(n, prior):
         assert loss < 0.75 * epsilon
 
 
+@pytest.mark.slow
 def test_c2_the_actual_loss_is_less_than_half_of_the_promise():
     """The slack at n = 100 and a flat prior."""
     loss = actual_epsilon(dp.mechanism("expMech-smooth", 1.0), 100, FLAT)
     assert loss == pytest.approx(0.400, abs=0.002)
 
 
+@pytest.mark.slow
 def test_c3_local_breaks_its_promise_for_small_priors_only():
     """D, section 5.2.2."""
     local = dp.mechanism("expMech-local", 1.0)
@@ -102,6 +105,7 @@ def test_c4_steps_of_laplace_do_not_depend_on_size_or_prior_away_from_the_clamp(
     assert edge > 2 * formula[2]
 
 
+@pytest.mark.slow
 def test_c5_exact_calibration_lets_the_distance_win_against_improved_laplace():
     """D, conclusion: "the probability measure approach outperforms the l1-norm approach"."""
     n, gamma, low, high = 300, 0.2, 1.0, 20.0
@@ -155,6 +159,7 @@ def test_growing_priors_do_not_let_smooth_overtake_laplace():
         assert errors[0] > 1.9 * errors[1]
 
 
+@pytest.mark.slow
 def test_three_categories_crossing_is_an_effect_of_the_distance():
     """D, Figure 6, three categories: crossing near 300 as printed, none up to 500 corrected."""
     counts, prior = dp.split(400, [0.3, 0.3, 0.4]), [1.0] * 3

@@ -44,6 +44,7 @@ def test_the_printed_step_of_lemma_5_1_is_false_where_the_pages_say_so() -> None
     assert after[0] <= after[1]
 
 
+@pytest.mark.slow
 def test_d_c12_the_full_proof() -> None:
     smooth = guarantee(dp.mechanism("expMech-smooth", 1.0), 2)
     assert smooth is not None
@@ -188,6 +189,7 @@ def steps_up(sizes: np.ndarray, t: int) -> np.ndarray:
     return np.array([law.probability([n // 2 + t, n // 2 - t]) for n, law in pairs])
 
 
+@pytest.mark.slow
 def test_d_c26_ranges_of_the_equations() -> None:
     sizes = np.arange(2, 400, 2)
     ours = steps_up(sizes, 0)
@@ -198,6 +200,7 @@ def test_d_c26_ranges_of_the_equations() -> None:
     check("D-C26", as_written=max(last) > 300, corrected=bool(turned))
 
 
+@pytest.mark.slow
 def test_d_c27_third_equation() -> None:
     sizes = np.arange(6, 601, 2)
     two = 2 * steps_up(sizes, 2)
@@ -244,6 +247,7 @@ def test_d_c32_second_conclusion() -> None:
     check("D-C32", as_written=min(ratios) < 1.2)
 
 
+@pytest.mark.slow
 def test_d_c33_actual_loss_is_smaller() -> None:
     losses = [
         dp.audit(dp.mechanism("expMech-smooth", 1.0), n, [1.0, 1.0]).epsilon for n in (10, 500)

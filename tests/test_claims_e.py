@@ -223,6 +223,7 @@ def test_e_c29_overall_privacy_cost() -> None:
     check("E-C29", as_written=more and overall < sum(budgets), corrected=longer)
 
 
+@pytest.mark.slow
 def test_e_c29_the_first_refusal_comes_no_earlier_than_where_budgets_are_added_up() -> None:
     rng = np.random.default_rng(29)
     policies = [tables.Policy(accounting="sequential", inference=False)]

@@ -62,6 +62,7 @@ def test_a_c11_closed_form_of_the_distance() -> None:
         check("A-C11", bool(np.isclose(printed, dp.hellinger(first, second), rtol=1e-9)))
 
 
+@pytest.mark.slow
 def test_a_c12_total_variation() -> None:
     bounded = []
     for first, second in (((3.0, 2.0), (1.5, 4.0)), ((20.0, 2.0), (21.0, 1.0)), ((5, 5), (5, 40))):
@@ -134,6 +135,7 @@ def test_b_c10_small_uniform_large_prior() -> None:
     check("B-C10", as_written=all(alone), corrected=bool(together and grown))
 
 
+@pytest.mark.slow
 def test_c_c1_exponential_mechanism_is_private() -> None:
     cases = [(k, n, e, b) for k, n in ((2, 15), (3, 7), (4, 4)) for e in (0.3, 5) for b in (0.1, 1)]
     losses = [dp.audit(dp.mechanism("expMech", e), n, [b] * k).epsilon / e for k, n, e, b in cases]

@@ -49,6 +49,7 @@ def test_textbook_formula_loses_its_digits_where_ours_does_not():
     assert abs(textbook(a, b) / exact - 1) > 1e-6
 
 
+@pytest.mark.slow
 @given(st.one_of(st.floats(1e-4, 1e12), st.floats(1e-9, 1.0)), st.integers(0, 10**6))
 def test_psi_matches_high_precision(a, step):
     with mp.workdps(60):
@@ -65,6 +66,7 @@ def test_one_step_affinity_increases_and_is_concave(a):
     assert middle - low >= (high - middle) * (1 - 1e-6)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_hellinger_is_a_metric_on_candidates(data):
     k = data.draw(st.integers(2, 4))
@@ -227,6 +229,7 @@ def test_a_tiny_prior_beside_a_count_keeps_what_an_empty_category_adds():
     assert got == pytest.approx(float(exact_psi(1e-16, 997, 0)), rel=1e-14)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.floats(-300, 18), st.integers(0, 40), st.integers(0, 40))
 def test_affinity_of_counts_keeps_fourteen_digits_for_every_prior(power, count, released):

@@ -37,6 +37,7 @@ def test_errata_beta_density() -> None:
     assert printed == pytest.approx(a * b / ((a + b) * (a + b + 1)), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_errata_dirichlet_density() -> None:
     alpha = np.array([1.5, 2.0, 2.5])
     constant = np.prod(gamma_function(alpha)) / gamma_function(alpha.sum())

@@ -20,6 +20,7 @@ def test_the_series_is_right_to_the_last_digits_from_16_on(z: float) -> None:
     assert float(stirling_series(np.array([z]))[0]) == pytest.approx(float(exact(z)), rel=1e-15)
 
 
+@pytest.mark.slow
 @given(st.one_of(st.floats(1e-300, 1e-3), st.floats(1e-3, 40.0)))
 def test_the_recurrence_leads_up_to_the_series(z: float) -> None:
     assert float(stirling_remainder(z)[0]) == pytest.approx(float(exact(z)), rel=1e-14)

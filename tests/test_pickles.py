@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.auditing.bits import audit_bits
 from dpbayes.auditing.composition import dominating_pair
 from dpbayes.auditing.sampled import audit_by_sampling
 from dpbayes.mechanisms.protocol import Mechanism
@@ -43,7 +42,6 @@ RESULTS = {
     "curve": lambda: dp.audit(SMOOTH, 5, PRIOR).curve([0.1, 0.5]),
     "enclosure": lambda: dp.audit(SMOOTH, 5, PRIOR).enclosure,
     "dominating pair": lambda: dominating_pair(dp.audit(SMOOTH, 5, PRIOR)),
-    "bits": lambda: audit_bits(GEOMETRIC, [1, 1], [1, 1], runs=200),
     "samples": lambda: audit_by_sampling(GEOMETRIC, X, [4, 4], PRIOR, rng(), runs=1000),
     "calibrated": lambda: dp.calibrate(SMOOTH, 6, PRIOR, 1.0),
     "draws": lambda: dp.simulate(GEOMETRIC.law(X, PRIOR), X, PRIOR, rng(), runs=50),

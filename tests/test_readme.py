@@ -4,12 +4,15 @@ import doctest
 import re
 from pathlib import Path
 
+import pytest
+
 from dpbayes.runner.notebooks import load
 from dpbayes.runner.parameters import declared
 
 README = Path(__file__).parents[1] / "README.md"
 
 
+@pytest.mark.slow
 def test_examples_in_the_readme_print_what_it_says():
     result = doctest.testfile(
         str(README), module_relative=False, optionflags=doctest.ELLIPSIS, encoding="utf-8"

@@ -25,7 +25,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Each may import what stands before it.
 ORDER = (
     "_version", "_validate", "figures", "datasets", "posteriors", "log_gamma",
-    "unequal_totals", "divergences", "sensitivity", "laws", "samplers", "mechanisms", "accuracy",
+    "divergences", "sensitivity", "laws", "samplers", "mechanisms", "accuracy",
     "planning", "auditing", "tables", "study", "record", "runner", "cli", "commands", "__main__",
 )  # fmt: skip
 PLOTTING = {"matplotlib", "seaborn", "mpl_toolkits"}
@@ -152,6 +152,7 @@ def test_the_conda_environment_lists_every_direct_dependency() -> None:
     assert environment_versions()[1].keys() == wanted
 
 
+@pytest.mark.slow
 def test_imports_point_one_way() -> None:
     wrong = []
     for path in sources():
@@ -167,6 +168,7 @@ def test_imports_point_one_way() -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_only_what_stands_on_the_whole_package_imports_it() -> None:
     wrong = [
         str(path.relative_to(ROOT))
@@ -186,6 +188,7 @@ def stands_in_package(name: str) -> bool:
     return (PACKAGE / f"{name}.py").is_file() or (PACKAGE / name).is_dir()
 
 
+@pytest.mark.slow
 def test_only_figures_import_plotting_libraries() -> None:
     wrong = [
         path
@@ -196,6 +199,7 @@ def test_only_figures_import_plotting_libraries() -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_figures_leave_pyplot_alone() -> None:
     """A pyplot figure would be shown twice in a notebook."""
     names = {name for path in sources(PACKAGE / "figures") for name in all_names(path)}
@@ -211,6 +215,7 @@ def all_names(path: Path) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_nothing_but_the_run_time_libraries_is_imported_with_the_package() -> None:
     optional = set().union(*EXTRAS.values())
     for path in sources():

@@ -32,6 +32,7 @@ def usable(case, metric):
     return metric == "hellinger" or prior.sum() + x.sum() > 1.5
 
 
+@pytest.mark.slow
 @given(small_cases(), st.sampled_from(sorted(METRICS)))
 def test_local_is_the_largest_distance_to_a_neighbour(case, metric):
     if not usable(case, metric):
@@ -46,6 +47,7 @@ def test_local_is_the_largest_distance_to_a_neighbour(case, metric):
     assert attained == pytest.approx(found.value, rel=1e-11)
 
 
+@pytest.mark.slow
 @given(small_cases())
 @settings(max_examples=40, deadline=None)
 def test_local_is_attained_at_the_true_posterior_for_every_candidate(case):
@@ -57,6 +59,7 @@ def test_local_is_attained_at_the_true_posterior_for_every_candidate(case):
     assert changes.max() == pytest.approx(dp.local_sensitivity(x, prior).value, rel=1e-11)
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(deadline=None)
 def test_global_is_the_largest_local(data):
@@ -71,6 +74,7 @@ def test_global_is_the_largest_local(data):
     assert float(dp.hellinger(prior + own, prior + other)) == pytest.approx(found.value, rel=1e-11)
 
 
+@pytest.mark.slow
 @given(
     small_cases(),
     st.floats(1e-3, 10.0),
@@ -94,6 +98,7 @@ def test_smooth_is_the_maximum_over_all_histograms(case, gamma, form, distance, 
     assert local_by_enumeration(there, prior, metric) * (1 + 1e-12) >= found.value
 
 
+@pytest.mark.slow
 @given(small_cases(), st.floats(0.01, 3.0))
 @settings(max_examples=60, deadline=None)
 def test_reciprocal_smooth_sensitivity_changes_by_gamma_at_most(case, gamma):
@@ -104,6 +109,7 @@ def test_reciprocal_smooth_sensitivity_changes_by_gamma_at_most(case, gamma):
         assert abs(own - other) <= gamma * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @given(small_cases(categories=(2,), largest=(40,)), st.floats(0.01, 3.0), st.sampled_from(FORMS))
 @settings(deadline=None)
 def test_profile_is_every_count_at_once(case, gamma, form):

@@ -9,7 +9,6 @@ import pytest
 
 import dpbayes as dp
 from dpbayes import _validate
-from dpbayes.auditing.bits import audit_bits
 from dpbayes.auditing.composition import advanced_composition, basic_composition
 from dpbayes.laws.continuous import ContinuousLaw
 from dpbayes.mechanisms.laplace import LaplaceMechanism
@@ -124,7 +123,6 @@ TWO_LABELLED = {
         0.1, 1.0, Labelled([0.3, 0.7], "ab"), Labelled([1, 2], "ba")
     ),
     "distance_bound": lambda: distance_bound("geometric", 1.0, X, ALPHA),
-    "audit_bits": lambda: audit_bits(GEOMETRIC, X, ALPHA),
 }
 
 

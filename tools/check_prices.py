@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from dpbayes.study.simplex_prices import read_prices
+from dpbayes.study.simplex_check import read_prices
 
 
 def main() -> int:

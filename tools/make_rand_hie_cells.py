@@ -11,11 +11,10 @@ from collections import Counter
 import numpy as np
 import statsmodels.datasets.randhie as randhie
 
-from dpbayes.tables.cube_file import read_cube
-from dpbayes.tables.rand_hie import CUBE_FILE
+from dpbayes.tables.cube_file import RAND_HIE, read_cube
 
-TARGET = CUBE_FILE.with_name("rand-hie-cells.csv")
-ATTRIBUTES = read_cube(CUBE_FILE).attributes
+TARGET = RAND_HIE.with_name("rand-hie-cells.csv")
+ATTRIBUTES = read_cube(RAND_HIE).attributes
 HEALTH = ATTRIBUTES[0].labels
 
 

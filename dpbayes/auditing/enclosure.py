@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.auditing.rows import checked, moves
-from dpbayes.mechanisms.guarantees import own
+from dpbayes.mechanisms.guarantees import own, upper_float
 from dpbayes.mechanisms.protocol import Mechanism
-from dpbayes.posteriors import compositions, number_of_candidates
+from dpbayes.posteriors import check_candidates, compositions
 from dpbayes.samplers.balls import flint
 
 WIDTH = 1e-12
@@ -72,7 +72,7 @@ def enclose(mechanism: Mechanism, n: int, prior: ArrayLike) -> Enclosure:
     epsilon = max |ln P[M(x) = r] - ln P[M(x') = r]| over all count vectors x, x' of n records that
     differ by replacing one record and all outputs r, as in `audit`, for the exponential family
     (any k), the two-sided Laplace family, geometric and lattice (k = 2). Needs the
-    extra `release`. Raises TypeError for a mechanism without a law in ball arithmetic, ValueError
+    extra `tables`. Raises TypeError for a mechanism without a law in ball arithmetic, ValueError
     for too many records. Book: `def-actual-loss`.
 
     >>> from dpbayes.mechanisms import mechanism
@@ -83,12 +83,7 @@ def enclose(mechanism: Mechanism, n: int, prior: ArrayLike) -> Enclosure:
     size, alpha = checked(mechanism, n, prior)
     if own(mechanism, "enclosed_law") is None:
         raise TypeError(f"mechanism must have a law in ball arithmetic, got {mechanism!r}")
-    candidates = number_of_candidates(size, alpha.size)
-    if candidates**2 > LARGEST:
-        raise ValueError(
-            f"n must give at most {LARGEST} probabilities for an enclosure, got {candidates}^2 for "
-            f"n = {size} and k = {alpha.size}"
-        )
+    check_candidates(size, alpha.size, math.isqrt(LARGEST), "an enclosure")
     return Enclosure(size, alpha, _narrow(mechanism, size, alpha, _epsilon), mechanism)
 
 
@@ -101,7 +96,9 @@ def _narrow(mechanism: Mechanism, n: int, prior: NDArray[np.float64], answer: An
         with library.ctx.workprec(precision):
             enclosed = own(mechanism, "enclosed_law")
             ball = answer(library, [enclosed(library, x, prior) for x in counts], pairs)
-            bounds = Bounds(_down(ball.lower()), _up(ball.upper()))
+            bounds = Bounds(
+                -upper_float(-_fraction(ball.lower())), upper_float(_fraction(ball.upper()))
+            )
         if bounds.width <= WIDTH:
             return bounds
         precision *= 2
@@ -128,18 +125,6 @@ def _delta(library: Any, laws: Laws, pairs: Pairs, epsilon: Fraction) -> Any:
             parts = (nothing.max(p - growth * q) for p, q in zip(a, b, strict=True))
             best = best.max(sum(parts, nothing))
     return best
-
-
-def _down(point: Any) -> float:
-    exact = _fraction(point)
-    nearest = float(exact)
-    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, -math.inf)
-
-
-def _up(point: Any) -> float:
-    exact = _fraction(point)
-    nearest = float(exact)
-    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
 def _fraction(point: Any) -> Fraction:

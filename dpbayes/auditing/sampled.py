@@ -67,7 +67,7 @@ def audit_by_sampling(
     level = 1.0 - 0.5 * (1.0 - _validate.open_unit("confidence", confidence))
     generator = _validate.generator("rng", rng)
     draws = [mechanism.law(data, alpha).sample(generator, 2 * half) for data in (x, other)]
-    outputs, place = _distinct(np.concatenate(draws))
+    outputs, place = np.unique(np.concatenate(draws), axis=0, return_inverse=True)
     kind = place.reshape(2, 2, half)
     table = np.array([[np.bincount(part, minlength=len(outputs)) for part in d] for d in kind])
     orders = [(0, 1), (1, 0)]
@@ -77,17 +77,6 @@ def audit_by_sampling(
     hits = (int(table[a, 1, event].sum()), int(table[b, 1, event].sum()))
     epsilon = max(0.0, _certified(hits[0], hits[1], half, level))
     return SampledAudit(epsilon, outputs[event], hits, half, float(confidence))
-
-
-def _distinct(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    # One whole number for each row sorts much faster than the rows themselves.
-    base = int(rows.max()) + 1
-    if base ** rows.shape[1] >= 2**62:
-        outputs, place = np.unique(rows, axis=0, return_inverse=True)
-        return outputs, place.ravel()
-    keys = rows @ base ** np.arange(rows.shape[1], dtype=np.int64)
-    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-    return rows[first], place
 
 
 def _certified(p_hits: int, q_hits: int, runs: int, level: float) -> float:

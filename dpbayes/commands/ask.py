@@ -8,8 +8,7 @@ what an answer would cost; ``--by sex`` asks once for each value of an attribute
 one object a line. With ``--request ID`` a question can be asked again after a crash: it gets the
 same answer and is paid once.
 
-Without a question it reads one from each line of standard input; a line may end in ``--length`` and
-other options of its own. The cube file is described in `dpbayes.tables.cube_file`. With
+The cube file is described in `dpbayes.tables.cube_file`. With
 ``--server`` the token stands in the variable DPBAYES_TOKEN.
 """
 
@@ -19,10 +18,7 @@ import argparse
 import http.client
 import json
 import os
-import shlex
 import socket
-import sys
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -35,7 +31,7 @@ Fields = dict[str, Any]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("question", nargs="?", help='such as "income >= 10 and age < 35"')
+    parser.add_argument("question", help='such as "income >= 10 and age < 35"')
     parser.add_argument("--cube", help="cube file (TOML); not with --server")
     paid = parser.add_mutually_exclusive_group(required=True)
     paid.add_argument("--server", metavar="ADDRESS", help="ask a curator: http://127.0.0.1:PORT")
@@ -43,10 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object a line")
     parser.add_argument("--price", action="store_true", help="say the cost, draw nothing")
     parser.add_argument("--explain", action="store_true", help="list the answers combined")
-    _add_wishes(parser)
-
-
-def _add_wishes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--length", type=float, help="longest interval that will do")
     parser.add_argument("--confidence", type=float, default=0.95, help="of the interval (.95)")
     parser.add_argument("--by", metavar="ATTRIBUTE", help="ask once for each of its values")
@@ -59,33 +51,13 @@ def _add_wishes(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Answer one question, or one from each line of standard input."""
+    """Answer one question, once for each value of an attribute where that is asked."""
     if (arguments.cube is None) == (arguments.server is None):
         raise ValueError("--cube must be given with --account, and not with --server")
     answers = _by_server(arguments) if arguments.server else _by_account(arguments)
-    if arguments.question is not None:
-        return _shown(answers(arguments), arguments)
-    return _session(answers, arguments)
-
-
-def _session(answers: Callable[[Any], list[Fields]], arguments: argparse.Namespace) -> int:
-    """Answer each line; a mistake is reported and the session goes on."""
-    parser = argparse.ArgumentParser(prog="", add_help=False, exit_on_error=False)
-    _add_wishes(parser)
-    parser.set_defaults(**{**vars(arguments), "request": None})
-    outcomes = []
-    for line in sys.stdin:
-        question, dashes, options = line.strip().partition(" --")
-        if not question or question.startswith("#"):
-            continue
-        try:
-            wish = parser.parse_args(shlex.split(dashes + options))
-            wish.question = question
-            outcomes.append(_shown(answers(wish), wish))
-        except (ValueError, TypeError, argparse.ArgumentError) as error:
-            print(f"{question}: {error}", file=sys.stderr)
-            outcomes.append(2)
-    return 0 if not outcomes or 0 in outcomes else 1
+    for one in answers:
+        print(json.dumps(one) if arguments.json else _described(one, arguments.price))
+    return 1 if "rejected" in [one["outcome"] for one in answers] else 0
 
 
 def _wished(arguments: argparse.Namespace) -> Fields:
@@ -98,7 +70,7 @@ def _wished(arguments: argparse.Namespace) -> Fields:
     return fields | {name: value for name, value in given.items() if value is not None}
 
 
-def _by_account(arguments: argparse.Namespace) -> Callable[[argparse.Namespace], list[Fields]]:
+def _by_account(arguments: argparse.Namespace) -> list[Fields]:
     try:
         from dpbayes.tables.answering import open_answering
         from dpbayes.tables.opening import open_account
@@ -106,36 +78,29 @@ def _by_account(arguments: argparse.Namespace) -> Callable[[argparse.Namespace],
     except ImportError as error:
         raise ValueError(f"ask needs more packages: install dpbayes[tables] ({error})") from None
     asked = open_answering(arguments.cube, open_account(arguments.account))
-
-    def answers(one: argparse.Namespace) -> list[Fields]:
-        wish, found = wished(_wished(one)), []
-        questions = parts(asked, wish)
-        if wish.request is not None and wish.by is not None and not one.price:
-            asked.bind(wish.request, wish.asked)
-        for question in questions:
-            answer = asked.price(question) if one.price else asked.ask(question)
-            fields = asdict(answer)
-            if wish.consistent and answer.interval is not None:
-                fields["consistent"] = asked.consistent(question, answer.history)
-            if one.explain and answer.interval is not None:
-                fields["sources"] = asked.sources(question)
-            found.append(fields)
-        return found
-
-    return answers
+    wish, found = wished(_wished(arguments)), []
+    questions = parts(asked, wish)
+    if wish.request is not None and wish.by is not None and not arguments.price:
+        asked.bind(wish.request, wish.asked)
+    for question in questions:
+        answer = asked.price(question) if arguments.price else asked.ask(question)
+        fields = asdict(answer)
+        if wish.consistent and answer.interval is not None:
+            fields["consistent"] = asked.consistent(question, answer.history)
+        if arguments.explain and answer.interval is not None:
+            fields["sources"] = asked.sources(question)
+        found.append(fields)
+    return found
 
 
-def _by_server(arguments: argparse.Namespace) -> Callable[[argparse.Namespace], list[Fields]]:
+def _by_server(arguments: argparse.Namespace) -> list[Fields]:
     token = os.environ.get(TOKEN, "")
     if not token:
         raise ValueError(f"--server takes a token in the variable {TOKEN}")
-
-    def answers(one: argparse.Namespace) -> list[Fields]:
-        reply = post(arguments.server, token, "/price" if one.price else "/ask", _wished(one))
-        found: list[Fields] = reply.get("answers", [reply])
-        return found
-
-    return answers
+    path = "/price" if arguments.price else "/ask"
+    reply = post(arguments.server, token, path, _wished(arguments))
+    found: list[Fields] = reply.get("answers", [reply])
+    return found
 
 
 def post(address: str, token: str, path: str, fields: Fields) -> Fields:
@@ -170,13 +135,6 @@ def post(address: str, token: str, path: str, fields: Fields) -> Fields:
     if reply.status != 200:
         raise ValueError(str(answered.get("error", reply.reason)))
     return answered
-
-
-def _shown(answers: list[Fields], arguments: argparse.Namespace) -> int:
-    for one in answers:
-        print(json.dumps(one) if arguments.json else _described(one, arguments.price))
-    sys.stdout.flush()
-    return 1 if "rejected" in [one["outcome"] for one in answers] else 0
 
 
 def _described(one: Fields, priced: bool) -> str:

@@ -12,14 +12,13 @@ from dpbayes.tables.decimals import counted
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("mechanism", choices=sorted(REGISTRY), help="the mechanism's name")
-    parser.add_argument("--epsilon", required=True, help="nominal privacy parameter")
-    parser.add_argument("--n", type=int, required=True, help="records in the data set")
-    parser.add_argument("--prior", default="1,1", metavar="A,B,…", help="default: 1,1")
+    add = parser.add_argument
+    add("mechanism", choices=sorted(REGISTRY), help="the mechanism's name")
+    add("--epsilon", required=True, help="nominal privacy parameter")
+    add("--n", type=int, required=True, help="records in the data set")
+    add("--prior", default="1,1", metavar="A,B,…", help="default: 1,1")
     add_options(parser)
-    parser.add_argument(
-        "--delta-at", type=float, metavar="EPSILON", help="also print delta at this epsilon"
-    )
+    add("--delta-at", type=float, metavar="EPSILON", help="also print delta at this epsilon")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -29,10 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
     audit = dp.audit(mechanism, arguments.n, prior)
     witness = audit.witness
     print(f"nominal epsilon {mechanism.epsilon:g}, actual epsilon {audit.epsilon:.9g}")
-    print(
-        f"attained by output {witness.output.tolist()} for counts {witness.counts.tolist()} "
-        f"against {witness.neighbour.tolist()}"
-    )
+    counts = f"counts {witness.counts.tolist()} against {witness.neighbour.tolist()}"
+    print(f"attained by output {witness.output.tolist()} for {counts}")
     if arguments.delta_at is not None:
         print(f"delta at epsilon {arguments.delta_at:g}: {audit.delta(arguments.delta_at):.9g}")
     print(f"for data sets of {counted(arguments.n, 'record')} that differ by replacing one record")

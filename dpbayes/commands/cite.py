@@ -9,12 +9,8 @@ from dpbayes.tables.citations import cited, methods
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "methods",
-        nargs="*",
-        metavar="METHOD",
-        help=f"what was used: {', '.join(methods())} (default: all of them)",
-    )
+    words = f"what was used: {', '.join(methods())} (default: all of them)"
+    parser.add_argument("methods", nargs="*", metavar="METHOD", help=words)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -33,15 +33,10 @@ def chosen_mechanism(arguments: argparse.Namespace) -> dp.Mechanism:
 
 def numbers(name: str, text: str) -> list[float]:
     """Return the numbers of a list separated by commas."""
-    return [number(name, word) for word in text.split(",")]
-
-
-def number(name: str, word: str) -> float:
-    """Return the number a word stands for, or refuse it by name."""
     try:
-        return float(plain(word))
+        return [float(plain(word)) for word in text.split(",")]
     except ValueError as error:
-        raise ValueError(f"{name} must be numbers separated by commas, got {word!r}") from error
+        raise ValueError(f"{name} must be numbers separated by commas, got {text!r}") from error
 
 
 def plain(word: str) -> str:

@@ -19,11 +19,8 @@ def run(arguments: argparse.Namespace) -> int:
     known = notebooks.all_notebooks(notebooks.folder(Path.cwd()))
     titles = {name: notebooks.title(notebooks.load(path)) for name, path in known.items()}
     words = [word.lower() for word in arguments.word]
-    found = [
-        name
-        for name, title in titles.items()
-        if all(word in f"{name} {title}".lower() for word in words)
-    ]
+    texts = {name: f"{name} {title}".lower() for name, title in titles.items()}
+    found = [name for name, text in texts.items() if all(word in text for word in words)]
     if not found:
         raise ValueError(f"no notebook has {' '.join(arguments.word)!r} in its name or title")
     width = max(map(len, found))

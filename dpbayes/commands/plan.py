@@ -15,8 +15,7 @@ from dpbayes.tables.decimals import counted, decimal_text, significant_text
 from dpbayes.tables.forecast import ERROR, WIDTH, forecast
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.plan import Plan, read_plan
-from dpbayes.tables.prices import cost, planned_mechanism, promise
-from dpbayes.tables.release import rehearse
+from dpbayes.tables.release import cost, planned_mechanism, promise, rehearse
 from dpbayes.tables.report import LEVEL
 
 ERRORS = (0.1, 0.05, 0.02)

@@ -25,8 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until interrupted or terminated."""
     try:
-        from dpbayes.tables.listening import bound_socket, server
-        from dpbayes.tables.service import new_token, service_of, token_digest
+        from dpbayes.tables.service import (
+            bound_socket,
+            new_token,
+            server,
+            service_of,
+            token_digest,
+        )
     except ImportError as error:
         raise ValueError(f"serve needs more packages: install dpbayes[serve] ({error})") from None
     if arguments.new_token:

@@ -106,17 +106,6 @@ def mechanism_of(label: str) -> str | None:
     return name
 
 
-def plain_name(name: str) -> str:
-    """Return what a mechanism is called in plain words.
-
-    >>> plain_name("expMech-local")
-    'exponential mechanism with the local sensitivity'
-    """
-    if name not in LOOKS:
-        raise ValueError(f"name must be one of {', '.join(LOOKS)}, got {name!r}")
-    return LOOKS[name].plain
-
-
 def styles(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return colour, dash and marker for each label.
 

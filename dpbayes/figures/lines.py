@@ -73,12 +73,11 @@ def lines(
     yscale: str = "linear",
     ylim: tuple[float | None, float | None] | None = None,
     height: float | None = None,
-    notes: Mapping[str, str] = NOTES,
 ) -> tuple[Figure, str]:
     """Draw the panels below one another, every line labelled at its end.
 
-    The colours follow the labels through all panels. `notes` says what simulated markers and
-    readings are; `height` is the figure's, in inches. Returns the figure and its alternative text.
+    The colours follow the labels through all panels; `height` is the figure's, in inches.
+    Returns the figure and its alternative text.
     """
     if not panels or not all(panel.curves for panel in panels):
         raise ValueError("panels must hold at least one panel, each with at least one curve")
@@ -101,8 +100,8 @@ def lines(
     rows[-1][0].set_xlabel(xlabel)
     if xscale == "log":
         plain_decades(rows[-1][0], "x")
-    _explain(figure, panels, notes)
-    return figure, describe(xlabel, ylabel, panels, notes)
+    _explain(figure, panels)
+    return figure, describe(xlabel, ylabel, panels)
 
 
 def _widen(axes: Axes, panels: Sequence[Panel]) -> None:
@@ -167,9 +166,9 @@ def _end(curve: Curve) -> tuple[float, float]:
     return float(x[last]), float(y[last])
 
 
-def _explain(figure: Figure, panels: Sequence[Panel], notes: Mapping[str, str]) -> None:
+def _explain(figure: Figure, panels: Sequence[Panel]) -> None:
     used = {curve.kind for panel in panels for curve in panel.curves} - {*_LINES}
-    handles = [_handle(kind, notes[kind]) for kind in KINDS if kind in used]
+    handles = [_handle(kind, NOTES[kind]) for kind in KINDS if kind in used]
     if handles:
         figure.legend(handles=handles, loc="outside lower left", frameon=False)
 
@@ -179,21 +178,19 @@ def _handle(kind: str, note: str) -> Line2D:
     return Line2D([], [], color="0.35", linestyle="none", label=note, **look)
 
 
-def describe(
-    xlabel: str, ylabel: str, panels: Sequence[Panel], notes: Mapping[str, str] = NOTES
-) -> str:
+def describe(xlabel: str, ylabel: str, panels: Sequence[Panel]) -> str:
     """Return in words where each curve starts and ends and where it is highest and lowest."""
     sentences = [f"Curves of {ylabel} against {xlabel}." if ylabel else f"Curves against {xlabel}."]
     for panel in panels:
         sentences += [f"Panel: {panel.title}."] if panel.title else []
-        sentences += [_sentence(curve, notes) for curve in panel.curves]
+        sentences += [_sentence(curve) for curve in panel.curves]
     return " ".join(sentences)
 
 
-def _sentence(curve: Curve, notes: Mapping[str, str]) -> str:
+def _sentence(curve: Curve) -> str:
     x: NDArray[np.float64] = np.asarray(curve.x)
     y: NDArray[np.float64] = np.asarray(curve.y) + 0.0  # no minus zero
-    kind = f" ({notes[curve.kind]})" if curve.kind in notes else ""
+    kind = f" ({NOTES[curve.kind]})" if curve.kind in NOTES else ""
     first, last = f"{y[0]:.3g}", f"{y[-1]:.3g}"
     if x.size == 1:
         return f"{curve.label}{kind}: {first} at {_place(x[0])}."

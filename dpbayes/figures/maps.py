@@ -43,13 +43,12 @@ def maps(
     panels: Sequence[MapPanel],
     xscale: str = "log",
     yscale: str = "linear",
-    measured: str = "smallest mean distance",
 ) -> tuple[Figure, str]:
     """Draw one map a panel, two panels side by side; colour and hatching name the winner.
 
     `columns` (c,) and `rows` (r,) are the increasing settings of the cells, `labels` the names that
-    the numbers in each panel's `index` (r, c) stand for, `measured` what the winner has. Returns
-    the figure and its alternative text.
+    the numbers in each panel's `index` (r, c) stand for. Returns the figure and its
+    alternative text.
     """
     x, y = (np.asarray(values, dtype=np.float64) for values in (columns, rows))
     _check(x, y, labels, panels)
@@ -67,7 +66,7 @@ def maps(
         ncols=2,
         frameon=False,
     )
-    return figure, _describe(xlabel, ylabel, x, y, labels, panels, measured)
+    return figure, _describe(xlabel, ylabel, x, y, labels, panels)
 
 
 def _check(
@@ -150,11 +149,10 @@ def _describe(
     y: NDArray[np.float64],
     labels: Sequence[str],
     panels: Sequence[MapPanel],
-    measured: str,
 ) -> str:
     sentences = [
         f"Maps over {xlabel} from {x[0]:g} to {x[-1]:g} and {ylabel} from {y[0]:g} to {y[-1]:g}: "
-        f"which mechanism has the {measured}."
+        "which mechanism has the smallest mean distance."
     ]
     for panel in panels:
         index = np.asarray(panel.index)

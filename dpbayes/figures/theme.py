@@ -125,14 +125,6 @@ def hold(figure: Figure) -> None:
         figure.set_layout_engine(None)
 
 
-def draw_nothing() -> None:
-    """Draw an empty picture both ways, so that fonts and backends are loaded before they count."""
-    figure = Figure()
-    figure.subplots().set_xlabel("$x^2$")
-    svg_bytes(figure, salt="")
-    png_bytes(figure)
-
-
 def _saved(figure: Figure, **options: Any) -> bytes:
     """Return the figure in a format; its parts are placed once, so that it stays where it is."""
     engine = figure.get_layout_engine()

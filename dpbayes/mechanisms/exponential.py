@@ -38,7 +38,12 @@ from dpbayes.mechanisms.calibrations import (
 )
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, own
 from dpbayes.mechanisms.protocol import Counts, Drawn
-from dpbayes.posteriors import check_enumeration, compositions, number_of_candidates
+from dpbayes.posteriors import (
+    LARGEST_ENUMERATION,
+    check_candidates,
+    compositions,
+    number_of_candidates,
+)
 from dpbayes.samplers import balls
 from dpbayes.samplers.balls import Balls, Enclosed
 from dpbayes.samplers.bits import BitSource
@@ -144,7 +149,7 @@ class ExponentialMechanism:
     def enumerated(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
         """Return the exact law over all candidates, at any size whose list fits in memory."""
         x, alpha = _validate.counts_and_prior(counts, prior)
-        check_enumeration(int(x.sum()), x.size)
+        check_candidates(int(x.sum()), x.size, LARGEST_ENUMERATION // x.size, "a list")
         exponent = affinity_exponent(self.metric, float(alpha.sum() + x.sum()))
         return listed_law(alpha, x, self.rate(x, alpha), exponent)
 

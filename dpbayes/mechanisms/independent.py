@@ -10,15 +10,54 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes.laws.estimate import Estimate, drawn_mean
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.independent import IndependentLaw, count_window, listed_law
-from dpbayes.laws.law import Way, choose
+from dpbayes.laws.law import Unlisted, Way, choose
+from dpbayes.laws.metrics import Yardstick
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, rounded_up
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.whole_numbers import plain, two_sided_geometric
 
 LARGEST_LISTED = 400_000
+
+_TAIL = 46.0
+
+
+def log_released(count: int, released: NDArray[np.int64], epsilon: float) -> NDArray[np.float64]:
+    """Return ln P(max(count + Z, 0) = r) for each r >= 0; what falls below 0 is collected there."""
+    shared = np.log1p(np.exp(-epsilon))
+    inside = np.log(-np.expm1(-epsilon)) - epsilon * np.abs(released - count) - shared
+    # P(Z <= -count) is e^(-epsilon count) / (1 + e^-epsilon).
+    return np.asarray(np.where(released == 0, -epsilon * count - shared, inside))
+
+
+@dataclass(frozen=True)
+class IndependentLaw(Unlisted):
+    """The law where the outputs are too many to list: exact probabilities, means over draws."""
+
+    prior: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    epsilon: float
+
+    def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
+        return drawn_mean(self, metric)
+
+    def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
+        return drawn_mean(self, metric, 2)
+
+    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
+        pairs = zip(self.counts.tolist(), counts_out, strict=True)
+        logs = [log_released(x, np.array([r]), self.epsilon)[0] for x, r in pairs]
+        value = float(np.exp(np.sum(logs)))
+        return Estimate(value, 1e-12 * value, "listed")
+
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        generator = _validate.generator("rng", rng)
+        shape = (_validate.integer("size", size, minimum=0), self.counts.size)
+        share = -np.expm1(-self.epsilon)
+        noise = generator.geometric(share, shape) - generator.geometric(share, shape)
+        return np.asarray(np.maximum(self.counts + noise, 0))
 
 
 @dataclass(frozen=True)
@@ -49,17 +88,26 @@ class IndependentNoise:
         0.0485
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
-        windows = [count_window(int(count), float(self.epsilon)) for count in x]
-        size = math.prod(window.log_probabilities.size for window in windows)
+        epsilon = float(self.epsilon)
+        reach = int(np.ceil(_TAIL / epsilon)) + 1
+        axes = [np.arange(max(one - reach, 0), one + reach + 1) for one in x.tolist()]
+        size = math.prod(axis.size for axis in axes)
+
+        def listed() -> FiniteLaw:
+            each = [log_released(one, axis, epsilon) for one, axis in zip(x, axes, strict=True)]
+            logs = np.sum(np.meshgrid(*each, indexing="ij"), axis=0).ravel()
+            outputs = np.column_stack([one.ravel() for one in np.meshgrid(*axes, indexing="ij")])
+            return FiniteLaw(alpha, x, outputs, logs, x.size * float(np.exp(-_TAIL)))
+
         chosen: FiniteLaw | IndependentLaw = choose(
             Way(
                 "list", size <= LARGEST_LISTED,
                 f"{size} outputs are within reach of the noise, and up to {LARGEST_LISTED} are "
-                "listed", lambda: listed_law(alpha, x, windows),
+                "listed", listed,
             ),
             Way(
                 "draws", True, "they take any number of records and categories",
-                lambda: IndependentLaw(alpha, x, float(self.epsilon)),
+                lambda: IndependentLaw(alpha, x, epsilon),
             ),
         )  # fmt: skip
         return chosen

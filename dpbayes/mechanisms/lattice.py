@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import distance_from_log_affinity
-from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import LARGEST_OUTPUTS, SumZeroLaw, listed_law
 from dpbayes.laws.law import Way, choose
@@ -19,9 +17,10 @@ from dpbayes.laws.projection import PROJECTIONS, project
 from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, rounded_up
+from dpbayes.mechanisms.optimum import distance_table
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.mechanisms.remap import best_answers, best_candidates
-from dpbayes.posteriors import compositions, number_of_candidates, row_of
+from dpbayes.posteriors import check_candidates, compositions, row_of
 from dpbayes.samplers import balls, whole_numbers
 from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
@@ -148,18 +147,12 @@ def _remap(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     # P[r | x] of all histograms and the answer to each; both lexicographic.
     k = len(prior)
-    candidates = number_of_candidates(n, k)
-    if candidates > LARGEST_REMAP:
-        raise ValueError(
-            f"n = {n} records over k = {k} categories have {candidates} candidates; a remap of "
-            f"lattice noise compares at most {LARGEST_REMAP}"
-        )
+    check_candidates(n, k, LARGEST_REMAP, "a remap of lattice noise")
     alpha, outputs = np.array(prior), compositions(n, k)
     noise = LatticeNoise(k, epsilon)
     laws = [listed_law(alpha, x, noise, projection) for x in outputs]
     rows = [np.exp(law.log_probabilities) for law in laws if law is not None]
-    if len(rows) < candidates:
+    if len(rows) < len(outputs):
         raise ValueError(f"epsilon = {epsilon!r} spreads the noise too far for a remap at k = {k}")
     table = np.array(rows)
-    affinities = np.array([log_affinity_of_outputs(alpha, x, outputs) for x in outputs])
-    return table, best_candidates(table, distance_from_log_affinity(affinities))
+    return table, best_candidates(table, distance_table(n, alpha))

@@ -17,7 +17,8 @@ from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.law import Listed, listed
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, guarantee
 from dpbayes.mechanisms.protocol import Counts, Drawn, Mechanism
-from dpbayes.posteriors import compositions, most_records, number_of_candidates, row_of
+from dpbayes.mechanisms.remap import best_candidates
+from dpbayes.posteriors import check_candidates, compositions, row_of
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.whole_numbers import weighted
 
@@ -64,7 +65,7 @@ class OptimalMechanism:
         """Return P[r | x] for all histograms x (rows) and r (columns), lexicographic, read-only."""
         size = _validate.integer("n", n, minimum=1)
         alpha = _validate.prior("prior", prior)
-        check_program(size, alpha.size)
+        check_candidates(size, alpha.size, LARGEST_PROGRAM, "the linear program")
         if not _LEAST_EPSILON <= self.epsilon <= _LARGEST_EPSILON:
             raise ValueError(
                 f"epsilon must lie in [{_LEAST_EPSILON:g}, {_LARGEST_EPSILON:g}] for the linear "
@@ -137,7 +138,7 @@ class Remapped:
         """Return the exact law of the remapped release."""
         x, alpha = _validate.counts_and_prior(counts, prior)
         n = int(x.sum())
-        check_program(n, x.size)
+        check_candidates(n, x.size, LARGEST_PROGRAM, "a remap")
         outputs = compositions(n, x.size)
         base: Any = self.base
         remap = _remap(base, self.rule, n, tuple(alpha.tolist()))
@@ -153,17 +154,6 @@ def _complete(base: Mechanism, counts: NDArray[np.int64], prior: ArrayLike) -> L
     if not np.array_equal(law.outputs, outputs):
         raise TypeError(f"base must list every histogram of n records once, got {base!r}")
     return law
-
-
-def check_program(n: int, k: int) -> None:
-    """Raise ValueError when the candidates of n records over k categories are too many."""
-    candidates = number_of_candidates(n, k)
-    if candidates > LARGEST_PROGRAM:
-        fits = most_records(k, LARGEST_PROGRAM)
-        raise ValueError(
-            f"n = {n} records over k = {k} categories give a linear program of {candidates}^2 = "
-            f"{candidates**2} unknowns; at k = {k} it takes n up to {fits}"
-        )
 
 
 def distance_table(n: int, prior: ArrayLike) -> NDArray[np.float64]:
@@ -277,8 +267,7 @@ def _remap(base: Any, rule: str, n: int, prior: tuple[float, ...]) -> NDArray[np
     laws = [_complete(base, x, prior) for x in compositions(n, len(prior))]
     table = np.array([law.probabilities for law in laws])
     if rule == "bayes":
-        best = np.argmin(table.T @ losses, axis=1)
-        return np.asarray(_validate.frozen(np.eye(size)[best]))
+        return np.asarray(_validate.frozen(np.eye(size)[best_candidates(table, losses)]))
     from scipy import sparse
 
     # Unknown T[r, s]; row x of `expected` is sum over r, s of P[r | x] T[r, s] H(x, s). Where that

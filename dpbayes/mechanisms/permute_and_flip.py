@@ -18,7 +18,7 @@ from dpbayes.mechanisms.calibrations import GlobalCalibration, SmoothCalibration
 from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.mechanisms.guarantees import Guarantee, given_epsilon
 from dpbayes.mechanisms.protocol import Counts, Drawn
-from dpbayes.posteriors import compositions, most_records, number_of_candidates
+from dpbayes.posteriors import check_candidates, compositions
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.candidates import draw_flip
 
@@ -75,7 +75,8 @@ class PermuteAndFlip:
         (0.3923, 0.4059)
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
-        _check_size(int(x.sum()), x.size)
+        taker = "the exact law of permute-and-flip"
+        check_candidates(int(x.sum()), x.size, LARGEST_CANDIDATE_SET, taker)
         outputs = compositions(int(x.sum()), x.size)
         exponents, distances = self._exponents(x, alpha, outputs)
         logs = -exponents + _log_survival(np.exp(-exponents))
@@ -108,16 +109,6 @@ class PermuteAndFlip:
             raise ValueError(f"metric must be hellinger for a release, got {self.metric!r}")
         chosen = draw_flip(bits, counts, prior, self.scores_like.exact_rate(counts, prior))
         return chosen, chosen
-
-
-def _check_size(n: int, k: int) -> None:
-    candidates = number_of_candidates(n, k)
-    if candidates > LARGEST_CANDIDATE_SET:
-        raise ValueError(
-            f"n = {n} records over k = {k} categories give {candidates} candidates; the exact law "
-            f"of permute-and-flip takes {LARGEST_CANDIDATE_SET}: n up to "
-            f"{most_records(k, LARGEST_CANDIDATE_SET)} at this k"
-        )
 
 
 def _log_survival(weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -18,7 +18,8 @@ from typing import Any
 from dpbayes.record import html_text, typeset, without_roles
 from dpbayes.runner.notebooks import tags
 from dpbayes.runner.parameters import Parameter, check
-from dpbayes.runner.run import EXECUTED, notebook_bytes
+from dpbayes.runner.run import EXECUTED
+from dpbayes.runner.verify import read_json
 
 TABLE = re.compile(r"^(:{3,})\{result-table\} *::([\w-]+)\n.*?^\1\n?", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^(?::{3,}|`{3,})(?:\{[\w-]+\}.*)?$\n?(?:^:[\w-]+:.*$\n?)*", re.MULTILINE)
@@ -158,7 +159,7 @@ def rerun_page(
     jinja: Any = importlib.import_module("jinja2")
     node: Any = importlib.import_module("nbformat").from_dict
     executed = json.loads((folder / EXECUTED).read_text(encoding="utf-8"))
-    here = _read(folder / "numbers.json")
+    here = read_json(folder / "numbers.json")
     claims, results, rest = taken_apart(executed, [])
     for cell in rest:
         if cell["cell_type"] == "markdown":
@@ -240,12 +241,3 @@ def _code(value: Any) -> str:
 
 def _escaped(text: str) -> str:
     return re.sub(r"([\\|*_$<\[`{])", r"\\\1", text)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
-
-
-def page_bytes(*arguments: Any) -> bytes:
-    """Return the page of a result as its file in the book."""
-    return notebook_bytes(page(*arguments))

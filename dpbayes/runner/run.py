@@ -54,6 +54,10 @@ class Order:
     stage: Path
     label: str = ""
 
+    def __post_init__(self) -> None:
+        for name in ("notebook", "stage"):  # a run changes its working folder
+            object.__setattr__(self, name, getattr(self, name).absolute())
+
 
 @dataclass(frozen=True)
 class Done:
@@ -93,8 +97,12 @@ def run_one(order: Order, on_cell: Callable[[int, int], None] = lambda at, of: N
     try:
         problem = _in_fork(order, on_cell) if hasattr(os, "fork") else _run(order, on_cell)
     except Exception as error:
-        problem = f"{order.name}: {type(error).__name__}: {error}"
+        problem = _told(order, error)
     return Done(order, time.perf_counter() - began, problem)
+
+
+def _told(order: Order, error: BaseException) -> str:
+    return f"{order.name}: {type(error).__name__}: {error}"
 
 
 def warm_up(notebook: Path) -> None:
@@ -132,7 +140,10 @@ def _in_fork(order: Order, on_cell: Callable[[int, int], None]) -> str:
             for stream in (0, 1):
                 os.dup2(nowhere, stream)
             with os.fdopen(sending, "w", encoding="utf-8", buffering=1) as say:
-                problem = _run(order, lambda at, of: print(json.dumps([at, of]), file=say))
+                try:
+                    problem = _run(order, lambda at, of: print(json.dumps([at, of]), file=say))
+                except BaseException as error:
+                    problem = _told(order, error)
                 print(json.dumps(problem), file=say)
             status = 0
         finally:

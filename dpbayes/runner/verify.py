@@ -54,8 +54,8 @@ def recorded(folder: Path) -> dict[str, Any]:
         tables[path.stem] = {
             name: [_plain(row[place]) for row in rows] for place, name in enumerate(head)
         }
-    found = {"numbers": _read(folder / "numbers.json"), "tables": tables}
-    errors = _read(folder / "errors.json")
+    found = {"numbers": read_json(folder / "numbers.json"), "tables": tables}
+    errors = read_json(folder / "errors.json")
     return {**found, "errors": errors} if errors else found
 
 
@@ -124,14 +124,14 @@ def accept(results: Path, reference: Path) -> list[Path]:
     changed = []
     wanted = {}
     for name, folder in folders(results).items():
-        seconds = float(f"{_read(folder / PROVENANCE).get('seconds', 0.0):.1g}")
+        seconds = float(f"{read_json(folder / PROVENANCE).get('seconds', 0.0):.1g}")
         wanted[reference / f"{name}.json"] = {**recorded(folder), "seconds": seconds}
     for path in reference.rglob("*.json"):
         if path not in wanted:
             path.unlink()
             changed.append(path)
     for path, content in wanted.items():
-        old = _read(path)
+        old = read_json(path)
         if {**old, "seconds": 0} != {**content, "seconds": 0}:
             write_atomically(path, json_bytes(content))
             changed.append(path)
@@ -141,7 +141,7 @@ def accept(results: Path, reference: Path) -> list[Path]:
 def certificate(results: Path, reference: Path) -> dict[str, Any]:
     """Return what the book says of its own build: the agreement, the machine, how long it took."""
     seen = verify(results, reference)
-    made = [_read(folder / PROVENANCE) for folder in folders(results).values()]
+    made = [read_json(folder / PROVENANCE) for folder in folders(results).values()]
     versions = {key: one for each in made for key, one in each["made from"]["versions"].items()}
     return {
         "agreement": str(seen),
@@ -158,12 +158,12 @@ def book_run(notebook: Path, name: str) -> dict[str, Any] | None:
     for root in notebook.parents:
         built = root / "book" / "results" / name
         if (built / PROVENANCE).is_file():
-            parameters = _read(built / PROVENANCE)["parameters"]
-            return {"parameters": parameters, "numbers": _read(built / "numbers.json")}
+            parameters = read_json(built / PROVENANCE)["parameters"]
+            return {"parameters": parameters, "numbers": read_json(built / "numbers.json")}
         reference = root / "book" / "reference" / f"{name}.json"
         if reference.is_file():
             defaults = {key: one.default for key, one in declared(load(notebook)).items()}
-            return {"parameters": defaults, "numbers": _read(reference)["numbers"]}
+            return {"parameters": defaults, "numbers": read_json(reference)["numbers"]}
     return None
 
 
@@ -186,5 +186,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value)
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the content of a JSON file; nothing where there is none."""
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}

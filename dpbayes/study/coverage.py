@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv, betaln, gammaln
 
 from dpbayes import _validate
@@ -108,23 +108,6 @@ class BinaryRelease:
         return Reading(
             covered(self.plug_in_intervals(level)), covered(self.noise_aware_intervals(level))
         )
-
-    def coverage_at(
-        self, proportions: ArrayLike, level: float = 0.95
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return plug-in and noise-aware coverage when theta is the given proportion in (0, 1)."""
-        theta = np.atleast_1d(np.asarray(proportions, dtype=np.float64))
-        if np.any((theta <= 0) | (theta >= 1)):
-            raise ValueError("proportions must lie strictly between 0 and 1")
-        x = np.arange(self.n + 1)
-        choose = gammaln(self.n + 1) - gammaln(x + 1) - gammaln(self.n - x + 1)
-        logs = choose + np.outer(np.log(theta), x) + np.outer(np.log1p(-theta), self.n - x)
-        outputs = np.exp(logs) @ self.likelihood
-        plug, aware = (
-            ((ends[:, 0] <= theta[:, None]) & (theta[:, None] <= ends[:, 1]))
-            for ends in (self.plug_in_intervals(level), self.noise_aware_intervals(level))
-        )
-        return (outputs * plug).sum(axis=1), (outputs * aware).sum(axis=1)
 
     @cached_property
     def _affinities(self) -> NDArray[np.float64]:

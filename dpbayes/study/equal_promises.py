@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from itertools import pairwise
@@ -107,31 +106,20 @@ def lattice_share(k: int, epsilon: float, delta: float, releases: int) -> float:
     return low
 
 
-@dataclass(frozen=True)
-class SharedBudget:
-    """Mean distances at T releases from one (epsilon, delta), as shares of one lattice release.
-
-    `lattice` and `gauss` (m,) belong to the numbers of releases `releases` (m,).
-    """
-
-    releases: NDArray[np.int64]
-    lattice: NDArray[np.float64]
-    gauss: NDArray[np.float64]
-
-
 def shared_budget(
-    k: int, epsilon: float, delta: float, releases: ArrayLike, shares: ArrayLike | None = None
-) -> SharedBudget:
+    k: int, epsilon: float, delta: float, releases: ArrayLike
+) -> dict[str, NDArray[np.float64]]:
     """Return the large-n mean distance of each of T releases, in units of one lattice release.
 
-    Both mechanisms are calibrated by exact composition. `shares` are equal if None.
+    "lattice" and "gauss" (m,) for the numbers of releases `releases` (m,), both calibrated by exact
+    composition; equal shares.
     """
     numbers = _validate.whole_numbers("releases", releases)
-    counts = np.rint(HUGE * (np.full(k, 1.0 / k) if shares is None else np.asarray(shares)))
+    counts = np.full(k, round(HUGE / k))
     one = _lattice_mean(counts, epsilon)
     lattice = [_lattice_mean(counts, lattice_share(k, epsilon, delta, int(t))) for t in numbers]
     gauss = [_gauss_mean(counts, epsilon, delta, int(t)) for t in numbers]
-    return SharedBudget(numbers, np.array(lattice) / one, np.array(gauss) / one)
+    return {"lattice": np.array(lattice) / one, "gauss": np.array(gauss) / one}
 
 
 def first_gaussian_win(k: int, epsilon: float, delta: float, largest: int = 200) -> int | None:
@@ -143,7 +131,7 @@ def first_gaussian_win(k: int, epsilon: float, delta: float, largest: int = 200)
 
     def wins(t: int) -> bool:
         found = shared_budget(k, epsilon, delta, [t])
-        return bool(found.gauss[0] < found.lattice[0])
+        return bool(found["gauss"][0] < found["lattice"][0])
 
     if not wins(largest):
         return None
@@ -154,15 +142,15 @@ def first_gaussian_win(k: int, epsilon: float, delta: float, largest: int = 200)
     return high
 
 
-def _lattice_mean(counts: NDArray[Any], epsilon: float) -> float:
+def _lattice_mean(counts: NDArray[np.int64], epsilon: float) -> float:
     prior = np.ones(counts.size)
-    return float(SumZeroLattice(epsilon).law(counts.astype(np.int64), prior).mean_distance())
+    return float(SumZeroLattice(epsilon).law(counts, prior).mean_distance())
 
 
-def _gauss_mean(counts: NDArray[Any], epsilon: float, delta: float, releases: int) -> float:
+def _gauss_mean(counts: NDArray[np.int64], epsilon: float, delta: float, releases: int) -> float:
     variance = gaussian.variance_for(counts.size, epsilon, delta, releases)
     noise = gaussian.GaussianNoise(counts.size, variance)
-    law = SumZeroLaw(np.ones(counts.size), counts.astype(np.int64), noise)
+    law = SumZeroLaw(np.ones(counts.size), counts, noise)
     return law.mean_distance()
 
 

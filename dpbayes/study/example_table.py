@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 from dpbayes import _validate
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.tables.analysis import parts_of
+from dpbayes.tables.chain import Receipt
 from dpbayes.tables.drawn import Release
-from dpbayes.tables.entries import Receipt
 from dpbayes.tables.plan import Plan, read_plan
-from dpbayes.tables.prices import Price, planned_mechanism
-from dpbayes.tables.release import PaidRelease
+from dpbayes.tables.release import PaidRelease, Price, planned_mechanism
 from dpbayes.tables.report import html_text
 from dpbayes.tables.table import count
 

@@ -307,27 +307,16 @@ def _change_of_sensitivity(mechanism: ExponentialMechanism, n: int) -> float:
     return gamma * (2.0 if calibration.distance == "l1" else 1.0)
 
 
-@dataclass(frozen=True)
-class LossParts:
-    """A privacy loss ln P[r|x] - ln P[r|x'] as the sum of what the weights and normalisers add."""
-
-    weights: float
-    normalisers: float
-
-    @property
-    def total(self) -> float:
-        """The privacy loss."""
-        return self.weights + self.normalisers
-
-
 def loss_parts(
     mechanism: ExponentialMechanism,
     counts: ArrayLike,
     neighbour: ArrayLike,
     output: ArrayLike,
     prior: ArrayLike,
-) -> LossParts:
-    """Return both parts of the privacy loss of one output; the printed proof bounds one of them.
+) -> tuple[float, float]:
+    """Return what the weights and the normalisers add to ln P[r|x] - ln P[r|x'], their sum.
+
+    The printed proof bounds one of them.
 
     `counts`, `neighbour`, `output` and `prior` have shape (k,). The truth has weight 1, so the
     normaliser is one over its probability.
@@ -337,4 +326,4 @@ def loss_parts(
     at_truth = [np.log(law.probability(data)) for law, data in zip(laws, (x, other), strict=True)]
     at_output = [np.log(law.probability(output)) for law in laws]
     normalisers = float(at_truth[0] - at_truth[1])
-    return LossParts(float(at_output[0] - at_output[1]) - normalisers, normalisers)
+    return float(at_output[0] - at_output[1]) - normalisers, normalisers

@@ -13,13 +13,14 @@ from dpbayes.sensitivity import profile
 
 
 def score_changes(
-    counts: ArrayLike, prior: ArrayLike, metric: Yardstick = "hellinger"
+    counts: ArrayLike, prior: ArrayLike, metric: Yardstick = "hellinger", one_sided: bool = False
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return all candidates (N, k) and the largest change of the score of each, shape (N,).
 
     The change of r is the maximum over neighbours x' of |H(BI(x), r) - H(BI(x'), r)|; by the
     triangle inequality it is largest at r = BI(x). Source: D, section 7.1 and Figure 2, C, Figure
-    1; book: `thm-local-at-truth`. `counts` hold at least one record.
+    1; book: `thm-local-at-truth`. `counts` hold at least one record. `one_sided` takes only the
+    neighbours x + e_i - e_j with i < j, half of them, as the program behind those figures did.
 
     >>> outputs, changes = score_changes([2, 1], [1, 1])
     >>> float(changes.max()) == float(changes[(outputs == [2, 1]).all(axis=1)][0])
@@ -29,8 +30,11 @@ def score_changes(
     distance = metric_function(metric)
     outputs = compositions(int(x.sum()), x.size)
     own = distance(alpha + x, alpha + outputs)
-    moved = [np.abs(own - distance(alpha + y, alpha + outputs)) for y in neighbours(x)]
-    return outputs, np.asarray(np.max(moved, axis=0))
+    best = np.zeros(len(outputs))
+    for y in neighbours(x):
+        if not one_sided or tuple(y) > tuple(x):
+            best = np.maximum(best, np.abs(own - distance(alpha + y, alpha + outputs)))
+    return outputs, best
 
 
 def span_of_change(n: int, prior: ArrayLike) -> float:

@@ -3,13 +3,16 @@
 For an answer s a linear program finds the private column that undercuts the prices most. The
 program is not trusted: its multipliers only choose a tree over the data around s. Along that tree
 what is left over is passed to s, each product rounded down, so what arrives is proved.
+`tools/check_prices.py` checks all the prices that ship with the package.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from importlib import import_module
+from importlib.resources import as_file, files
 from itertools import permutations
 from math import factorial, isqrt, nextafter, pi
 from typing import Any
@@ -21,7 +24,7 @@ from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from dpbayes import _validate
 from dpbayes.divergences import affinity_by_step, distance_from_log_affinity
-from dpbayes.study.simplex import Simplex, all_rows
+from dpbayes.study.simplex import Simplex, all_rows, simplex
 
 Numbers = NDArray[np.int64]
 
@@ -63,7 +66,6 @@ class PriceCheck:
         not negative for any s, `lower` is proved. Book: `thm-simplex-certificate`, with shares 0
         and 1.
 
-        >>> from dpbayes.study.simplex import simplex
         >>> check = PriceCheck(simplex(4), 1.0, np.array([39, 39, 39, 39]), 7)
         >>> check.lower, round(check.least(0), 6)
         (0.3046875, 0.017421)
@@ -75,7 +77,6 @@ class PriceCheck:
     def least_of_some(self, count: int, random: np.random.Generator) -> float:
         """Return the smallest of `least` for so many classes of answers, drawn at random.
 
-        >>> from dpbayes.study.simplex import simplex
         >>> check = PriceCheck(simplex(4), 1.0, np.array([39, 39, 39, 39]), 7)
         >>> check.least_of_some(3, np.random.default_rng(1)) > 0.0
         True
@@ -164,9 +165,7 @@ def _squared_affinity_above(a: int, b: int) -> int:
     middle, odd = divmod(a + b, 2)
     below = _factorial(a - 1) * _factorial(b - 1)
     above = _factorial(middle - 1) ** 2
-    if (
-        odd
-    ):  # Gamma(m + 1/2) = sqrt(pi) (2m)! / (4^m m!), and pi is below the next number to its own
+    if odd:  # Gamma(m + 1/2) = sqrt(pi) (2m)! / (4^m m!); pi is below the double after its own
         ratio = Fraction(nextafter(pi, 4.0))
         above = _factorial(2 * middle) ** 2 * ratio.numerator
         below *= (_factorial(middle) ** 2 << 4 * middle) * ratio.denominator
@@ -245,3 +244,41 @@ def _tree(
     both = sparse.coo_array((np.maximum(used, 0.0), pair), (size, size)).tocsr()
     both.data = 1.0 / (1e-12 + both.data)
     return sparse.csr_array(minimum_spanning_tree(both))
+
+
+Case = tuple[int, int, float]
+"""Categories, records and epsilon."""
+
+CASES: tuple[Case, ...] = tuple((3, n, e) for n in (300, 1000) for e in (5.0, 2.0, 1.0, 0.5))
+"""The cases whose prices are kept."""
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Prices `units` / 2^`bits` (M,), one for each class of data sets in the order of `simplex`."""
+
+    units: NDArray[np.int64]
+    bits: int
+
+    def check(self, case: Case) -> PriceCheck:
+        """Return the check of these prices; flat prior."""
+        k, n, epsilon = case
+        return PriceCheck(simplex(n, k), epsilon, self.units, self.bits)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The prices as floating-point numbers, exactly."""
+        return np.asarray(self.units / 2.0**self.bits)
+
+
+def read_prices() -> dict[Case, Prices]:
+    """Return the prices that ship with the package; a search found them (in commit f14be0f)."""
+    source = files("dpbayes").joinpath("data", "simplex-prices.npz")
+    found = {}
+    with as_file(source) as name, np.load(name) as arrays:
+        for key in arrays.files:
+            k, n, epsilon, bits = key.split(" ")
+            # Second differences are small numbers, and pack well.
+            units = np.cumsum(np.cumsum(arrays[key].astype(np.int64)))
+            found[int(k), int(n), float(epsilon)] = Prices(units, int(bits))
+    return found

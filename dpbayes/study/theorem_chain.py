@@ -23,10 +23,6 @@ from dpbayes import _validate
 from dpbayes.auditing.exact import PairAudit
 from dpbayes.divergences import affinity_by_step, distance_from_log_affinity, one_step_affinity
 from dpbayes.mechanisms.exponential import ExponentialMechanism
-from dpbayes.posteriors import number_of_candidates
-from dpbayes.sensitivity import DISTANCES
-
-CANDIDATES = ("n+1", "all")
 
 # Records and -log10 delta from so many categories on; eight records from EIGHT_FROM on.
 _FEW = {4: (140, 5), 5: (80, 5), 6: (44, 4), 7: (30, 3), 8: (24, 3), 9: (22, 3), 10: (20, 3),
@@ -38,9 +34,9 @@ EIGHT_FROM = 25
 class Chain:
     """expMech-delta on n records over k categories with the prior (b, B, ..., B) as B grows.
 
-    `prior` is b > 0, or for k = 2 a pair (b, B) of finite parameters. `candidates` is the number in
-    gamma = ln(1 + epsilon / (2 ln(2 candidates / delta))): "n+1" as A, B and C print it, or "all",
-    the true |R|. `distance` is "hamming" or "l1". Book: `thm-delta-false`.
+    `prior` is b > 0, or for k = 2 a pair (b, B) of finite parameters. As A, B and C print it,
+    gamma = ln(1 + epsilon / (2 ln(2 (n + 1) / delta))); d counts replaced records.
+    Book: `thm-delta-false`.
     """
 
     k: int
@@ -48,16 +44,12 @@ class Chain:
     epsilon: float
     delta: float
     prior: tuple[float, float] | float
-    candidates: str = "n+1"
-    distance: str = "hamming"
 
     def __post_init__(self) -> None:
         _validate.integer("k", self.k, minimum=2)
         _validate.integer("n", self.n, minimum=2)
         _validate.positive("epsilon", self.epsilon)
         _validate.open_unit("delta", self.delta)
-        _validate.choice("candidates", self.candidates, CANDIDATES)
-        _validate.choice("distance", self.distance, DISTANCES)
         for value in self._parameters:
             _validate.positive("prior", value)
         if len(self._parameters) > 1 and (self.k != 2 or len(self._parameters) != 2):
@@ -71,11 +63,8 @@ class Chain:
 
     @property
     def logarithm(self) -> float:
-        """ln(2 candidates / delta)."""
-        candidates = (
-            self.n + 1 if self.candidates == "n+1" else number_of_candidates(self.n, self.k)
-        )
-        return float(np.log(2.0 * candidates / self.delta))
+        """ln(2 (n + 1) / delta)."""
+        return float(np.log(2.0 * (self.n + 1) / self.delta))
 
     @property
     def gamma(self) -> float:
@@ -88,8 +77,7 @@ class Chain:
 
     def smooth(self) -> NDArray[np.float64]:
         """S at x_1 = 0 ... n: the largest LS(x'') e^(-gamma d), every x'' tried in O(n)."""
-        rate = self.gamma * (2.0 if self.distance == "l1" else 1.0)
-        ramp = rate * np.arange(self.n + 1, dtype=np.float64)
+        ramp = self.gamma * np.arange(self.n + 1, dtype=np.float64)
         logs = np.log(self.local())
         below = np.maximum.accumulate(logs + ramp) - ramp
         above = np.maximum.accumulate((logs - ramp)[::-1])[::-1] + ramp
@@ -192,27 +180,8 @@ def kink(chain: Chain) -> float:
     v = int(np.argmin(local))
     highest = np.flatnonzero(local >= local.max() * (1.0 - 1e-12))
     away = max(1, int(np.abs(highest - v).min()))
-    unit = 2.0 if chain.distance == "l1" else 1.0
-    gamma = float(np.log(local.max() / local[v])) / (unit * away)
+    gamma = float(np.log(local.max() / local[v])) / away
     return float(2.0 * chain.logarithm * np.expm1(gamma))
-
-
-def linear_excess(k: int, epsilon: float, change: float) -> float:
-    """Return the loss minus epsilon at the corner of a long chain whose steps are all alike.
-
-    With h = epsilon/2, h' = h e^(-t) for S(x') = e^t S(x), q = e^(-h) and q' = e^(-h'):
-    2h' - 2h + (k-1) ln((1-q)/(1-q')) + ln(1 - (1-q'^2)(1-q')^(k-1)). `change` is t > 0. For small h
-    it is positive roughly when h^(k-1) < (k-1) t / (2h). Book: `thm-delta-false`.
-
-    >>> linear_excess(4, 0.784, 0.0167) > 0 > linear_excess(2, 0.784, 0.0167)
-    True
-    """
-    _validate.integer("k", k, minimum=2)
-    h = 0.5 * _validate.positive("epsilon", epsilon)
-    lower = h * float(np.exp(-_validate.positive("change", change)))
-    gap, lower_gap = -np.expm1(-h), -np.expm1(-lower)
-    shift = np.log1p(np.expm1(-2.0 * lower) * lower_gap ** (k - 1))
-    return float(2.0 * (lower - h) + (k - 1) * np.log(gap / lower_gap) + shift)
 
 
 def at_kink(k: int, n: int, delta: float, prior: float, factor: float = 1.0) -> Chain:

@@ -6,7 +6,7 @@ price, reserve, draw, keep, print · `reading` what a noisy release says · `rep
 
 `workload` queries, sensitivities, scales · `inference` best linear unbiased estimates ·
 `noise_law` the exact law of their errors, intervals, hypotheses · `approximations` E's algorithms ·
-`consistency` estimates that fit counts of at least 0 · `budgets`, `cost`, `decision` what an answer
+`consistency` estimates that fit counts of at least 0 · `budgets`, `decision` what an answer
 costs, and whether it is derived, bought or refused · `noise` exact draws on a grid · `predicate`
 questions in words · `answering` answers paid from an account · `service` answers over HTTP.
 """
@@ -18,19 +18,20 @@ from importlib import import_module as _import_module
 _HOME = {
     "answering": "Answer Answering",
     "approximations": (
-        "CellInterval MassVector combined_loss convolution_work credible_interval "
+        "CellInterval MassVector convolution_work credible_interval "
         "exact_masses expected_squared_error laplace_masses pmf_monte_carlo "
         "pmf_probability_calculation"
     ),
-    "budgets": "Allocation allocation budget combine",
+    "budgets": (
+        "Allocation CellCosts allocation budget combine cost_of_scales no_cost privacy_cost"
+    ),
     "consistency": "Consistent consistent",
-    "cost": "CellCosts cost_of_scales no_cost privacy_cost",
     "cubes": "Cube build_cube",
     "decision": "Decision Policy State Stream decide empty_state stream",
     "inference": (
         "Blue Factor NotEstimableError blue blue_sparse chebyshev_half_width empty_factor"
     ),
-    "noise_law": "Interval NoiseLaw confidence equal_scale_density interval probability_at_least",
+    "noise_law": "Interval NoiseLaw equal_scale_density interval probability_at_least",
     "opening": "create_account open_account",
     "plan": "Plan read_plan",
     "predicate": "PredicateError",

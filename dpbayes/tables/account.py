@@ -18,10 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes.tables.answered import Answered, answered, packed
-from dpbayes.tables.chain import Chain
+from dpbayes.tables.chain import Answered, Chain, Entry, Receipt, answered, packed
 from dpbayes.tables.decimals import decimal_text, significant_text
-from dpbayes.tables.entries import Entry, Receipt
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.units import RELATIONS, Unit
 

@@ -22,13 +22,13 @@ import numpy as np
 from dpbayes._validate import open_unit, positive, shown
 from dpbayes.tables.consistency import LARGEST, consistent
 from dpbayes.tables.decision import (
+    REJECTED,
     Decision,
     Policy,
     State,
     decide,
     empty_state,
     shortest_affordable,
-    spent_after,
 )
 from dpbayes.tables.noise import as_float, on_grid, system_noise, true_answer
 from dpbayes.tables.noise_law import interval
@@ -220,12 +220,11 @@ class Answering:
                 f"the history must hold at most {self._most_answers} answers, and it is full; only "
                 "what follows from them is answered, at no cost: ask for a longer interval"
             )
-        after = spent_after(state, question.query, as_float(made.scale_units), self.policy)
+        after = state.spent_after(question.query, as_float(made.scale_units), self.policy)
         rise = Fraction(after) - Fraction(state.spent(self.policy.accounting))
         cost = max(rise * self._factor, self._smallest)
         if cost > left:
-            nothing = np.zeros(0)
-            return Decision("rejected", nothing, 0, 0.0, None, 0.0), Fraction(0)
+            return REJECTED, Fraction(0)
         return made, cost
 
     def _priced(
@@ -288,25 +287,16 @@ class Answering:
         self, question: Question, decision: Decision, cost: Fraction, value: int | None
     ) -> Answer:
         assert decision.law is not None
-        state, count = self._state, len(self._history)
+        state = self._state
         estimate = float(decision.history_weights @ state.scaled_answers)
-        spent = state.spent(self.policy.accounting)
+        told = self._priced(question, decision, cost, None)
         if value is not None:
             estimate += decision.fresh_share * as_float(value)
             scale = as_float(decision.scale_units)
-            spent, count = spent_after(state, question.query, scale, self.policy), count + 1
+            spent = state.spent_after(question.query, scale, self.policy)
+            told = replace(told, spent=spent, left=self.bound - spent, history=told.history + 1)
         box = interval(estimate, decision.law, question.delta)
-        return Answer(
-            question.text,
-            decision.outcome,
-            estimate,
-            (box.low, box.high),
-            box.confidence,
-            float(cost),
-            spent,
-            self.bound - spent,
-            count,
-        )
+        return replace(told, estimate=estimate, interval=(box.low, box.high))
 
     def _catch_up(self) -> None:
         """Take in what the account holds since the last look, and draw what was paid and not."""

@@ -152,7 +152,8 @@ def pmf_probability_calculation(
     parts = [laplace_masses(float(w), gamma) for w in np.sort(sizes)]
     arrays = [part.masses for part in parts]
     masses = _tree(arrays) if method == "tree" else reduce(np.convolve, arrays)
-    return MassVector(masses, combined_loss([part.lost for part in parts]))
+    # What is kept of each part multiplies (E, Lemmas 4.2 and 4.3).
+    return MassVector(masses, -math.expm1(math.fsum(math.log1p(-part.lost) for part in parts)))
 
 
 def _tree(arrays: list[Array]) -> Array:
@@ -168,18 +169,6 @@ def _convolved(a: Array, b: Array) -> Array:
     if min(a.size, b.size) <= 256:
         return np.asarray(np.convolve(a, b))
     return np.asarray(np.maximum(fftconvolve(a, b), 0.0))
-
-
-def combined_loss(losses: ArrayLike) -> float:
-    """Return the mass that a convolution loses: 1 - prod(1 - loss_i) (E, Lemmas 4.2 and 4.3).
-
-    >>> combined_loss([0.5, 0.5])
-    0.75
-    """
-    parts = vector("losses", losses)
-    if np.any(parts < 0.0) or np.any(parts >= 1.0):
-        raise ValueError(f"losses must lie in [0, 1), got {losses!r}")
-    return -math.expm1(math.fsum(np.log1p(-parts)))
 
 
 def convolution_work(half_lengths: ArrayLike) -> int:

@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -183,3 +184,22 @@ def read_service(path: str | Path) -> ServiceFile:
 
 def _price(file: File, value: Any) -> Fraction:
     return epsilon_of(file, "smallest_price", value)
+
+
+RAND_HIE = Path(str(files("dpbayes") / "data" / "rand-hie.toml"))
+"""20,190 person-years of the RAND Health Insurance Experiment, a real table to ask.
+
+Counts by self-rated health, physical limitation, chronic diseases and outpatient visits, derived
+from the public-domain table that statsmodels ships. One record is one person in one year: a person
+can have up to five, so that the guarantee for one record is not one for one person.
+"""
+
+
+def rand_hie_cube() -> Cube:
+    """Return the cube of 4 x 2 x 8 x 16 = 1024 cells.
+
+    >>> cube = rand_hie_cube()
+    >>> cube.shape, int(cube.counts.sum())
+    ((4, 2, 8, 16), 20190)
+    """
+    return read_cube(RAND_HIE).cube()

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpbayes._validate import count_array, shown
-from dpbayes.tables.attributes import Attribute, Bins, check_attributes
+from dpbayes.tables.attributes import Attribute, check_attributes
 from dpbayes.tables.table import MOST_RECORDS, REFUSE, Rules
 from dpbayes.tables.table import count as count_table
 from dpbayes.tables.units import RECORD, Unit
@@ -24,6 +24,7 @@ class Cube:
 
     `attributes` at least one; `counts` (cells,) whole and not negative.
 
+    >>> from dpbayes.tables.attributes import Bins
     >>> cube = Cube((Bins("age", (18, 40, 65)), Bins("sex", (0, 1, 2))), [1, 2, 3, 4])
     >>> cube.shape, cube.counts
     ((2, 2), array([1, 2, 3, 4]))
@@ -34,7 +35,11 @@ class Cube:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attributes", check_attributes(self.attributes))
-        counts = _whole_counts("counts", self.counts, math.prod(self.shape))
+        counts, cells = count_array("counts", self.counts), math.prod(self.shape)
+        if counts.shape != (cells,):
+            raise ValueError(f"counts must have {cells} numbers, one a cell, got {counts.shape}")
+        if np.any(counts > MOST_RECORDS):
+            raise ValueError(f"counts must be from 0 to 2^53, got {counts.max()!r}")
         object.__setattr__(self, "counts", counts)
 
     @property
@@ -45,7 +50,7 @@ class Cube:
     def query(self, text: str) -> NDArray[np.float64]:
         """Return the coefficients (cells,) of a query text.
 
-        >>> from dpbayes.tables.attributes import Categories
+        >>> from dpbayes.tables.attributes import Bins, Categories
         >>> cube = Cube((Bins("income", (0, 10, 20)), Categories("sex", ("f", "m"))), [1, 2, 3, 4])
         >>> cube.query("income >= 10 and sex = f")
         array([0., 0., 1., 0.])
@@ -58,14 +63,6 @@ class Cube:
         """Return bytes that two cubes share only if cells, by name, and counts are the same."""
         schema = [[type(a).__name__, a.name, list(a.labels)] for a in self.attributes]
         return json.dumps(schema).encode() + self.counts.astype("<i8").tobytes()
-
-
-def as_cube(value: Cube | ArrayLike) -> Cube:
-    """Return a cube unchanged, or counts as a cube with the single attribute "cell"."""
-    if isinstance(value, Cube):
-        return value
-    counts = _whole_counts("cube", value)
-    return Cube((Bins("cell", tuple(range(counts.size + 1)), whole=True),), counts)
 
 
 def build_cube(
@@ -82,6 +79,7 @@ def build_cube(
     the number of records of each row, for tables that are already aggregated.
 
     >>> import tempfile
+    >>> from dpbayes.tables.attributes import Bins
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     table = Path(folder) / "cells.csv"
     ...     _ = table.write_text("age,records\n20,3\n45,2\n39,1\n")
@@ -92,13 +90,3 @@ def build_cube(
         raise TypeError(f"source must be the path of a file, got {shown(source)}")
     declared = check_attributes(attributes)
     return Cube(declared, count_table(source, declared, Rules(unit, outside, count=count)))
-
-
-def _whole_counts(name: str, value: ArrayLike, cells: int | None = None) -> NDArray[np.int64]:
-    values = count_array(name, value)
-    if values.ndim != 1 or values.size != (cells or values.size):
-        wanted = "one number a cell" if cells is None else f"{cells} numbers, one a cell"
-        raise ValueError(f"{name} must have {wanted}, got shape {values.shape}")
-    if np.any(values > MOST_RECORDS):
-        raise ValueError(f"{name} must be whole numbers from 0 to 2^53, got {values.max()!r}")
-    return values

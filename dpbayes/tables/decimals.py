@@ -58,13 +58,3 @@ def exp_above(value: Fraction) -> Fraction:
     power = context.divide(Decimal(value.numerator), Decimal(value.denominator))
     # Decimal.exp rounds to the nearest, whatever the context says.
     return Fraction(context.exp(power)) * (1 + Fraction(1, 10**28))
-
-
-def float_below(value: Fraction) -> float:
-    """Return the largest float that is at most as large.
-
-    >>> Fraction(float_below(Fraction(1, 10))) <= Fraction(1, 10) < Fraction(0.1)
-    True
-    """
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)

@@ -12,10 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpbayes._validate import choice, flag, frozen, instance, non_negative, open_unit, positive
+from dpbayes._validate import (
+    choice,
+    flag,
+    frozen,
+    instance,
+    non_negative,
+    open_unit,
+    positive,
+    positive_array,
+)
 from dpbayes.tables import workload
-from dpbayes.tables.budgets import allocation, combine
-from dpbayes.tables.cost import CellCosts, no_cost
+from dpbayes.tables.budgets import CellCosts, allocation, combine, no_cost
 from dpbayes.tables.inference import Factor, empty_factor
 from dpbayes.tables.noise import LARGEST_SCALE, SMALLEST_SCALE, as_float, on_grid, scale_in_units
 from dpbayes.tables.noise_law import NoiseLaw
@@ -63,14 +71,24 @@ class State:
 
     def after(self, query: Array, scale: float, y: float, neighbours: str) -> State:
         """Return the state once `query` has been answered by y with noise of this scale."""
-        spent = math.nextafter(float(sensitivity(query[None, :], neighbours)[0]) / scale, math.inf)
         return State(
             self.factor.append(query, scale),
             frozen(np.append(self.scaled_answers, y / scale)),
             frozen(np.append(self.scales, scale)),
             self.costs.after(query, scale),
-            math.nextafter(self.in_sequence + spent, math.inf),
+            self._in_sequence_after(query, scale, neighbours),
         )
+
+    def spent_after(self, query: Array, scale: float, policy: Policy) -> float:
+        """Return the overall cost once a query was answered with noise of this scale."""
+        if policy.accounting == "cells":
+            return self.costs.after(query, scale).total
+        return self._in_sequence_after(query, scale, policy.neighbours)
+
+    def _in_sequence_after(self, query: Array, scale: float, neighbours: str) -> float:
+        """Return the sum of budgets after one more answer, never below the true one."""
+        S = float(sensitivity(query[None, :], neighbours)[0])
+        return math.nextafter(self.in_sequence + math.nextafter(S / scale, math.inf), math.inf)
 
     def spent(self, accounting: str) -> float:
         """Return the overall cost under the named accounting."""
@@ -131,7 +149,7 @@ def decide(
         return Decision("derived", frozen(w0), 0, 0.0, NoiseLaw(w0), 0.0)
     units = scale_in_units(S, bought.alpha)
     scale = as_float(units)
-    if spent_after(state, query, scale, policy) > limit:
+    if state.spent_after(query, scale, policy) > limit:
         return REJECTED
     share = bought.fresh_share
     weights = np.zeros(state.factor.answers) if w0 is None else bought.history_share * w0
@@ -150,14 +168,6 @@ def _known(state: State, query: Array, policy: Policy) -> tuple[float, Array | N
             "sensitivity is 0: its answer is public and needs no private system"
         )
     return S, state.factor.noise_weights(checked) if policy.inference else None
-
-
-def spent_after(state: State, query: Array, scale: float, policy: Policy) -> float:
-    """Return the overall cost once a query was answered with noise of this scale."""
-    if policy.accounting == "cells":
-        return state.costs.after(query, scale).total
-    S = float(sensitivity(query[None, :], policy.neighbours)[0])
-    return math.nextafter(state.in_sequence + math.nextafter(S / scale, math.inf), math.inf)
 
 
 def shortest_affordable(
@@ -225,7 +235,10 @@ def stream(
     """
     rows = workload.history("questions", questions)
     count, cells = rows.shape
-    wanted = workload.positive_entries("lengths", np.atleast_1d(lengths))
+    wanted = positive_array("lengths", lengths)
+    if wanted.shape not in ((), (count,)):
+        raise ValueError(f"lengths must be one number or {count}, got shape {wanted.shape}")
+    instance("policy", policy, Policy)
     open_unit("delta", delta)
     limit = positive("bound", bound)
     state, outcomes, spent = empty_state(cells, policy.neighbours), [], []

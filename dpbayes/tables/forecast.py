@@ -9,12 +9,19 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpbayes.tables.analysis import RepeatedBits, bounded, limit_memory, report_parts
+from dpbayes.tables.analysis import (
+    DRAWS,
+    FEWEST,
+    RepeatedBits,
+    bounded,
+    limit_memory,
+    report_parts,
+    simulated,
+)
 from dpbayes.tables.report import LEVEL
 
 ERROR, SIMULATED, WIDTH = "error", "simulated", "width"
@@ -22,8 +29,8 @@ SHAPES = ("even", "halving")
 SECONDS = 40.0
 EXACT_SECONDS = 8.0
 WIDTH_SECONDS = 8.0
-_DRAWS, _SIMULATED_SECONDS = 200, 2.0
-_WIDTH_DRAWS, _FEWEST, _STEADY = 16, 3, 1e-3
+_SIMULATED_SECONDS = 2.0
+_WIDTH_DRAWS, _STEADY = 16, 1e-3
 
 
 def forecast(request: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
@@ -53,7 +60,7 @@ def _chosen(request: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
     """Return mechanism, prior (k,) and the made-up counts by their shape."""
     import numpy as np
 
-    from dpbayes.tables.prices import chosen_mechanism
+    from dpbayes.tables.release import chosen_mechanism
 
     chosen = chosen_mechanism(request["name"], Fraction(request["epsilon"]), request["options"])
     prior = np.array(request["prior"], dtype=float)
@@ -63,24 +70,13 @@ def _chosen(request: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
 
 def _simulated(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the mean errors of made-up releases; the same request draws the same ones."""
-    import numpy as np
-
-    from dpbayes.divergences import hellinger
-    from dpbayes.tables.drawn import draw
-
     chosen, prior, made = _chosen(request)
-    bits, found = RepeatedBits(json.dumps([request["records"], request["name"]])), {}
+    bits = RepeatedBits(json.dumps([request["records"], request["name"]]))
+    found: dict[str, Any] = {"draws": DRAWS}
     for shape, counts in made.items():
-        drawn: list[Any] = []
-        begun = time.monotonic()
-        while len(drawn) < _DRAWS and (
-            len(drawn) < _FEWEST or time.monotonic() - begun < _SIMULATED_SECONDS
-        ):
-            drawn.append(draw(chosen, counts, prior, bits)[1])
-        apart = hellinger(prior + counts, prior + np.array(drawn))
-        found[shape] = float(np.mean(apart))
-        found[f"{shape}_error"] = float(np.std(apart, ddof=1) / len(drawn) ** 0.5)
-        found["draws"] = min(len(drawn), found.get("draws", len(drawn)))
+        one = simulated(chosen, counts, prior, bits, _SIMULATED_SECONDS)
+        found[shape], found[f"{shape}_error"] = one["value"], one["error"]
+        found["draws"] = min(one["draws"], found["draws"])
     return found
 
 
@@ -122,7 +118,7 @@ def _width(request: Mapping[str, Any]) -> dict[str, Any]:
     plain: list[float] = []
     error = np.inf
     # A few that happen to be equal, as with little noise, do not say how the others are.
-    while len(aware) < _FEWEST or (
+    while len(aware) < FEWEST or (
         len(aware) < _WIDTH_DRAWS and not 0.0 < error <= _STEADY * np.mean(aware)
     ):
         one = release(chosen, made["even"], prior)

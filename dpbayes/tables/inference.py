@@ -19,7 +19,7 @@ from scipy.linalg.blas import drot, drotg
 from scipy.sparse import csr_array, diags_array, issparse, vstack
 from scipy.sparse.linalg import lsmr
 
-from dpbayes._validate import frozen, integer, non_negative, open_unit, positive
+from dpbayes._validate import frozen, integer, non_negative, offering, open_unit, positive
 from dpbayes.tables import workload
 from dpbayes.tables.workload import Array
 
@@ -205,7 +205,7 @@ def blue_sparse(H: Any, scales: ArrayLike, Q: ArrayLike) -> Blue:
     >>> one.weights.round(9)
     array([ 1., -1.])
     """
-    matrix = csr_array(H, dtype=np.float64)
+    matrix = csr_array(offering("H", H, "tocsr"), dtype=np.float64)
     b = workload.positive_entries("scales", scales, matrix.shape[0])
     wanted = workload.targets("Q", Q.toarray() if issparse(Q) else Q, matrix.shape[1])
     rows = vstack([matrix, csr_array(np.atleast_2d(wanted))]).tocsc()

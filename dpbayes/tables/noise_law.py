@@ -261,19 +261,6 @@ def interval(estimate: float, law: NoiseLaw, delta: float) -> Interval:
     return Interval(centre - c, centre + c, 1.0 - delta)
 
 
-def confidence(estimate: float, law: NoiseLaw, low: float, high: float) -> float:
-    """Return the probability, given the estimate, that the true answer lies between low and high.
-
-    >>> round(confidence(10.0, NoiseLaw([1.0]), 10.0, 12.0), 10)
-    0.4323323584
-    """
-    centre = real("estimate", estimate)
-    inside = instance("law", law, NoiseLaw).probability(
-        real("low", low) - centre, real("high", high) - centre
-    )
-    return float(inside)
-
-
 def probability_at_least(estimate: float, law: NoiseLaw, threshold: float) -> float:
     """Return the probability, given the estimate, of the hypothesis "true answer >= threshold".
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sqlite3
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from dpbayes.mechanisms.guarantees import NEIGHBOURS, Epsilon, exact_epsilon, given_epsilon
 from dpbayes.tables.account import Account
-from dpbayes.tables.chain import Chain
-from dpbayes.tables.entries import FORMAT, SCHEMA, connected, exact, lines_of, terms_of
+from dpbayes.tables.chain import SCHEMA, Chain, connected, exact, lines_of
 from dpbayes.tables.keys import (
     AccountError,
     all_witnesses,
@@ -27,6 +29,7 @@ from dpbayes.tables.keys import (
 )
 from dpbayes.tables.units import Unit
 
+FORMAT = 2
 NOTE = ".dpbayes"
 """Ending of the note beside a table that says which account it has."""
 
@@ -146,7 +149,7 @@ def open_account(path: str | Path) -> Account:
     place = _file_path(path)
     if not place.is_file():
         raise AccountError(_absence(place))
-    terms = terms_of(place)
+    terms = _terms_of(place)
     try:
         bounds, unit = (exact(terms["bound"]), exact(terms["delta"])), Unit.of(terms["unit"])
         named = dataset_name(terms["dataset"]), terms["neighbours"], terms["receipts"]
@@ -164,6 +167,29 @@ def open_account(path: str | Path) -> Account:
     if witness.pending:
         _finish(account)
     return account
+
+
+def _terms_of(path: Path) -> dict[str, Any]:
+    """Return what an account was made on; AccountError where that cannot be told, or is old."""
+    with connected(path) as connection:
+        try:
+            row = connection.execute("SELECT body FROM entries WHERE sequence = 0").fetchone()
+        except sqlite3.OperationalError as error:
+            if "no such table" in str(error):
+                raise AccountError(f"{path} is no account: it has no entries") from None
+            raise
+    try:
+        terms: dict[str, Any] = json.loads(row[0])
+        made = terms["format"]
+    except (TypeError, KeyError, ValueError) as error:
+        raise AccountError(f"account {path} is damaged: its terms cannot be read") from error
+    if made != FORMAT:
+        raise AccountError(
+            f"account {path} has format {made!r}, which states no unit of protection; this version "
+            f"reads format {FORMAT}. Make a new account (another name of the data set), with what "
+            "was left as its epsilon"
+        )
+    return terms
 
 
 def _finish(account: Account) -> None:

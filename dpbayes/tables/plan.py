@@ -86,8 +86,8 @@ class Plan:
     ...         '[categories]\nhealth = ["good", "poor"]\nsex = ["f", "m"]\n'
     ...     )
     ...     plan = read_plan(Path(folder) / "plan.toml")
-    >>> plan.shape, plan.labels
-    ((2, 2), ('f, good', 'f, poor', 'm, good', 'm, poor'))
+    >>> plan.labels
+    ('f, good', 'f, poor', 'm, good', 'm, poor')
     """
 
     file: File
@@ -107,11 +107,6 @@ class Plan:
     def unit(self) -> Unit:
         """Who is protected."""
         return self.rules.unit
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of categories of each column."""
-        return tuple(attribute.size for attribute in self.attributes)
 
     @property
     def labels(self) -> tuple[str, ...]:

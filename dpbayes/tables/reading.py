@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,9 +22,7 @@ from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions, floats_around, number_of_candidates
 from dpbayes.tables.counts_given_noise import (
-    Joint,
     ListedCounts,
-    Marginal,
     ProductCounts,
     drawn_counts,
     log_prior_factor,
@@ -39,26 +36,6 @@ DRAWS = 10_000
 their posterior standard deviation."""
 
 _NO_WEIGHT = 1e-16  # below the rounding of the sum of the others
-
-
-class CountPosterior(Protocol):
-    """The distribution of the true counts given what was released."""
-
-    def marginal(self, i: int) -> Marginal:
-        """Return the distribution of the count of category i."""
-        ...
-
-    def joint(self, i: int) -> Joint:
-        """Return the distribution of the count of category i together with the total."""
-        ...
-
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-        """Return independent histograms, shape (size, k)."""
-        ...
-
-    def group(self, indices: Sequence[int]) -> Any:
-        """Return the posterior of the counts of some categories and of their total."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -78,7 +55,7 @@ class NoiseAwarePosterior:
 
     prior: NDArray[np.float64]
     n: int | None
-    counts: CountPosterior
+    counts: ListedCounts | ProductCounts
 
     @property
     def k(self) -> int:
@@ -196,7 +173,10 @@ def noise_aware(
     >>> noise_aware(chosen, np.array([0, 10]), 10, flat, repaired=True).mean.round(4)
     array([0.1318, 0.8682])
     """
-    if repaired:
+    _validate.offering("mechanism", mechanism, "law")
+    noisy, prior = _validate.whole_numbers("noisy", noisy), _validate.prior("prior", prior)
+    n = _validate.integer("n", n, 0)
+    if _validate.flag("repaired", repaired):
         return _listed(mechanism, noisy, n, prior)
     independent = own(mechanism, "log_likelihood_at")
     if independent is not None:
@@ -209,10 +189,12 @@ def noise_aware(
     of_counts = own(mechanism, "log_likelihoods")
     if of_counts is None:
         return _listed(mechanism, noisy, n, prior)
-    values = np.arange(n + 1)
+    values, parts = np.arange(n + 1), of_counts(noisy, n, int(prior.size))
+    if len(parts) != prior.size:
+        raise ValueError(f"prior must have {len(parts)} entries for what was drawn, got {prior}")
     logs = [
         part + log_prior_factor(float(alpha), values)
-        for part, alpha in zip(of_counts(noisy, n, int(prior.size)), prior, strict=True)
+        for part, alpha in zip(parts, prior, strict=True)
     ]
     return NoiseAwarePosterior(prior, n, ProductCounts.from_logs(n, logs))
 

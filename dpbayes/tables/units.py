@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dpbayes._validate import integer, shown
+
 MOST_KEPT = 1_000_000
 RELATIONS = ("replace-one", "add-or-remove")
 
@@ -21,14 +23,10 @@ class Unit:
     keep: int = 1
 
     def __post_init__(self) -> None:
-        good = self.person is None or (isinstance(self.person, str) and self.person.strip())
-        if not good or "\0" in (self.person or ""):
-            raise ValueError(f"person must be the name of a column, got {self.person!r}")
-        whole = isinstance(self.keep, int) and not isinstance(self.keep, bool)
-        if not whole or not 1 <= self.keep <= MOST_KEPT:
-            raise ValueError(
-                f"keep must be a whole number from 1 to {MOST_KEPT}, got {self.keep!r}"
-            )
+        text = isinstance(self.person, str) and self.person.strip() and "\0" not in self.person
+        if self.person is not None and not text:
+            raise ValueError(f"person must be the name of a column, got {shown(self.person)}")
+        integer("keep", self.keep, 1, MOST_KEPT)
         if self.person is None and self.keep != 1:
             raise ValueError(f"keep must be used with person, got {self.keep} without one")
 

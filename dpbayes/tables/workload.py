@@ -47,11 +47,7 @@ def history(name: str, value: ArrayLike) -> Array:
 
 def query(name: str, value: ArrayLike, cells: int) -> Array:
     """Return one coefficient a cell; a query that asks for nothing is refused."""
-    array = vector(name, value)
-    if array.size != cells:
-        raise ValueError(
-            f"{name} must have one coefficient for each of the {cells} cells, got {array.size}"
-        )
+    array = vector(name, value, cells)
     if not np.any(array):
         raise ValueError(f"{name} must have a coefficient that is not 0, got all zeros")
     return array

@@ -7,6 +7,7 @@ import dpbayes as dp
 from dpbayes.auditing.exact import pairs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["expMech", "expMech-smooth", "expMech-delta", "ilapMech"])
 @pytest.mark.parametrize("target", [0.3, 1.0, 4.0])
 def test_the_audited_epsilon_is_the_target(name, target):
@@ -15,12 +16,14 @@ def test_the_audited_epsilon_is_the_target(name, target):
     assert target * (1 - 1e-9) <= audited <= target
 
 
+@pytest.mark.slow
 def test_three_categories():
     found = dp.calibrate(dp.mechanism("expMech-smooth", 1.0), 8, [1, 1, 1], 1.0)
     assert dp.audit(found, 8, [1, 1, 1]).epsilon == pytest.approx(1.0, rel=1e-9)
     assert found.epsilon > 2.0
 
 
+@pytest.mark.slow
 def test_calibrated_smooth_mechanism_beats_ilap_and_not_the_geometric():
     def mean(mechanism):
         return mechanism.law([150, 150], [1, 1]).mean_distance()
@@ -33,6 +36,7 @@ def test_calibrated_smooth_mechanism_beats_ilap_and_not_the_geometric():
     assert mean(dp.mechanism("expMech-smooth", 1.0)) == pytest.approx(0.2226, abs=5e-5)
 
 
+@pytest.mark.slow
 def test_gamma_stays_fixed():
     smooth = dp.calibrate(dp.mechanism("expMech-smooth", 1.0, gamma=0.3), 30, [1, 1], 1.0)
     assert smooth.calibration.gamma == 0.3
@@ -42,6 +46,7 @@ def test_gamma_stays_fixed():
     assert found.sensitivity([10, 20], [1, 1]) == start.sensitivity([10, 20], [1, 1])
 
 
+@pytest.mark.slow
 def test_a_little_delta_buys_accuracy():
     start = dp.mechanism("expMech-smooth", 1.0)
     pure = dp.calibrate(start, 40, [1, 1], 1.0)
@@ -51,6 +56,7 @@ def test_a_little_delta_buys_accuracy():
     assert dp.audit(loose, 40, [1, 1]).delta(1.0) <= 1e-3
 
 
+@pytest.mark.slow
 def test_what_cannot_be_reached_is_refused():
     with pytest.raises(ValueError, match="epsilon cannot be reached"):
         dp.calibrate(dp.mechanism("draft-laplace", 1.0), 6, [1, 1], 1.0)
@@ -60,6 +66,7 @@ def test_what_cannot_be_reached_is_refused():
         dp.calibrate(dp.mechanism("expMech", 1.0), 6, [1, 1], 1.0, delta=1.0)
 
 
+@pytest.mark.slow
 def test_pure_target_is_the_largest_nominal_value():
     start = dp.mechanism("expMech-smooth", 1.0)
     found = dp.calibrate(start, 20, [1, 1], 0.7)
@@ -90,6 +97,7 @@ def test_a_calibration_takes_few_audits_and_bisects_where_pairs_lead_nowhere(mon
     assert len(audits) > 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "nominal", "n", "prior", "epsilon", "delta"),
     [

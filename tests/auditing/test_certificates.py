@@ -29,6 +29,7 @@ def test_a_sensitivity_changed_behind_the_audits_back_is_noticed(monkeypatch):
         dp.calibrate(mechanism, 10, [1, 1], 1.0)
 
 
+@pytest.mark.slow
 def test_with_three_categories_the_changed_sensitivity_is_what_is_audited(monkeypatch):
     mechanism = dp.mechanism("expMech-smooth", 1.0)
     before = dp.audit(mechanism, 4, [1, 1, 1]).epsilon
@@ -63,6 +64,7 @@ class HalfTheSensitivity(SmoothCalibration):
         return shrunk(self, counts, prior, epsilon, metric)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", [Truthful, Hasty])
 @pytest.mark.parametrize("k", [2, 3])
 def test_a_subclass_is_audited_by_its_own_law(broken, k):
@@ -73,6 +75,7 @@ def test_a_subclass_is_audited_by_its_own_law(broken, k):
         dp.calibrate(Truthful(1.0, SmoothCalibration()), 5, np.ones(k), 1.0)
 
 
+@pytest.mark.slow
 def test_calibrating_a_subclass_pays_for_its_rate():
     mechanism = Hasty(1.0, SmoothCalibration())
     found = dp.calibrate(mechanism, 5, [1, 1], 1.0)
@@ -138,6 +141,7 @@ def test_a_law_without_outputs_says_what_is_missing():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["expMech", "expMech-local", "expMech-smooth", "expMech-delta"])
 @pytest.mark.parametrize(("n", "k", "rows"), [(30, 2, 33), (400, 2, 26), (5, 3, 23)])
 def test_a_certificate_says_what_was_compared(name, n, k, rows):

@@ -82,6 +82,7 @@ def test_the_dominating_pair_lies_above_every_pair_and_touches_at_the_grid(name)
         assert one.delta(0.37) <= pair.delta(0.37) + 1e-12
 
 
+@pytest.mark.slow
 def test_the_worst_pair_for_one_release_need_not_be_the_worst_for_many():
     result = dp.audit(dp.mechanism("expMech-smooth", 1.0), 60, [1, 1])
     single = composed_epsilon(worst_pair(result), [20], 1e-6)[0]
@@ -103,6 +104,7 @@ def test_the_dominating_pair_loses_no_more_than_the_mechanism_and_covers_it(name
         assert pair.delta(-at) >= -np.expm1(-at) + np.exp(-at) * exact - 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0, 30.0, 50.0])
 @pytest.mark.parametrize("delta", [1e-12, 1e-6])

@@ -67,6 +67,7 @@ def test_bounds_hold_the_loss_found_by_enumeration_in_high_precision(
     assert enclosure.delta(0.3).width <= WIDTH
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*NAMES, "expMech-repaired"])
 def test_the_float_audit_lies_within_rounding_of_the_bounds(name: str) -> None:
     audit = dp.audit(dp.mechanism(name, 1.0), 40, [0.5, 3.0])
@@ -85,6 +86,7 @@ def test_at_200_records_the_bounds_are_still_narrow(name: str) -> None:
     assert held(mp.mpf(audit.epsilon), audit.enclosure.epsilon, 1e-12)
 
 
+@pytest.mark.slow
 def test_three_categories_for_the_exponential_family() -> None:
     audit = dp.audit(dp.mechanism("expMech-smooth", 1.0), 8, [1.0, 0.5, 2.0])
     assert held(mp.mpf(audit.epsilon), audit.enclosure.epsilon, 1e-13)
@@ -105,7 +107,7 @@ def test_what_cannot_be_enclosed_is_refused() -> None:
         enclose(dp.mechanism("ilapMech", 1.0), 4, [1, 1, 1])
     with pytest.raises(ValueError, match="metric must be hellinger"):
         enclose(dp.mechanism("expMech", 1.0, metric="published"), 4, [1, 1])
-    with pytest.raises(ValueError, match="n must give at most"):
+    with pytest.raises(ValueError, match="an enclosure takes n up to 315"):
         enclose(dp.mechanism("geometric", 1.0), 400, [1, 1])
     with pytest.raises(ValueError, match="epsilon must be at least 0"):
         enclose(dp.mechanism("geometric", 1.0), 4, [1, 1]).delta(-1.0)

@@ -43,6 +43,7 @@ def naive_delta(mechanism, n, prior, epsilon):
     return worst
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     name=st.sampled_from(TWO),
@@ -60,6 +61,7 @@ def test_two_categories_agree_with_every_pair_of_laws(name, epsilon, n, prior):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ANY)
 @pytest.mark.parametrize(("n", "prior"), [(5, (1.0, 0.3, 2.0)), (3, (1.0, 1.0, 0.5, 4.0))])
 def test_more_categories_agree_with_every_pair_of_laws(name, n, prior):
@@ -69,6 +71,7 @@ def test_more_categories_agree_with_every_pair_of_laws(name, n, prior):
     assert result.delta(0.4) == pytest.approx(naive_delta(mechanism, n, prior, 0.4), abs=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lapMech", "ilapMech", "geometric", "expMech", "expMech-smooth"])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (1e-3, 5.0), (40.0, 40.0)])
@@ -76,6 +79,7 @@ def test_the_promised_epsilon_holds_over_all_neighbours(name, epsilon, prior):
     assert dp.audit(dp.mechanism(name, epsilon), 40, prior).epsilon <= epsilon + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lapMech", "ilapMech", "expMech", "expMech-smooth"])
 @pytest.mark.parametrize(("n", "k"), [(8, 3), (4, 4)])
 def test_the_promised_epsilon_holds_for_more_categories(name, n, k):
@@ -88,6 +92,7 @@ def test_the_smooth_mechanism_loses_less_than_half_its_epsilon(n, expected):
     assert result.epsilon == pytest.approx(expected, abs=5e-4)
 
 
+@pytest.mark.slow
 def test_the_witness_attains_the_loss():
     mechanism = dp.mechanism("expMech-smooth", 1.0)
     result = dp.audit(mechanism, 60, [1, 0.4])
@@ -98,6 +103,7 @@ def test_the_witness_attains_the_loss():
     assert result.pair().epsilon == pytest.approx(result.epsilon, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_local_sensitivity_breaks_its_promise_for_a_small_prior_only():
     mechanism = dp.mechanism("expMech-local", 1.0)
     assert dp.audit(mechanism, 1000, [0.1, 0.1]).epsilon > 1.05
@@ -139,6 +145,7 @@ def published_delta_mechanism_law(x, n, alpha, epsilon, delta):
     return [w / norm for w in weights]
 
 
+@pytest.mark.slow
 def test_document_a_theorem_4_1_fails_with_l1_distance_in_50_digits():
     n, alpha, epsilon, delta = 100, 1e-6, 20.0, 1e-8
     mechanism = dp.mechanism("expMech-delta", epsilon, delta=delta, distance="l1")
@@ -213,6 +220,7 @@ def test_bad_input_is_refused_with_the_size_that_fits():
     check_size(100_000, 2)
 
 
+@pytest.mark.slow
 def test_the_public_functions_stay_functions_whichever_part_was_loaded_first():
     code = (
         "import inspect, pickle, dpbayes.auditing.sampled, dpbayes.tables.drawn, dpbayes as dp\n"

@@ -14,6 +14,7 @@ from dpbayes.auditing.rows import exponential_rows, mechanism_rows, moves, score
 from tests.reference import affinity as reference
 
 
+@pytest.mark.slow
 def test_no_matrix_of_all_laws_is_held_when_it_would_not_fit():
     prior = np.array([1.0, 1.5])
     rows = mechanism_rows(dp.mechanism("expMech-smooth", 1.0), 1200, prior)

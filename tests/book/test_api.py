@@ -59,6 +59,7 @@ def examples(name: str) -> list[doctest.DocTest]:
     return [test for test in found if test.examples]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SHOWN))
 def test_every_name_on_a_page_has_an_example_with_its_result_that_runs(name):
     found = examples(name)
@@ -69,6 +70,7 @@ def test_every_name_on_a_page_has_an_example_with_its_result_that_runs(name):
         assert runner.run(test).failed == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_examples_on_the_pages_print_what_they_say(page):
     result = doctest.testfile(str(page), module_relative=False, encoding="utf-8")

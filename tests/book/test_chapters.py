@@ -31,6 +31,7 @@ def test_there_are_twelve_chapters_and_each_leads_to_the_next() -> None:
         assert following.rpartition("/")[2] in last, chapter
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_the_examples_of_a_chapter_print_what_they_say(chapter: str) -> None:
     """The blocks of a page are typed one after the other, as a reader would."""
@@ -51,6 +52,7 @@ def test_a_chapter_has_its_question_three_things_and_exercises_with_solutions(ch
     assert all(":::{dropdown} Solution\n" in body for *_, body in exercises)
 
 
+@pytest.mark.slow
 def test_labels_of_exercises_are_unique() -> None:
     labels = [label for page in pages() for label in re.findall(r":label: (ex-\S+)", text(page))]
     assert len(labels) == len(set(labels))

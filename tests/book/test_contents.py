@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from dpbayes.runner.notebooks import all_notebooks
@@ -34,6 +35,7 @@ def pages() -> dict[str, Path]:
     }
 
 
+@pytest.mark.slow
 def test_every_page_and_notebook_is_in_the_contents_once() -> None:
     contents = listed(yaml.safe_load((ROOT / "_toc.yml").read_text()))
     assert len(contents) == len(set(contents))
@@ -52,6 +54,7 @@ def test_labels_are_unique() -> None:
     assert sorted(found) == sorted(set(found))
 
 
+@pytest.mark.slow
 def test_every_block_cited_in_code_exists() -> None:
     cited = {
         (label, path.relative_to(ROOT).as_posix())

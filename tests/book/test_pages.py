@@ -27,6 +27,7 @@ def test_the_misprinted_beta_density_does_not_integrate_to_one():
     assert area == pytest.approx(1 / 6, rel=1e-12)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(small_cases())
 def test_conjugacy_marginal_probability_is_a_ratio_of_beta_functions(case):
@@ -44,6 +45,7 @@ def _log_beta(a):
     return float(sum(mp.loggamma(v) for v in a) - mp.loggamma(mp.fsum(a)))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(small_cases(largest=(12, 7, 5)))
 def test_histogram_distance_counts_replacements(case):
@@ -106,6 +108,7 @@ def test_stable_form_with_six_terms_is_off_by_less_than_a_rounding(s, t):
         assert abs((-bracket / 2 + rest) / psi(s, t) - 1) < 1e-16
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.floats(0.05, 5.0))
 def test_powers_of_the_affinity_satisfy_the_triangle_inequality(a, b, c, kappa):
@@ -148,6 +151,7 @@ def test_closed_forms_of_further_divergences(a, b):
     assert np.expm1(renyi(2)) == pytest.approx(squares, rel=1e-7)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(small_cases(largest=(15, 8, 5)), st.sampled_from(["hellinger", "published"]))
 def test_the_true_posterior_is_the_worst_candidate(case, metric):
@@ -164,6 +168,7 @@ def test_the_true_posterior_is_the_worst_candidate(case, metric):
     assert found == pytest.approx(worst, rel=1e-7)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(small_cases())
 def test_local_sensitivity_sits_where_the_theorem_says(case):
@@ -176,6 +181,7 @@ def test_local_sensitivity_sits_where_the_theorem_says(case):
     assert found == pytest.approx(float(np.sqrt(-np.expm1(exponent))), rel=1e-12)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(small_cases())
 def test_global_sensitivity_sits_in_the_corner(case):
@@ -192,6 +198,7 @@ def test_global_sensitivity_of_three_categories_does_not_depend_on_n():
     assert max(values) == min(values)
 
 
+@pytest.mark.slow
 def test_the_inequality_behind_the_corners():
     ratios = []
     with mp.workdps(40):
@@ -215,6 +222,7 @@ def _inverse_smooth(counts, prior, radius):
     return float(np.min(1 / local + away[away <= radius]))
 
 
+@pytest.mark.slow
 def test_smooth_sensitivity_over_neighbours_only_is_not_smooth():
     prior = np.full(3, 0.1)
     x, neighbour = np.array([10, 8, 2]), np.array([9, 8, 3])

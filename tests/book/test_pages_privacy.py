@@ -17,6 +17,7 @@ from dpbayes.divergences import affinity_exponent
 from tests.strategies import small_cases
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(small_cases(largest=(15, 7, 4)), st.floats(0.05, 3.0))
 def test_the_rescaled_score_changes_by_at_most_one_plus_gamma(case, gamma):
@@ -142,6 +143,7 @@ def test_what_is_proved_for_the_mechanism_with_a_delta_holds(epsilon, prior, dis
             assert np.sum(np.maximum(first - np.exp(allowed) * second, 0)) <= failure
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.floats(0.01, 1.0), min_size=1, max_size=4))
 def test_law_of_permute_and_flip_is_the_walk(others):

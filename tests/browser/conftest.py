@@ -7,6 +7,7 @@ import gzip
 import http.server
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.watching import Visited, Watched, visit
-from tests.serving import serving
 
 SITE = Path(__file__).parents[2] / "book" / "_build" / "html"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
@@ -58,8 +58,10 @@ def address() -> Iterator[str]:
         pytest.skip(f"{missing[0].name} is missing: run `make book` and install Chromium")
     assert not missing, f"{missing[0]} is missing"
     handler = functools.partial(Quiet, directory=str(SITE))
-    with serving(handler) as address:
-        yield f"{address}/"
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
 
 
 @pytest.fixture(scope="session")

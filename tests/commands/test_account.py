@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
+
 from dpbayes.cli import main
 from dpbayes.tables.opening import open_account
 from tests.tables.clinic import PLAN, released
@@ -77,6 +79,7 @@ def test_a_list_of_spends_and_a_newer_table(clinic, capsys):
     open_account("clinic.account").check_table(clinic / "newer.csv")
 
 
+@pytest.mark.slow
 def test_receipts_from_a_file_and_from_the_line(clinic, capsys):
     released(clinic)
     receipt = str(open_account("clinic.account").receipt)

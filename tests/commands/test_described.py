@@ -7,7 +7,7 @@ import argparse
 import pytest
 
 import dpbayes as dp
-from dpbayes.commands.described import add_options, chosen_mechanism, number, numbers, option
+from dpbayes.commands.described import add_options, chosen_mechanism, numbers, option
 
 
 def described(*words: str) -> dp.Mechanism:
@@ -43,8 +43,8 @@ def test_a_value_is_a_literal_or_a_word_and_never_run(words: str, value: object)
 
 def test_numbers_are_named_when_they_are_none() -> None:
     assert numbers("--prior", "1,2.5,1e-3") == [1.0, 2.5, 1e-3]
-    with pytest.raises(ValueError, match="--prior must be numbers separated by commas, got 'x'"):
-        number("--prior", "x")
+    with pytest.raises(ValueError, match="--prior must be numbers separated by commas, got '1,x'"):
+        numbers("--prior", "1,x")
     with pytest.raises(ValueError, match="an option is given as name=value, got 'gamma'"):
         option("gamma")
 

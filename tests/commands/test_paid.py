@@ -54,6 +54,7 @@ def reading(cells):
     return {"mean": [1 / cells] * cells, "intervals": [[0.0, 1.0]] * cells}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cells", "drawn"), [(2, True), (24, True), (25, False)])
 def test_a_figure_is_drawn_up_to_a_number_of_cells(cells, drawn):
     record = {
@@ -67,6 +68,7 @@ def test_a_figure_is_drawn_up_to_a_number_of_cells(cells, drawn):
     assert drawing(record, "x", "s") == ""
 
 
+@pytest.mark.slow
 def test_an_alternative_text_cannot_break_out_of_its_attribute():
     picture = drawing({"labels": ['a"><script>', "b"], "analysis": {"plain": reading(2)}}, "x", "s")
     assert "<script" not in picture

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 import dpbayes as dp
 from dpbayes.cli import main
 from dpbayes.commands.plan import error, needed
@@ -11,6 +13,7 @@ from dpbayes.tables.plan import read_plan
 from tests.tables.clinic import PLAN
 
 
+@pytest.mark.slow
 def test_the_plan_command_prices_without_touching_the_account(clinic, capsys):
     before = (clinic / "clinic.account").read_bytes()
     assert main(["plan", "plan.toml", "--records", "70"]) == 0

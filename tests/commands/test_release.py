@@ -43,6 +43,7 @@ def test_release_as_json_agrees_with_the_package(capsys):
     assert sum(report["mean"]) == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_two_releases_differ(capsys):
     words = ["--counts", "500,400,300", "--epsilon", "0.01"]
     assert released(capsys, *words)["noisy"] != released(capsys, *words)["noisy"]

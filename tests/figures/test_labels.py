@@ -22,6 +22,7 @@ def axes(xscale: str = "linear", yscale: str = "linear") -> Axes:
     return one
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.floats(0.01, 0.12))
 def test_spread_labels_keep_order_and_distance(positions: list[float], gap: float) -> None:
     placed = np.array(spread(positions, gap))

@@ -8,8 +8,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 
 import dpbayes
@@ -21,13 +19,12 @@ from dpbayes.figures.language import (
     REFERENCE,
     SERIES,
     mechanism_of,
-    plain_name,
     series_style,
     styles,
 )
 from dpbayes.figures.lines import Curve, Panel, lines
 from dpbayes.figures.maps import MapPanel, maps
-from dpbayes.figures.night import PAGE, at_night, contrast, luminance
+from dpbayes.figures.night import PAGE, at_night, contrast
 from dpbayes.figures.theme import svg_bytes
 from dpbayes.mechanisms import REGISTRY
 from tests.figures.reading_svg import off_the_language
@@ -38,10 +35,7 @@ COLORS = sorted({look.color for look in LOOKS.values()} | {*SERIES, str(REFERENC
 def test_every_registered_mechanism_has_a_look_and_a_plain_name() -> None:
     assert set(REGISTRY) <= set(LOOKS)
     assert all(mechanism_of(name) == name for name in LOOKS)
-    names = [plain_name(name) for name in LOOKS]
-    assert len(set(names)) == len(names)
-    with pytest.raises(ValueError, match="name must be one of lapMech"):
-        plain_name("nobody")
+    assert len({look.plain for look in LOOKS.values()}) == len(LOOKS)
 
 
 def test_no_two_mechanisms_look_alike_even_in_grey() -> None:
@@ -67,21 +61,6 @@ def test_lines_and_their_labels_stand_out_by_day_and_at_night(color: str) -> Non
         assert contrast(at_night(one), PAGE) >= least
 
 
-@given(st.tuples(*[st.integers(0, 255)] * 3))
-def test_night_keeps_every_contrast_with_the_page(parts: tuple[int, int, int]) -> None:
-    color = "#" + "".join(f"{part:02x}" for part in parts)
-    by_day = min(contrast(color, "#ffffff"), contrast("#ffffff", PAGE))
-    assert contrast(at_night(color), PAGE) == pytest.approx(by_day, rel=0.03)
-
-
-def test_night_turns_the_page_and_the_ink() -> None:
-    assert at_night("#ffffff") == PAGE.lower()
-    assert at_night("#000000") == "#ffffff"
-    assert luminance(at_night("#e6e6e6")) < 0.05
-    with pytest.raises(ValueError, match="six hexadecimal digits"):
-        at_night("white")
-
-
 def test_a_label_is_looked_up_by_its_mechanism_and_not_by_its_place() -> None:
     forward = styles(["lapMech", "something", "expMech"])
     backward = styles(["expMech", "lapMech"])
@@ -98,6 +77,7 @@ def test_what_is_said_of_one_mechanism_shares_its_colour_and_nothing_else() -> N
     assert styles(["calibrated"])["calibrated"] == LOOKS["expMech-smooth, calibrated"].style()
 
 
+@pytest.mark.slow
 def test_the_svg_files_tell_which_lines_are_mechanisms() -> None:
     x, names = np.arange(1.0, 5.0), ["expMech", "lapMech", "geometric, remapped"]
     curves = [Curve(name, x, x + place) for place, name in enumerate([*names, "other"])]
@@ -115,6 +95,7 @@ def test_the_svg_files_tell_which_lines_are_mechanisms() -> None:
         assert len(ids) == len(set(ids))
 
 
+@pytest.mark.slow
 def test_a_line_in_a_foreign_colour_or_dash_is_found() -> None:
     x = np.arange(1.0, 5.0)
     for change in ({"color": "#123456"}, {"linestyle": (0, (9.0, 9.0))}):
@@ -123,6 +104,7 @@ def test_a_line_in_a_foreign_colour_or_dash_is_found() -> None:
         assert off_the_language(svg_bytes(figure, "x"))[1]
 
 
+@pytest.mark.slow
 def test_a_labelled_line_without_its_mark_is_found() -> None:
     x = np.arange(1.0, 5.0)
     figure, _ = lines("n", "d", [Panel([Curve("lapMech", x, x)])])

@@ -29,6 +29,7 @@ def test_series_of_one_label_share_a_colour():
     assert colors.count(SERIES[1]) >= 1
 
 
+@pytest.mark.slow
 def test_every_label_is_written_once_and_stays_inside():
     figure, _ = lines("n", "mean", one_panel())
     figure.draw_without_rendering()
@@ -88,6 +89,7 @@ def test_places_on_the_axis_have_no_digits_of_a_grid():
     assert "from 1 at 0.5 to 2 at 123456, highest 3 at 0.682." in alt
 
 
+@pytest.mark.slow
 def test_panels_stack_and_share_the_axis():
     figure, _ = lines("n", "mean", one_panel() * 2, yscale="log")
     upper, lower = figure.axes
@@ -96,6 +98,7 @@ def test_panels_stack_and_share_the_axis():
     assert upper.get_yscale() == "log"
 
 
+@pytest.mark.slow
 def test_the_same_figure_gives_the_same_bytes():
     first, second = (svg_bytes(lines("n", "mean", one_panel())[0], "salt") for _ in range(2))
     assert first == second

@@ -13,6 +13,7 @@ from dpbayes.figures.theme import svg_bytes
 INDEX = np.array([[0, 0, 1], [0, 1, 1]])
 
 
+@pytest.mark.slow
 def test_shares_of_cells_are_said_in_words() -> None:
     panels = [MapPanel(INDEX, "ε = 1"), MapPanel(np.zeros((2, 3), dtype=int))]
     figure, alt = maps("n", "share", [1, 10, 100], [0.1, 0.2], ["a", "b"], panels)
@@ -59,9 +60,3 @@ def test_bad_input(columns: list[float], rows: list[float], labels: list[str], i
 def test_no_panels() -> None:
     with pytest.raises(ValueError, match="at least one panel"):
         maps("n", "a", [1, 2], [1, 2], ["x"], [])
-
-
-def test_the_alternative_text_says_what_the_winner_has() -> None:
-    panels = [MapPanel([[0, 1], [1, 1]])]
-    _, alt = maps("n", "a", [1, 2], [1.0, 3.0], ["x", "y"], panels, measured="smallest worst case")
-    assert "which mechanism has the smallest worst case." in alt

@@ -33,6 +33,7 @@ def test_black_on_white_and_white_on_the_page() -> None:
     assert at_night("#000000") == "#ffffff"
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(colors)
 def test_a_colour_is_as_far_from_the_page_as_it_was_from_white(color: str) -> None:
@@ -42,6 +43,7 @@ def test_a_colour_is_as_far_from_the_page_as_it_was_from_white(color: str) -> No
     assert by_night == pytest.approx(min(by_day, most), rel=0.06)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.lists(st.integers(0, 255), min_size=2, max_size=6, unique=True))
 def test_greys_change_their_order_and_stay_grey(levels: list[int]) -> None:
@@ -52,6 +54,7 @@ def test_greys_change_their_order_and_stay_grey(levels: list[int]) -> None:
     assert all(a >= b - 1e-12 for a, b in itertools.pairwise(light))
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(colors)
 def test_the_strongest_channel_stays_the_strongest(color: str) -> None:

@@ -26,6 +26,7 @@ def drawn() -> Figure:
     return figure
 
 
+@pytest.mark.slow
 def test_the_same_figure_gives_the_same_bytes_and_no_date() -> None:
     svg = svg_bytes(drawn(), "part/x")
     assert svg == svg_bytes(drawn(), "part/x")
@@ -34,6 +35,7 @@ def test_the_same_figure_gives_the_same_bytes_and_no_date() -> None:
     assert png_bytes(drawn()) == png_bytes(drawn())
 
 
+@pytest.mark.slow
 def test_saving_twice_moves_nothing() -> None:
     figure = drawn()
     first = svg_bytes(figure, "x")
@@ -41,12 +43,14 @@ def test_saving_twice_moves_nothing() -> None:
     assert svg_bytes(figure, "x") == first
 
 
+@pytest.mark.slow
 def test_no_global_state_is_left_behind() -> None:
     before = dict(mpl.rcParams)
     svg_bytes(drawn(), "x")
     assert dict(mpl.rcParams) == before
 
 
+@pytest.mark.slow
 def test_a_png_has_the_size_of_the_figure() -> None:
     header = png_bytes(new_panels(1, 2, 4.0, 2.0)[0])
     assert header[:8] == b"\x89PNG\r\n\x1a\n"
@@ -60,6 +64,7 @@ def test_panels_are_rows_of_axes() -> None:
     assert [axes for row in panels for axes in row] == figure.axes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("low", "high", "decimals"), [(0.02, 0.9, True), (1e-6, 1.0, False), (1.0, 1e5, False)]
 )
@@ -81,6 +86,7 @@ def test_a_plain_number_reads_back(value: float) -> None:
     assert "e" not in plain(value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("low", "high"), [(100, 100_000), (90, 20_000), (200, 20_000), (1, 400)])
 def test_labels_of_a_logarithmic_axis_do_not_touch(low: float, high: float) -> None:
     figure, axes = new_axes("n", "y", width=5.2)

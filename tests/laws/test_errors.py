@@ -134,6 +134,7 @@ def outside(one: Setting, stretch: float = 1.0) -> list[str]:
         ]
 
 
+@pytest.mark.slow
 def test_a_hundred_laws_keep_their_stated_errors() -> None:
     assert [said for one in settings(100, 20_190) for said in outside(one)] == []
 
@@ -143,6 +144,7 @@ def test_two_thousand_laws_keep_their_stated_errors() -> None:
     assert [said for one in settings(2000, 7) for said in outside(one)] == []
 
 
+@pytest.mark.slow
 def test_a_law_off_by_one_part_in_ten_million_is_found() -> None:
     for kind in set(KINDS) - {"optimal"}:
         x, prior = (

@@ -23,6 +23,7 @@ def some_law(case, seed):
     return FiniteLaw(prior, counts, outputs, logs)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(
     small_cases((2, 3), (12, 5)), st.integers(0, 99), st.sampled_from(["hellinger", "published"])

@@ -39,6 +39,7 @@ def test_two_categories_agree_with_dp_accounting(variance: float, epsilon: float
     assert gaussian.delta(2, variance, epsilon) == pytest.approx(expected, abs=1e-12, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize(
     ("variance", "releases", "epsilon"),
@@ -159,6 +160,7 @@ def test_the_renyi_divergence_is_at_most_alpha_over_the_variance() -> None:
     assert moment == pytest.approx(2.0 / 30.0, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "variance"), [(2, 3.0), (3, 0.7)])
 def test_experiments_draw_the_law_and_another_width_is_seen(k: int, variance: float) -> None:
     experiment = GaussianNoise(k, variance).draw(np.random.default_rng(5), 60_000)

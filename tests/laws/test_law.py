@@ -31,6 +31,7 @@ def law(request):
     return found
 
 
+@pytest.mark.slow
 def test_every_law_answers_every_question_with_an_error(law):
     metrics = ("hellinger", "published")
     if type(law).__name__ == "ContinuousLaw":
@@ -46,6 +47,7 @@ def test_every_law_answers_every_question_with_an_error(law):
     assert isinstance(single, Estimate)
 
 
+@pytest.mark.slow
 def test_a_name_and_its_function_give_the_same_bytes(law):
     assert law.mean_distance("hellinger") == law.mean_distance(dp.hellinger) == law.mean_distance()
     if type(law).__name__ != "ContinuousLaw":
@@ -56,6 +58,7 @@ def test_a_name_and_its_function_give_the_same_bytes(law):
         law.mean_distance("helinger")
 
 
+@pytest.mark.slow
 def test_moments_agree_with_draws(law):
     draws = law.sample(np.random.default_rng(8), 40_000)
     truth = law.prior + law.counts

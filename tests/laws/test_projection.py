@@ -48,6 +48,7 @@ def test_projection_is_a_nearest_histogram(row, how):
         assert ((found - noisy[0]) ** 2).sum() == (steps**2).sum(axis=1).min()
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-6, 6), min_size=2, max_size=7), st.randoms(use_true_random=False))
 def test_records_are_paid_in_rounds_whatever_the_order(row, random):
     y = np.array(row)

@@ -43,6 +43,7 @@ def checks_for(key):
     return (SPECIAL[key],) if key in SPECIAL else BY_LAW
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", CABINET)
 def test_the_fault_is_noticed(key):
     assert complaints(CABINET[key], checks_for(key)) != []
@@ -63,6 +64,7 @@ def test_nothing_with_a_fault_in_its_law_is_released(key):
         dp.release(case.mechanism, [case.n, *[1] * (k - 1)], case.prior)
 
 
+@pytest.mark.slow
 def test_what_is_right_gives_no_complaint_in_the_same_settings():
     right = setting(dp.mechanism("geometric", 0.5), draws=3000, advertised=None)
     assert complaints(right) == []

@@ -38,6 +38,7 @@ def settings(name, k):
     return Setting(mechanism, {2: 7, 3: 4}[k], (1.0, 0.5, 2.0)[:k], draws)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_mechanism_conforms(name, k):
@@ -53,6 +54,7 @@ def test_the_mechanism_conforms(name, k):
     assert complaints(settings(name, k), checks) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name for name in MECHANISMS if own(MECHANISMS[name](1.0), "draw")]
 )
@@ -99,6 +101,7 @@ class TwiceThePromise(IndependentNoise):
         return replace(super().guarantee(k), bound=exact_epsilon(self.epsilon) / 2)
 
 
+@pytest.mark.slow
 def test_a_promise_that_is_too_small_or_too_large_for_one_record_more_is_caught():
     setting = settings("independent", 2)
     assert complaints(setting, [conformance.check_audit]) == []

@@ -25,6 +25,7 @@ def test_the_promise_is_kept_and_nearly_used_up(n: int, k: int) -> None:
     assert audit.delta(1.0) > 0.99e-2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", [[3, 9], [0, 5], [2, 3, 4], [0, 0, 6], [1, 2, 1, 2]])
 def test_the_law_is_that_of_draws(counts: list[int]) -> None:
     mechanism = DiscreteGaussian(2.0, 1e-2)
@@ -39,6 +40,7 @@ def test_the_law_is_that_of_draws(counts: list[int]) -> None:
     assert np.all(np.abs(found - 1e5 * law.probabilities) < 6 * error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", [[60, 80, 70], [400, 500], [45, 45, 50, 60]])
 def test_the_series_agrees_with_the_list(counts: list[int]) -> None:
     mechanism = DiscreteGaussian(2.0, 1e-2)
@@ -50,6 +52,7 @@ def test_the_series_agrees_with_the_list(counts: list[int]) -> None:
     assert series.error < 1e-3
 
 
+@pytest.mark.slow
 def test_a_single_gaussian_release_is_several_times_wider_than_lattice_noise() -> None:
     """E|Z| relative to lattice noise at delta 0: 4.0, 2.8, 2.4, 2.2 at k = 2, 4, 10, 100."""
     for k, ratio in ((2, 4.0), (4, 2.8), (10, 2.4), (100, 2.2)):
@@ -59,6 +62,7 @@ def test_a_single_gaussian_release_is_several_times_wider_than_lattice_noise() -
         assert gauss.mean_distance() / lattice.mean_distance() == pytest.approx(ratio, abs=0.06)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "k"), [(6, 2), (3, 3)])
 def test_at_a_large_epsilon_it_is_as_narrow_as_lattice_noise_and_keeps_its_promise(
     n: int, k: int
@@ -71,6 +75,7 @@ def test_at_a_large_epsilon_it_is_as_narrow_as_lattice_noise_and_keeps_its_promi
     assert gauss == pytest.approx(lattice, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_several_releases_share_the_promise() -> None:
     four = dp.mechanism("discrete-gaussian", 1.0, delta=1e-2)
     assert dp.audit(four, 2, [1.0] * 4).delta(1.0) <= 1e-2

@@ -15,6 +15,7 @@ from tests.strategies import small_cases
 EXACT_EVERYWHERE = ("expMech", "expMech-local", "expMech-smooth", "expMech-delta")
 
 
+@pytest.mark.slow
 @given(small_cases(), st.floats(0.05, 5.0), st.sampled_from(EXACT_EVERYWHERE))
 @settings(deadline=None)
 def test_exponential_weights_are_the_definition(case, epsilon, name):

@@ -49,6 +49,7 @@ def test_the_sentence_never_states_less_than_the_bound(name, epsilon):
     assert Fraction(promised.epsilon) >= promised.bound
 
 
+@pytest.mark.slow
 @given(st.fractions(min_value=Fraction(1, 10**40), max_value=10**30).filter(lambda f: f > 0))
 def test_rounding_goes_up_and_not_far(value):
     text = Fraction(Decimal(rounded_up(value)))
@@ -160,6 +161,7 @@ def test_the_optimum_keeps_its_promise_with_room_for_rounding(objective):
     assert noisy.tolist() == counts.tolist()
 
 
+@pytest.mark.slow
 @given(
     st.fractions(min_value=Fraction(1, 10**30), max_value=Fraction(10**30)),
     st.integers(min_value=-200, max_value=200),

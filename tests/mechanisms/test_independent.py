@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.laws.independent import log_released
 from dpbayes.mechanisms.guarantees import guarantee
-from dpbayes.mechanisms.independent import IndependentNoise
+from dpbayes.mechanisms.independent import IndependentLaw, IndependentNoise, log_released
 from dpbayes.samplers.bits import SystemBits
 
 COUNTS = list(itertools.product(range(4), repeat=2))
@@ -29,6 +29,7 @@ def test_the_promise_is_kept_and_attained_for_one_record_more_or_less(epsilon):
     assert guarantee(IndependentNoise(epsilon), 2).epsilon == epsilon
 
 
+@pytest.mark.slow
 def test_all_neighbours_of_small_data_by_the_joint_law():
     law = IndependentNoise("0.5")
     logs = {
@@ -45,6 +46,7 @@ def test_all_neighbours_of_small_data_by_the_joint_law():
                 assert worst <= 0.5 + 1e-12
 
 
+@pytest.mark.slow
 def test_the_exact_sampler_has_this_law_and_no_wider_one():
     mechanism = IndependentNoise(Fraction(1))
     size, counts = 20_000, np.array([3, 0])
@@ -73,3 +75,31 @@ def test_bad_parameters_are_refused(epsilon):
     with pytest.raises(ValueError, match="counts"):
         IndependentNoise(1.0).law([-1, 2], [1, 1])
     assert dp.hellinger([1, 1], [2, 2]) > 0
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_one_count_against_a_plain_sum(count, epsilon):
+    released = np.arange(0, 60)
+    noise = {z: math.exp(-epsilon * abs(z)) for z in range(-2000, 2001)}
+    total = math.fsum(noise.values())
+    wanted = Counter()
+    for z, weight in noise.items():
+        wanted[max(count + z, 0)] += weight / total
+    found = np.exp(log_released(count, released, epsilon))
+    assert found == pytest.approx([wanted[int(r)] for r in released], rel=1e-11)
+
+
+def test_the_listed_law_is_complete_and_the_drawn_one_agrees():
+    mechanism = IndependentNoise(1.0)
+    listed = mechanism.law([30, 5, 0], [1, 1, 1])
+    assert listed.probabilities.sum() == pytest.approx(1.0, abs=1e-12)
+    drawn = IndependentLaw(listed.prior, listed.counts, 1.0)
+    estimate = drawn.mean_distance()
+    assert abs(estimate.value - listed.mean_distance()) <= 4.5 * estimate.error
+    assert drawn.probability([31, 4, 0]) == pytest.approx(listed.probability([31, 4, 0]), rel=1e-12)
+    assert drawn.probability([31, 4, 0]) > 0
+
+
+def test_many_categories_are_answered_by_draws():
+    assert isinstance(IndependentNoise(1.0).law([5] * 12, [1] * 12), IndependentLaw)

@@ -44,12 +44,14 @@ def brute_force(counts, epsilon, how):
     return np.array([masses[row] / total for row in outputs])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["l2", "l1"])
 def test_law_against_one_vector_at_a_time(how):
     law = SumZeroLattice(1.5, projection=how).law((1, 4, 0), [1, 1, 1])
     np.testing.assert_allclose(law.probabilities, brute_force((1, 4, 0), 1.5, how), atol=1e-13)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(small_cases((2, 3), (20, 8)), st.floats(0.5, 5.0), st.sampled_from(["l1", "l2"]))
 @example((np.array([2, 0, 1, 0]), np.ones(4)), 2.0, "l2")
@@ -64,6 +66,7 @@ def test_exact_audit_keeps_the_promised_epsilon(case, epsilon, how):
         assert loss <= epsilon + 1e-10
 
 
+@pytest.mark.slow
 def test_balanced_three_categories_match_the_expected_order():
     means = {
         name: dp.mechanism(name, 1.0).law([100] * 3, [1] * 3).mean_distance()
@@ -85,6 +88,7 @@ def pearson(draws, law):
     return statistic + (rest_observed - rest_expected) ** 2 / max(rest_expected, 5.0), kept.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", [(9, 12, 10), (5, 6, 5, 7)])
 def test_sampler_follows_the_law_and_the_test_sees_ten_percent(counts):
     # Chi-square with d degrees of freedom: mean d, deviation sqrt(2 d); six deviations allowed.

@@ -11,28 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
-from tests.mechanisms.losses import privacy_loss
 from tests.strategies import epsilons, small_cases
 
 EXACT_EVERYWHERE = ("expMech", "expMech-local", "expMech-smooth", "expMech-delta")
 LAPLACE = ("lapMech", "ilapMech")
-PRIVATE = ("lapMech", "ilapMech", "expMech", "expMech-smooth", "geometric")
-
-
-@pytest.mark.parametrize("name", PRIVATE)
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-@pytest.mark.parametrize(
-    ("n", "prior"), [(1, [1, 1]), (9, [1, 1]), (8, [0.1, 3]), (6, [1e-3, 1e-3])]
-)
-def test_promised_epsilon_holds_for_two_categories(name, epsilon, n, prior):
-    assert privacy_loss(dp.mechanism(name, epsilon=epsilon), n, prior) <= epsilon + 1e-12
-
-
-@pytest.mark.parametrize("name", [name for name in PRIVATE if name != "geometric"])
-@pytest.mark.parametrize(("n", "prior"), [(4, [1, 1, 1]), (3, [0.1, 1, 5]), (2, [1, 1, 1, 1])])
-def test_promised_epsilon_holds_for_more_categories(name, n, prior):
-    for epsilon in (0.5, 3.0):
-        assert privacy_loss(dp.mechanism(name, epsilon=epsilon), n, prior) <= epsilon + 1e-12
 
 
 @given(small_cases(), epsilons, st.sampled_from(EXACT_EVERYWHERE + LAPLACE + ("draft-laplace",)))

@@ -14,6 +14,7 @@ from dpbayes.mechanisms.parameter_laplace import ParameterLaplace
 from tests.strategies import epsilons, histograms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", [(231, 500), (30, 30, 40), (3, 0, 4)])
 @pytest.mark.parametrize("metric", [dp.hellinger, dp.hellinger_published])
 def test_mean_against_draws(counts, metric):
@@ -25,6 +26,7 @@ def test_mean_against_draws(counts, metric):
     assert abs(drawn.mean - mean) <= 5 * np.hypot(drawn.standard_error, mean.error)
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(histograms(3, 40), epsilons)
 def test_promised_epsilon_for_densities_and_atoms(counts, epsilon):

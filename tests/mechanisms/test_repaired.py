@@ -29,6 +29,7 @@ def random_audit(rng: np.random.Generator, k: int, most: int) -> tuple[float, fl
     return audit.epsilon / epsilon, audit.delta(epsilon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "most", "audits"), [(2, 12, 120), (3, 4, 30), (4, 3, 15)])
 def test_random_audits_keep_the_promise(k: int, most: int, audits: int) -> None:
     rng = np.random.default_rng(100 * k)
@@ -46,6 +47,7 @@ def test_hundreds_of_random_audits(k: int, most: int, audits: int) -> None:
     assert max(delta for _, delta in found) == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.5])
 def test_it_keeps_the_promise_where_the_claimed_mechanism_breaks_it(share: float) -> None:
     prior = [0.02, 1e8, 1e8, 1e8]

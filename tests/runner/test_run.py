@@ -64,6 +64,21 @@ def test_a_process_that_dies_is_told_of(tmp_path: Path) -> None:
     assert "the process of the notebook ended before it was done" in ended.problem
 
 
+def test_what_goes_wrong_around_the_cells_is_told(tmp_path: Path) -> None:
+    one = order(tmp_path)
+    found = run_one(Order(one.name, one.notebook, {"n": {1}, "label": "b"}, one.stage)).problem
+    assert found == "part/tiny: TypeError: Object of type set is not JSON serializable"
+
+
+def test_notebook_and_stage_may_be_relative(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run_one(order(Path()))
+    assert not done.problem
+    assert done.order.stage == tmp_path / "stages" / "part" / "tiny"
+
+
 def test_a_name_given_twice_fails_the_run(tmp_path: Path) -> None:
     done = run_one(order(tmp_path, "record.number('double', 7)"))
     assert "numbers of part/tiny have 'double' already" in done.problem

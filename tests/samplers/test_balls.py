@@ -77,6 +77,7 @@ def inside(value: mp.mpf, enclosed: balls.Enclosed) -> bool:
     return bool(low * (1 - mp.mpf(10) ** -60) <= value <= high * (1 + mp.mpf(10) ** -60))
 
 
+@pytest.mark.slow
 def test_the_bounds_hold_the_largest_value_over_all_histograms() -> None:
     with mp.workdps(90):
         for x, prior in cases():
@@ -97,6 +98,7 @@ def test_the_bounds_hold_the_largest_value_over_all_histograms() -> None:
                 assert enclosed.relative_error <= Fraction(1, 2**100)
 
 
+@pytest.mark.slow
 def test_floats_agree_to_fifteen_digits() -> None:
     for x, prior in cases():
         for enclosed, rounded in (

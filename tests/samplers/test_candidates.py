@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.auditing.bits import audit_bits
 from dpbayes.samplers import candidates
-from tests.samplers.sources import SeededBits, law_of_bits
+from tests.samplers.sources import SeededBits, followed, law_of_bits
 
 flint = pytest.importorskip("flint")
 
@@ -42,6 +41,7 @@ def _true_rate(counts, prior):
     return mpmath.mpf(2) / 4 / largest
 
 
+@pytest.mark.slow
 def test_ladder_of_enclosures_against_the_law():
     counts, prior = np.array([2, 0, 5]), np.array([0.3, 1.0, 2.5])
     mechanism = dp.mechanism("expMech-smooth", 2.0)
@@ -158,10 +158,11 @@ def test_steps_cover_every_weight_once_and_waste_little(x, n, prior, rate):
     assert mass / (area / 2.0**candidates.UNIT) > 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("x", "runs"), [((4, 26), 500), ((0, 40), 500), ((2, 3), 500)])
 def test_all_bit_strings_agree_with_the_law_and_with_no_other(x, runs):
     mechanism = dp.mechanism("expMech-smooth", 4.0)
-    found = audit_bits(mechanism, x, [1, 1], runs)
+    found = followed(mechanism, x, [1, 1], runs)
     assert found.undecided < 0.3
     assert len(found.contradictions(mechanism.law(x, [1, 1]))) == 0
     other = dp.mechanism("expMech-smooth", 5.5).law(x, [1, 1])
@@ -185,6 +186,7 @@ def chi_square(epsilon: float, claimed: float, draws: int = 8000) -> tuple[float
     return ((observed - expected)[kept] ** 2 / expected[kept]).sum(), 19 + 6 * np.sqrt(38)
 
 
+@pytest.mark.slow
 def test_draws_of_many_records_follow_the_law_and_the_test_sees_ten_percent():
     value, limit = chi_square(0.25, 0.25)
     assert value <= limit
@@ -255,6 +257,7 @@ def test_an_enormous_rate_always_gives_the_truth():
     assert all(row.tolist() == [2, 3] for row in drawn)
 
 
+@pytest.mark.slow
 def test_a_tiny_rate_takes_the_first_in_a_fair_order():
     source, counts = SeededBits(4), np.array([1, 1, 1])
     drawn = Counter(
@@ -266,6 +269,7 @@ def test_a_tiny_rate_takes_the_first_in_a_fair_order():
     assert min(drawn.values()) > 200 - 6 * 14
 
 
+@pytest.mark.slow
 def test_draws_follow_the_integral():
     mechanism = dp.mechanism("permute-and-flip", 3.0)
     counts, prior = np.array([2, 1]), np.ones(2)

@@ -13,6 +13,7 @@ from tests.laws.sum_zero_draws import deviation
 from tests.samplers.sources import SeededBits, law_of_bits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(1), Fraction(5, 2)])
 def test_all_strings_of_bits_enclose_one_entry(variance: Fraction) -> None:
     law, left = law_of_bits(lambda source: discrete_gaussian(source, variance), 15)
@@ -24,6 +25,7 @@ def test_all_strings_of_bits_enclose_one_entry(variance: Fraction) -> None:
         assert mass == law[-z]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "variance"), [(2, 3.0), (3, 0.7)])
 def test_draws_have_the_law_and_another_width_is_seen(k: int, variance: float) -> None:
     bits = SeededBits(11)
@@ -32,6 +34,7 @@ def test_draws_have_the_law_and_another_width_is_seen(k: int, variance: float) -
     assert deviation(drawn, k, 1.5 * variance) > 6
 
 
+@pytest.mark.slow
 def test_one_entry_has_the_discrete_gaussian_law() -> None:
     bits, variance = SeededBits(3), Fraction(2.5)
     drawn = np.array([discrete_gaussian(bits, variance) for _ in range(8000)])

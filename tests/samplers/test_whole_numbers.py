@@ -47,6 +47,7 @@ def test_geometric(rate):
     check_law(lambda source: samplers.geometric(source, rate), 15, lambda g: (1 - q) * q**g, 0.25)
 
 
+@pytest.mark.slow
 def test_two_sided_geometric():
     q = math.exp(-1)
     check_law(
@@ -73,6 +74,7 @@ def test_floored_and_rounded_laplace():
     )
 
 
+@pytest.mark.slow
 def test_lattice_by_bit_streams():
     # Zero has probability 1/Z; only its order relative to the neighbours is decided this early.
     masses, left = law_of_bits(
@@ -111,6 +113,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_chi_square_accepts_the_truth_and_sees_ten_percent(name):
     # Mean d and deviation sqrt(2 d) for d cells: six deviations either way.
@@ -123,6 +126,7 @@ def test_chi_square_accepts_the_truth_and_sees_ten_percent(name):
     assert statistic(wrong, lambda t: probability(t, 0.5), cells) > limit
 
 
+@pytest.mark.slow
 def test_lattice_noise_chi_square():
     source, cells = SeededBits(7), list(itertools.product(range(-3, 4), repeat=2))
     scale = math.exp(-LatticeNoise(3, 1.0).log_normaliser)
@@ -161,6 +165,7 @@ def test_system_bits_are_in_range_and_differ():
     assert len(set(drawn)) == 8
 
 
+@pytest.mark.slow
 def test_mironov_attack_separates_floats_but_not_these():
     # A float draw x + scale * Laplace() is rounded to a multiple of the spacing around it; the
     # event "not a multiple of 2^-53" betrays that the answer was 0 and not 1.

@@ -17,6 +17,7 @@ from dpbayes.study.all_data import compare, everywhere, largest_lead, makers
 from dpbayes.study.count_certificate import certificate
 
 
+@pytest.mark.slow
 def test_means_over_all_data_at_small_n_epsilon() -> None:
     chosen = makers([1.0, 1.0], gamma=1.0)
     expected = {
@@ -47,6 +48,7 @@ def test_the_calibrated_mechanism_at_three_hundred_records() -> None:
     assert calibrated.losses_to(ilap) == 81
 
 
+@pytest.mark.slow
 def test_no_mechanism_of_the_comparison_beats_the_certified_optimum() -> None:
     """Class: mean over all data of n records, k = 2, flat prior, pure promises."""
     chosen = makers([1.0, 1.0])
@@ -80,6 +82,7 @@ def test_a_calibration_that_does_not_say_so_is_not_taken_for_symmetric() -> None
     assert found.distances[0] < found.distances[-1] * (1.0 - 1e-3)
 
 
+@pytest.mark.slow
 def test_the_comparison_is_the_table_of_single_means() -> None:
     chosen = makers([1.0, 2.0])
     some = {name: chosen[name] for name in ("ilapMech", "geometric", "expMech-smooth")}
@@ -98,6 +101,7 @@ def test_the_comparison_is_the_table_of_single_means() -> None:
     assert found.over("ilapMech", "geometric").shape == (2, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "lead"), [(0.2, 29), (0.5, 13), (1.0, 7)])
 def test_the_lead_on_balanced_data_is_a_law_in_n_epsilon(epsilon: float, lead: int) -> None:
     chosen = makers([1.0, 1.0], gamma=1.0)

@@ -16,6 +16,7 @@ FLAT = [1.0, 1.0]
 NAMES = ("expMech-smooth", "expMech-local", "expMech-delta", "lapMech", "ilapMech", "geometric")
 
 
+@pytest.mark.slow
 @given(decay=st.floats(0.05, 8.0), floored=st.booleans())
 @settings(max_examples=50, deadline=None)
 def test_closed_forms_equal_sums(decay: float, floored: bool) -> None:
@@ -107,6 +108,7 @@ def test_mechanisms_without_a_limit_are_refused() -> None:
         StepLaw(1.0).moment(-1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["expMech-local", "expMech-smooth", "expMech-delta", "expMech"])
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
 def test_a_rare_answer_is_lost_by_every_choice_by_distance(name: str, epsilon: float) -> None:

@@ -75,6 +75,7 @@ def gammas(n, prior, values=(0.05, 0.2, 1.0)):
     return [dp.calibrate(mechanism, n, prior, 1.0) for mechanism in fixed]
 
 
+@pytest.mark.slow
 def test_releasing_the_best_of_several_draws_breaks_what_each_draw_keeps():
     n, prior = 20, [1.0, 1.0]
     candidates = gammas(n, prior)
@@ -97,6 +98,7 @@ def test_law_of_the_best_draw_against_all_combinations():
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_choosing_gamma_after_seeing_the_data_gives_neighbours_away_when_gamma_is_published():
     n, prior = 40, [1.0, 1.0]
     candidates = gammas(n, prior)

@@ -23,6 +23,7 @@ def test_the_recursion_finds_the_least_of_all_extreme_columns(seed: int) -> None
     assert least_columns(values, q) == pytest.approx(least, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.02, 0.5, 1.0, 4.0])
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (0.2, 7.0)])
 def test_no_private_mechanism_does_better(epsilon: float, prior: tuple[float, float]) -> None:
@@ -33,6 +34,7 @@ def test_no_private_mechanism_does_better(epsilon: float, prior: tuple[float, fl
     assert 0.0 <= found.gap < 1e-11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "epsilon"), [(300, 1.0), (300, 0.1), (600, 5.0)])
 def test_the_gap_is_rounding_for_larger_data(n: int, epsilon: float) -> None:
     assert certificate(n, epsilon).gap < 1e-11

@@ -44,15 +44,6 @@ def test_coverage_against_simulation(geometric):
     assert drawn == pytest.approx(exact, abs=6 * np.sqrt(exact * (1 - exact) / 60_000))
 
 
-def test_coverage_at_a_proportion_averages_to_the_coverage(geometric):
-    # A fine midpoint rule over the prior; coverage jumps in theta, hence the tolerance.
-    levels = (np.arange(4000) + 0.5) / 4000
-    plug, aware = geometric.coverage_at(beta(1.0, 2.0).ppf(levels), 0.9)
-    whole = geometric.coverage(0.9)
-    assert plug.mean() == pytest.approx(whole.plug_in, abs=2e-3)
-    assert aware.mean() == pytest.approx(whole.noise_aware, abs=2e-3)
-
-
 def test_intervals_agree_with_the_noise_aware_posterior():
     mechanism = dp.mechanism("expMech", 1.0)
     release = BinaryRelease(mechanism, 12, np.ones(2))
@@ -103,5 +94,3 @@ def test_bad_input():
     release = BinaryRelease(mechanism, 5, np.ones(2))
     with pytest.raises(ValueError, match="level must lie strictly"):
         release.coverage(1.0)
-    with pytest.raises(ValueError, match="strictly between 0 and 1"):
-        release.coverage_at([0.0, 0.5])

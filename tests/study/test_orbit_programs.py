@@ -29,6 +29,7 @@ def test_orbits_are_those_of_all_renamings(n: int, k: int) -> None:
     assert len(seen) == shape.size.size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "k"), [(12, 2), (6, 3), (3, 4)])
 @pytest.mark.parametrize("epsilon", [0.3, 1.0])
 def test_the_value_is_that_of_the_whole_program(n: int, k: int, epsilon: float) -> None:
@@ -49,6 +50,7 @@ def test_the_table_is_private() -> None:
     assert np.all(table[first] <= np.exp(0.6) * table[second] + 1e-9)
 
 
+@pytest.mark.slow
 def test_two_categories_are_solved_by_the_remapped_geometric_mechanism() -> None:
     n, epsilon = 60, 0.15
     _, expected = best_answers((1.0, 1.0), n, epsilon, 0, n)
@@ -58,6 +60,7 @@ def test_two_categories_are_solved_by_the_remapped_geometric_mechanism() -> None
     assert float(mass @ expected) / (n + 1) == pytest.approx(optimum.value, rel=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "epsilon", "ratio", "remapped"),
     [(8, 0.5, 1.10, 1.027), (8, 1.0, 1.0314, None), (8, 5.0, 1.0945, None)],

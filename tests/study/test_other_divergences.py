@@ -28,6 +28,7 @@ def integral(function, a, b):
 CASES = [((2.0, 5.0), (3.0, 4.0)), ((21.0, 1.5), (16.0, 6.5)), ((1.0, 1.0), (1.5, 0.5))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("a", "b"), CASES)
 def test_closed_forms_against_integrals(a, b):
     def root(p, q):
@@ -55,6 +56,7 @@ def test_closed_forms_against_integrals(a, b):
         assert od.chi_squared(a, b) == pytest.approx(square - 1, rel=1e-7)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(a=parameters, share=st.floats(0.05, 0.95))
 def test_inequalities_that_hold_for_every_pair(a, share):
@@ -84,6 +86,7 @@ def test_the_others_do_not(name):
     assert np.any(table > through * (1 + 1e-6))
 
 
+@pytest.mark.slow
 def test_small_parameters_of_jensen_shannon():
     a, b = (0.05, 3.05), (1.05, 2.05)
 

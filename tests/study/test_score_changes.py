@@ -11,6 +11,7 @@ from dpbayes.study.score_changes import score_changes, span_of_change
 from tests.strategies import small_cases
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(small_cases())
 def test_no_candidate_changes_more_than_the_true_posterior(case):
@@ -21,6 +22,7 @@ def test_no_candidate_changes_more_than_the_true_posterior(case):
             assert largest <= dp.local_sensitivity(counts, prior, metric).value + allowed
 
 
+@pytest.mark.slow
 def test_score_changes_loop_over_candidates_and_neighbours():
     counts, prior = np.array([3, 2, 1]), np.array([1.0, 0.5, 2.0])
     outputs, changes = score_changes(counts, prior)
@@ -42,6 +44,7 @@ def test_bad_input_is_named(call, message):
         call()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 7, 60])
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (0.05, 0.05), (0.01, 40.0)])
 @pytest.mark.parametrize("epsilon", [0.001, 1.0, 30.0])
@@ -56,6 +59,7 @@ def test_no_loss_of_local_sensitivity_exceeds_half_its_span(n, prior, epsilon):
     assert span >= 2 - 1e-9
 
 
+@pytest.mark.slow
 def test_the_span_settles_the_flat_prior_and_no_small_one():
     assert max(span_of_change(n, [1, 1]) for n in (1, 2, 3, 10, 50, 300)) <= 2 * (1 + 1e-9)
     assert span_of_change(300, [0.02, 0.02]) > 2.2

@@ -32,6 +32,7 @@ def test_affinities_add_up_to_the_distance():
     assert np.sqrt(-np.expm1(-total)) == pytest.approx(hellinger(0.5 + x, 0.5 + y), abs=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "k", "epsilon", "prior"),
     [(9, 2, 0.5, 1.0), (3, 3, 1.0, 1.0), (6, 3, 3.0, 0.3), (2, 4, 2.0, 1.0), (3, 4, 3.0, 0.5),

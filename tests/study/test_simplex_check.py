@@ -10,8 +10,7 @@ from dpbayes.mechanisms.optimum import distance_table
 from dpbayes.posteriors import compositions
 from dpbayes.study import simplex_check as tested
 from dpbayes.study.simplex import lattice_means, simplex
-from dpbayes.study.simplex_check import PriceCheck, distance_below
-from dpbayes.study.simplex_prices import read_prices
+from dpbayes.study.simplex_check import CASES, PriceCheck, distance_below, read_prices
 
 BITS = 30
 
@@ -56,6 +55,7 @@ def test_the_factor_is_above_the_exponential_and_next_to_it(epsilon):
         assert 0 < factor - mpmath.exp(mpmath.mpf(epsilon)) < mpmath.mpf(10) ** -10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "k", "epsilon", "high"),
     [(14, 3, 1.0, 1.0), (14, 3, 2.0, 1.0), (12, 3, 0.5, 1.0), (6, 4, 1.0, 0.9)],
@@ -77,6 +77,7 @@ def test_what_is_left_over_is_the_least_over_all_private_columns(n, k, epsilon, 
     assert found == pytest.approx(exact, abs=2e-4)  # data beyond a window are left out
 
 
+@pytest.mark.slow
 def test_a_program_that_fails_leaves_a_weaker_proof_and_no_wrong_one(monkeypatch):
     check = read_prices()[3, 300, 2.0].check((3, 300, 2.0))
     numbers = range(0, len(check.units), 3000)
@@ -88,6 +89,7 @@ def test_a_program_that_fails_leaves_a_weaker_proof_and_no_wrong_one(monkeypatch
     assert blind.min() < 0.0 <= fair.min()
 
 
+@pytest.mark.slow
 def test_prices_raised_a_little_are_refused():
     kept = read_prices()[3, 300, 2.0]
     check = kept.check((3, 300, 2.0))
@@ -103,3 +105,27 @@ def test_what_does_not_fit_is_refused_before_it_starts():
         PriceCheck(simplex(4, 3, 0.5), 1.0, np.zeros(4, dtype=np.int64), 20)
     with pytest.raises(ValueError, match=r"epsilon must be at most 40 for a check, got 41"):
         PriceCheck(space, 41.0, np.zeros(4, dtype=np.int64), 20)
+
+
+def test_what_the_prices_prove_is_a_little_below_what_noise_attains():
+    kept = read_prices()
+    assert set(kept) == set(CASES)
+    for epsilon, most in ((5.0, 1.003), (1.0, 1.014)):
+        check = kept[3, 300, epsilon].check((3, 300, epsilon))
+        noise = check.space.mean(lattice_means(check.space, epsilon))
+        assert check.lower < noise < most * check.lower
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_private_column_undercuts_the_kept_prices(case):
+    check = read_prices()[case].check(case)
+    ends = [0, len(check.units) - 1, int(check.space.place[0, case[1] // 2])]
+    assert min(check.least(number) for number in ends) >= 0.0
+    assert check.least_of_some(6, np.random.default_rng(23)) >= 0.0
+
+
+@pytest.mark.slow
+def test_no_private_column_whatever_undercuts_three_hundred_records_at_epsilon_five():
+    case = 3, 300, 5.0
+    check = read_prices()[case].check(case)
+    assert min(check.least(number) for number in range(len(check.units))) >= 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+import pytest
 from mpmath import exp, log, loggamma, mp, mpf, sqrt
 
 import dpbayes as dp
@@ -57,6 +58,7 @@ def exact_audit() -> tuple[mpf, mpf, Counts]:
     return loss / epsilon, excess / delta, at
 
 
+@pytest.mark.slow
 def test_loss_exceeds_epsilon_but_delta_covers_it() -> None:
     """The package's audit and an enumeration in 40 digits: a loss 1.49 epsilon, delta far below."""
     with mp.workdps(40):
@@ -109,6 +111,7 @@ def test_corner_pair_is_that_of_the_whole_audit() -> None:
         assert np.isclose(audit.ratio, excess, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_many_records_at_the_kink_do_not_break_it_for_three_categories() -> None:
     """The linear chain predicts a loss above epsilon for many records; saturation prevents it.
 

@@ -78,6 +78,7 @@ def chains(seed: int, kind: str, number: int) -> Iterator[Chain]:
         yield Chain(2, n, min(epsilon, 60.0), plan.delta, prior)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["equal", "one", "any"])
 def test_shift_compares_the_normalising_constants(kind: str) -> None:
     fails = holds = 0
@@ -93,6 +94,7 @@ def test_shift_compares_the_normalising_constants(kind: str) -> None:
     assert (fails > 0) == (kind == "any")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["equal", "one", "any"])
 def test_terms_of_the_nearer_side_are_bounded_from_below(kind: str) -> None:
     for chain in chains(2, kind, 40):
@@ -110,6 +112,7 @@ def test_terms_of_the_nearer_side_are_bounded_from_below(kind: str) -> None:
             assert terms.sum() >= least - 0.5 * (h + low) - 1e-12
 
 
+@pytest.mark.slow
 def test_equal_parameters_settle_every_epsilon() -> None:
     seen = 0
     for chain in chains(3, "equal", 90):
@@ -125,6 +128,7 @@ def test_equal_parameters_settle_every_epsilon() -> None:
     assert seen > 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["one", "any"])
 def test_steps_that_do_not_grow_settle_all_but_a_small_epsilon(kind: str) -> None:
     seen = 0

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from mpmath import mp, mpf
 from scipy.integrate import quad
 from scipy.special import gammaln
@@ -42,6 +43,7 @@ def left_sum(high: float, ell: float) -> float:
     return float(-np.expm1(-v) - (1.0 - (1.0 + v) * np.exp(-v)) / ell)
 
 
+@pytest.mark.slow
 def test_smooth_sensitivity_is_the_local_one() -> None:
     for chain in chains(1, 80):
         assert np.allclose(chain.smooth(), chain.local(), rtol=1e-9)
@@ -56,6 +58,7 @@ def test_smooth_sensitivity_is_the_local_one() -> None:
     assert seen > 40
 
 
+@pytest.mark.slow
 def test_steps_are_log_convex() -> None:
     """phi phi'' >= 4/3 phi'^2, hence phi'' (1 - e^-phi) >= phi'^2, in 30 digits; then on chains."""
     with mp.workdps(30):
@@ -94,6 +97,7 @@ def test_moments_of_a_falling_density() -> None:
     assert ratio(lambda s: s, 1.0) < 4.0 / 3.0
 
 
+@pytest.mark.slow
 def test_every_step_of_the_proof() -> None:
     seen: Counter[str] = Counter()
     for chain in chains(3, 160):
@@ -130,6 +134,7 @@ def test_every_step_of_the_proof() -> None:
     assert all(seen[name] > 50 for name in ("alike", "unlike", "several", "few", "x = 1")), seen
 
 
+@pytest.mark.slow
 def test_no_loss_exceeds_epsilon_in_the_range() -> None:
     for chain in chains(4, 120):
         for case in falling(chain):

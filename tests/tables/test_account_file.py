@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpbayes.tables.entries import Entry, Receipt, append_lines, connected, read_entry
+from dpbayes.tables.chain import Entry, Receipt, append_lines, connected, read_entry
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import create_account, open_account
 from dpbayes.tables.units import RECORD

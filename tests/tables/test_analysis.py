@@ -114,10 +114,12 @@ def test_a_mistake_in_the_program_is_no_missing_part():
         report_parts({"a": lambda: {}["b"]})
 
 
+@pytest.mark.slow
 def test_in_a_process_of_its_own_it_says_the_same(found):
     assert bounded_analysis(RECORD) == found
 
 
+@pytest.mark.slow
 def test_a_process_that_is_late_or_ends_early_leaves_reasons():
     late = bounded("dpbayes.tables.analysis", RECORD, PARTS, 0.01)
     assert late == {part: {"missing": "not finished within 0.01 seconds"} for part in PARTS}

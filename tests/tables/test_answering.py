@@ -6,8 +6,10 @@ import json
 import math
 import os
 import signal
+import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -133,6 +135,32 @@ def test_an_id_knows_the_table_it_was_asked_on(tmp_path: Path) -> None:
     opened(tmp_path).accept(table)
     with pytest.raises(AccountError, match="another version of the table"):
         ask(asking(tmp_path), "sex = f", 30.0, "monday")
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        "UPDATE entries SET epsilon = '9/10' WHERE sequence = 2",
+        'UPDATE entries SET body = replace(body, \'"scale": "0x\', \'"scale": "0x1\') '
+        "WHERE sequence = 2",
+        "INSERT INTO entries SELECT sequence + 2, kind, 'made-up', epsilon, delta, body, time, "
+        "digest FROM entries WHERE sequence = 2",
+        "INSERT INTO entries SELECT sequence + 2, kind, 'made-up', '9/10', delta, body, time, "
+        "printf('%064x', 7) FROM entries WHERE sequence = 2",
+    ],
+)
+def test_attack_a_forged_row_makes_no_answer_free(tmp_path: Path, forged: str) -> None:
+    asked = asking(tmp_path)
+    ask(asked, "income >= 10", 20.0)
+    wish = asked.question("income < 20", 20.0, 0.05)
+    price = asked.price(wish).cost
+    assert price > 0
+    with sqlite3.connect(tmp_path / "people.account") as connection:
+        assert connection.execute(forged).rowcount == 1
+    with pytest.raises(AccountError, match="does not match its digest"):
+        asking(tmp_path)
+    with suppress(AccountError):  # who holds the entries as they were charges what they say
+        assert asked.ask(wish).cost == price
 
 
 def test_twelve_at_once_on_one_budget_spend_it_once(tmp_path: Path) -> None:

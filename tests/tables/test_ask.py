@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
 from fractions import Fraction
@@ -11,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dpbayes import cli
+from dpbayes.tables.cube_file import RAND_HIE
 from dpbayes.tables.opening import create_account
-from dpbayes.tables.rand_hie import CUBE_FILE
 from dpbayes.tables.service import Service
 from dpbayes.tables.units import Unit
 from tests.tables.people import asking, opened, written
@@ -52,18 +51,6 @@ def test_fresh_then_derived_then_refused(people: Path, capsys: pytest.CaptureFix
     assert "the shortest interval you can afford is" in capsys.readouterr().out
 
 
-def test_a_session_goes_on_after_a_mistake(
-    people: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = "# a day\nincome >= 10\n\nincome >= 15\nsex = f --length 60 --confidence .9\n"
-    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
-    assert ask(people, "--length", "40") == 0
-    captured = capsys.readouterr()
-    assert captured.out.count("estimate") == 2
-    assert "at confidence 0.9\n" in captured.out
-    assert "income >= 15: income >= 15 cuts through the bin 10 to 20" in captured.err
-
-
 def test_by_value_with_an_id_in_json(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("all", "--by", "sex", "--length", "40", "--json", "--request", "may")
     assert ask(people, *words) == 0
@@ -77,7 +64,7 @@ def test_by_value_with_an_id_in_json(people: Path, capsys: pytest.CaptureFixture
 
 
 def test_the_table_of_the_book(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for file in (CUBE_FILE, CUBE_FILE.with_name("rand-hie-cells.csv")):
+    for file in (RAND_HIE, RAND_HIE.with_name("rand-hie-cells.csv")):
         shutil.copy(file, people)
     account = people / "hie.account"
     create_account(account, "hie", "1", people / "rand-hie-cells.csv", Unit(), "add-or-remove")

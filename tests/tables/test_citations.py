@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpbayes.tables.citations import cited, entries, methods
-from dpbayes.tables.prices import chosen_mechanism
+from dpbayes.tables.release import chosen_mechanism
 
 
 @pytest.mark.parametrize("name", ["independent", "lattice", "geometric", "discrete-gaussian"])

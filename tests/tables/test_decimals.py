@@ -1,18 +1,11 @@
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbayes.tables.decimals import decimal_text, float_below
-
-
-@given(st.fractions(min_value=0, max_value=10**6))
-def test_the_float_below_is_the_next_one(value):
-    below = float_below(value)
-    assert Fraction(below) <= value < Fraction(math.nextafter(below, math.inf))
+from dpbayes.tables.decimals import decimal_text
 
 
 @given(st.fractions(min_value=0, max_value=10**6), st.integers(1, 12))

@@ -83,13 +83,6 @@ def test_a_release_holds_no_true_counts_and_has_no_seed():
     assert np.allclose(private.posterior.concentration, private.counts + 1)
 
 
-def test_expected_distance_is_a_function_of_what_was_released():
-    mechanism = dp.mechanism("lattice", 1.0)
-    private = release(mechanism, [50, 60, 70], [1, 1, 1])
-    law = mechanism.law(private.counts, private.prior)
-    assert private.expected_distance() == law.mean_distance()
-
-
 def test_package_and_function_share_their_name():
     code = (
         "import dpbayes.samplers.whole_numbers, dpbayes as dp;"

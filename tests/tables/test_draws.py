@@ -26,6 +26,7 @@ def chi_square(mechanism, counts, draws, law):
     return value, kept.sum() + 6 * math.sqrt(2 * kept.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", mechanisms(1.0), ids=str)
 def test_draws_follow_the_law(mechanism):
     scored = mechanism.name in ("expMech", "expMech-smooth", "permute-and-flip")
@@ -35,6 +36,7 @@ def test_draws_follow_the_law(mechanism):
     assert value <= limit
 
 
+@pytest.mark.slow
 def test_draws_follow_the_law_and_the_test_sees_ten_percent():
     mechanism = dp.mechanism("geometric", 0.5)
     law = mechanism.law((2, 5), [1, 1])

@@ -53,6 +53,7 @@ def secret():
     return aware, histograms, weighted(histograms, logs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["lattice", "ilapMech", "expMech", "secret"])
 @pytest.mark.parametrize("cells", [(0, 1), (2, 3), (3, 0, 1)])
 def test_shares_within_a_group_agree_with_enumeration(case, cells):
@@ -76,6 +77,7 @@ def test_shares_within_a_group_agree_with_enumeration(case, cells):
     assert inside.mean.sum() == pytest.approx(1.0, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_draws_within_a_group_have_its_means():
     for aware in (known("lattice")[0], known("expMech")[0]):
         inside = aware.group([2, 3])
@@ -89,6 +91,7 @@ def test_bad_groups(indices):
         known("lattice")[0].group(indices)
 
 
+@pytest.mark.slow
 def test_panels_have_their_own_size_and_are_in_every_file():
     chosen = dp.mechanism("lattice", 1.0)
     private = dp.Release(

@@ -73,6 +73,7 @@ COUNT, PAY = (releases, "count"), (Account, "reserve")
 PLANS = list(hostile.plans())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", sorted({key for _, _, key, _ in PLANS}))
 def test_plans_with_one_mistake(clinic, refused, key, monkeypatch):
     monkeypatch.setattr(Account, "require_unit", lambda *_: None)
@@ -132,6 +133,7 @@ def any_table(monkeypatch):
     monkeypatch.setattr(Account, "check_table", lambda self, table: self.fingerprint(table))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "content", "message"), hostile.BAD_TABLES)
 def test_tables_that_disagree_with_the_plan(clinic, refused, any_table, name, content, message):
     (clinic / name).write_bytes(content)
@@ -153,6 +155,7 @@ def test_a_folder_that_reads_like_a_column_adds_none(clinic, tmp_path):
         count_table(tmp_path / "health=good" / "t.csv", read_plan(clinic / "plan.toml"))
 
 
+@pytest.mark.slow
 def test_parquet_of_other_types(clinic, refused, any_table):
     for sql, message in (
         ("['SECRET-CONTENT']", "holds lists or fields"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -80,17 +79,7 @@ def test_as_a_picture(private):
     assert len(private.plot().axes) == 3
 
 
-def test_for_arviz(private, monkeypatch):
-    """Whatever ArviZ is installed gets draws of the right shape, named by category."""
-    kept = {}
-    monkeypatch.setitem(sys.modules, "arviz", SimpleNamespace(from_dict=lambda **f: kept.update(f)))
-    private.to_arviz(np.random.default_rng(0), 7)
-    assert kept["posterior"]["theta"].shape == (1, 7, 3)
-    assert kept["posterior"]["theta"].sum(axis=2) == pytest.approx(np.ones((1, 7)))
-    assert kept["coords"] == {"category": ORDER}
-    monkeypatch.setitem(sys.modules, "arviz", None)
-    with pytest.raises(ImportError, match="to_arviz needs ArviZ"):
-        private.to_arviz(np.random.default_rng(0))
+def test_without_pandas_the_frame_says_so(private, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="to_frame needs pandas"):
         private.to_frame()

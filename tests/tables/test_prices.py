@@ -11,7 +11,7 @@ import dpbayes as dp
 from dpbayes.tables import forecast
 from dpbayes.tables.opening import create_account
 from dpbayes.tables.plan import Plan, PlanError, read_plan
-from dpbayes.tables.prices import Price, cost, promise
+from dpbayes.tables.release import Price, cost, promise
 from dpbayes.tables.units import Unit
 
 BASE = 'dataset = "d"\naccount = "a"\ncolumn = "h"\ncategories = ["a", "b"]\nepsilon = "0.6"\n'

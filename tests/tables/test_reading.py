@@ -24,6 +24,7 @@ def listed(prior, n, log_likelihood):
     return ListedCounts.from_logs(prior, histograms, logs)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(priors(3), epsilons, st.lists(st.integers(-5, 14), min_size=2, max_size=2))
 def test_lattice_product_form_against_listing(prior, epsilon, first):
@@ -72,6 +73,7 @@ def test_exponential_mechanisms_use_their_law():
     np.testing.assert_allclose(found, brute.marginal(0)[1], atol=1e-13)
 
 
+@pytest.mark.slow
 def test_credible_intervals_cover_exactly_on_average():
     # Averaged over prior, data and noise, a posterior interval has its nominal probability; the
     # plug-in interval, which ignores the noise, has less.
@@ -109,6 +111,7 @@ def test_interval_density_and_cumulative_agree():
     assert found.mean.sum() == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_census_size_takes_well_under_a_second():
     private = release(dp.mechanism("lattice", 0.1), [11019, 7309, 1560, 302], [1] * 4)
     aware = private.noise_aware()
@@ -136,6 +139,7 @@ def test_noise_that_never_lowers_a_count_rules_out_larger_ones():
         assert found.counts.marginal(0)[0].max() == noisy[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["geometric", "lattice", "ilapMech"])
 def test_repaired_counts_are_read_by_the_law_of_repaired_counts(name):
     """Histograms drawn, released and repaired; those that led to the same release are counted."""

@@ -18,8 +18,7 @@ from dpbayes.tables.files import PlanError
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import create_account, open_account
 from dpbayes.tables.plan import read_plan
-from dpbayes.tables.prices import unit_price
-from dpbayes.tables.release import release_table
+from dpbayes.tables.release import release_table, unit_price
 from dpbayes.tables.report import csv_text, html_text, methods
 from dpbayes.tables.units import RECORD, Unit
 from tests.tables.clinic import PLAN, released
@@ -42,6 +41,7 @@ def test_the_same_request_gives_the_same_draw_for_nothing(clinic):
     assert second.left.epsilon == first.left.epsilon
 
 
+@pytest.mark.slow
 def test_another_request_is_another_draw_and_is_paid(clinic):
     first = released(clinic)
     second = released(clinic, PLAN + 'request = "again"\n')
@@ -55,6 +55,7 @@ def test_a_named_request_cannot_be_reused_for_another_plan(clinic):
         released(clinic, PLAN + 'request = "spring"\nprior = 2\n')
 
 
+@pytest.mark.slow
 def test_what_cannot_be_paid_is_not_drawn(clinic, monkeypatch):
     released(clinic)
     released(clinic, PLAN + 'request = "b"\n')
@@ -92,6 +93,7 @@ def test_a_table_the_account_does_not_stand_for_is_refused(clinic):
         released(clinic, PLAN.replace('"clinic"', '"other"'))
 
 
+@pytest.mark.slow
 def test_a_secret_number_of_records_stays_secret(clinic):
     paid = released(clinic, PLAN + 'records = "secret"\n')
     record = paid.record()
@@ -136,6 +138,7 @@ def test_no_draw_is_seen_before_its_receipt_is_in_the_second_place(tmp_path, mon
     assert (second / "receipts.txt").read_text().count(receipts[0]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", range(1, 15))
 def test_killed_at_any_step_the_draw_is_never_lost_nor_paid_twice(clinic, step):
     killed = killed_at(
@@ -160,6 +163,7 @@ def test_killed_at_any_step_the_draw_is_never_lost_nor_paid_twice(clinic, step):
         assert json.loads(seen)["noisy"] == paid.private.noisy.tolist()
 
 
+@pytest.mark.slow
 def test_the_analysis_agrees_with_the_package(clinic):
     paid = released(clinic)
     found = bounded_analysis(paid.record())

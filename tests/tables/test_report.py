@@ -6,6 +6,8 @@ import csv
 import json
 import re
 
+import pytest
+
 from dpbayes.cli import main
 from dpbayes.tables.analysis import PARTS
 from dpbayes.tables.citations import entries
@@ -14,6 +16,7 @@ from dpbayes.tables.report import csv_text, html_text, methods
 from tests.tables.clinic import COUNTS, PLAN, released
 
 
+@pytest.mark.slow
 def test_the_report_stands_alone_and_says_what_a_reader_needs(clinic, capsys):
     assert main(["release", "people.csv", "--plan", "plan.toml", "--output", "out"]) == 0
     printed = capsys.readouterr().out
@@ -63,6 +66,7 @@ def test_the_methods_paragraph_names_everything(clinic):
         assert word in text
 
 
+@pytest.mark.slow
 def test_a_page_holds_the_entries_to_cite_of_all_that_was_used(clinic):
     record = released(clinic).record()
     plain = html_text(record)
@@ -77,6 +81,7 @@ def test_a_page_holds_the_entries_to_cite_of_all_that_was_used(clinic):
     assert entries()["canonne-discrete"].partition("\n")[0] in html_text(secret)
 
 
+@pytest.mark.slow
 def test_a_page_follows_the_reader_s_theme_and_prints_in_black_on_white(clinic):
     style = re.findall(r"<style>(.*?)</style>", html_text(released(clinic).record()), re.DOTALL)
     assert len(style) == 1

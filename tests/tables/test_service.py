@@ -21,7 +21,7 @@ from scipy.stats import spearmanr
 
 from dpbayes import cli
 from dpbayes.commands.ask import post
-from dpbayes.tables import listening
+from dpbayes.tables import service as curator
 from dpbayes.tables.cube_file import Analyst
 from dpbayes.tables.noise import system_noise
 from dpbayes.tables.service import LARGEST_BODY, MOST_OF_ONE, Service, service_of, token_digest
@@ -43,8 +43,8 @@ def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def served(service: Service, patience: float = 10.0, path: Path | None = None) -> Iterator[str]:
     """Serve in a thread of its own; give the address."""
-    place = listening.bound_socket(0, path)
-    server = listening.server(service, patience)
+    place = curator.bound_socket(0, path)
+    server = curator.server(service, patience)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
     thread.start()
     end = time.monotonic() + 20
@@ -370,7 +370,7 @@ def test_a_unix_socket_is_its_owners(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="Bearer"):
             post(address, "x", "/ask", QUESTION)
         with pytest.raises(ValueError, match="socket must be a path that does not exist"):
-            listening.bound_socket(0, path)
+            curator.bound_socket(0, path)
     with pytest.raises(ValueError, match=r"must be http://127\.0\.0\.1:PORT or unix:PATH"):
         post("http://example.org", ANNA, "/ask", QUESTION)
 

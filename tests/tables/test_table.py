@@ -345,7 +345,7 @@ def test_only_a_csv_or_parquet_file_is_a_table(tmp_path: Path, name: str) -> Non
         (lambda: Cube((), [1]), TypeError, "at least 1"),
         (lambda: Cube((SEX, SEX), [1] * 4), ValueError, "different names"),
         (lambda: Rules(outside="guess"), ValueError, "outside must be one of"),
-        (lambda: Unit("id", 0), ValueError, "keep must be a whole number from 1"),
+        (lambda: Unit("id", 0), ValueError, "keep must be an integer of at least 1"),
         (lambda: Unit(keep=2), ValueError, "keep must be used with person"),
         (lambda: Unit(" "), ValueError, "person must be the name of a column"),
     ],

@@ -62,12 +62,6 @@ def test_signatures_and_fingerprints_are_hmacs(keys: Path, tmp_path: Path) -> No
     assert witness.fingerprint(table) != new_witness("other", Path("a")).fingerprint(table)
 
 
-def test_a_second_account_of_a_data_set_is_refused(keys: Path) -> None:
-    write_witness(new_witness("clinic", Path("/somewhere/first.account")))
-    with pytest.raises(AccountError, match=r"has an account already: /somewhere/first\.account"):
-        new_witness("clinic", Path("second.account"))
-
-
 def test_a_missing_or_damaged_key_is_named(keys: Path) -> None:
     with pytest.raises(AccountError, match=r"the key of data set 'clinic' is not at .*clinic\.key"):
         read_witness("clinic")

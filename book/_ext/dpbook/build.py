@@ -18,9 +18,8 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from dpbayes.record import PROVENANCE, json_bytes, write_atomically
-from dpbayes.runner import run, verify
+from dpbayes.runner import page, run, verify
 from dpbayes.runner.notebooks import all_notebooks, find, load
-from dpbayes.runner.page import page_bytes
 from dpbayes.runner.parameters import chosen, declared
 from dpbayes.runner.stale import Sources, reason
 
@@ -87,12 +86,13 @@ def build(folder: Path, results: Path, given: Mapping[str, Mapping[str, Any]]) -
     if problems:
         raise NotebookError("\n\n".join(problems))
     for name in paths:
-        folder, page = results / name, results / f"{name}.ipynb"
+        folder, path = results / name, results / f"{name}.ipynb"
         executed = json.loads((folder / run.EXECUTED).read_text(encoding="utf-8"))
         files = [one.name for one in folder.iterdir() if one.is_file()]
-        content = page_bytes(executed, name, values[name], declared(notebooks[name]), files)
-        if not page.is_file() or page.read_bytes() != content:
-            write_atomically(page, content)
+        made_of = name, values[name], declared(notebooks[name]), files
+        content = run.notebook_bytes(page.page(executed, *made_of))
+        if not path.is_file() or path.read_bytes() != content:
+            write_atomically(path, content)
     forget_others(results, paths)
     took = time.perf_counter() - began
     logger.info(

@@ -26,7 +26,9 @@ class SequentialLaplace:
     """floor(Lap) on one count after the other, each clamped to what the earlier ones left.
 
     Scale sensitivity/epsilon; the last category takes the rest, so the released counts sum to
-    `records`, by default to the number of records. The state of the programs from 2018-06-27 on.
+    `records`, by default to the number of records. The state of the programs from 2018-06-27 on,
+    and what A says of its Laplace mechanism, that a sum "greater than n we will truncate": with
+    sensitivity k - 1 for k = 2, 3 it is `ilapMech`, cut to sum up to n. Row A-post of the claims.
     Beyond `LARGEST_LISTED` outputs the law is that of independent clamps, from which it differs
     by the chance that the noise exceeds a count.
     """

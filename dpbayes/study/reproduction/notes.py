@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from dpbayes.study.reproduction.drawing import Drawing, Series, releases, values
 from dpbayes.study.reproduction.noise import RepairedLaplace
-from dpbayes.study.reproduction.programs import notes_program, one_sided_changes
+from dpbayes.study.reproduction.programs import notes_program
+from dpbayes.study.score_changes import score_changes
 
 PRIOR, DELTA, RUNS = (7.0, 4.0), 0.8, 200
 KINDS = ("global", "Laplace", "local", "smooth")
@@ -30,7 +31,7 @@ def change_of(counts: ArrayLike, prior: ArrayLike) -> Callable[[str], float]:
 
     def value(x: str) -> float:
         if not table:
-            outputs, changes = one_sided_changes(counts, prior)
+            outputs, changes = score_changes(counts, prior, one_sided=True)
             rows = (tuple(map(int, row)) for row in outputs)
             table.update(zip(rows, map(float, changes), strict=True))
         return table[tuple(int(count) for count in x.split("/"))]

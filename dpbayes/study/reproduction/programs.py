@@ -164,23 +164,3 @@ def notes_program(kind: str, epsilon: float, delta: float) -> WeightedBy:
         return epsilon / program_smooth_sensitivity(x, alpha, here, gamma, one_sided=True)
 
     return WeightedBy(kind, epsilon, rate)
-
-
-def one_sided_changes(
-    counts: ArrayLike, prior: ArrayLike
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return all candidates (N, k) and the largest change of the score of each, shape (N,).
-
-    As `dpbayes.study.score_changes.score_changes`, but only over the neighbours x + e_i - e_j with
-    i < j, half of them: what the program behind C's Figure 1 and D's Figure 2 tried.
-    """
-    x, alpha = _validate.counts_and_prior(counts, prior)
-    outputs = compositions(int(x.sum()), x.size)
-    own, best = hellinger(alpha + x, alpha + outputs), np.zeros(len(outputs))
-    for i in range(x.size):
-        for j in range(i + 1, x.size):
-            moved = x.copy()
-            moved[i], moved[j] = moved[i] + 1, moved[j] - 1
-            if moved[j] >= 0:
-                best = np.maximum(best, np.abs(own - hellinger(alpha + moved, alpha + outputs)))
-    return outputs, best

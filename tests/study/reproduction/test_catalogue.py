@@ -27,6 +27,7 @@ def test_every_point_that_was_read_belongs_to_a_series_but_for_one_later_state()
     assert {key[:3] for key in read - known} == {("D", "7", "from-3978d2b")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("document", "figure", "panel"), [("D", "5", None), ("C", "3", "a")])
 def test_a_figure_is_found_by_its_key_and_judged_series_by_series(document, figure, panel):
     found = figure_series(document, figure, panel)

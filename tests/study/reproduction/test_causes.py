@@ -24,6 +24,7 @@ def agrees(cause: Cause) -> bool:
     return told != ((cause.where, cause.setting) in UNDECIDED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cause", QUICK, ids=lambda cause: f"{cause.where}: {cause.setting}")
 def test_the_points_tell(cause: Cause) -> None:
     assert agrees(cause)

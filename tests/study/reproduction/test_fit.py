@@ -93,6 +93,7 @@ def test_one_point_keeps_d6b_from_its_badge() -> None:
     assert Fit(tuple(series.drawn.score(point) for point in rest)).good
 
 
+@pytest.mark.slow
 def test_wrong_settings_are_seen() -> None:
     """The test has power: captions and plausible other settings are far off."""
     for one in published("D", "5").curves:
@@ -106,6 +107,7 @@ def test_wrong_settings_are_seen() -> None:
     assert not Fit(tuple(older.drawn.score(point) for point in newer.points)).good
 
 
+@pytest.mark.slow
 def test_a_fit_and_a_badge() -> None:
     fit = Fit((1.0, -2.0, 1.0))
     assert fit.mean == 0.0
@@ -132,48 +134,6 @@ def test_the_authors_raw_means(k: int, name: str) -> None:
     assert len(scores) >= 10
     assert 0.4 < Fit(tuple(scores)).rms < 1.3
     assert abs(Fit(tuple(scores)).worst) <= 4
-
-
-BETWEEN = {  # places on the axes that no point is given for
-    ("A", "1", "a"): "310",
-    ("A", "1", "b"): "14200",
-    ("A", "2", "a"): "1100",
-    ("A", "3", ""): "5/5/5|prior 2",
-    ("B", "1", "a"): "3/3",
-    ("B", "1", "b"): "3/3/3",
-    ("B", "2", ""): "3/3",
-    ("B", "3", ""): "1/7",
-    ("B", "4", ""): "5/5/5|prior 2",
-    ("B", "5", ""): "1/1/28|prior 76",
-    ("C", "1", ""): "0/0/50",
-    ("D", "1", ""): "97",
-    ("D", "2", ""): "0/60/0",
-    ("D", "3", "a"): "0.0114",
-    ("D", "4", "a"): "0.0085",
-    ("D", "4", "b"): "0.00233",
-    ("D", "5", ""): "110",
-    ("D", "6", "a"): "120",
-    ("D", "6", "b"): "150",
-    ("D", "6", "prior"): "50/50|prior 200",
-}
-
-
-@pytest.mark.parametrize(
-    "panel",
-    [pytest.param(p, marks=pytest.mark.slow) if p in SLOW else p for p in BETWEEN],
-    ids="-".join,
-)
-def test_points_that_are_not_given_can_be_compared(panel: tuple[str, str, str]) -> None:
-    """Curves exist between the given points, and each value lies near those of its neighbours."""
-    for series in figure_series(*panel).values():
-        statistics = dict.fromkeys(point.statistic for point in series.points)
-        for statistic in statistics:
-            for drawing in (series.drawn, series.caption):
-                if drawing is None:
-                    continue
-                expected = drawing.expected(BETWEEN[panel], statistic)
-                assert 0.0 <= expected.value <= 1.0
-                assert expected.error >= 0.0
 
 
 def test_a_curve_lies_between_its_neighbours_at_half_steps() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections import defaultdict
+
 import numpy as np
 import pytest
 
@@ -24,6 +28,7 @@ def close(distances: np.ndarray, masses: np.ndarray, drawn: np.ndarray) -> bool:
     return bool(np.all(np.abs(exact - seen) <= 6 * np.sqrt(0.25 / drawn.size)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", [None, 30])
 def test_sequential_noise(records: int | None) -> None:
     x, n = np.array([4, 3, 5]), records or 12
@@ -39,6 +44,41 @@ def test_sequential_noise(records: int | None) -> None:
     assert close(law.distances, law.probabilities, drawn)
     wrong = SequentialLaplace(0.8, 3.0, records=records).law(x, [1, 1, 1])
     assert not close(wrong.distances, wrong.probabilities, drawn)
+
+
+def by_hand(counts: list[int], scale: float) -> dict[tuple[int, ...], float]:
+    """Return the law by going through every whole noise that is not clamped, and the tails."""
+    n = sum(counts)
+
+    def below(y: float) -> float:
+        return 0.5 * math.exp(y / scale) if y < 0 else 1 - 0.5 * math.exp(-y / scale)
+
+    def clamped(x: int) -> list[float]:
+        masses = [below(r + 1 - x) - below(r - x) for r in range(n + 1)]
+        return [below(1 - x), *masses[1:n], 1 - below(n - x)]
+
+    found: dict[tuple[int, ...], float] = defaultdict(float)
+    marginals = [clamped(x) for x in counts[:-1]]
+    for noisy in itertools.product(range(n + 1), repeat=len(counts) - 1):
+        left, released = n, []
+        for r in noisy:
+            released.append(min(r, left))
+            left -= released[-1]
+        found[*released, left] += math.prod(m[r] for m, r in zip(marginals, noisy, strict=True))
+    return found
+
+
+@pytest.mark.parametrize("counts", [[3, 2], [2, 3, 1], [1, 2, 1, 2]])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+def test_sequential_noise_is_that_of_a_loop(counts: list[int], epsilon: float) -> None:
+    law = SequentialLaplace(epsilon).law(counts, [1.0] * len(counts))
+    expected = by_hand(counts, 2 / epsilon)
+    for output, probability in zip(law.outputs.tolist(), law.probabilities, strict=True):
+        assert probability == pytest.approx(expected.get(tuple(output), 0.0), abs=1e-13)
+
+
+def test_cutting_to_n_is_post_processing_and_keeps_the_promise() -> None:
+    assert dp.audit(SequentialLaplace(0.8), 5, [1, 1, 1]).epsilon <= 0.8 + 1e-12
 
 
 def test_sequential_noise_in_two_categories_is_lapmech() -> None:

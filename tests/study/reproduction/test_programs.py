@@ -14,7 +14,6 @@ from dpbayes.study.reproduction.programs import (
     given_global,
     neighbour_affinity,
     notes_program,
-    one_sided_changes,
 )
 from dpbayes.study.score_changes import score_changes
 
@@ -30,11 +29,17 @@ def test_neighbours_agree_under_a_flat_prior_and_not_beyond() -> None:
 def test_one_sided_neighbours_are_fewer() -> None:
     both, one = neighbour_affinity([[2.0, 9.0]]), neighbour_affinity([[2.0, 9.0]], one_sided=True)
     assert one[0] > both[0]
-    outputs, changes = one_sided_changes([3, 2, 4], [1, 1, 1])
+    outputs, changes = score_changes([3, 2, 4], [1, 1, 1], one_sided=True)
     again, full = score_changes([3, 2, 4], [1, 1, 1])
     assert np.array_equal(outputs, again)
     assert np.all(changes <= full + 1e-12)
     assert np.any(changes < full - 1e-6)
+    from_later = [[4, 1, 4], [4, 2, 3], [3, 3, 3]]  # a record given to an earlier category
+    own, here = dp.hellinger([4, 3, 5], outputs + 1.0), np.zeros(len(outputs))
+    for moved in from_later:
+        here = np.maximum(here, np.abs(own - dp.hellinger(np.add(moved, 1.0), outputs + 1.0)))
+    assert changes == pytest.approx(here, abs=1e-15)
+    assert not score_changes([5, 0], [1, 1], one_sided=True)[1].any()
 
 
 def test_bs_program_is_expmech_delta_with_l1_and_2n() -> None:

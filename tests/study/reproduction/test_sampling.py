@@ -39,6 +39,7 @@ def test_quartiles_have_the_law_of_numpys_percentile(law, boxes, statistic, q) -
         assert (drawn <= cut + 1e-12).mean() == pytest.approx(exact, abs=6 * 0.5 / BOXES**0.5)
 
 
+@pytest.mark.slow
 def test_scores_of_quartiles_are_standard_normal(law, boxes) -> None:
     rng = np.random.default_rng(8)
     drawn = np.percentile(boxes[:1000], 75, axis=1) + rng.normal(0.0, 0.002, 1000)
