@@ -20,7 +20,7 @@ import numpy as np
 import scipy.special
 
 MOVED: dict[Any, tuple[str, ...]] = {
-    np: ("exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tanh", "power"),
+    np: ("exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tanh"),
     scipy.special: (
         "gammaln", "betaln", "logsumexp", "xlogy", "xlog1py", "digamma", "gamma", "erf", "erfc",
         "erfcx", "ndtr", "ndtri", "log_ndtr", "betainc", "betaincinv", "gammainc", "gammaincc",

@@ -46,7 +46,7 @@ def test_a_notebook_is_short_and_records_a_claim(name: str) -> None:
     lines = [
         line for cell in code(name) for line in "".join(cell["source"]).splitlines() if line.strip()
     ]
-    assert len(lines) <= 95
+    assert len(lines) <= (140 if name.startswith("sentences/") else 95)  # there, many short ones
     assert any("record.claim(" in line for line in lines)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.integrate import cumulative_trapezoid
 
 from dpbayes import tables
 from dpbayes.study.linear_queries import (
@@ -28,9 +29,8 @@ def test_one_unknown_is_the_sum_over_a_fine_grid(
     t = np.linspace(-160, 160, 640_001)
     logs = -(np.abs(t[:, None] - y) / b).sum(axis=1)
     density = np.exp(logs - logs.max())
-    total = np.trapezoid(density, t)
-    below = np.trapezoid(density[t <= at], t[t <= at]) / total
-    assert one.cdf(at) == pytest.approx(below, abs=2e-3)
+    below = cumulative_trapezoid(density, t, initial=0.0)
+    assert one.cdf(at) == pytest.approx(np.interp(at, t, below / below[-1]), abs=2e-3)
     for p in (1e-3, 0.3, 0.999):
         assert one.cdf(one.quantile(p)) == pytest.approx(p, rel=1e-9)
     assert one.mass(-1e3, 1e3) == pytest.approx(1.0, abs=1e-12)

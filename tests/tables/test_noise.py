@@ -99,7 +99,7 @@ def test_scale_is_rounded_down_so_that_the_length_is_kept() -> None:
     [
         (lambda: grid.on_grid([2.0**21], 1), "at most 1.04858e"),
         (lambda: grid.on_grid([1e-39], 1), "all zeros"),
-        (lambda: grid.on_grid([1.0], 2), "each of the 2 cells, got 1"),
+        (lambda: grid.on_grid([1.0], 2), "a vector with 2 entries, got shape"),
         (lambda: grid.scale_in_units(1.0, 1e6), "noise scale between"),
         (lambda: grid.scale_in_units(1.0, 1e-14), "noise scale between"),
         (lambda: grid.system_noise(2**168 + 1), "scale must be an integer of at most"),

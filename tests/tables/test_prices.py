@@ -54,12 +54,13 @@ def test_a_replaced_record_is_two_steps_and_persons_share_their_epsilon(
     assert (account.factor("replace-one"), account.factor("add-or-remove")) == (3, 6)
 
 
-def test_a_public_number_does_not_fit_an_account_for_a_changing_one(cells: Path) -> None:
-    from dpbayes.tables.opening import open_account
-
-    account = open_account(cells / "a.account")
+def test_a_public_number_does_not_fit_an_account_for_a_changing_one(purse: Path) -> None:
+    (purse / "table.csv").write_text("x\n1\n")
+    account = create_account(
+        purse / "a.account", "cells", 1, purse / "table.csv", Unit(), "add-or-remove"
+    )
     with pytest.raises(PlanError, match='records must be "secret" for account'):
-        cost(planned(cells, 'unit = "record"\n'), account)
+        cost(planned(purse, 'unit = "record"\n'), account)
     with pytest.raises(ValueError, match="neighbours must be 'add-or-remove'"):
         account.factor("replace-one")
     assert account.factor("add-remove") == 1

@@ -180,6 +180,13 @@ def test_what_is_no_http_gets_json_too_and_a_fault_of_ours_tells_nothing(tmp_pat
         assert b" 401 " in twice
 
 
+def refused(line: socket.socket) -> bool:
+    try:
+        return b" 401 " in line.recv(4096)
+    except ConnectionResetError:
+        return False
+
+
 def test_seventy_clients_without_a_token_do_not_keep_an_analyst_out(tmp_path: Path) -> None:
     """They are answered 401 at once, while their bodies are still on the way."""
     with served(Service(asking(tmp_path), ANALYSTS, 0.05)) as address:
@@ -189,7 +196,7 @@ def test_seventy_clients_without_a_token_do_not_keep_an_analyst_out(tmp_path: Pa
             line.sendall(b"POST /ask HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n{")
         got = asked(address, QUESTION)
         assert got.json()["outcome"] == "fresh"
-        assert all(b" 401 " in line.recv(4096) for line in lines)
+        assert sum(map(refused, lines)) >= 64  # beyond, the oldest of one address are ended
         assert time.monotonic() - begun < 5
         for line in lines:
             line.close()
