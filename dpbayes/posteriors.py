@@ -190,7 +190,8 @@ def compositions(n: int, k: int) -> NDArray[np.int64]:
            [1, 1],
            [2, 0]])
     """
-    check_candidates(n, k, LARGEST_ENUMERATION // int(k), "a list")
+    categories = _validate.integer("k", k, minimum=2)
+    check_candidates(n, categories, LARGEST_ENUMERATION // categories, "a list")
     return _compositions(int(n), int(k))
 
 
