@@ -141,8 +141,10 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
     "unit": (qu.Unit(), ""), "rules": (None, ""), "show_values": (False, ""),
 }  # fmt: skip
 LAW_OF_NOISE = (qu.NoiseLaw([1.0, 2.0]), "object")
-SPECIAL: dict[str, tuple[Any, str]] = {  # where a name means something else
-    "allocation spending": ("smallest", ""), "compositions n": (3, "whole"), "number_of_candidates n": (3, "whole"), "split n": (3, "whole"),
+# Where a name means something else.
+SPECIAL: dict[str, tuple[Any, str]] = {
+    "allocation spending": ("smallest", ""),
+    "compositions n": (3, "whole"), "number_of_candidates n": (3, "whole"), "split n": (3, "whole"),
     "global_sensitivity prior": ([1.0, 2.0], "prior"), "calibrate delta": (0.0, "at least 0"),
     "Audit.delta epsilon": (1.0, "at least 0"), "mechanism name": ("geometric", "word"),
     "permute-and-flip sensitivity": ("smooth", "word"), "records_needed epsilon": (1.0, "positive"),

@@ -18,8 +18,7 @@ from dpbayes.laws.sum_zero import PROJECTIONS, project
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.samplers.bits import BitSource
-from dpbayes.samplers.gaussian import sum_zero_gaussian
-from dpbayes.samplers.whole_numbers import plain
+from dpbayes.samplers.whole_numbers import plain, sum_zero_gaussian
 
 
 @dataclass(frozen=True)
