@@ -85,8 +85,7 @@ def mean_distances(
     return np.array([mechanism.law(counts, prior).mean_distance(metric) for counts in splits])
 
 
-TIE = "tie"
-"""The winner where two means are equal within their stated errors."""
+TIE = "tie"  # the winner where two means are equal within their stated errors
 
 
 def stated_error(mean: float) -> float:

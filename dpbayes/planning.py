@@ -15,11 +15,8 @@ from dpbayes.accuracy import split, stated_error
 from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.mechanisms import mechanism
 
-LARGEST_PLAN = 2**52
-"""More records than this are not looked for."""
-
+LARGEST_PLAN = 2**52  # more records than this are not looked for
 _LARGEST_REACH = 4_000_000
-
 _NEGLIGIBLE = 80.0
 
 

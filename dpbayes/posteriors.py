@@ -15,9 +15,8 @@ from scipy.special import betainc, betaincc, betainccinv, betaincinv, binom
 
 from dpbayes import _validate
 
+# Candidate sets with more numbers (rows times categories) than this are not enumerated.
 LARGEST_ENUMERATION = 50_000_000
-"""Candidate sets with more numbers (rows times categories) than this are not enumerated."""
-
 _MISSED = 1e-9  # what the share reached at an end may differ by from the share asked for
 _ATOMS = 1e-20  # x^a is 1 for all floats x in (0, 1) and smaller a, to the last digit
 

@@ -18,27 +18,15 @@ from dpbayes.divergences import (
     metric_name,
 )
 
-DRAWS = 200_000
-"""Draws behind a quantile."""
-
-CONFIDENCE = 1e-6
-"""Probability with which the stated rank of a drawn quantile may be wrong."""
-
-RELATIVE = 5e-4
-"""Means are drawn until their standard error is this part of them: three digits."""
-
-MOST_ENTRIES = 40_000_000
-"""Most released counts, k a draw, that are drawn for a mean: some seconds."""
-
+DRAWS = 200_000  # draws behind a quantile
+CONFIDENCE = 1e-6  # probability with which the stated rank of a drawn quantile may be wrong
+RELATIVE = 5e-4  # means are drawn until their standard error is this part of them: three digits
+MOST_ENTRIES = 40_000_000  # most released counts, k a draw, that are drawn for a mean: some seconds
+# Of all draws behind a number: it is the same every time, and laws that are compared share it.
 SEED = 20_190
-"""Of all draws behind a number: it is the same every time, and laws that are compared share it."""
-
-BLOCK = 50_000
-"""Draws at once."""
-
+BLOCK = 50_000  # draws at once
+# So small a probability of what is not summed is halved, and its half stated as the error.
 NEGLIGIBLE = 1e-9
-"""So small a probability of what is not summed is halved, and its half stated as the error."""
-
 _ROWS = 4096  # of a metric that takes rows of parameters
 
 Yardstick = Metric | str

@@ -29,9 +29,7 @@ from dpbayes.laws.law import Unlisted
 from dpbayes.laws.powers import DEPTH, Powers, weight_powers
 from dpbayes.posteriors import compositions
 
-LARGEST_WINDOW = 4_000_000
-"""Most outputs of a window at two categories: some 100 MB."""
-
+LARGEST_WINDOW = 4_000_000  # most outputs of a window at two categories: some 100 MB
 _ROUNDING = 2.0**-42  # of a sum over candidates, a product of up to 50 factors and a transform
 _ROUNDED = 1.0 + 1e-12  # so that a bound that is met is one in floats as well
 
@@ -54,12 +52,11 @@ def listed_law(
 def exponential_window(
     prior: NDArray[np.float64], counts: NDArray[np.int64], rate: float, exponent: float = 1.0
 ) -> FiniteLaw | None:
-    """Return P[r] proportional to exp(-rate sqrt(1 - BC^exponent)) on the window that matters.
+    """Return the same at k = 2 on the window that matters; None beyond `LARGEST_WINDOW` outputs.
 
-    k = 2. Kept are the outputs with rate * distance <= 42 + ln(n + 1): the distance grows on either
-    side of x, so all others together weigh at most (n + 1) times the first one dropped, which
-    bounds `mass_outside` by e^-42. Returns None when more than `LARGEST_WINDOW` outputs remain.
-    Book: `thm-window`.
+    Kept are the outputs with rate * distance <= 42 + ln(n + 1): the distance grows on either side
+    of x, so all others together weigh at most (n + 1) times the first one dropped, which bounds
+    `mass_outside` by e^-42. Book: `thm-window`.
     """
     n, first = int(counts.sum()), int(counts[0])
 
@@ -98,11 +95,10 @@ def last_below(value: Callable[[int], float], most: int, limit: float) -> int:
 
 @dataclass(frozen=True)
 class ExponentialLaw(Unlisted):
-    """P[r] proportional to exp(-rate sqrt(1 - BC(x, r)^exponent)) over all r of n records.
+    """P[r] proportional to exp(-rate sqrt(1 - BC(x, r)^exponent)) over all r of n >= 1 records.
 
-    `prior` and `counts` (k,), `rate` > 0; `exponent` is 1 when the mechanism scores by the
-    Hellinger distance and 1/ln(prior + n) for the published one. Nothing is enumerated. Book:
-    `thm-series`, `thm-product-form`.
+    `exponent` is 1 where the score is the Hellinger distance and 1/ln(prior + n) for the published
+    one. Nothing is enumerated. Book: `thm-series`, `thm-product-form`.
 
     >>> law = ExponentialLaw(np.ones(4), np.full(4, 2500), 20.0)
     >>> round(law.mean_distance(), 6)
@@ -136,7 +132,7 @@ class ExponentialLaw(Unlisted):
         # ln of the sum of BC^power over all candidates but the truth, whose BC is 1.
         for power in powers.tolist():
             if power not in self._known:
-                self._known[power] = float(self._product.log_sums(np.array([power]))[0])
+                self._known[power] = self._product.tilted(power).log_at_zero()
         logs = np.array([self._known[power] for power in powers.tolist()])
         with np.errstate(divide="ignore"):
             return np.asarray(np.maximum(logs, 0.0) + np.log(-np.expm1(-np.maximum(logs, 0.0))))

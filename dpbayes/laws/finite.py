@@ -21,12 +21,10 @@ from dpbayes.laws.estimate import (
 )
 from dpbayes.laws.law import Answers
 
+# Relative error that no distance and no ln p exceeds, unless a law says otherwise.
 ROUNDING = 2.0**-49
-"""Relative error that no distance and no ln p exceeds, unless a law says otherwise."""
-
 _SAME_DISTANCE = 1e-12
-SMALLEST = 1e-300
-"""So small is what is added where a division by 0 or an error of 0 has no sense."""
+SMALLEST = 1e-300  # so small is what is added where a division by 0 or an error of 0 has no sense
 
 
 @dataclass(frozen=True)
@@ -50,15 +48,10 @@ class FiniteLaw(Answers):
     def __post_init__(self) -> None:
         for name in ("outputs", "log_probabilities"):
             object.__setattr__(self, name, _validate.frozen(getattr(self, name)))
-        if self.outputs.shape != (self.log_probabilities.size, self.prior.size):
-            raise ValueError(
-                f"outputs must have shape ({self.log_probabilities.size}, {self.prior.size}), "
-                f"got {self.outputs.shape}"
-            )
 
     @cached_property
     def error_bound(self) -> float:
-        """Largest error of each probability and of the mean of a distance; other laws have it too.
+        """Largest error of each probability and of the mean of a distance.
 
         What is not listed, and rounding: every distance and every ln p is right to a relative error
         of `rounding`, which moves a mean by at most twice that times the mean of 4 + |ln p|; where
@@ -97,14 +90,14 @@ class FiniteLaw(Answers):
             return self.distances
         return distances_of(self, self.outputs, metric)
 
-    @property
-    def _how(self) -> str:
-        return "window" if self.mass_outside > 0.0 else "listed"
+    def _estimate(self, value: float) -> Estimate:
+        how = "window" if self.mass_outside > 0.0 else "listed"
+        return Estimate(value, self.error_bound, how)
 
     def moment(self, order: int, metric: Yardstick) -> Estimate:
         # Added pairwise; a dot product of ten million terms is off by 1e-12.
         value = (self.probabilities * self._distances_by(metric) ** order).sum()
-        return Estimate(float(value), self.error_bound, self._how)
+        return self._estimate(float(value))
 
     def distance_distribution(
         self, metric: Yardstick = "hellinger"
@@ -127,11 +120,11 @@ class FiniteLaw(Answers):
         # Rounding in the sum may leave the last value just below 1.
         index = np.searchsorted(cumulative, level * (1.0 - 1e-15) * cumulative[-1])
         value = float(distances[min(int(index), distances.size - 1)])
-        return Estimate(value, self.error_bound, self._how)
+        return self._estimate(value)
 
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
         found = self.probabilities[np.all(self.outputs == counts_out, axis=1)].sum()
-        return Estimate(float(found), self.error_bound, self._how)
+        return self._estimate(float(found))
 
     def each_probability(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         stacked = np.concatenate((self.outputs, rows))

@@ -6,7 +6,6 @@ counts by e_i - e_j, and the privacy loss at z is (1 - (z_i - z_j)) / v: one dif
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import count
@@ -22,8 +21,7 @@ _LARGEST_REACH = 2_000_000
 _ALL = 745.0  # e^-745 is the smallest positive float
 _LOSS_ROUNDING = 1e-15  # of epsilon: more than a loss and epsilon are rounded by
 _WIDE = 32.0  # from this variance parameter on lattice sums are integrals up to 1e-40 of themselves
-SMALLEST_DELTA = 1e-300
-"""Below it the masses that decide would leave the range of floats."""
+SMALLEST_DELTA = 1e-300  # below it the masses that decide would leave the range of floats
 
 
 def reach(variance: float, depth: float = _DEPTH) -> int:
@@ -76,10 +74,10 @@ def difference(k: int, variance: float, depth: float = _DEPTH) -> NDArray[np.flo
 
 
 def delta(k: int, variance: float, epsilon: float, releases: int = 1) -> float:
-    """Return the exact delta(epsilon) of `releases` independent draws, one record replaced.
+    """Return the exact delta(epsilon) of T = `releases` independent draws, one record replaced.
 
-    Losses add up to (T - D) / v with D the sum of T differences; D shifted by -2T is its law on the
-    neighbour. delta = sum over D < T - epsilon v of P(D) (1 - e^(epsilon - loss)).
+    Losses add up to (T - D) / v with D the sum of T differences: delta is the sum over
+    D < T - epsilon v of P(D) (1 - e^(epsilon - loss)).
 
     >>> round(delta(2, 2.0, 1.0), 9)
     0.141351339
@@ -148,32 +146,26 @@ def variance_for(k: int, epsilon: float, delta_allowed: float, releases: int = 1
         least = budget * (1.0 - _LOSS_ROUNDING)
         return all(delta(k, v, least, t) <= target for t in [*some, releases])
 
-    low, high = _around_the_least(enough, budget)
-    while high - low > 1e-12 * high:
-        middle = 0.5 * (low + high)
-        if middle in (low, high):
-            break
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
-def _around_the_least(enough: Callable[[float], bool], epsilon: float) -> tuple[float, float]:
-    # Two v, the second of which is enough and the first, if it is not 0, is not.
     high = 1.0
     while not enough(high):
         high *= 2.0
     low = high / 2.0
     while low > 1e-6 and enough(low):
         low, high = low / 2.0, low
-    before = 0.0
     for j in count(1):
-        narrow = j / epsilon * (1.0 + 4.0 * _LOSS_ROUNDING)
+        narrow = j / budget * (1.0 + 4.0 * _LOSS_ROUNDING)
         if narrow >= min(high, _WIDE):
             break
         if enough(narrow):
-            return before, narrow
-        before = narrow
-    return max(low, before), high
+            low, high = (j - 1) / budget * (1.0 + 4.0 * _LOSS_ROUNDING), narrow
+            break
+        low = max(low, narrow)
+    while high - low > 1e-12 * high:
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
+            break
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 @dataclass(frozen=True)

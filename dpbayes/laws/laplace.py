@@ -27,10 +27,10 @@ from dpbayes.laws.estimate import (
 )
 from dpbayes.laws.finite import ROUNDING, SMALLEST, FiniteLaw
 from dpbayes.laws.law import Unlisted
-from dpbayes.laws.powers import DEPTH, root_powers
+from dpbayes.laws.powers import DEPTH, mean_from_moments
 
+# Most pairs of released counts that are added up at three categories, some seconds.
 LARGEST_SUM = 100_000_000
-"""Most pairs of released counts that are added up at three categories, some seconds."""
 
 
 @dataclass(frozen=True)
@@ -134,19 +134,10 @@ class ProductLaw(Unlisted):
         exponent = power_of_affinity(metric, float(self.prior.sum() + self._n))
         if exponent is None or self.probability_of_excess > NEGLIGIBLE:
             return drawn_mean(self, metric, order)
-        value, error = self._conserved(exponent, order)
+        gap = AffinityProduct(self.prior, self.counts).gap
+        value, error = mean_from_moments(self._moment, order, gap, exponent)
         half = 0.5 * self.probability_of_excess
         return Estimate(value + half, error + half + self.mass_outside + 1e-12, "series")
-
-    def _conserved(self, exponent: float, order: int) -> tuple[float, float]:
-        """Return E[distance^order; sum at most n] and its largest error."""
-        inside = self._moment(0.0)
-        if order == 2:
-            return max(inside - self._moment(exponent), 0.0), 0.0
-        found = root_powers(AffinityProduct(self.prior, self.counts).gap, exponent)
-        missing = [inside - self._moment(power) for power in found.powers.tolist()]
-        value = max(float(found.weights[0] @ missing), 0.0)
-        return value, value * float(found.errors[0])
 
     def _sum_of_pairs(self, order: int) -> float:
         # Both released counts with all their pairs, a row at a time; T decides the third.

@@ -29,26 +29,20 @@ from dpbayes.laws.estimate import (
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.gaussian import GaussianNoise
 from dpbayes.laws.law import Unlisted
-from dpbayes.laws.powers import root_powers
+from dpbayes.laws.powers import mean_from_moments
 from dpbayes.laws.sum_zero import LatticeNoise, project
 from dpbayes.posteriors import compositions, number_of_candidates, row_of
 
-LARGEST_OUTPUTS = 400_000
-"""Up to so many outputs all are listed."""
-
+LARGEST_OUTPUTS = 400_000  # up to so many outputs all are listed
+# Most numbers (noise vectors times categories) that are listed and projected, 64 MB.
 LARGEST_LIST = 8_000_000
-"""Most numbers (noise vectors times categories) that are listed and projected, 64 MB."""
-
-TAIL = 1e-13
-"""Largest probability of noise that is not listed."""
-
+TAIL = 1e-13  # largest probability of noise that is not listed
+# The same where all histograms are: an audit asks for less than 1e-12 of the least likely one.
 COMPLETE_TAIL = 1e-16
-"""The same where all histograms are: an audit asks for less than 1e-12 of the least likely one."""
-
 _AT_ONCE = 4_096  # numbers that are added one by one
 
+# Noise z with sum 0 whose weight is a product over the categories of e^(-fall(z_i)).
 SumZeroNoise = LatticeNoise | GaussianNoise
-"""Noise z with sum 0 whose weight is a product over the categories of e^(-fall(z_i))."""
 
 
 def log_mass(noise: SumZeroNoise, shifts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -155,22 +149,13 @@ class SumZeroLaw(Unlisted):
         exponent = power_of_affinity(metric, float(self.prior.sum() + self.counts.sum()))
         if exponent is None or self.clamped > 0.5:
             return drawn_mean(self, metric, order)
-        value, error = self._unclamped(exponent, order)
+        value, error = mean_from_moments(self._moment, order, self._product.gap, exponent)
+        error += self._rounding
         if self.clamped <= NEGLIGIBLE:
             half = 0.5 * self.clamped
             return Estimate(value + half, error + half, "series")
         rest = self._clamped_mean(metric, order, value)
         return Estimate(value + rest, error + rest.error, "drawn")
-
-    def _unclamped(self, exponent: float, order: int) -> tuple[float, float]:
-        """Return E[distance^order; no noisy count is negative] and its largest error."""
-        inside = self._moment(0.0)
-        if order == 2:
-            return max(inside - self._moment(exponent), 0.0), self._rounding
-        found = root_powers(self._product.gap, exponent)
-        missing = [inside - self._moment(power) for power in found.powers.tolist()]
-        value = max(float(found.weights[0] @ missing), 0.0)
-        return value, value * float(found.errors[0]) + self._rounding
 
     def _clamped_mean(self, metric: Yardstick, order: int, other: float) -> Estimate:
         """Return E[distance^order; some noisy count is negative], drawn.

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from dpbayes import _validate
 
-TAIL = 45.0
-"""Steps with relative weight below e^-45 are left out of a sum."""
+TAIL = 45.0  # steps with relative weight below e^-45 are left out of a sum
 
 
 @dataclass(frozen=True)
@@ -42,10 +41,8 @@ class StepLaw:
 
     @property
     def mean_step(self) -> float:
-        """E|T|: 1/sinh(decay), or coth(decay/2)/2 when floored."""
-        if self.floored:
-            return float(0.5 / np.tanh(0.5 * self.decay))
-        return float(1.0 / np.sinh(self.decay))
+        """E|T|, which is 1/sinh(decay), or coth(decay/2)/2 when floored."""
+        return self.moment(1)
 
     @cached_property
     def steps(self) -> NDArray[np.int64]:

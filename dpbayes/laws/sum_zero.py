@@ -20,7 +20,6 @@ from dpbayes.laws.convolution import LARGEST_TABLE, Tilted
 from dpbayes.laws.powers import DEPTH
 
 PROJECTIONS = ("l2", "l1")
-
 _AT_ONCE = 1 << 16  # rows, so that what is sorted of millions takes no memory to speak of
 
 
@@ -120,10 +119,9 @@ def project(noisy: NDArray[np.int64], how: str = "l2") -> NDArray[np.int64]:
     """Return the nearest histogram with the same total for each row of `noisy`, shape (N, k).
 
     Negative entries become 0. The d records this creates are taken away again from the others:
-    "l2" lowers all of them to a common deficit (the least sum of squares in whole numbers; when
-    the last round does not reach everybody, the largest entries pay), "l1" takes them from the
-    largest entry, then the next. Both change d records, the least possible in l1; ties go to the
-    earlier category, so the result is a function of the row alone. Rows must have a total of at
+    "l2" lowers all of them alike (the least sum of squares in whole numbers; what is left over the
+    largest entries pay), "l1" takes them from the largest entry, then the next. Both change d
+    records, the least possible in l1; ties go to the earlier category. Rows must have a total of at
     least 0. Book: `def-projection`.
 
     >>> project(np.array([[-3, 5, 8]]))

@@ -20,9 +20,7 @@ from dpbayes.sensitivity import corners, drains
 
 Balls = list[Any]
 
-FIRST_PRECISION = 128
-"""Bits that are tried first; doubled until a comparison is decided."""
-
+FIRST_PRECISION = 128  # Bits that are tried first; doubled until a comparison is decided
 _NARROW = Fraction(1, 2**100)
 
 

@@ -23,15 +23,9 @@ from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.samplers.balls import FIRST_PRECISION, affinity_tables, flint
 from dpbayes.samplers.bits import BitSource, below
 
-LARGEST = 200_000
-"""More candidates are refused: listing them takes some seconds and 100 MB."""
-
-BITS = 8
-"""Bits that are drawn at a time."""
-
-UNIT = 128
-"""Heights of steps are whole multiples of 2^-UNIT."""
-
+LARGEST = 200_000  # more candidates are refused: listing them takes some seconds and 100 MB
+BITS = 8  # Bits that are drawn at a time
+UNIT = 128  # heights of steps are whole multiples of 2^-UNIT
 _FEW = 24  # up to this many records each count is a block of its own
 _KEPT = 4  # blocks are halved until at most one part in _KEPT can be waste
 _SURE, _DUST = 2.0**-100, 2.0 ** (-UNIT - 1)
