@@ -8,19 +8,18 @@ from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbayes import _validate
 from dpbayes.laws.estimate import Yardstick, metric_function
 from dpbayes.laws.law import DEVIATIONS, Law, mean_difference, order_of
+from dpbayes.log_gamma import Floats, Whole
 from dpbayes.mechanisms.protocol import Mechanism
 
 T = TypeVar("T")
 
 
-def laplace_step_probability(
-    step: ArrayLike, epsilon: float, sensitivity: float
-) -> NDArray[np.float64]:
+def laplace_step_probability(step: ArrayLike, epsilon: float, sensitivity: float) -> Floats:
     """Return P(floor(Y) = t) for Y ~ Laplace(0, sensitivity/epsilon) and whole steps t.
 
     (e^(-t/b) - e^(-(t+1)/b))/2 for t >= 0 and (e^((t+1)/b) - e^(t/b))/2 for t < 0, with
@@ -40,7 +39,7 @@ def laplace_step_probability(
     return np.asarray(0.5 * -np.expm1(-rate) * np.exp(-exponent))
 
 
-def split(n: int, proportions: ArrayLike) -> NDArray[np.int64]:
+def split(n: int, proportions: ArrayLike) -> Whole:
     """Return n records split by proportions, shape (k,), whole and summing to n.
 
     Every category gets the whole part of its share; the records left go to the largest
@@ -66,9 +65,9 @@ def mean_distances(
     mechanism: Mechanism,
     proportions: ArrayLike,
     prior: ArrayLike,
-    sizes: Sequence[int] | NDArray[np.int64],
+    sizes: Sequence[int] | Whole,
     metric: Yardstick = "hellinger",
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the mean distance at each data size, records split by `proportions`.
 
     Source: D, Figures 5 and 6, which estimate it from 1000 runs; book: `fig-growth-balanced`.
@@ -108,7 +107,7 @@ class MonteCarlo:
     (0.2, 0.0577)
     """
 
-    distances: NDArray[np.float64]
+    distances: Floats
 
     @property
     def mean(self) -> float:
@@ -175,7 +174,7 @@ def crossover(
     mechanism_b: Mechanism,
     proportions: ArrayLike,
     prior: ArrayLike,
-    sizes: Sequence[int] | NDArray[np.int64],
+    sizes: Sequence[int] | Whole,
     metric: Yardstick = "hellinger",
 ) -> Crossover:
     """Return where one mechanism's mean distance falls below the other's.

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlog1py
 
 Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
 
 # From here on Stirling's series is right to the last digit; the recurrence leads up to it.
 SERIES_FROM = 16

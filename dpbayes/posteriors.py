@@ -10,10 +10,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincc, betainccinv, betaincinv, binom
 
 from dpbayes import _validate
+from dpbayes.log_gamma import Floats, Whole
 
 # Candidate sets with more numbers (rows times categories) than this are not enumerated.
 LARGEST_ENUMERATION = 50_000_000
@@ -32,7 +33,7 @@ class Posterior:
     array([0.6, 0.4])
     """
 
-    concentration: NDArray[np.float64]
+    concentration: Floats
 
     def __post_init__(self) -> None:
         checked = _validate.positive_vector("concentration", self.concentration)
@@ -49,11 +50,11 @@ class Posterior:
         return float(self.concentration.sum())
 
     @property
-    def mean(self) -> NDArray[np.float64]:
+    def mean(self) -> Floats:
         """Posterior mean of the category probabilities, shape (k,)."""
         return self.concentration / self.total
 
-    def interval(self, confidence: float = 0.95) -> NDArray[np.float64]:
+    def interval(self, confidence: float = 0.95) -> Floats:
         """Return the central interval of each category's probability, shape (k, 2).
 
         Named as in scipy.stats; `confidence` in (0, 1). An end that no float meets, because a tiny
@@ -162,7 +163,7 @@ def most_records(k: int, candidates: int) -> int:
     return bisect_right(range(high), candidates, key=lambda n: math.comb(n + k - 1, k - 1)) - 1
 
 
-def row_of(counts: NDArray[np.int64]) -> Any:
+def row_of(counts: Whole) -> Any:
     """Return the place of each histogram, shape (..., k) to (...), in the list of `compositions`.
 
     >>> compositions(3, 3)[row_of(np.array([1, 0, 2]))].tolist()
@@ -178,7 +179,7 @@ def row_of(counts: NDArray[np.int64]) -> Any:
     return np.rint(place).astype(np.int64)
 
 
-def compositions(n: int, k: int) -> NDArray[np.int64]:
+def compositions(n: int, k: int) -> Whole:
     """Return every histogram of n records over k categories, in lexicographic order.
 
     Shape (C(n+k-1, k-1), k), read-only. Raises ValueError where the table would hold more than
@@ -208,8 +209,8 @@ def check_candidates(n: int, k: int, most: int, taker: str) -> None:
 
 
 @lru_cache(maxsize=8)
-def _compositions(n: int, k: int) -> NDArray[np.int64]:
-    columns: list[NDArray[np.int64]] = []
+def _compositions(n: int, k: int) -> Whole:
+    columns: list[Whole] = []
     rest = np.array([n], dtype=np.int64)
     for _ in range(k - 1):
         branches = rest + 1
@@ -222,7 +223,7 @@ def _compositions(n: int, k: int) -> NDArray[np.int64]:
     return np.asarray(_validate.frozen(np.column_stack(columns)))
 
 
-def neighbours(counts: ArrayLike) -> NDArray[np.int64]:
+def neighbours(counts: ArrayLike) -> Whole:
     """Return every histogram that one replaced record turns `counts` into, shape (m, k).
 
     Replacing a record moves one unit from a category that has one to another category, so

@@ -13,13 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.powers import DEPTH
-
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+from dpbayes.log_gamma import Floats, Whole
 
 Fall = Callable[[Whole], Floats]  # minus the logarithm of a noise's weight at whole steps
 

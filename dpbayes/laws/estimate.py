@@ -17,6 +17,7 @@ from dpbayes.divergences import (
     hellinger_published,
     metric_name,
 )
+from dpbayes.log_gamma import Floats, Whole
 
 DRAWS = 200_000  # draws behind a quantile
 CONFIDENCE = 1e-6  # probability with which the stated rank of a drawn quantile may be wrong
@@ -83,9 +84,7 @@ def power_of_affinity(metric: Yardstick, total: float) -> float | None:
     return affinity_exponent(metric, total)
 
 
-def log_affinity_of_outputs(
-    prior: NDArray[np.float64], counts: NDArray[np.int64], outputs: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def log_affinity_of_outputs(prior: Floats, counts: Whole, outputs: Whole) -> Floats:
     """Return ln BC between prior + counts and prior + each output, shape (N,).
 
     Works from whole steps, so nothing is lost however large the counts are. Outputs whose total
@@ -103,7 +102,7 @@ def log_affinity_of_outputs(
     return np.minimum(result, 0.0)
 
 
-def affinity_by_value(prior: float, count: int, released: NDArray[np.int64]) -> NDArray[np.float64]:
+def affinity_by_value(prior: float, count: int, released: Whole) -> Floats:
     """Return ln BC of one category (or of the totals) with each released value, shape (N,).
 
     Columns repeat few values: psi is evaluated once for each.
@@ -117,7 +116,7 @@ def affinity_by_value(prior: float, count: int, released: NDArray[np.int64]) -> 
     return affinity_of_counts(prior, count, released)
 
 
-def row_sums(outputs: NDArray[np.int64]) -> NDArray[np.int64]:
+def row_sums(outputs: Whole) -> Whole:
     """Return the sum of each row, column by column: many times faster for few columns."""
     totals = np.zeros(len(outputs), dtype=np.int64)
     for column in outputs.T:
@@ -129,15 +128,15 @@ class Drawable(Protocol):
     """A law with its prior (k,) and true counts (k,), as far as drawing from it needs."""
 
     @property
-    def prior(self) -> NDArray[np.float64]: ...
+    def prior(self) -> Floats: ...
 
     @property
-    def counts(self) -> NDArray[np.int64]: ...
+    def counts(self) -> Whole: ...
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[Any]: ...
 
 
-def distances_of(law: Drawable, draws: NDArray[Any], metric: Yardstick) -> NDArray[np.float64]:
+def distances_of(law: Drawable, draws: NDArray[Any], metric: Yardstick) -> Floats:
     """Return the distance of each released vector (N, k) to the true posterior.
 
     Whole counts are compared as such, so that close posteriors keep their digits.
@@ -158,7 +157,7 @@ def distances_of(law: Drawable, draws: NDArray[Any], metric: Yardstick) -> NDArr
     return np.concatenate([np.zeros(0), *parts])
 
 
-def mean_of(values: NDArray[np.float64]) -> Estimate:
+def mean_of(values: Floats) -> Estimate:
     """Return the mean of independent draws with its standard error.
 
     >>> mean = mean_of(np.array([0.1, 0.2, 0.3]))

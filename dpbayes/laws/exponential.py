@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity
 from dpbayes.laws.convolution import AffinityProduct
@@ -27,6 +26,7 @@ from dpbayes.laws.estimate import (
 from dpbayes.laws.finite import FiniteLaw, normalised
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.powers import DEPTH, Powers, weight_powers
+from dpbayes.log_gamma import Floats, Whole
 from dpbayes.posteriors import compositions
 
 LARGEST_WINDOW = 4_000_000  # most outputs of a window at two categories: some 100 MB
@@ -34,9 +34,7 @@ _ROUNDING = 2.0**-42  # of a sum over candidates, a product of up to 50 factors 
 _ROUNDED = 1.0 + 1e-12  # so that a bound that is met is one in floats as well
 
 
-def listed_law(
-    prior: NDArray[np.float64], counts: NDArray[np.int64], rate: float, exponent: float = 1.0
-) -> FiniteLaw:
+def listed_law(prior: Floats, counts: Whole, rate: float, exponent: float = 1.0) -> FiniteLaw:
     """Return P[r] proportional to exp(-rate sqrt(1 - BC^exponent)), every candidate listed.
 
     >>> law = listed_law(np.ones(2), np.array([3, 1]), 2.0)
@@ -50,7 +48,7 @@ def listed_law(
 
 
 def exponential_window(
-    prior: NDArray[np.float64], counts: NDArray[np.int64], rate: float, exponent: float = 1.0
+    prior: Floats, counts: Whole, rate: float, exponent: float = 1.0
 ) -> FiniteLaw | None:
     """Return the same at k = 2 on the window that matters; None beyond `LARGEST_WINDOW` outputs.
 
@@ -60,7 +58,7 @@ def exponential_window(
     """
     n, first = int(counts.sum()), int(counts[0])
 
-    def scores(steps: NDArray[np.int64]) -> NDArray[np.float64]:
+    def scores(steps: Whole) -> Floats:
         log_bc = affinity_of_counts(prior[0], first, first + steps)
         log_bc = log_bc + affinity_of_counts(prior[1], n - first, n - first - steps)
         return rate * distance_from_log_affinity(np.minimum(log_bc, 0.0), exponent)
@@ -105,8 +103,8 @@ class ExponentialLaw(Unlisted):
     0.212871
     """
 
-    prior: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    prior: Floats
+    counts: Whole
     rate: float
     exponent: float = 1.0
 
@@ -128,7 +126,7 @@ class ExponentialLaw(Unlisted):
     def _known(self) -> dict[float, float]:
         return {0.0: self._log_candidates}
 
-    def _log_others(self, powers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _log_others(self, powers: Floats) -> Floats:
         # ln of the sum of BC^power over all candidates but the truth, whose BC is 1.
         for power in powers.tolist():
             if power not in self._known:
@@ -137,7 +135,7 @@ class ExponentialLaw(Unlisted):
         with np.errstate(divide="ignore"):
             return np.asarray(np.maximum(logs, 0.0) + np.log(-np.expm1(-np.maximum(logs, 0.0))))
 
-    def _sums(self, reported: float) -> tuple[float, NDArray[np.float64], float, float]:
+    def _sums(self, reported: float) -> tuple[float, Floats, float, float]:
         """Return ln of a unit, sums over the others in it, the error of the fit and of rounding.
 
         The error of the fit is relative to the distance; the sum over the others is what is left
@@ -171,19 +169,19 @@ class ExponentialLaw(Unlisted):
         unit, sums, *_ = self._sums(self.exponent)
         return unit + float(np.log(sums[0] + np.exp(-unit)))
 
-    def each_probability(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def each_probability(self, rows: Whole) -> Floats:
         log_bc = log_affinity_of_outputs(self.prior, self.counts, rows)
         scores = distance_from_log_affinity(log_bc, self.exponent)
         found = np.exp(-self.rate * scores - self.log_partition)
         return np.where(rows.sum(axis=1) == self.counts.sum(), found, 0.0)
 
-    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
+    def one_probability(self, counts_out: Whole) -> Estimate:
         value = float(self.each_probability(counts_out[None])[0])
         unit, sums, error, lost = self._sums(self.exponent)
         rounding = lost / float(sums[0] + np.exp(-unit)) + _ROUNDING
         return Estimate(value, (error + rounding) * value, "series")
 
-    def draws(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+    def draws(self, rng: np.random.Generator, size: int) -> Whole:
         """Return draws that are right up to the error of the fit.
 
         A power is drawn by its share of all weights, then the counts given the power; the truth is
@@ -200,7 +198,7 @@ class ExponentialLaw(Unlisted):
                 parts.append(self._others(rng, float(self.exponent * power), repeat))
         return np.asarray(rng.permutation(np.concatenate(parts), axis=0))
 
-    def _others(self, rng: np.random.Generator, power: float, size: int) -> NDArray[np.int64]:
+    def _others(self, rng: np.random.Generator, power: float, size: int) -> Whole:
         # Candidates other than the truth, in proportion to BC^power.
         n, k, tilted = int(self.counts.sum()), self.counts.size, None
         if power > 0.0:

@@ -20,6 +20,7 @@ from dpbayes.laws.estimate import (
     row_sums,
 )
 from dpbayes.laws.law import Answers
+from dpbayes.log_gamma import Floats, Whole
 
 # Relative error that no distance and no ln p exceeds, unless a law says otherwise.
 ROUNDING = 2.0**-49
@@ -37,12 +38,12 @@ class FiniteLaw(Answers):
     every expectation of a distance in [0, 1] is right within `mass_outside`. Book: `def-law`.
     """
 
-    prior: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    outputs: NDArray[np.int64]
-    log_probabilities: NDArray[np.float64]
+    prior: Floats
+    counts: Whole
+    outputs: Whole
+    log_probabilities: Floats
     mass_outside: float = 0.0
-    _distances: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+    _distances: Floats | None = field(default=None, repr=False, compare=False)
     rounding: float = field(default=ROUNDING, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -74,18 +75,18 @@ class FiniteLaw(Answers):
         return float((self.probabilities * lost).sum())
 
     @cached_property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """Probability of each output, shape (N,)."""
         return np.asarray(_validate.frozen(np.exp(self.log_probabilities)))
 
     @cached_property
-    def distances(self) -> NDArray[np.float64]:
+    def distances(self) -> Floats:
         """Hellinger distance of each output's posterior to the true one, shape (N,)."""
         if self._distances is not None:
             return np.asarray(_validate.frozen(self._distances))
         return np.asarray(_validate.frozen(distances_of(self, self.outputs, hellinger)))
 
-    def _distances_by(self, metric: Yardstick) -> NDArray[np.float64]:
+    def _distances_by(self, metric: Yardstick) -> Floats:
         if metric_function(metric) is hellinger:
             return self.distances
         return distances_of(self, self.outputs, metric)
@@ -99,9 +100,7 @@ class FiniteLaw(Answers):
         value = (self.probabilities * self._distances_by(metric) ** order).sum()
         return self._estimate(float(value))
 
-    def distance_distribution(
-        self, metric: Yardstick = "hellinger"
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def distance_distribution(self, metric: Yardstick = "hellinger") -> tuple[Floats, Floats]:
         """Return the distinct distances, increasing, and the probability of each."""
         distances = self._distances_by(metric)
         order = np.argsort(distances, kind="stable")
@@ -122,24 +121,24 @@ class FiniteLaw(Answers):
         value = float(distances[min(int(index), distances.size - 1)])
         return self._estimate(value)
 
-    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
+    def one_probability(self, counts_out: Whole) -> Estimate:
         found = self.probabilities[np.all(self.outputs == counts_out, axis=1)].sum()
         return self._estimate(float(found))
 
-    def each_probability(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def each_probability(self, rows: Whole) -> Floats:
         stacked = np.concatenate((self.outputs, rows))
         _, place = np.unique(stacked, axis=0, return_inverse=True)
         place, own = place.ravel(), len(self.outputs)
         sums = np.bincount(place[:own], self.probabilities, int(place.max()) + 1)
         return np.asarray(sums[place[own:]], dtype=np.float64)
 
-    def draws(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+    def draws(self, rng: np.random.Generator, size: int) -> Whole:
         cumulative = np.cumsum(self.probabilities)
         rows = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
         return np.asarray(self.outputs[np.minimum(rows, len(self.outputs) - 1)])
 
 
-def normalised(log_weights: NDArray[Any]) -> NDArray[np.float64]:
+def normalised(log_weights: NDArray[Any]) -> Floats:
     """Return log-probabilities proportional to exp(log_weights), finite or -inf, shape (N,).
 
     The largest weights are counted and not added: ln of the sum keeps its digits near 0.

@@ -11,10 +11,10 @@ from functools import cached_property, lru_cache
 from itertools import count
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpbayes import _validate
 from dpbayes.laws.convolution import Tilted
+from dpbayes.log_gamma import Floats, Whole
 
 _DEPTH = 90.0  # e^-90 of the largest weight is where sums end
 _LARGEST_REACH = 2_000_000
@@ -35,13 +35,13 @@ def reach(variance: float, depth: float = _DEPTH) -> int:
     return steps
 
 
-def log_weights(variance: float, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+def log_weights(variance: float, steps: Whole) -> Floats:
     """Return -z^2 / (2 v) for whole steps z."""
     return np.asarray(-0.5 * steps.astype(np.float64) ** 2 / variance)
 
 
 @lru_cache(maxsize=256)
-def _parities(k: int, variance: float) -> NDArray[np.float64]:
+def _parities(k: int, variance: float) -> Floats:
     """Return what even and odd differences of two entries weigh besides e^(-d^2/(4v)).
 
     With z_i + z_j = -s it is the sum over the s of the same parity as d of e^(-s^2/(4v)) times the
@@ -59,7 +59,7 @@ def _parities(k: int, variance: float) -> NDArray[np.float64]:
     return np.array([weights[s % 2 == 0].sum(), weights[s % 2 == 1].sum()])
 
 
-def difference(k: int, variance: float, depth: float = _DEPTH) -> NDArray[np.float64]:
+def difference(k: int, variance: float, depth: float = _DEPTH) -> Floats:
     """Return P(Z_i - Z_j = d) for d = -D … D, for any two of the k categories.
 
     Book: `thm-discrete-gaussian`.
@@ -94,7 +94,7 @@ def delta(k: int, variance: float, epsilon: float, releases: int = 1) -> float:
 
 def _wide_difference(
     k: int, variance: float, epsilon: float, releases: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[Whole, Floats]:
     """Return the D < T - epsilon v that matter, and their probabilities; D sums T differences.
 
     By Poisson's summation formula T convolutions of e^(-d^2/(4v)) are e^(-d^2/(4vT)) on the same
@@ -109,7 +109,7 @@ def _wide_difference(
     return d, np.exp(-(d.astype(np.float64) ** 2) / scale) * step / np.sqrt(np.pi * scale)
 
 
-def _power(one: NDArray[np.float64], times: int) -> NDArray[np.float64]:
+def _power(one: Floats, times: int) -> Floats:
     # Both are symmetric, and stay so without the zeros at their ends.
     result, square = np.ones(1), one
     while times:
@@ -175,7 +175,7 @@ class GaussianNoise:
     k: int
     variance: float
 
-    def fall(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+    def fall(self, steps: Whole) -> Floats:
         return -log_weights(self.variance, steps)
 
     @cached_property
@@ -201,11 +201,11 @@ class GaussianNoise:
     def number_of_points(self, size: int) -> float:
         return float(2 * size + 1) ** (self.k - 1)
 
-    def points(self, size: int) -> NDArray[np.int64]:
+    def points(self, size: int) -> Whole:
         grid = np.indices((2 * size + 1,) * (self.k - 1), dtype=np.int64) - size
         free = grid.reshape(self.k - 1, -1)
         last = -free.sum(axis=0)
         return np.asarray(np.vstack((free, last)).T[np.abs(last) <= size])
 
-    def draw(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+    def draw(self, rng: np.random.Generator, size: int) -> Whole:
         return self._tilted.draw(rng, size)

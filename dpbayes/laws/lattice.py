@@ -11,26 +11,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpbayes.laws import estimate
 from dpbayes.laws.convolution import AffinityProduct, TooWide
-from dpbayes.laws.estimate import (
-    BLOCK,
-    MOST_ENTRIES,
-    NEGLIGIBLE,
-    RELATIVE,
-    SEED,
-    Estimate,
-    Yardstick,
-    distances_of,
-    drawn_mean,
-    power_of_affinity,
-)
+from dpbayes.laws.estimate import Estimate, Yardstick, distances_of, drawn_mean, power_of_affinity
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.gaussian import GaussianNoise
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.powers import mean_from_moments
 from dpbayes.laws.sum_zero import LatticeNoise, project
+from dpbayes.log_gamma import Floats, Whole
 from dpbayes.posteriors import compositions, number_of_candidates, row_of
 
 LARGEST_OUTPUTS = 400_000  # up to so many outputs all are listed
@@ -45,7 +35,7 @@ _AT_ONCE = 4_096  # numbers that are added one by one
 SumZeroNoise = LatticeNoise | GaussianNoise
 
 
-def log_mass(noise: SumZeroNoise, shifts: NDArray[np.int64]) -> NDArray[np.float64]:
+def log_mass(noise: SumZeroNoise, shifts: Whole) -> Floats:
     """Return ln of the probability of each noise vector (N, k)."""
     total = np.zeros(len(shifts))
     for column in shifts.T:
@@ -54,7 +44,7 @@ def log_mass(noise: SumZeroNoise, shifts: NDArray[np.int64]) -> NDArray[np.float
 
 
 def listed_law(
-    prior: NDArray[np.float64], counts: NDArray[np.int64], noise: SumZeroNoise, projection: str
+    prior: Floats, counts: Whole, noise: SumZeroNoise, projection: str
 ) -> FiniteLaw | None:
     """Return the law of the projected noisy counts output by output, or None if it is too long.
 
@@ -80,11 +70,7 @@ def listed_law(
 
 
 def _complete(
-    prior: NDArray[np.float64],
-    counts: NDArray[np.int64],
-    noise: SumZeroNoise,
-    projection: str,
-    size: int,
+    prior: Floats, counts: Whole, noise: SumZeroNoise, projection: str, size: int
 ) -> FiniteLaw:
     outputs = compositions(int(counts.sum()), counts.size)
     logs = log_mass(noise, outputs - counts)
@@ -111,8 +97,8 @@ class SumZeroLaw(Unlisted):
     is known, is bounded by it or drawn, with a standard error.
     """
 
-    prior: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    prior: Floats
+    counts: Whole
     noise: SumZeroNoise
     projection: str = "l2"
 
@@ -133,8 +119,7 @@ class SumZeroLaw(Unlisted):
 
     @property
     def _rounding(self) -> float:
-        # The exponent of a product over k categories is rounded in proportion to k.
-        return max(1e-12, 1e-14 * self.counts.size)
+        return max(1e-12, 1e-14 * self.counts.size)  # an exponent is a sum over k categories
 
     @cached_property
     def clamped(self) -> float:
@@ -151,7 +136,7 @@ class SumZeroLaw(Unlisted):
             return drawn_mean(self, metric, order)
         value, error = mean_from_moments(self._moment, order, self._product.gap, exponent)
         error += self._rounding
-        if self.clamped <= NEGLIGIBLE:
+        if self.clamped <= estimate.NEGLIGIBLE:
             half = 0.5 * self.clamped
             return Estimate(value + half, error + half, "series")
         rest = self._clamped_mean(metric, order, value)
@@ -163,22 +148,22 @@ class SumZeroLaw(Unlisted):
         It is P(clamped) times the mean of the draws that are. What none of m of them showed may
         have probability 1 / m; of less than two nothing is known but that it lies in [0, 1].
         """
-        rng, size, values = np.random.default_rng(SEED), 0, np.zeros(0)
+        rng, size, values = np.random.default_rng(estimate.SEED), 0, np.zeros(0)
         while True:
-            noisy = self.counts + self.noise.draw(rng, BLOCK)
+            noisy = self.counts + self.noise.draw(rng, estimate.BLOCK)
             noisy = noisy[(noisy < 0).any(axis=1)]
-            found = distances_of(self, project(noisy, self.projection), metric) ** order
-            size, values = size + BLOCK, np.append(values, found)
+            far = distances_of(self, project(noisy, self.projection), metric) ** order
+            size, values = size + estimate.BLOCK, np.append(values, far)
             mean, error = 0.5, 0.5
             if values.size > 1:
                 mean = float(values.mean())
                 error = float(np.sqrt((values.var(ddof=1) + 1.0 / values.size) / values.size))
-            estimate = Estimate(self.clamped * mean, self.clamped * error, "drawn")
-            few = size * self.counts.size < MOST_ENTRIES
-            if estimate.error <= RELATIVE * (estimate + other) or not few:
-                return estimate
+            found = Estimate(self.clamped * mean, self.clamped * error, "drawn")
+            most = size * self.counts.size >= estimate.MOST_ENTRIES
+            if most or found.error <= estimate.RELATIVE * (found + other):
+                return found
 
-    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
+    def one_probability(self, counts_out: Whole) -> Estimate:
         """Return the probability that exactly these counts are released.
 
         A positive output comes from one noise vector only; an output with an empty category from
@@ -195,5 +180,5 @@ class SumZeroLaw(Unlisted):
         value = float(np.exp(log_mass(self.noise, (counts_out - self.counts)[None])[0]))
         return Estimate(value, self._rounding * value, "listed")
 
-    def draws(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+    def draws(self, rng: np.random.Generator, size: int) -> Whole:
         return project(self.counts + self.noise.draw(rng, size), self.projection)

@@ -23,6 +23,7 @@ from dpbayes.laws.estimate import (
     drawn_quantile,
     mean_of,
 )
+from dpbayes.log_gamma import Floats, Whole
 
 if TYPE_CHECKING:
     from dpbayes.laws.finite import FiniteLaw
@@ -61,7 +62,7 @@ class Law(Protocol):
 
     def mean_affinity(self) -> float: ...
 
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]: ...
+    def sample(self, rng: np.random.Generator, size: int) -> Whole: ...
 
 
 def listed(law: Law, purpose: str) -> Listed:
@@ -81,14 +82,14 @@ class Answers:
     """
 
     why: str = ""
-    prior: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    prior: Floats
+    counts: Whole
 
     def moment(self, order: int, metric: Yardstick) -> Estimate:
         """Return E[distance^order] for the order 1 or 2."""
         raise NotImplementedError
 
-    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
+    def one_probability(self, counts_out: Whole) -> Estimate:
         """Return the probability of one output, a checked vector (k,)."""
         raise NotImplementedError
 
@@ -133,7 +134,7 @@ class Answers:
             return self.one_probability(table)
         return self.each_probability(table.reshape(-1, k)).reshape(table.shape[:-1])
 
-    def each_probability(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def each_probability(self, rows: Whole) -> Floats:
         """Return the probability of each output of a checked table (m, k)."""
         return np.array([self.one_probability(row) for row in rows], dtype=np.float64)
 

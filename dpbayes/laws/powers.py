@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpbayes import _validate
-
-Floats = NDArray[np.float64]
+from dpbayes.log_gamma import Floats
 
 # What weighs less than e^-42 of the rest, 6e-19, is below the digits of a float and left out.
 DEPTH = 42.0

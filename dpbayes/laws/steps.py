@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpbayes import _validate
+from dpbayes.log_gamma import Floats, Whole
 
 TAIL = 45.0  # steps with relative weight below e^-45 are left out of a sum
 
@@ -45,13 +45,13 @@ class StepLaw:
         return self.moment(1)
 
     @cached_property
-    def steps(self) -> NDArray[np.int64]:
+    def steps(self) -> Whole:
         """The steps that carry all but e^-45 of the law."""
         reach = int(np.ceil(TAIL / self.decay)) + 1
         return np.arange(-reach, reach + 1)
 
     @cached_property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """P(T = t) of each of `steps`."""
         t = self.steps
         if not self.floored:

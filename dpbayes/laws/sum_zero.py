@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincc, gammaln, logsumexp
 
 from dpbayes.laws.convolution import LARGEST_TABLE, Tilted
 from dpbayes.laws.powers import DEPTH
+from dpbayes.log_gamma import Floats, Whole
 
 PROJECTIONS = ("l2", "l1")
 _AT_ONCE = 1 << 16  # rows, so that what is sorted of millions takes no memory to speak of
@@ -40,10 +40,10 @@ class LatticeNoise:
     k: int
     epsilon: float
 
-    def fall(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+    def fall(self, steps: Whole) -> Floats:
         return np.asarray(0.5 * self.epsilon * np.abs(steps))
 
-    def _log_shares(self, epsilon: float) -> NDArray[np.float64]:
+    def _log_shares(self, epsilon: float) -> Floats:
         j = np.arange(float(self.k))
         return np.asarray(
             2.0 * (gammaln(self.k) - gammaln(j + 1) - gammaln(self.k - j)) - epsilon * j
@@ -80,9 +80,9 @@ class LatticeNoise:
         with np.errstate(over="ignore"):  # too many to count are too many to list
             return float(np.rint(np.exp(logsumexp(self._log_shares(0.0)[: j.size] + ways))))
 
-    def points(self, size: int) -> NDArray[np.int64]:
+    def points(self, size: int) -> Whole:
         """Return all noise vectors up to this size, (N, k), in lexicographic order."""
-        columns: list[NDArray[np.int64]] = []
+        columns: list[Whole] = []
         up = np.full(1, size, dtype=np.int64)
         down = up.copy()
         for _ in range(self.k - 1):
@@ -106,7 +106,7 @@ class LatticeNoise:
             )
         return Tilted(-self.fall(np.arange(-reach, reach + 1))[None], -reach, np.array([self.k]))
 
-    def draw(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+    def draw(self, rng: np.random.Generator, size: int) -> Whole:
         """Return `size` independent draws, shape (size, k), for experiments.
 
         All entries but one are independent two-sided geometric variables, kept with the
@@ -115,7 +115,7 @@ class LatticeNoise:
         return self._tilted.draw(rng, size)
 
 
-def project(noisy: NDArray[np.int64], how: str = "l2") -> NDArray[np.int64]:
+def project(noisy: Whole, how: str = "l2") -> Whole:
     """Return the nearest histogram with the same total for each row of `noisy`, shape (N, k).
 
     Negative entries become 0. The d records this creates are taken away again from the others:
@@ -140,7 +140,7 @@ def project(noisy: NDArray[np.int64], how: str = "l2") -> NDArray[np.int64]:
     return result
 
 
-def _drain_largest(noisy: NDArray[np.int64]) -> NDArray[np.int64]:
+def _drain_largest(noisy: Whole) -> Whole:
     order = np.argsort(-noisy, axis=1, kind="stable")
     ranked = np.take_along_axis(np.maximum(noisy, 0), order, axis=1)
     excess = np.maximum(-noisy, 0).sum(axis=1, keepdims=True)
@@ -151,7 +151,7 @@ def _drain_largest(noisy: NDArray[np.int64]) -> NDArray[np.int64]:
     return result
 
 
-def _level(noisy: NDArray[np.int64]) -> NDArray[np.int64]:
+def _level(noisy: Whole) -> Whole:
     k = noisy.shape[1]
     total = noisy.sum(axis=1, keepdims=True)
     order = np.argsort(-noisy, axis=1, kind="stable")
