@@ -11,8 +11,8 @@ from typing import Any
 
 from dpbayes.planning import records_needed
 from dpbayes.tables.account import AccountError
+from dpbayes.tables.analysis import ERROR, WIDTH, forecast
 from dpbayes.tables.decimals import counted, decimal_text, significant_text
-from dpbayes.tables.forecast import ERROR, WIDTH, forecast
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.plan import Plan, read_plan
 from dpbayes.tables.release import cost, planned_mechanism, promise, rehearse

@@ -11,31 +11,182 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaln
+from scipy.optimize import brentq
+from scipy.special import betainc, betaln, gammaln, logsumexp
 
 from dpbayes import _validate
+from dpbayes.log_gamma import stirling_series
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions, floats_around, number_of_candidates
-from dpbayes.tables.counts_given_noise import (
-    ListedCounts,
-    ProductCounts,
-    drawn_counts,
-    log_prior_factor,
-)
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+Marginal = tuple[Whole, Floats]
+"""Possible values of one count, and their probabilities."""
+Joint = tuple[Whole, Whole, Floats]
+"""Possible values of one count and of the total, and the probability of each pair."""
 
 LARGEST_LISTED = 3000
 """Candidate sets above this are not searched one law at a time."""
-
 DRAWS = 10_000
 """Count vectors drawn where the number of records is secret: shares are right to 1/sqrt(10,000) of
 their posterior standard deviation."""
 
+_TRIM = 50.0  # factors below e^-50 of the largest are left out
+_LARGEST_TOTAL = 2_000_000
+_WIDEST = 1 << 22
+_LARGE = 1e4  # from here on lnGamma(alpha + x) has lost digits that its change with x needs
+_TINY = 1e-290  # below it lnGamma overflows; there Gamma(alpha) is 1 / alpha
+_FEWEST = 400  # independent draws that the weighted ones must be worth: errors of a twentieth
 _NO_WEIGHT = 1e-16  # below the rounding of the sum of the others
+
+
+def log_prior_factor(alpha: float, values: Whole) -> Floats:
+    """Return ln(Gamma(alpha + x) / x!), the factor of one category in the Dirichlet-multinomial.
+
+    Up to a constant, for `alpha` of at least 10^4 less lnGamma(alpha), which would drown the rest.
+
+    >>> [log_prior_factor(alpha, np.array([2]))[0].round(3) for alpha in (1.0, 1e300)]
+    [np.float64(0.0), np.float64(1380.858)]
+    """
+    steps = values.astype(np.float64)
+    if alpha < _LARGE:
+        gammas = gammaln(alpha + steps)
+        if alpha < _TINY:
+            gammas = np.where(steps == 0.0, -np.log(alpha), gammas)
+        return np.asarray(gammas - gammaln(steps + 1.0))
+    rise = (alpha + steps - 0.5) * np.log1p(steps / alpha) + steps * (np.log(alpha) - 1.0)
+    rise += stirling_series(alpha + steps) - stirling_series(np.array([alpha]))
+    return np.asarray(rise - gammaln(steps + 1.0))
+
+
+@dataclass(frozen=True)
+class ListedCounts:
+    """Histograms (N, k) with their probabilities (N,); their totals may differ."""
+
+    histograms: Whole
+    weights: Floats
+
+    @classmethod
+    def from_logs(cls, prior: Floats, histograms: Whole, log_likelihood: Floats) -> ListedCounts:
+        """Return the posterior from ln P(noisy | x) for each histogram x."""
+        logs = log_likelihood + sum(
+            log_prior_factor(float(alpha), histograms[:, i]) for i, alpha in enumerate(prior)
+        )
+        return cls(histograms, np.exp(logs - logsumexp(logs)))
+
+    def joint(self, i: int) -> Joint:
+        """Return the distribution of the count of category i together with the total."""
+        return self.histograms[:, i], self.histograms.sum(axis=1), self.weights
+
+    def total(self) -> Marginal:
+        """Return the distribution of the total."""
+        return _added_up(self.histograms.sum(axis=1), self.weights)
+
+    def group(self, indices: Sequence[int]) -> ListedCounts:
+        """Return the posterior of the counts of some categories and of their total."""
+        return ListedCounts(self.histograms[:, list(indices)], self.weights)
+
+    def sample(self, rng: np.random.Generator, size: int) -> Whole:
+        """Return independent histograms, shape (size, k)."""
+        return np.asarray(self.histograms[rng.choice(self.weights.size, size, p=self.weights)])
+
+
+@dataclass(frozen=True)
+class ProductCounts:
+    """A product of one factor a category, times a factor of the total.
+
+    Each factor is an array over x = start, start + 1, …; `of_total` gives the factor of totals from
+    `first` on: a single 1 where the total is known.
+    """
+
+    starts: tuple[int, ...]
+    factors: tuple[Floats, ...]
+    first: int
+    of_total: Floats
+
+    @classmethod
+    def from_logs(cls, n: int, logs: list[Floats]) -> ProductCounts:
+        """Return the posterior for a known total from ln of each factor at x = 0 … n.
+
+        A common factor e^(tilt x) changes nothing, and is chosen so that the unconditioned sum is
+        centred at the total.
+        """
+        if n > _LARGEST_TOTAL:
+            raise ValueError(
+                f"n must be at most {_LARGEST_TOTAL} for a noise-aware posterior, got {n}"
+            )
+        tilt, starts, factors = _tilt(n, logs), [], []
+        for log_factor in logs:
+            tilted = log_factor + tilt * np.arange(n + 1)
+            kept = np.flatnonzero(tilted > tilted.max() - _TRIM)
+            starts.append(int(kept[0]))
+            part = np.exp(tilted[kept[0] : kept[-1] + 1] - tilted.max())
+            factors.append(part / part.sum())
+        return cls(tuple(starts), tuple(factors), n, np.ones(1))
+
+    @cached_property
+    def _before(self) -> list[Floats]:
+        return _sums(self.factors)
+
+    @cached_property
+    def _after(self) -> list[Floats]:
+        return _sums(self.factors[::-1])[::-1]
+
+    @property
+    def _totals(self) -> Whole:
+        return self.first + np.arange(self.of_total.size)
+
+    def joint(self, i: int) -> Joint:
+        """Return the distribution of the count of category i together with the total."""
+        others = np.convolve(self._before[i], self._after[i + 1])
+        values, low = self.starts[i] + np.arange(self.factors[i].size), sum(self.starts)
+        rest = _at(others, self._totals - values[:, None] - (low - self.starts[i]))
+        weights = self.factors[i][:, None] * rest * self.of_total
+        rows, columns = np.nonzero(weights)
+        chosen = weights[rows, columns]
+        return values[rows], self._totals[columns], chosen / chosen.sum()
+
+    def total(self) -> Marginal:
+        """Return the distribution of the total."""
+        weights = self.of_total * _at(self._before[-1], self._totals - sum(self.starts))
+        return self._totals, weights / weights.sum()
+
+    def group(self, indices: Sequence[int]) -> ProductCounts:
+        """Return the posterior of the counts of some categories and of their total.
+
+        The total of the group is what the others leave.
+        """
+        others = [i for i in range(len(self.factors)) if i not in indices]
+        rest = _sums([self.factors[i] for i in others])[-1]
+        of_total = np.convolve(self.of_total, rest[::-1])
+        first = self.first - sum(self.starts[i] for i in others) - (rest.size - 1)
+        cut = max(0, -first)
+        return ProductCounts(
+            tuple(self.starts[i] for i in indices), tuple(self.factors[i] for i in indices),
+            first + cut, of_total[cut:],
+        )  # fmt: skip
+
+    def sample(self, rng: np.random.Generator, size: int) -> Whole:
+        """Return independent histograms: the total, then the last category, then backwards."""
+        totals, weights = self.total()
+        left = rng.choice(totals, size, p=weights) - sum(self.starts)
+        result = np.empty((size, len(self.factors)), dtype=np.int64)
+        for i in range(len(self.factors) - 1, 0, -1):
+            known, rows = np.unique(left, return_inverse=True)
+            steps = np.arange(self.factors[i].size)
+            table = self.factors[i] * _at(self._before[i], known[:, None] - steps)
+            cumulative = np.cumsum(table, axis=1)
+            aim = rng.random(size) * cumulative[rows, -1]
+            result[:, i] = (cumulative[rows] <= aim[:, None]).sum(axis=1)
+            left = left - result[:, i]
+        result[:, 0] = left
+        return np.asarray(result + np.array(self.starts))
 
 
 @dataclass(frozen=True)
@@ -47,13 +198,11 @@ class NoiseAwarePosterior:
     >>> from dpbayes.mechanisms import mechanism
     >>> chosen = mechanism("geometric", epsilon=1.0)
     >>> aware = noise_aware(chosen, np.array([7]), 10, np.ones(2))
-    >>> aware.mean.round(4)
-    array([0.6617, 0.3383])
-    >>> [round(end, 4) for end in aware.credible_interval(0, level=0.9)]
-    [0.3688, 0.9099]
+    >>> aware.mean.round(4), np.round(aware.credible_interval(0, level=0.9), 4)
+    (array([0.6617, 0.3383]), array([0.3688, 0.9099]))
     """
 
-    prior: NDArray[np.float64]
+    prior: Floats
     n: int | None
     counts: ListedCounts | ProductCounts
 
@@ -63,35 +212,27 @@ class NoiseAwarePosterior:
         return int(self.prior.size)
 
     @property
-    def mean(self) -> NDArray[np.float64]:
+    def mean(self) -> Floats:
         """Mean of the category probabilities, shape (k,)."""
-        if self.n is None:
-            return np.array([self._mean(i) for i in range(self.k)])
-        expected = np.array([np.dot(*self.counts.marginal(i)) for i in range(self.k)])
-        return np.asarray((self.prior + expected) / (self.prior.sum() + self.n))
+        mixtures = (self._mixture(i) for i in range(self.k))
+        return np.array([float(weights @ (a / (a + b))) for a, b, weights in mixtures])
 
-    def _mean(self, i: int) -> float:
-        a, b, weights = self._mixture(i)
-        return float(weights @ (a / (a + b)))
-
-    def _mixture(
-        self, i: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        values, totals, weights = self.counts.joint(
-            _validate.integer("i", i, minimum=0, maximum=self.k - 1)
-        )
+    def _mixture(self, i: int) -> tuple[Floats, Floats, Floats]:
+        """Return the parameters (a, b) of the beta laws that share i mixes, and their weights."""
+        place = _validate.integer("i", i, minimum=0, maximum=self.k - 1)
+        values, totals, weights = self.counts.joint(place)
         kept = weights > _NO_WEIGHT
         a = self.prior[i] + values[kept]
         return a, self.prior.sum() + totals[kept] - a, weights[kept] / weights[kept].sum()
 
-    def density(self, i: int, proportions: ArrayLike) -> NDArray[np.float64]:
+    def density(self, i: int, proportions: ArrayLike) -> Floats:
         """Return the density of the probability of category i at points in (0, 1)."""
         theta = np.asarray(proportions, dtype=np.float64)
         a, b, weights = self._mixture(i)
         logs = np.multiply.outer(np.log(theta), a - 1) + np.multiply.outer(np.log1p(-theta), b - 1)
         return np.asarray(np.exp(logs - betaln(a, b)) @ weights)
 
-    def cumulative(self, i: int, proportions: ArrayLike) -> NDArray[np.float64]:
+    def cumulative(self, i: int, proportions: ArrayLike) -> Floats:
         """Return P(theta_i <= t) for each t in [0, 1]."""
         theta = np.asarray(proportions, dtype=np.float64)
         a, b, weights = self._mixture(i)
@@ -113,7 +254,7 @@ class NoiseAwarePosterior:
             return _reaching(reached, low), _reaching(reached, high)
         return floats_around(reached, low)[0], floats_around(reached, high)[1]
 
-    def interval(self, confidence: float = 0.95) -> NDArray[np.float64]:
+    def interval(self, confidence: float = 0.95) -> Floats:
         """Return the central interval of every category, shape (k, 2); as in scipy.stats."""
         return np.array([self.credible_interval(i, confidence) for i in range(self.k)])
 
@@ -130,7 +271,7 @@ class NoiseAwarePosterior:
             )
         return NoiseAwarePosterior(self.prior[places], None, self.counts.group(places))
 
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+    def sample(self, rng: np.random.Generator, size: int) -> Floats:
         """Return `size` independent draws of the category probabilities, shape (size, k)."""
         generator = _validate.generator("rng", rng)
         histograms = self.counts.sample(generator, _validate.integer("size", size, minimum=0))
@@ -138,18 +279,11 @@ class NoiseAwarePosterior:
         return np.asarray(gammas / gammas.sum(axis=1, keepdims=True))
 
 
-def _reaching(reached: Callable[[float], float], share: float) -> float:
-    """Return where a distribution function on [0, 1] reaches a share."""
-    from scipy.optimize import brentq  # slow to import, and only this reading needs it
-
-    return float(brentq(lambda theta: reached(theta) - share, 0.0, 1.0, xtol=1e-12, rtol=1e-9))
-
-
 def noise_aware(
     mechanism: Mechanism,
-    noisy: NDArray[np.int64],
+    noisy: Whole,
     n: int,
-    prior: NDArray[np.float64],
+    prior: Floats,
     repaired: bool = False,
     rng: np.random.Generator | None = None,
 ) -> NoiseAwarePosterior:
@@ -175,33 +309,26 @@ def noise_aware(
     """
     _validate.offering("mechanism", mechanism, "law")
     noisy, prior = _validate.whole_numbers("noisy", noisy), _validate.prior("prior", prior)
-    n = _validate.integer("n", n, 0)
-    if _validate.flag("repaired", repaired):
-        return _listed(mechanism, noisy, n, prior)
-    independent = own(mechanism, "log_likelihood_at")
+    n, independent = _validate.integer("n", n, 0), own(mechanism, "log_likelihood_at")
+    of_counts = own(mechanism, "log_likelihoods")
+    if _validate.flag("repaired", repaired) or independent is of_counts is None:
+        return NoiseAwarePosterior(prior, n, _listed(mechanism, noisy, n, prior))
     if independent is not None:
         seeded = rng or np.random.default_rng([abs(int(y)) for y in noisy])
         likelihoods = [partial(independent, int(y)) for y in noisy]
-        centres = [int(y) for y in noisy]
-        return NoiseAwarePosterior(
-            prior, None, drawn_counts(prior, centres, likelihoods, seeded, DRAWS)
-        )
-    of_counts = own(mechanism, "log_likelihoods")
-    if of_counts is None:
-        return _listed(mechanism, noisy, n, prior)
-    values, parts = np.arange(n + 1), of_counts(noisy, n, int(prior.size))
+        return NoiseAwarePosterior(prior, None, _drawn(prior, noisy.tolist(), likelihoods, seeded))
+    parts = of_counts(noisy, n, int(prior.size))
     if len(parts) != prior.size:
         raise ValueError(f"prior must have {len(parts)} entries for what was drawn, got {prior}")
     logs = [
-        part + log_prior_factor(float(alpha), values)
+        part + log_prior_factor(float(alpha), np.arange(n + 1))
         for part, alpha in zip(parts, prior, strict=True)
     ]
     return NoiseAwarePosterior(prior, n, ProductCounts.from_logs(n, logs))
 
 
-def _listed(
-    mechanism: Mechanism, released: NDArray[np.int64], n: int, prior: NDArray[np.float64]
-) -> NoiseAwarePosterior:
+def _listed(mechanism: Mechanism, released: Whole, n: int, prior: Floats) -> ListedCounts:
+    """Return the posterior of the counts by the law of every histogram."""
     size = number_of_candidates(n, prior.size)
     if size > LARGEST_LISTED:
         raise ValueError(
@@ -211,5 +338,100 @@ def _listed(
     histograms = compositions(n, prior.size)
     likelihood = [mechanism.law(x, prior).probability(released) for x in histograms]
     with np.errstate(divide="ignore"):
-        logs = np.log(likelihood)
-    return NoiseAwarePosterior(prior, n, ListedCounts.from_logs(prior, histograms, logs))
+        return ListedCounts.from_logs(prior, histograms, np.log(likelihood))
+
+
+def _drawn(
+    prior: Floats,
+    centres: Sequence[int],
+    likelihoods: Sequence[Callable[[Whole], Floats]],
+    rng: np.random.Generator,
+) -> ListedCounts:
+    """Return weighted draws of counts with a secret total, each total equally likely.
+
+    `likelihoods` give ln P(noisy | x) for each category, largest about `centres`.
+    The counts are drawn one by one with the factor of the total replaced by a tilt, and weighted by
+    what that leaves out. Raises ValueError where the weights leave too few draws.
+    """
+    mass, tilt = float(prior.sum()), 0.0
+    for _ in range(50):
+        windows = [
+            _window(float(a), y, of, tilt)
+            for a, y, of in zip(prior, centres, likelihoods, strict=True)
+        ]
+        expected = sum(float(weights @ values) for values, weights in windows)
+        wanted = (1.0 - mass) / (expected + max(1.0, mass / 2.0))
+        if abs(wanted - tilt) < 1e-6 * (1.0 + abs(tilt)):
+            break
+        tilt = 0.5 * (tilt + wanted)
+    drawn = np.stack([rng.choice(v, DRAWS, p=w) for v, w in windows], axis=1)
+    totals = drawn.sum(axis=1)
+    logs = -log_prior_factor(mass, totals) - tilt * totals
+    weights = np.exp(logs - logsumexp(logs))
+    worth = 1.0 / float(weights @ weights)
+    if worth < _FEWEST:
+        raise ValueError(
+            "epsilon must be larger, or the prior nearer to 1, for a noise-aware reading of a "
+            f"secret number of records: {DRAWS} draws are worth {worth:.0f}"
+        )
+    return ListedCounts(drawn, weights)
+
+
+def _window(alpha: float, y: int, likelihood: Callable[[Whole], Floats], tilt: float) -> Marginal:
+    """Return the values that one count may have, and its tilted factor, summing to 1."""
+    reach = 64
+    while reach <= _WIDEST:
+        values = np.arange(max(0, y - reach), max(0, y) + reach + 1)
+        logs = log_prior_factor(alpha, values) + likelihood(values) + tilt * values
+        logs -= logs.max()
+        kept = logs > -_TRIM
+        if not (kept[-1] or (kept[0] and values[0] > 0)):
+            weights = np.exp(logs[kept])
+            return values[kept], weights / weights.sum()
+        reach *= 2
+    raise ValueError(
+        f"epsilon must be larger, or the prior nearer to 1: a noisy count of {y} leaves more than "
+        f"{_WIDEST} possible counts open"
+    )
+
+
+def _tilt(n: int, logs: list[Floats]) -> float:
+    """Return the tilt at which the expected counts sum to n, within half a record."""
+    values = np.arange(n + 1)
+
+    def excess(tilt: float) -> float:
+        weights = [np.exp(log + tilt * values - (log + tilt * values).max()) for log in logs]
+        return sum(float(w @ values) / float(w.sum()) for w in weights) - n
+
+    low, high = -1.0, 1.0
+    while excess(low) > 0.5:
+        low *= 2.0
+    while excess(high) < -0.5:
+        high *= 2.0
+    if excess(low) * excess(high) >= 0.0:  # an end within half a record
+        return low if abs(excess(low)) < abs(excess(high)) else high
+    return float(brentq(excess, low, high, xtol=0.25 / max(n, 1) ** 2))
+
+
+def _reaching(reached: Callable[[float], float], share: float) -> float:
+    """Return where a distribution function on [0, 1] reaches a share."""
+    return float(brentq(lambda theta: reached(theta) - share, 0.0, 1.0, xtol=1e-12, rtol=1e-9))
+
+
+def _sums(factors: Sequence[Floats]) -> list[Floats]:
+    """Return the laws of the sums of the first 0, 1, 2, … counts, less their starts."""
+    sums = [np.ones(1)]
+    for factor in factors:
+        sums.append(np.convolve(sums[-1], factor))
+    return sums
+
+
+def _at(values: Floats, index: Whole) -> Floats:
+    inside = (index >= 0) & (index < values.size)
+    return np.asarray(np.where(inside, values[np.clip(index, 0, values.size - 1)], 0.0))
+
+
+def _added_up(values: Whole, weights: Floats) -> Marginal:
+    """Return the different values and the sum of the weights of each."""
+    places, inverse = np.unique(values, return_inverse=True)
+    return places, np.bincount(inverse.ravel(), weights).astype(np.float64)
