@@ -211,22 +211,18 @@ def panels(private: Any, groups: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     `groups` has the labels of the groups and those within; cells of a group stand together.
     """
-    import numpy as np
-
     from dpbayes.posteriors import Posterior
 
     aware, size, found = private.noise_aware(), len(groups["within"]), []
     for place, label in enumerate(groups["labels"]):
         cells = list(range(place * size, (place + 1) * size))
         inside = aware.group(cells)
-        values, weights = inside.counts.total()
-        ends = np.searchsorted(np.cumsum(weights), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
         plain = Posterior(private.prior[cells] + private.counts[cells])
         found.append(
             {
                 "label": label,
                 "released": int(private.counts[cells].sum()),
-                "records": [int(values[min(end, values.size - 1)]) for end in ends],
+                "records": list(inside.records(LEVEL)),
                 "noise_aware": _reading(inside),
                 "plain": _reading(plain),
             }

@@ -22,17 +22,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 from scipy.signal import fftconvolve
 
-from dpbayes._validate import (
-    choice,
-    count_array,
-    frozen,
-    generator,
-    instance,
-    integer,
-    open_unit,
-    positive,
-    positive_array,
-)
+from dpbayes import _validate as check
 from dpbayes.tables.inference import Array, blue, shaped
 from dpbayes.tables.noise_law import NoiseLaw
 
@@ -86,7 +76,7 @@ class MassVector:
 
     def resized(self, half_length: int) -> Array:
         """Return the masses of the cells -half_length .. half_length, 0 where there are none."""
-        extra = integer("half_length", half_length, 0) - self.half_length
+        extra = check.integer("half_length", half_length, 0) - self.half_length
         return np.pad(self.masses, extra) if extra >= 0 else self.masses[-extra:extra].copy()
 
 
@@ -101,7 +91,9 @@ def pmf_monte_carlo(weights: ArrayLike, samples: int, rng: np.random.Generator) 
     >>> abs(float(vector.masses[vector.half_length]) - (1.0 - math.exp(-0.5))) < 0.02
     True
     """
-    draws = np.rint(NoiseLaw(weights).sample(generator("rng", rng), integer("samples", samples, 1)))
+    draws = np.rint(
+        NoiseLaw(weights).sample(check.generator("rng", rng), check.integer("samples", samples, 1))
+    )
     r = _not_too_long(float(np.abs(draws).max()))
     histogram = np.bincount((draws + r).astype(np.int64), minlength=2 * r + 1)
     return MassVector(histogram / draws.size, 0.0)
@@ -118,7 +110,7 @@ def expected_squared_error(masses: ArrayLike, samples: int) -> float:
     0.00625
     """
     p = shaped("masses", masses, "cells")
-    return float((1.0 - p @ p) / integer("samples", samples, 1))
+    return float((1.0 - p @ p) / check.integer("samples", samples, 1))
 
 
 def laplace_masses(scale: float, gamma: float) -> MassVector:
@@ -132,8 +124,8 @@ def laplace_masses(scale: float, gamma: float) -> MassVector:
     >>> vector.half_length, float(vector.masses[24].round(10)), round(vector.lost, 10)
     (24, 0.095162582, 0.0074465831)
     """
-    b = positive("scale", scale)
-    half = _not_too_long(b * -math.log(open_unit("gamma", gamma)))
+    b = check.positive("scale", scale)
+    half = _not_too_long(b * -math.log(check.open_unit("gamma", gamma)))
     first = -0.5 * math.expm1(-1.0 / b) * math.exp(-0.5 / b)
     side = first * np.exp(np.arange(half) * (-1.0 / b))
     masses = np.concatenate([side[::-1], [-math.expm1(-0.5 / b)], side])
@@ -159,8 +151,8 @@ def pmf_probability_calculation(
     (97, 1.0)
     """
     sizes = np.sort(NoiseLaw(weights).weights)
-    choice("method", method, ("tree", "shortest-first"))
-    _not_too_long(float(np.ceil(sizes * -math.log(open_unit("gamma", gamma))).sum()))
+    check.choice("method", method, ("tree", "shortest-first"))
+    _not_too_long(float(np.ceil(sizes * -math.log(check.open_unit("gamma", gamma))).sum()))
     parts = [laplace_masses(float(w), gamma) for w in sizes if w > 0.0]
     arrays = [part.masses for part in parts]
     while method == "tree" and len(arrays) > 1:
@@ -186,7 +178,7 @@ def convolution_work(half_lengths: ArrayLike) -> int:
     >>> convolution_work([1, 1, 2])
     34
     """
-    halves = count_array("half_lengths", half_lengths).tolist()
+    halves = check.count_array("half_lengths", half_lengths).tolist()
     if not halves:
         raise ValueError("half_lengths must have at least 1 entry, got none")
     return sum((2 * half + 1) * (2 * sum(halves[:i]) + 1) for i, half in enumerate(halves) if i)
@@ -207,10 +199,10 @@ def exact_masses(law: NoiseLaw, half_length: int | None = None, step: float = 1.
     >>> vector.masses[24:26].round(10).tolist()
     [0.095162582, 0.0820095987]
     """
-    width = positive("step", step)
-    scaled = NoiseLaw(instance("law", law, NoiseLaw).weights / width)
+    width = check.positive("step", step)
+    scaled = NoiseLaw(check.instance("law", law, NoiseLaw).weights / width)
     r = math.ceil(scaled.half_width(1e-12)) if half_length is None else half_length
-    r = _not_too_long(float(integer("half_length", r, 0)))
+    r = _not_too_long(float(check.integer("half_length", r, 0)))
     # Beyond this many periods the characteristic function is negligible.
     ends = 2.0 * math.pi * (np.arange(1, _PERIODS + 1) - 0.5)
     fallen = np.log1p((scaled.weights[:, None] * ends) ** 2).sum(axis=0) + np.log(ends / 2.0)
@@ -282,7 +274,7 @@ def credible_interval(pmf: MassVector | ArrayLike, delta: float) -> CellInterval
     >>> credible_interval([0.1, 0.2, 0.4, 0.2, 0.1], 0.25)
     CellInterval(steps=1, mass=0.8)
     """
-    level = 1.0 - open_unit("delta", delta)
+    level = 1.0 - check.open_unit("delta", delta)
     found = pmf if isinstance(pmf, MassVector) else MassVector(shaped("pmf", pmf, "cells"), 0.0)
     masses, middle = found.masses, found.half_length
     pairs = masses[middle + 1 :] + masses[:middle][::-1]
@@ -332,7 +324,7 @@ def consistent(H: ArrayLike, scales: ArrayLike, y: ArrayLike, Q: ArrayLike) -> C
         raise ValueError(
             f"H must have at most {LARGEST} entries for consistent answers, got {matrix.size}"
         )
-    b = shaped("scales", positive_array("scales", scales), len(matrix))
+    b = shaped("scales", check.positive_array("scales", scales), len(matrix))
     answers = shaped("y", y, len(matrix))
     size = max(float(np.abs(answers / b).max()), 1.0)
     G, d = matrix / b[:, None], answers / b / size
@@ -347,4 +339,4 @@ def consistent(H: ArrayLike, scales: ArrayLike, y: ArrayLike, Q: ArrayLike) -> C
         raise ValueError(f"y must have a consistent fit that can be found, got {violation:.1e} off")
     estimable = blue(matrix, b, Q).estimable
     estimates = np.where(estimable, np.asarray(Q, np.float64) @ (x * size), np.nan)
-    return Consistent(frozen(estimates), frozen(x * size))
+    return Consistent(check.frozen(estimates), check.frozen(x * size))

@@ -1,9 +1,8 @@
 """What an answer costs, and whether the online system derives it, buys it or refuses it.
 
 E, section 5 and Figure 4: derive the answer from the history when that is short enough; else buy
-the smallest budget; else refuse. What E computes is lost: both rules for a budget are derived from
-its definition of the interval, the overall cost, cell by cell, from the densities of the answers.
-Decisions follow from H, b and alpha only, never from y: a refusal tells nothing about the data.
+the smallest budget; else refuse. E's rules for a budget are lost: these follow from its definition
+of the interval. Decisions follow from H, b and alpha, never from y: they tell nothing of the data.
 """
 
 from __future__ import annotations
@@ -16,17 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from dpbayes._validate import (
-    choice,
-    flag,
-    frozen,
-    instance,
-    integer,
-    non_negative,
-    open_unit,
-    positive,
-    positive_array,
-)
+from dpbayes import _validate as check
 from dpbayes.tables.inference import (
     NEIGHBOURS,
     Array,
@@ -47,17 +36,16 @@ _SMALLEST_SHARE = 1e-6  # of the direct budget: what is cheaper still is charged
 def budget(S: float, L: float, delta: float) -> float:
     """Return the budget 2 S ln(1/delta) / L at which one answer has an interval of length L.
 
-    One Laplace variable of scale b exceeds b ln(1/delta) in absolute value with probability delta.
-
-    Parameters: `S` > 0 sensitivity; `L` > 0 length; `delta` in (0, 1), one minus the confidence.
+    `S` > 0 sensitivity; `L` > 0 length; `delta` in (0, 1), one minus the confidence: a Laplace
+    variable of scale b exceeds b ln(1/delta) in absolute value with probability delta.
 
     Source: derived; E's text is lost. In the book: `thm-direct-budget`.
 
     >>> round(budget(1.0, 40.0, 0.05), 10)
     0.1497866137
     """
-    length, missing = positive("L", L), -math.log(open_unit("delta", delta))
-    alpha = 2.0 * positive("S", S) * missing / length
+    length, missing = check.positive("L", L), -math.log(check.open_unit("delta", delta))
+    alpha = 2.0 * check.positive("S", S) * missing / length
     if not 0.0 < alpha < math.inf:
         raise ValueError(f"L must be a length whose budget is a number, got {L!r} for S = {S!r}")
     return alpha
@@ -71,10 +59,10 @@ def combine(w0: ArrayLike, scale: float) -> tuple[float, Array]:
     >>> combine([1.0], 1.0)
     (0.5, array([0.5, 0.5]))
     """
-    weights, s = shaped("w0", w0, "m"), positive("scale", scale)
+    weights, s = shaped("w0", w0, "m"), check.positive("scale", scale)
     ratio = float(np.linalg.norm(weights / s)) ** 2
     kappa = ratio / (ratio + 1.0) if ratio < math.inf else 1.0
-    return kappa, frozen(np.append((1.0 - kappa) * np.abs(weights), kappa * s))
+    return kappa, check.frozen(np.append((1.0 - kappa) * np.abs(weights), kappa * s))
 
 
 @dataclass(frozen=True)
@@ -104,14 +92,12 @@ def allocation(
 ) -> Allocation:
     """Return the budget whose answer, joined with the history, has an interval of length L.
 
-    `w0` are the noise weights of the query's estimate from the history, None when it was not
+    `w0` (m,) are the noise weights of the query's estimate from the history, None when it was not
     estimable: then the fresh answer stands alone. `spending` "smallest" looks for the smallest
     budget, not below a millionth of the direct one; "direct" takes the direct budget unless the
-    history alone suffices. The joined interval is checked, not assumed: best linear weights make
-    the variance smallest, not the quantile, and from about delta = 1/e on joining can make the
-    interval longer. If it does, the fresh answer is used alone at the direct budget.
-
-    Parameters: `w0` (m,) or None; `S`, `L` > 0; `delta` in (0, 1).
+    history alone suffices. Best linear weights make the variance smallest, not the quantile: from
+    about delta = 1/e on joining can make the interval longer, which is checked; the fresh answer is
+    then used alone at the direct budget.
 
     Source: derived; E's text is lost. In the book: `thm-history-budget`.
 
@@ -120,12 +106,12 @@ def allocation(
     """
     direct = budget(S, L, delta)
     weights = np.zeros(0) if w0 is None else np.abs(shaped("w0", w0, "m"))
-    alone = Allocation(direct, 1.0, frozen(np.append(np.zeros(weights.size), S / direct)))
+    alone = Allocation(direct, 1.0, check.frozen(np.append(np.zeros(weights.size), S / direct)))
     if w0 is None:
         return alone
     target = math.log(0.5 * delta)
     if not np.any(weights) or NoiseLaw(weights).log_tail(0.5 * L) <= target:
-        return Allocation(0.0, 0.0, frozen(np.append(weights, 0.0)))
+        return Allocation(0.0, 0.0, check.frozen(np.append(weights, 0.0)))
 
     def excess(share: float) -> float:
         return NoiseLaw(combine(weights, S / (share * direct))[1]).log_tail(0.5 * L) - target
@@ -139,8 +125,8 @@ def allocation(
 def _smallest(excess: Callable[[float], float], weights: Array, scale: float) -> float:
     """Return the smallest share of the direct budget at which an excess is at most 0.
 
-    The excess is almost linear in x = ln(1 + (share |w0| / scale)^2), the logarithm of how much
-    smaller the joined variance is than the history's; there the root is looked for.
+    The excess is almost linear in x = ln(1 + (share |w0| / scale)^2), the logarithm of the ratio of
+    the variances before and after; there the root is looked for.
     """
     if excess(_SMALLEST_SHARE) <= 0.0:
         return _SMALLEST_SHARE
@@ -175,18 +161,18 @@ class Policy:
     inference: bool = True
 
     def __post_init__(self) -> None:
-        choice("neighbours", self.neighbours, NEIGHBOURS)
-        choice("accounting", self.accounting, ("cells", "sequential"))
-        choice("spending", self.spending, ("smallest", "direct"))
-        flag("inference", self.inference)
+        check.choice("neighbours", self.neighbours, NEIGHBOURS)
+        check.choice("accounting", self.accounting, ("cells", "sequential"))
+        check.choice("spending", self.spending, ("smallest", "direct"))
+        check.flag("inference", self.inference)
 
 
 @dataclass(frozen=True)
 class State:
     """What the answers so far have left: factorisation, answers / b, scales, and what was spent.
 
-    `losses` of each cell (add-remove) or pair of cells (replace-one); `in_sequence` the sum of
-    budgets. Both are rounded up: what is recorded is never below what was spent.
+    `losses` of each cell (add-remove) or pair of cells (replace-one) and the sum of budgets
+    `in_sequence` are rounded up: what is recorded is never below what was spent.
 
     >>> later = empty_state(2, "add-remove").after(np.ones(2), 4.0, 12.0, "add-remove")
     >>> later.scaled_answers, later.scales, round(later.spent("sequential"), 12)
@@ -203,8 +189,8 @@ class State:
         """Return the state once `query` has been answered by y with noise of this scale."""
         return State(
             self.factor.append(query, scale),
-            frozen(np.append(self.scaled_answers, y / scale)),
-            frozen(np.append(self.scales, scale)),
+            check.frozen(np.append(self.scaled_answers, y / scale)),
+            check.frozen(np.append(self.scales, scale)),
             self._losses_after(query, scale),
             self._in_sequence_after(query, scale, neighbours),
         )
@@ -231,7 +217,7 @@ class State:
     def _losses_after(self, query: Array, scale: float) -> Array:
         change = changes(query, self.losses)
         grown = np.nextafter(self.losses + np.nextafter(change / scale, np.inf), np.inf)
-        return frozen(np.where(change > 0.0, grown, self.losses))
+        return check.frozen(np.where(change > 0.0, grown, self.losses))
 
     def _in_sequence_after(self, query: Array, scale: float, neighbours: str) -> float:
         cost = math.nextafter(_sensitivity(query, neighbours) / scale, math.inf)
@@ -249,7 +235,7 @@ def empty_state(cells: int, neighbours: str) -> State:
     >>> round(later.spent("cells"), 12)
     0.25
     """
-    losses = frozen(no_losses(integer("cells", cells, 1), neighbours))
+    losses = check.frozen(no_losses(check.integer("cells", cells, 1), neighbours))
     return State(empty_factor(cells), np.zeros(0), np.zeros(0), losses, 0.0)
 
 
@@ -259,11 +245,11 @@ class Decision:
 
     `history_weights` (m,) signed A_i b_i of the history's part of the estimate; `scale_units` the
     scale of the fresh noise on the grid, 0 when there is none; `fresh_share` its weight; `law` of
-    the error of the estimate, None when rejected; `cost` S / b of the fresh answer.
+    the error of the estimate, None when rejected.
 
     >>> made = decide(empty_state(2, "add-remove"), np.ones(2), 40.0, 0.05, 1.0, Policy())
-    >>> made.outcome, round(made.cost, 6), made.fresh_share, round(made.law.half_width(0.05), 6)
-    ('fresh', 0.149787, 1.0, 20.0)
+    >>> made.outcome, made.fresh_share, round(made.law.half_width(0.05), 6)
+    ('fresh', 1.0, 20.0)
     """
 
     outcome: str
@@ -271,10 +257,9 @@ class Decision:
     scale_units: int
     fresh_share: float
     law: NoiseLaw | None
-    cost: float
 
 
-REJECTED = Decision("rejected", frozen(np.zeros(0)), 0, 0.0, None, 0.0)
+REJECTED = Decision("rejected", check.frozen(np.zeros(0)), 0, 0.0, None)
 
 
 def decide(
@@ -286,25 +271,25 @@ def decide(
     >>> decide(empty, np.ones(2), 1.0, 0.05, 1.0, Policy()).outcome
     'rejected'
     """
-    limit = non_negative("bound", bound)  # nothing may be left at all
+    limit = check.non_negative("bound", bound)  # nothing may be left at all
     S, w0 = _known(state, query, policy)
     bought = allocation(w0, S, L, delta, policy.spending)
     if bought.alpha == 0.0 and w0 is not None:
-        return Decision("derived", frozen(w0), 0, 0.0, NoiseLaw(w0), 0.0)
+        return Decision("derived", check.frozen(w0), 0, 0.0, NoiseLaw(w0))
     units = scale_in_units(S, bought.alpha)
     scale, share = as_float(units), bought.fresh_share
     if state.spent_after(query, scale, policy) > limit:
         return REJECTED
     weights = np.zeros(state.scales.size) if w0 is None else bought.history_share * w0
     law = NoiseLaw(np.append(weights, share * scale))
-    return Decision("fresh", frozen(weights), units, share, law, S / scale)
+    return Decision("fresh", check.frozen(weights), units, share, law)
 
 
 def _known(state: State, query: Array, policy: Policy) -> tuple[float, Array | None]:
     """Return the sensitivity of a query, and its noise weights over the history, if it has any."""
-    cells = instance("state", state, State).factor.Z.shape[1]
+    cells = check.instance("state", state, State).factor.Z.shape[1]
     checked = coefficients("query", query, cells)
-    S = _sensitivity(checked, instance("policy", policy, Policy).neighbours)
+    S = _sensitivity(checked, check.instance("policy", policy, Policy).neighbours)
     if S == 0.0:
         raise ValueError(
             f"query must be one that some neighbour changes, but under {policy.neighbours} its "
@@ -340,9 +325,8 @@ def shortest_affordable(
 class Stream:
     """What was done with each question: `outcomes` (k,) words, overall cost `spent` (k,).
 
-    >>> seen = Stream(("fresh", "derived", "rejected"), np.array([0.2, 0.2, 0.2]))
-    >>> seen.answered.round(3), seen.first_rejection
-    (array([1.   , 1.   , 0.667]), 3)
+    >>> Stream(("fresh", "rejected"), np.array([0.2, 0.2])).answered
+    array([1. , 0.5])
     """
 
     outcomes: tuple[str, ...]
@@ -365,17 +349,20 @@ def stream(
 ) -> Stream:
     """Return what the online system does with a stream of questions; it needs no data or noise.
 
-    Parameters: `questions` (k, cells); `lengths` one or (k,); `delta` in (0, 1); `bound` > 0. The
-    outcomes depend on lengths and bound only through their product.
+    `questions` (k, cells); `lengths` one or (k,); `bound` > 0: the outcomes depend on both only
+    through their product.
 
     >>> stream([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 40.0, 0.05, 0.2, Policy()).outcomes
     ('fresh', 'derived', 'fresh')
     """
-    rows, wanted = shaped("questions", questions, "k", "cells"), positive_array("lengths", lengths)
+    rows, wanted = (
+        shaped("questions", questions, "k", "cells"),
+        check.positive_array("lengths", lengths),
+    )
     if wanted.ndim:
         shaped("lengths", wanted, len(rows))
-    instance("policy", policy, Policy)
-    limit, outcomes, spent = positive("bound", bound), [], []
+    check.instance("policy", policy, Policy)
+    limit, outcomes, spent = check.positive("bound", bound), [], []
     state = empty_state(rows.shape[1], policy.neighbours)
     for row, length in zip(rows, np.broadcast_to(wanted, len(rows)), strict=True):
         query = on_grid(row, row.size)
@@ -384,4 +371,4 @@ def stream(
             state = state.after(query, as_float(made.scale_units), 0.0, policy.neighbours)
         outcomes.append(made.outcome)
         spent.append(state.spent(policy.accounting))
-    return Stream(tuple(outcomes), frozen(np.array(spent)))
+    return Stream(tuple(outcomes), check.frozen(np.array(spent)))

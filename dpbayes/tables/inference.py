@@ -1,6 +1,6 @@
 """Linear queries over the cells of a cube, and their best linear unbiased estimates (E, section 3).
 
-A history is a matrix H with one row a query and one column a cell; its answers are y = Hx + N with
+A history is a matrix H, one row a query and one column a cell; its answers are y = Hx + N with
 independent Laplace noise of scales b = S/alpha (E, Definition 2.6, Lemma 2.1, equations 9 and 10).
 With B = diag(1/b) H the noise weights w = b A of a query q are the shortest solution of B^T w = q.
 `Factor` keeps B = Q R Z, with orthonormal columns in Q and rows in Z and R upper triangular: then
@@ -19,19 +19,7 @@ from scipy.linalg import qr_insert, solve_triangular
 from scipy.sparse import csr_array, diags_array, issparse, vstack
 from scipy.sparse.linalg import lsmr
 
-from dpbayes._validate import (
-    choice,
-    frozen,
-    generator,
-    integer,
-    items,
-    non_negative,
-    offering,
-    open_unit,
-    positive,
-    positive_array,
-    real_array,
-)
+from dpbayes import _validate as check
 
 Array = NDArray[np.float64]
 NEIGHBOURS = ("add-remove", "replace-one")
@@ -43,7 +31,7 @@ _ESTIMABLE = 1e-9  # share of a query outside the row space up to which it count
 
 def shaped(name: str, value: ArrayLike, *shape: int | str) -> Array:
     """Return a read-only array of finite numbers; a word in `shape` stands for 1 or more."""
-    array = real_array(name, value)
+    array = check.real_array(name, value)
     pairs = zip(shape, array.shape, strict=False)
     fits = all(size == wanted for wanted, size in pairs if isinstance(wanted, int))
     if array.ndim != len(shape) or not array.size or not fits:
@@ -63,20 +51,17 @@ def coefficients(name: str, value: ArrayLike, cells: int) -> Array:
 def sensitivity(H: ArrayLike, neighbours: str = "add-remove") -> Array:
     """Return the sensitivity of each query of a history (m, cells).
 
-    For one record added or removed S_i = max_j |H_ij| (E, Lemma 2.1). A record that is replaced
-    leaves one cell and enters another: S_i = max_j H_ij - min_j H_ij, at most twice as much.
+    S_i = max_j |H_ij| for one record added or removed ("add-remove"); max_j H_ij - min_j H_ij,
+    at most twice as much, for one that leaves a cell and enters another ("replace-one").
 
-    Parameters: `neighbours` "add-remove" or "replace-one".
-
-    Source: E, Definition 2.2 and Lemma 2.1; the replaced record is ours. In the book:
-    `lem-query-sensitivity`.
+    Source: E, Lemma 2.1; the replaced record is ours. In the book: `lem-query-sensitivity`.
 
     >>> H = [[1.0, 0.0, -1.0], [0.0, 2.0, 2.0]]
     >>> sensitivity(H), sensitivity(H, neighbours="replace-one")
     (array([1., 2.]), array([2., 2.]))
     """
     matrix = shaped("H", H, "m", "cells")
-    if choice("neighbours", neighbours, NEIGHBOURS) == "add-remove":
+    if check.choice("neighbours", neighbours, NEIGHBOURS) == "add-remove":
         return np.asarray(np.abs(matrix).max(axis=1))
     return np.asarray(matrix.max(axis=1) - matrix.min(axis=1))
 
@@ -84,17 +69,15 @@ def sensitivity(H: ArrayLike, neighbours: str = "add-remove") -> Array:
 def laplace_scales(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-remove") -> Array:
     """Return the scale b_i = S_i / alpha_i of the Laplace noise of each answer.
 
-    For all neighbouring tables x, x' and every set B of answers,
-    P[y_i in B | x] <= e^alpha_i P[y_i in B | x'] (E, Theorem 2.1).
-
-    Parameters: `H` (m, cells); `alpha` (m,) positive budgets. A query that no neighbour changes
-    needs no noise; it is refused, because a scale of 0 is not a Laplace law.
+    P[y_i in B | x] <= e^alpha_i P[y_i in B | x'] for all neighbours x, x' and sets B (E, Theorem
+    2.1). `H` (m, cells); `alpha` (m,) positive budgets. A query that no neighbour changes needs no
+    noise; it is refused, because a scale of 0 is not a Laplace law.
 
     >>> laplace_scales([[0.0, 2.0], [1.0, 1.0]], [0.5, 0.1])
     array([ 4., 10.])
     """
     S = sensitivity(H, neighbours)
-    budgets = shaped("alpha", positive_array("alpha", alpha), S.size)
+    budgets = shaped("alpha", check.positive_array("alpha", alpha), S.size)
     if np.any(S == 0.0):
         raise ValueError(
             f"H must have queries that some neighbour changes, but row {int(np.argmin(S))} has "
@@ -106,13 +89,13 @@ def laplace_scales(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-remove
 def cost_of_scales(H: ArrayLike, scales: ArrayLike, neighbours: str = "add-remove") -> float:
     """Return the overall cost of answers whose noise scales are given, however they were chosen.
 
-    Use it to see what noise made for one neighbour relation is worth under the other.
+    So noise made for one neighbour relation can be valued under the other.
 
     >>> [cost_of_scales([[1.0, -1.0]], [2.0], relation) for relation in NEIGHBOURS]
     [0.5, 1.0]
     """
     matrix = shaped("H", H, "m", "cells")
-    b = shaped("scales", positive_array("scales", scales), len(matrix))
+    b = shaped("scales", check.positive_array("scales", scales), len(matrix))
     losses = no_losses(matrix.shape[1], neighbours)
     for row, scale in zip(matrix, b, strict=True):
         losses = losses + changes(row, losses) / scale
@@ -122,16 +105,13 @@ def cost_of_scales(H: ArrayLike, scales: ArrayLike, neighbours: str = "add-remov
 def privacy_cost(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-remove") -> float:
     """Return the budget that all answers together have spent on the record that suffers most.
 
-    Each answer i is given noise of scale b_i = S_i / alpha_i, with S_i the sensitivity for the
-    stated neighbour relation. A record in cell j then loses sum_i |H_ij| / b_i when it is added or
-    removed, and sum_i |H_ij - H_il| / b_i when it is moved from cell l to cell j; the cost is the
-    maximum over cells or pairs of cells. For all neighbouring tables x, x' and every set B of
-    answer vectors, P[y in B | x] <= e^cost P[y in B | x'], and no smaller number will do. It
-    contains sequential and parallel composition. The inequality also holds for queries chosen from
-    earlier answers, with the largest cost over all courses; a smaller number may then do.
+    With b_i = S_i / alpha_i, a record in cell j loses sum_i |H_ij| / b_i when it is added or
+    removed, sum_i |H_ij - H_il| / b_i when it is moved from cell l to cell j; the cost is the
+    maximum over cells or pairs of cells: P[y in B | x] <= e^cost P[y in B | x'], and no smaller
+    number will do. It contains sequential and parallel composition. The inequality also holds for
+    queries chosen from earlier answers, with the largest cost over all courses.
 
-    Parameters: `H` (m, cells); `alpha` (m,) positive; `neighbours`. A query that no neighbour
-    changes costs nothing.
+    `H` (m, cells); `alpha` (m,) positive. A query that no neighbour changes costs nothing.
 
     Source: E, Theorems 2.1, 5.1, 5.2; the joint form is derived. In the book: `thm-overall-cost`.
 
@@ -140,7 +120,7 @@ def privacy_cost(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-remove")
     [0.2, 0.3]
     """
     matrix = shaped("H", H, "m", "cells")
-    budgets = shaped("alpha", positive_array("alpha", alpha), len(matrix))
+    budgets = shaped("alpha", check.positive_array("alpha", alpha), len(matrix))
     moving = sensitivity(matrix, neighbours) > 0.0
     if not np.any(moving):
         return 0.0
@@ -150,7 +130,7 @@ def privacy_cost(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-remove")
 
 def no_losses(cells: int, neighbours: str) -> Array:
     """Return a zero for each cell, or for each pair of cells where records are replaced."""
-    if choice("neighbours", neighbours, NEIGHBOURS) == "add-remove":
+    if check.choice("neighbours", neighbours, NEIGHBOURS) == "add-remove":
         return np.zeros(cells)
     if cells > _MOST_PAIRED_CELLS:
         raise ValueError(
@@ -171,15 +151,15 @@ def random_ranges(shape: Any, count: int, rng: np.random.Generator) -> Array:
     >>> random_ranges((2, 3), 4, np.random.default_rng(1)).shape
     (4, 6)
     """
-    sides = tuple(integer("shape", side, 1) for side in items("shape", shape))
+    sides = tuple(check.integer("shape", side, 1) for side in check.items("shape", shape))
     if not sides:
         raise ValueError("shape must have at least 1 side, got none")
-    generator("rng", rng)
-    boxes = np.zeros((integer("count", count, 1), *sides))
+    check.generator("rng", rng)
+    boxes = np.zeros((check.integer("count", count, 1), *sides))
     for box in boxes:
         ends = [np.sort(rng.choice(side + 1, 2, replace=False)) for side in sides]
         box[tuple(slice(*pair) for pair in ends)] = 1.0
-    return frozen(boxes.reshape(len(boxes), -1))
+    return check.frozen(boxes.reshape(len(boxes), -1))
 
 
 class NotEstimableError(ValueError):
@@ -196,8 +176,7 @@ class NotEstimableError(ValueError):
 class Blue:
     """Best linear unbiased estimators of t queries from m answers; no t axis for one query.
 
-    `weights` (t, m) the matrix A, NaN in the rows of queries that are not estimable; `scales` (m,);
-    `estimable` (t,).
+    `weights` A (t, m), NaN in rows of queries that are not `estimable` (t,); `scales` (m,).
 
     >>> pair = blue([[1.0], [1.0]], [1.0, 2.0], [1.0])
     >>> pair.weights.round(12), round(float(pair.estimate([5, 10])), 9)
@@ -236,10 +215,7 @@ class Blue:
 
 @dataclass(frozen=True)
 class Factor:
-    """B = Q R Z of m scaled answers of rank r over some cells; grows by `append`.
-
-    `Q` (m, r) with orthonormal columns; `R` (r, r) upper triangular; `Z` (r, cells) with
-    orthonormal rows.
+    """B = Q R Z of m scaled answers of rank r: `Q` (m, r), `R` (r, r), `Z` (r, cells).
 
     >>> one = empty_factor(2).append([1.0, 1.0], 2.0)
     >>> one.noise_weights([2.0, 2.0]).round(12), one.noise_weights([1.0, 0.0])
@@ -259,19 +235,18 @@ class Factor:
         return np.asarray(self.Q @ solve_triangular(self.R, inside, trans="T"))
 
     def append(self, query: ArrayLike, scale: float) -> Factor:
-        """Return the factorisation after one more answer, to `query` with noise of this scale.
-
-        A new direction stands first in Z, so that R stays triangular with a row on top.
-        """
-        row = coefficients("query", query, self.Z.shape[1]) / positive("scale", scale)
+        """Return the factorisation after one more answer, to `query` with noise of this scale."""
+        row = coefficients("query", query, self.Z.shape[1]) / check.positive("scale", scale)
         inside, outside = self._split(row)
         length, (m, r) = float(np.linalg.norm(outside)), self.Q.shape
         if length <= _NEW * float(np.linalg.norm(row)):
             Q, R = qr_insert(self.Q, self.R, inside, m, "row", check_finite=False)
-            return Factor(frozen(Q[:, :r]), frozen(R[:r]), self.Z)
+            return Factor(check.frozen(Q[:, :r]), check.frozen(R[:r]), self.Z)
         Q, R = np.zeros((m + 1, r + 1)), np.zeros((r + 1, r + 1))
         Q[m, 0], Q[:m, 1:], R[0, 0], R[0, 1:], R[1:, 1:] = 1.0, self.Q, length, inside, self.R
-        return Factor(frozen(Q), frozen(R), frozen(np.vstack([outside / length, self.Z])))
+        return Factor(
+            check.frozen(Q), check.frozen(R), check.frozen(np.vstack([outside / length, self.Z]))
+        )
 
     def _split(self, row: Array) -> tuple[Array, Array]:
         """Return the coordinates of a row, and its part in no known direction."""
@@ -289,17 +264,17 @@ def empty_factor(cells: int) -> Factor:
     >>> grown.noise_weights([0.0, 1.0]).round(12)
     array([ 1., -2.])
     """
-    return Factor(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((0, integer("cells", cells, 1))))
+    return Factor(
+        np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((0, check.integer("cells", cells, 1)))
+    )
 
 
 def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
     """Return the best linear unbiased estimator of each query of Q from answers y = Hx + N.
 
-    A = q (H^T W H)^- H^T W with W = diag(1/b^2); the estimate A y has the smallest variance,
-    2 sum (A_i b_i)^2, among all linear unbiased ones. A query is estimable exactly when it lies in
-    the row space of H.
-
-    Parameters: `H` (m, cells); `scales` (m,) positive; `Q` (cells,) or (t, cells).
+    A = q (H^T W H)^- H^T W with W = diag(1/b^2); A y has the smallest variance, 2 sum (A_i b_i)^2,
+    among all linear unbiased ones. Estimable is exactly what lies in the row space of H.
+    `H` (m, cells); `scales` b (m,) positive; `Q` (cells,) or (t, cells).
 
     Source: E, Theorem 3.1 and Corollaries 3.1, 3.2. In the book: `thm-blue`.
 
@@ -324,20 +299,19 @@ def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
 def blue_sparse(H: Any, scales: ArrayLike, Q: ArrayLike) -> Blue:
     """Return what `blue` returns for a sparse history over many cells, by least squares (LSMR).
 
-    The weights minimise |B^T w - q| by an iteration that starts at 0 and so ends at the shortest
-    solution; a query is estimable when what is left of it is below 1e-6 of its length. Cells that
-    no query tells apart are looked at once: they are found by the sums of their columns with random
-    weights, which agree by chance for one pair in 10^30.
+    From 0 the iteration ends at the shortest solution; a query is estimable when what is left of it
+    is below 1e-6 of its length. Cells that no query tells apart are looked at once: sums of their
+    columns with random weights agree, which others do by chance for one pair in 10^30.
 
-    Parameters: `H` (m, cells) a scipy sparse array or matrix, cells up to some millions; `scales`
-    within some six powers of ten; `Q` as in `blue`, dense or sparse.
+    `H` (m, cells) a scipy sparse array, up to some millions of cells; `scales` within some six
+    powers of ten; `Q` as in `blue`, dense or sparse.
 
     >>> from scipy.sparse import csr_array
     >>> one = blue_sparse(csr_array([[1.0, 1.0], [1.0, 0.0]]), [1.0, 2.0], [0.0, 1.0])
     >>> one.weights.round(9)
     array([ 1., -1.])
     """
-    matrix = csr_array(offering("H", H, "tocsr"), dtype=np.float64)
+    matrix = csr_array(check.offering("H", H, "tocsr"), dtype=np.float64)
     dense = Q.toarray() if issparse(Q) else Q
     b, targets = _scales_and_targets(scales, dense, *matrix.shape)
     rows = vstack([matrix, csr_array(targets)]).tocsc()
@@ -353,22 +327,23 @@ def blue_sparse(H: Any, scales: ArrayLike, Q: ArrayLike) -> Blue:
 
 
 def _scales_and_targets(scales: ArrayLike, Q: ArrayLike, m: int, cells: int) -> tuple[Array, Array]:
-    b = shaped("scales", positive_array("scales", scales), m)
-    return b, shaped("Q", np.atleast_2d(real_array("Q", Q)), "t", cells)
+    b = shaped("scales", check.positive_array("scales", scales), m)
+    return b, shaped("Q", np.atleast_2d(check.real_array("Q", Q)), "t", cells)
 
 
 def _blue(weights: Array, b: Array, axes: int) -> Blue:
     lines = weights if axes == 2 else weights[0]
-    return Blue(frozen(lines), b, frozen(np.asarray(~np.isnan(lines).any(axis=-1))))
+    return Blue(check.frozen(lines), b, check.frozen(np.asarray(~np.isnan(lines).any(axis=-1))))
 
 
 def chebyshev_half_width(variance: float, delta: float) -> float:
-    """Return the distance sqrt(variance / delta) that Chebyshev's bound grants at level delta.
+    """Return sqrt(variance / delta), at which an answer is (epsilon, delta)-useful by Chebyshev.
 
-    An answer is (epsilon, delta)-useful with epsilon this distance (E, Definition 2.4, Theorem
-    3.2). In the book: `thm-chebyshev`.
+    Source: E, Definition 2.4, Theorem 3.2. In the book: `thm-chebyshev`.
 
     >>> chebyshev_half_width(2.0, 0.125)
     4.0
     """
-    return float(np.sqrt(non_negative("variance", variance) / open_unit("delta", delta)))
+    return float(
+        np.sqrt(check.non_negative("variance", variance) / check.open_unit("delta", delta))
+    )

@@ -1,9 +1,8 @@
 """The exact law of the combined noise of an estimate, Z = sum w_i X_i with X_i standard Laplace.
 
-E (section 4.1) gives the characteristic function and calls the law out of reach for long histories.
-With K(s) = -sum ln(1 - v_i^2 s^2), the logarithm of E exp(sZ),
+With K(s) = -sum ln(1 - w_i^2 s^2), the logarithm of E exp(sZ),
 P(Z > x) = (1/2 pi i) int exp(K(s) - sx) ds/s along any line that crosses the real axis between 0
-and the first pole 1/max v. The line is bent into the hyperbola
+and the first pole 1/max w. The line is bent into the hyperbola
 s(u) = c + 0.4 d (cosh u - 1) + i d sinh u through the saddle point c, where the integrand falls off
 so fast that the trapezoid rule is exact to rounding. The density is the integral without 1/s.
 """
@@ -19,14 +18,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit, ndtri_exp
 
-from dpbayes._validate import (
-    frozen,
-    generator,
-    instance,
-    integer,
-    open_unit,
-    real,
-)
+from dpbayes import _validate as check
 from dpbayes.tables.inference import Array, shaped
 
 _STEP = 0.05  # of u: the trapezoid rule on this curve errs by less than 1e-14 of the integral
@@ -41,17 +33,14 @@ _DRAWS_AT_ONCE = 1 << 20  # 8 MB
 class NoiseLaw:
     """The law of Z = sum w_i X_i, X_i independent with density exp(-|x|)/2.
 
-    `weights` (m,): finite, any sign (the law is symmetric), at least one not 0; kept as absolute
-    values. Characteristic function prod 1/(1 + w_i^2 t^2). Tails have 13 right digits; a weight
-    below 1e-12 of the largest is left out, which changes a tail by less than 1e-24 of itself.
+    `weights` (m,) finite, at least one not 0; kept as absolute values, as the law is symmetric.
+    Characteristic function prod 1/(1 + w_i^2 t^2). Tails have 13 right digits; a weight below 1e-12
+    of the largest is left out, which changes a tail by less than 1e-24 of itself.
 
     Source: E, equations 20 to 22; the integral is ours. In the book: `thm-noise-law`.
 
-    >>> law = NoiseLaw([2.0])
-    >>> abs(law.tail(2.0) - 0.5 * math.exp(-1.0)) < 1e-14
-    True
-    >>> round(NoiseLaw([1.0, 1.0]).half_width(0.05), 9)
-    4.113003281
+    >>> round(NoiseLaw([2.0]).tail(2.0), 12), round(NoiseLaw([1.0, 1.0]).half_width(0.05), 9)
+    (0.183939720586, 4.113003281)
     """
 
     weights: Array
@@ -60,7 +49,7 @@ class NoiseLaw:
         sizes = np.abs(shaped("weights", weights, "m"))
         if not np.any(sizes):
             raise ValueError("weights must have an entry that is not 0, got all zeros")
-        object.__setattr__(self, "weights", frozen(sizes))
+        object.__setattr__(self, "weights", check.frozen(sizes))
 
     @cached_property
     def _unit(self) -> tuple[float, Array]:
@@ -82,22 +71,22 @@ class NoiseLaw:
 
     def log_tail(self, x: float) -> float:
         """Return ln P(Z > x), accurate also where the probability itself underflows."""
-        point = real("x", x)
+        point = check.real("x", x)
         return math.log1p(-self.tail(-point)) if point < 0.0 else self._at(point)[0]
 
     def tail(self, x: float) -> float:
         """Return P(Z > x)."""
-        point = real("x", x)
+        point = check.real("x", x)
         upper = math.exp(self._at(abs(point))[0]) if point else 0.5
         return upper if point >= 0.0 else 1.0 - upper
 
     def half_width(self, delta: float) -> float:
         """Return the smallest c with P(|Z| <= c) >= 1 - delta.
 
-        Newton's method on ln P(Z > c), which is concave: after the first step the iterates fall to
-        the root without crossing it. It begins where a normal law of the same variance ends.
+        By Newton's method, from the normal law's end: ln P(Z > c) is concave, so that after the
+        first step the iterates fall to the root without crossing it.
         """
-        target = math.log(0.5) + math.log(open_unit("delta", delta))
+        target = math.log(0.5) + math.log(check.open_unit("delta", delta))
         largest, ratios = self._unit
         c = -float(ndtri_exp(target)) * math.sqrt(2.0) * float(np.linalg.norm(ratios))
         for _ in range(100):
@@ -110,8 +99,8 @@ class NoiseLaw:
 
     def sample(self, rng: np.random.Generator, size: int) -> Array:
         """Return `size` draws of Z."""
-        generator("rng", rng)
-        result = np.empty(integer("size", size, 1))
+        check.generator("rng", rng)
+        result = np.empty(check.integer("size", size, 1))
         block = max(1, _DRAWS_AT_ONCE // self.weights.size)
         for start in range(0, result.size, block):
             part = result[start : start + block]
@@ -127,7 +116,7 @@ class NoiseLaw:
 
 
 def _log_tail_and_hazard(v: Array, x: float) -> tuple[float, float]:
-    """Return (ln P(Z > x), density(x) / P(Z > x)) for weights whose largest is 1 and x >= 0.
+    """Return (ln P(Z > x), density(x) / P(Z > x)) for weights v whose largest is 1 and x >= 0.
 
     All lengths are measured in the gap g = 1 - c to the pole, which may be as small as floats go:
     1 - v^2 s^2 = (1 - v^2 c^2)(1 - r (s^2 - c^2)/g) cancels nowhere.
@@ -199,12 +188,11 @@ def interval(estimate: float, law: NoiseLaw, delta: float) -> Interval:
 
     Source: E, Definition 2.5, with the exact law; ours. In the book: `def-credible-interval`.
 
-    >>> found = interval(10.0, NoiseLaw([1.0]), 0.5)
-    >>> round(found.low, 9), round(found.high, 9), found.confidence
-    (9.306852819, 10.693147181, 0.5)
+    >>> round(interval(10.0, NoiseLaw([1.0]), 0.5).low, 9)
+    9.306852819
     """
-    centre = real("estimate", estimate)
-    c = instance("law", law, NoiseLaw).half_width(delta)
+    centre = check.real("estimate", estimate)
+    c = check.instance("law", law, NoiseLaw).half_width(delta)
     return Interval(centre - c, centre + c, 1.0 - delta)
 
 
@@ -216,5 +204,5 @@ def probability_at_least(estimate: float, law: NoiseLaw, threshold: float) -> fl
     >>> round(probability_at_least(3.0, NoiseLaw([1.0]), 2.0), 10)
     0.8160602794
     """
-    beyond = real("threshold", threshold) - real("estimate", estimate)
-    return float(instance("law", law, NoiseLaw).tail(beyond))
+    beyond = check.real("threshold", threshold) - check.real("estimate", estimate)
+    return float(check.instance("law", law, NoiseLaw).tail(beyond))

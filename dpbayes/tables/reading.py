@@ -9,6 +9,7 @@ number is secret, every number is equally likely beforehand, and the reading is 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import betainc, betaln, gammaln, logsumexp
 
-from dpbayes import _validate
+from dpbayes import _validate as check
 from dpbayes.log_gamma import stirling_series
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
@@ -26,15 +27,11 @@ from dpbayes.posteriors import compositions, floats_around, number_of_candidates
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
-Marginal = tuple[Whole, Floats]
-"""Possible values of one count, and their probabilities."""
-Joint = tuple[Whole, Whole, Floats]
-"""Possible values of one count and of the total, and the probability of each pair."""
 
 LARGEST_LISTED = 3000
 """Candidate sets above this are not searched one law at a time."""
 DRAWS = 10_000
-"""Count vectors drawn where the number of records is secret: shares are right to 1/sqrt(10,000) of
+"""Count vectors drawn where a number of records is unknown: shares are right to a hundredth of
 their posterior standard deviation."""
 
 _TRIM = 50.0  # factors below e^-50 of the largest are left out
@@ -49,10 +46,7 @@ _NO_WEIGHT = 1e-16  # below the rounding of the sum of the others
 def log_prior_factor(alpha: float, values: Whole) -> Floats:
     """Return ln(Gamma(alpha + x) / x!), the factor of one category in the Dirichlet-multinomial.
 
-    Up to a constant, for `alpha` of at least 10^4 less lnGamma(alpha), which would drown the rest.
-
-    >>> [log_prior_factor(alpha, np.array([2]))[0].round(3) for alpha in (1.0, 1e300)]
-    [np.float64(0.0), np.float64(1380.858)]
+    For `alpha` of at least 10^4 less the constant lnGamma(alpha), which would drown the rest.
     """
     steps = values.astype(np.float64)
     if alpha < _LARGE:
@@ -72,25 +66,9 @@ class ListedCounts:
     histograms: Whole
     weights: Floats
 
-    @classmethod
-    def from_logs(cls, prior: Floats, histograms: Whole, log_likelihood: Floats) -> ListedCounts:
-        """Return the posterior from ln P(noisy | x) for each histogram x."""
-        logs = log_likelihood + sum(
-            log_prior_factor(float(alpha), histograms[:, i]) for i, alpha in enumerate(prior)
-        )
-        return cls(histograms, np.exp(logs - logsumexp(logs)))
-
-    def joint(self, i: int) -> Joint:
-        """Return the distribution of the count of category i together with the total."""
+    def joint(self, i: int) -> tuple[Whole, Whole, Floats]:
+        """Return values of the count of category i, of the total, and their probabilities."""
         return self.histograms[:, i], self.histograms.sum(axis=1), self.weights
-
-    def total(self) -> Marginal:
-        """Return the distribution of the total."""
-        return _added_up(self.histograms.sum(axis=1), self.weights)
-
-    def group(self, indices: Sequence[int]) -> ListedCounts:
-        """Return the posterior of the counts of some categories and of their total."""
-        return ListedCounts(self.histograms[:, list(indices)], self.weights)
 
     def sample(self, rng: np.random.Generator, size: int) -> Whole:
         """Return independent histograms, shape (size, k)."""
@@ -99,36 +77,11 @@ class ListedCounts:
 
 @dataclass(frozen=True)
 class ProductCounts:
-    """A product of one factor a category, times a factor of the total.
+    """A product of one factor a category, arrays over x = start, start + 1, ..., at the total n."""
 
-    Each factor is an array over x = start, start + 1, …; `of_total` gives the factor of totals from
-    `first` on: a single 1 where the total is known.
-    """
-
+    n: int
     starts: tuple[int, ...]
     factors: tuple[Floats, ...]
-    first: int
-    of_total: Floats
-
-    @classmethod
-    def from_logs(cls, n: int, logs: list[Floats]) -> ProductCounts:
-        """Return the posterior for a known total from ln of each factor at x = 0 … n.
-
-        A common factor e^(tilt x) changes nothing, and is chosen so that the unconditioned sum is
-        centred at the total.
-        """
-        if n > _LARGEST_TOTAL:
-            raise ValueError(
-                f"n must be at most {_LARGEST_TOTAL} for a noise-aware posterior, got {n}"
-            )
-        tilt, starts, factors = _tilt(n, logs), [], []
-        for log_factor in logs:
-            tilted = log_factor + tilt * np.arange(n + 1)
-            kept = np.flatnonzero(tilted > tilted.max() - _TRIM)
-            starts.append(int(kept[0]))
-            part = np.exp(tilted[kept[0] : kept[-1] + 1] - tilted.max())
-            factors.append(part / part.sum())
-        return cls(tuple(starts), tuple(factors), n, np.ones(1))
 
     @cached_property
     def _before(self) -> list[Floats]:
@@ -138,44 +91,16 @@ class ProductCounts:
     def _after(self) -> list[Floats]:
         return _sums(self.factors[::-1])[::-1]
 
-    @property
-    def _totals(self) -> Whole:
-        return self.first + np.arange(self.of_total.size)
-
-    def joint(self, i: int) -> Joint:
-        """Return the distribution of the count of category i together with the total."""
+    def joint(self, i: int) -> tuple[Whole, Whole, Floats]:
+        """Return values of the count of category i, of the total, and their probabilities."""
+        steps = np.arange(self.factors[i].size)
         others = np.convolve(self._before[i], self._after[i + 1])
-        values, low = self.starts[i] + np.arange(self.factors[i].size), sum(self.starts)
-        rest = _at(others, self._totals - values[:, None] - (low - self.starts[i]))
-        weights = self.factors[i][:, None] * rest * self.of_total
-        rows, columns = np.nonzero(weights)
-        chosen = weights[rows, columns]
-        return values[rows], self._totals[columns], chosen / chosen.sum()
-
-    def total(self) -> Marginal:
-        """Return the distribution of the total."""
-        weights = self.of_total * _at(self._before[-1], self._totals - sum(self.starts))
-        return self._totals, weights / weights.sum()
-
-    def group(self, indices: Sequence[int]) -> ProductCounts:
-        """Return the posterior of the counts of some categories and of their total.
-
-        The total of the group is what the others leave.
-        """
-        others = [i for i in range(len(self.factors)) if i not in indices]
-        rest = _sums([self.factors[i] for i in others])[-1]
-        of_total = np.convolve(self.of_total, rest[::-1])
-        first = self.first - sum(self.starts[i] for i in others) - (rest.size - 1)
-        cut = max(0, -first)
-        return ProductCounts(
-            tuple(self.starts[i] for i in indices), tuple(self.factors[i] for i in indices),
-            first + cut, of_total[cut:],
-        )  # fmt: skip
+        weights = self.factors[i] * _at(others, self.n - sum(self.starts) - steps)
+        return self.starts[i] + steps, np.full(steps.size, self.n), weights / weights.sum()
 
     def sample(self, rng: np.random.Generator, size: int) -> Whole:
-        """Return independent histograms: the total, then the last category, then backwards."""
-        totals, weights = self.total()
-        left = rng.choice(totals, size, p=weights) - sum(self.starts)
+        """Return independent histograms (size, k): the last category first, then backwards."""
+        left = np.full(size, self.n - sum(self.starts))
         result = np.empty((size, len(self.factors)), dtype=np.int64)
         for i in range(len(self.factors) - 1, 0, -1):
             known, rows = np.unique(left, return_inverse=True)
@@ -193,7 +118,7 @@ class ProductCounts:
 class NoiseAwarePosterior:
     """The mixture of Dirichlet(prior + x) over x drawn from `counts`; book: `def-noise-aware`.
 
-    `n` is the number of records, None where it is secret; `counts.total()` is then its posterior.
+    `n` is the number of records, None where it is secret.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> chosen = mechanism("geometric", epsilon=1.0)
@@ -219,7 +144,7 @@ class NoiseAwarePosterior:
 
     def _mixture(self, i: int) -> tuple[Floats, Floats, Floats]:
         """Return the parameters (a, b) of the beta laws that share i mixes, and their weights."""
-        place = _validate.integer("i", i, minimum=0, maximum=self.k - 1)
+        place = check.integer("i", i, minimum=0, maximum=self.k - 1)
         values, totals, weights = self.counts.joint(place)
         kept = weights > _NO_WEIGHT
         a = self.prior[i] + values[kept]
@@ -243,16 +168,17 @@ class NoiseAwarePosterior:
 
         With a public number of records its ends are rounded outward.
         """
-        inside = _validate.open_unit("level", level)
+        inside = check.open_unit("level", level)
         a, b, weights = self._mixture(i)
 
         def reached(theta: float) -> float:
             return float(betainc(a, b, theta) @ weights)
 
         low, high = (1 - inside) / 2, (1 + inside) / 2
-        if self.n is None:
-            return _reaching(reached, low), _reaching(reached, high)
-        return floats_around(reached, low)[0], floats_around(reached, high)[1]
+        if self.n is not None:
+            return floats_around(reached, low)[0], floats_around(reached, high)[1]
+        near = partial(brentq, a=0.0, b=1.0, xtol=1e-12, rtol=1e-9)
+        return near(lambda t: reached(t) - low), near(lambda t: reached(t) - high)
 
     def interval(self, confidence: float = 0.95) -> Floats:
         """Return the central interval of every category, shape (k, 2); as in scipy.stats."""
@@ -261,20 +187,33 @@ class NoiseAwarePosterior:
     def group(self, indices: Sequence[int]) -> NoiseAwarePosterior:
         """Return the posterior of the shares *within* some categories, at least 2 of them.
 
-        Given the counts x, shares within a group are Dirichlet(prior + x) of the group alone,
-        whatever happens outside. Its number of records is not known: `counts.total()`.
+        Given the counts x, shares within a group are Dirichlet(prior + x) of the group alone. Its
+        number of records is not known, and read off `DRAWS` draws of the counts.
         """
-        places = [_validate.integer("indices", i, minimum=0) for i in indices]
+        places = [check.integer("indices", i, minimum=0) for i in indices]
         if len(set(places)) != len(places) or len(places) < 2 or max(places) >= self.k:
             raise ValueError(
                 f"indices must be at least 2 different ones below {self.k}, got {list(indices)}"
             )
-        return NoiseAwarePosterior(self.prior[places], None, self.counts.group(places))
+        counts = self.counts
+        if isinstance(counts, ProductCounts):
+            drawn = counts.sample(np.random.default_rng(counts.n), DRAWS)
+            counts = ListedCounts(drawn, np.full(DRAWS, 1.0 / DRAWS))
+        inside = ListedCounts(counts.histograms[:, places], counts.weights)
+        return NoiseAwarePosterior(self.prior[places], None, inside)
+
+    def records(self, confidence: float = 0.95) -> tuple[int, int]:
+        """Return the central interval of the number of records."""
+        _, totals, weights = self.counts.joint(0)
+        order, inside = np.argsort(totals), check.open_unit("confidence", confidence)
+        reached = np.cumsum(weights[order])
+        low, high = np.searchsorted(reached, [(1 - inside) / 2, (1 + inside) / 2])
+        return int(totals[order[low]]), int(totals[order[min(high, order.size - 1)]])
 
     def sample(self, rng: np.random.Generator, size: int) -> Floats:
         """Return `size` independent draws of the category probabilities, shape (size, k)."""
-        generator = _validate.generator("rng", rng)
-        histograms = self.counts.sample(generator, _validate.integer("size", size, minimum=0))
+        generator = check.generator("rng", rng)
+        histograms = self.counts.sample(generator, check.integer("size", size, minimum=0))
         gammas = generator.standard_gamma(self.prior + histograms)
         return np.asarray(gammas / gammas.sum(axis=1, keepdims=True))
 
@@ -307,11 +246,11 @@ def noise_aware(
     >>> noise_aware(chosen, np.array([0, 10]), 10, flat, repaired=True).mean.round(4)
     array([0.1318, 0.8682])
     """
-    _validate.offering("mechanism", mechanism, "law")
-    noisy, prior = _validate.whole_numbers("noisy", noisy), _validate.prior("prior", prior)
-    n, independent = _validate.integer("n", n, 0), own(mechanism, "log_likelihood_at")
+    check.offering("mechanism", mechanism, "law")
+    noisy, prior = check.whole_numbers("noisy", noisy), check.prior("prior", prior)
+    n, independent = check.integer("n", n, 0), own(mechanism, "log_likelihood_at")
     of_counts = own(mechanism, "log_likelihoods")
-    if _validate.flag("repaired", repaired) or independent is of_counts is None:
+    if check.flag("repaired", repaired) or independent is of_counts is None:
         return NoiseAwarePosterior(prior, n, _listed(mechanism, noisy, n, prior))
     if independent is not None:
         seeded = rng or np.random.default_rng([abs(int(y)) for y in noisy])
@@ -320,11 +259,38 @@ def noise_aware(
     parts = of_counts(noisy, n, int(prior.size))
     if len(parts) != prior.size:
         raise ValueError(f"prior must have {len(parts)} entries for what was drawn, got {prior}")
-    logs = [
-        part + log_prior_factor(float(alpha), np.arange(n + 1))
-        for part, alpha in zip(parts, prior, strict=True)
-    ]
-    return NoiseAwarePosterior(prior, n, ProductCounts.from_logs(n, logs))
+    return NoiseAwarePosterior(prior, n, _product(n, prior, parts))
+
+
+def _product(n: int, prior: Floats, parts: Sequence[Floats]) -> ProductCounts:
+    """Return the posterior for a known total from ln P(noisy | x) at x = 0 ... n, a category each.
+
+    A common factor e^(tilt x) changes nothing, and is chosen so that the unconditioned sum is
+    centred at the total, within half a record.
+    """
+    if n > _LARGEST_TOTAL:
+        raise ValueError(f"n must be at most {_LARGEST_TOTAL} for a noise-aware posterior, got {n}")
+    values = np.arange(n + 1)
+    logs = [part + log_prior_factor(float(a), values) for part, a in zip(parts, prior, strict=True)]
+
+    def tilted(tilt: float) -> list[Floats]:
+        return [np.exp(log + tilt * values - (log + tilt * values).max()) for log in logs]
+
+    def excess(tilt: float) -> float:
+        return sum(float(w @ values) / float(w.sum()) for w in tilted(tilt)) - n
+
+    low, high = -1.0, 1.0
+    while excess(low) > 0.5:
+        low *= 2.0
+    while excess(high) < -0.5:
+        high *= 2.0
+    tilt = low if abs(excess(low)) < abs(excess(high)) else high  # where an end is near enough
+    if excess(low) * excess(high) < 0.0:
+        tilt = float(brentq(excess, low, high, xtol=0.25 / max(n, 1) ** 2))
+    kept = [(w, np.flatnonzero(w > math.exp(-_TRIM))) for w in tilted(tilt)]
+    factors = [w[places[0] : places[-1] + 1] for w, places in kept]
+    starts = tuple(int(places[0]) for _, places in kept)
+    return ProductCounts(n, starts, tuple(w / w.sum() for w in factors))
 
 
 def _listed(mechanism: Mechanism, released: Whole, n: int, prior: Floats) -> ListedCounts:
@@ -338,7 +304,9 @@ def _listed(mechanism: Mechanism, released: Whole, n: int, prior: Floats) -> Lis
     histograms = compositions(n, prior.size)
     likelihood = [mechanism.law(x, prior).probability(released) for x in histograms]
     with np.errstate(divide="ignore"):
-        return ListedCounts.from_logs(prior, histograms, np.log(likelihood))
+        logs = np.log(likelihood)
+    logs += sum(log_prior_factor(float(a), x) for a, x in zip(prior, histograms.T, strict=True))
+    return ListedCounts(histograms, np.exp(logs - logsumexp(logs)))
 
 
 def _drawn(
@@ -351,7 +319,7 @@ def _drawn(
 
     `likelihoods` give ln P(noisy | x) for each category, largest about `centres`.
     The counts are drawn one by one with the factor of the total replaced by a tilt, and weighted by
-    what that leaves out. Raises ValueError where the weights leave too few draws.
+    what that leaves out.
     """
     mass, tilt = float(prior.sum()), 0.0
     for _ in range(50):
@@ -377,7 +345,9 @@ def _drawn(
     return ListedCounts(drawn, weights)
 
 
-def _window(alpha: float, y: int, likelihood: Callable[[Whole], Floats], tilt: float) -> Marginal:
+def _window(
+    alpha: float, y: int, likelihood: Callable[[Whole], Floats], tilt: float
+) -> tuple[Whole, Floats]:
     """Return the values that one count may have, and its tilted factor, summing to 1."""
     reach = 64
     while reach <= _WIDEST:
@@ -395,29 +365,6 @@ def _window(alpha: float, y: int, likelihood: Callable[[Whole], Floats], tilt: f
     )
 
 
-def _tilt(n: int, logs: list[Floats]) -> float:
-    """Return the tilt at which the expected counts sum to n, within half a record."""
-    values = np.arange(n + 1)
-
-    def excess(tilt: float) -> float:
-        weights = [np.exp(log + tilt * values - (log + tilt * values).max()) for log in logs]
-        return sum(float(w @ values) / float(w.sum()) for w in weights) - n
-
-    low, high = -1.0, 1.0
-    while excess(low) > 0.5:
-        low *= 2.0
-    while excess(high) < -0.5:
-        high *= 2.0
-    if excess(low) * excess(high) >= 0.0:  # an end within half a record
-        return low if abs(excess(low)) < abs(excess(high)) else high
-    return float(brentq(excess, low, high, xtol=0.25 / max(n, 1) ** 2))
-
-
-def _reaching(reached: Callable[[float], float], share: float) -> float:
-    """Return where a distribution function on [0, 1] reaches a share."""
-    return float(brentq(lambda theta: reached(theta) - share, 0.0, 1.0, xtol=1e-12, rtol=1e-9))
-
-
 def _sums(factors: Sequence[Floats]) -> list[Floats]:
     """Return the laws of the sums of the first 0, 1, 2, … counts, less their starts."""
     sums = [np.ones(1)]
@@ -429,9 +376,3 @@ def _sums(factors: Sequence[Floats]) -> list[Floats]:
 def _at(values: Floats, index: Whole) -> Floats:
     inside = (index >= 0) & (index < values.size)
     return np.asarray(np.where(inside, values[np.clip(index, 0, values.size - 1)], 0.0))
-
-
-def _added_up(values: Whole, weights: Floats) -> Marginal:
-    """Return the different values and the sum of the weights of each."""
-    places, inverse = np.unique(values, return_inverse=True)
-    return places, np.bincount(inverse.ravel(), weights).astype(np.float64)
