@@ -34,7 +34,7 @@ PROGRESS = 2.0
 
 _SEPARATORS = {".csv": ",;\t|", ".tsv": "\t"}
 _LONGEST_HEAD = 1 << 20
-_PIECE = 1 << 16
+_PIECE = 1 << 11
 _WHOLE = re.compile(r" *([0-9]{1,16})(\.0*)? *")
 _OUTSIDE, _MISSING = -1, -2
 Counts = NDArray[np.int64]
