@@ -200,26 +200,25 @@ def described(private: dp.Release) -> dict[str, Any]:
 
 def as_text(report: Mapping[str, Any]) -> str:
     """Return the report of bare counts in lines for a reader."""
-    posterior, counts = (
-        ", ".join(f"{value:.15g}" for value in report[name])
-        for name in ("posterior", "released_counts")
+    posterior = ", ".join(f"{value:.15g}" for value in report["posterior"])
+    expected, aware = (
+        f"not computed: {report.get(f'{name}_missing')}"
+        for name in ("expected_distance", "intervals")
     )
-    error, intervals = report["expected_distance"], report["intervals"]
-    expected = f"not computed: {report.get('expected_distance_missing')}"
-    if error is not None:
-        expected = f"{error:.6g} in Hellinger distance, if the released counts were the truth"
-    aware = f"not computed: {report.get('intervals_missing')}"
-    if intervals is not None:
+    if report["expected_distance"] is not None:
+        expected = f"{report['expected_distance']:.6g} in Hellinger distance, if the released "
+        expected += "counts were the truth"
+    if report["intervals"] is not None:
         aware = f"mean and central {LEVEL:.0%} interval of each proportion"
-    lines = [
-        f"released posterior  Dirichlet({posterior})",
-        f"released counts     {counts}",
-        f"mechanism           {report['mechanism']}",
-        f"guarantee           {report['guarantee']}",
-        f"account             {report['account']}",
-        f"expected error      {expected}",
-        f"noise-aware         {aware}",
-    ]
-    for mean, (low, high) in zip(report.get("mean", ()), intervals or (), strict=True):
-        lines.append(f"{'':20}{mean:.6f}  [{low:.6f}, {high:.6f}]")
-    return "\n".join(lines)
+    lines = {
+        "released posterior": f"Dirichlet({posterior})",
+        "released counts": ", ".join(map(str, report["released_counts"])),
+        **{name: report[name] for name in ("mechanism", "guarantee", "account")},
+        "expected error": expected,
+        "noise-aware": aware,
+    }
+    shares = zip(report.get("mean", ()), report["intervals"] or (), strict=True)
+    return "\n".join(
+        [f"{name:19} {text}" for name, text in lines.items()]
+        + [f"{'':20}{mean:.6f}  [{low:.6f}, {high:.6f}]" for mean, (low, high) in shares]
+    )

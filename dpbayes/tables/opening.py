@@ -6,7 +6,6 @@ import json
 import os
 import re
 import secrets
-import sqlite3
 from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
@@ -156,11 +155,17 @@ def open_account(path: str | Path) -> Account:
         raise AccountError(
             f"no account at {place.absolute()}; make one with: dpbayes account create"
         )
-    terms = _terms_of(place)
     try:
+        with connected(place) as connection:
+            terms = json.loads(connection.execute("SELECT body FROM entries").fetchone()[0])
         account = _account(place, terms, Witness(terms["dataset"], str(place), "0" * 64))
+        if terms["format"] != FORMAT:
+            raise ValueError(f"its format is {terms['format']!r}, this version reads {FORMAT}")
     except (TypeError, KeyError, ValueError) as error:
-        raise AccountError(f"account {place} is damaged: its terms cannot be read") from error
+        raise AccountError(
+            f"{place} is no account of this version, or damaged: its terms cannot be read "
+            f"({error}). Where it is an old one, make a new one with what was left as its epsilon"
+        ) from error
     account.witness = read_witness(witness_file(account.dataset))
     if Path(account.witness.account).resolve() != place.resolve():
         raise AccountError(
@@ -173,28 +178,6 @@ def open_account(path: str | Path) -> Account:
             if read_witness(witness_file(account.dataset)).pending:
                 _finish(account, table)
     return account
-
-
-def _terms_of(path: Path) -> dict[str, Any]:
-    """Return what an account was made on; AccountError where that cannot be told, or is old."""
-    try:
-        with connected(path) as connection:
-            row = connection.execute("SELECT body FROM entries WHERE sequence = 0").fetchone()
-        terms: dict[str, Any] = json.loads(row[0])
-        made = terms["format"]
-    except AccountError as error:
-        if isinstance(error.__cause__, sqlite3.OperationalError) and "no such" in str(error):
-            raise AccountError(f"{path} is no account: it has no entries") from None
-        raise
-    except (TypeError, KeyError, ValueError) as error:
-        raise AccountError(f"account {path} is damaged: its terms cannot be read") from error
-    if made != FORMAT:
-        raise AccountError(
-            f"account {path} has format {made!r}, which states no unit of protection; this version "
-            f"reads format {FORMAT}. Make a new account (another name of the data set), with what "
-            "was left as its epsilon"
-        )
-    return terms
 
 
 def leave_note(table: Path, account: Account) -> str:

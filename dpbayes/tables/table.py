@@ -7,6 +7,7 @@ Numbers are compared digit by digit.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import glob
 import math
@@ -17,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 
@@ -33,7 +34,6 @@ PROGRESS = 2.0
 """Seconds after which a count says how far it is, at a terminal."""
 
 _SEPARATORS = {".csv": ",;\t|", ".tsv": "\t"}
-_LONGEST_HEAD = 1 << 20
 _PIECE = 1 << 11
 _WHOLE = re.compile(r" *([0-9]{1,16})(\.0*)? *")
 _OUTSIDE, _MISSING = -1, -2
@@ -198,7 +198,9 @@ def _pieces(table: Path, names: list[str], show: bool) -> Iterator[list[Texts]]:
         return _parquet_pieces(table, names, show)
     if kind not in _SEPARATORS:
         listed = ", ".join([*_SEPARATORS, ".parquet"])
-        raise TableError(f"table must end in {listed}, got {table.name!r}")
+        raise TableError(
+            f"table must end in {listed}, got {table.name!r}: export it as one of them"
+        )
     return _csv_pieces(table, _SEPARATORS[kind], names, show)
 
 
@@ -213,22 +215,19 @@ def _csv_pieces(
     rows: list[list[str]] = []
     line = 1
     try:
-        with table.open(encoding="utf-8-sig", newline="\n") as stream:
-            head = stream.readline(_LONGEST_HEAD)
+        with table.open("rb") as stream:
+            head = stream.readline().removeprefix(codecs.BOM_UTF8)
             if not head.strip():
                 raise TableError(f"table {table} has no first line with the names of its columns")
-            if len(head) == _LONGEST_HEAD:
-                raise TableError(f"table {table}: line 1 is longer than {_LONGEST_HEAD} letters")
-            heads = {s: next(csv.reader([head], delimiter=s), []) for s in separators}
+            heads = {s: next(csv.reader([head.decode()], delimiter=s), []) for s in separators}
             best = max(heads, key=lambda s: len({*names} & {*heads[s]}))
-            stream.seek(0)
-            reader = csv.reader(stream, delimiter=best, strict=True)
+            text = map(bytes.decode, chain([head], stream))
+            reader = csv.reader(text, delimiter=best, strict=True)
             there = next(reader)
             chosen = [_column(name, there, table, show) for name in names]
-            line = reader.line_num + 1
             while True:
-                rows = []  # what was read before an error stays in the list
-                rows.extend(islice(reader, _PIECE))
+                line, rows = reader.line_num + 1, []
+                rows.extend(islice(reader, _PIECE))  # what was read before an error stays in it
                 if not rows:
                     return
                 if {*map(len, rows)} != {len(there)}:
@@ -239,36 +238,19 @@ def _csv_pieces(
                     raise TableError(
                         f"table {table}: line {line + _lines(rows)} {fields if wrong else blank}"
                     )
-                line = reader.line_num + 1
                 yield list(zip(*(map(itemgetter(i), rows) for i in chosen), strict=True))
     except UnicodeDecodeError:
-        raise TableError(f"table {table}: line {_not_unicode(table)} is not UTF-8") from None
+        why = "is not UTF-8; save the table as UTF-8"
     except csv.Error as error:
-        why = str(error)
-        if "field larger" in why:
-            why = f"holds a value of more than {csv.field_size_limit()} letters"
-        elif "new-line" in why:
-            why = "holds a carriage return alone"
-        else:
-            why = (
-                "has a quotation mark without its partner; one within a value is written twice, in "
-                "a value in quotation marks"
-            )
-        raise TableError(f"table {table}: line {line + _lines(rows)} {why}") from None
+        why = (
+            f"cannot be read ({error}); a value with a quotation mark or a line end in it is put in "
+            "quotation marks, and a quotation mark within it is written twice"
+        )
+    raise TableError(f"table {table}: line {line + _lines(rows)} {why}") from None
 
 
 def _lines(rows: list[list[str]]) -> int:
     return sum(1 + sum(field.count("\n") for field in row) for row in rows)
-
-
-def _not_unicode(table: Path) -> int:
-    with table.open("rb") as stream:
-        for number, line in enumerate(stream, 1):
-            try:
-                line.decode()
-            except UnicodeDecodeError:
-                return number
-    return 1
 
 
 def _parquet_pieces(table: Path, names: list[str], show: bool) -> Iterator[list[Texts]]:
