@@ -21,7 +21,7 @@ _HOME = {
         "CellInterval Consistent MassVector consistent convolution_work credible_interval "
         "exact_masses expected_squared_error pmf_monte_carlo pmf_probability_calculation"
     ),
-    "cubes": "Cube build_cube",
+    "attributes": "Bins Categories Cube",
     "decision": (
         "Allocation Decision Policy State Stream allocation budget combine decide empty_state "
         "stream"
@@ -35,7 +35,7 @@ _HOME = {
     "plan": "Plan read_plan",
     "predicate": "Answer PredicateError",
     "reading": "NoiseAwarePosterior noise_aware",
-    "table": "Bins Categories TableError count",
+    "table": "TableError build_cube count",
     "units": "Unit",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
