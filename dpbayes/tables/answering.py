@@ -185,7 +185,7 @@ class Answering:
             )
         H = np.array([entry.query for entry in entries])
         y = np.array([as_float(entry.value or 0) for entry in entries])
-        value = float(consistent(H, scales, y, question.query).estimates)
+        value = float(consistent(H, scales, y, question.query))
         return None if math.isnan(value) else value
 
     def sources(self, question: Question) -> list[tuple[int, str, float]]:

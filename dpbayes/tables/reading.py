@@ -159,9 +159,8 @@ class NoiseAwarePosterior:
 
     def cumulative(self, i: int, proportions: ArrayLike) -> Floats:
         """Return P(theta_i <= t) for each t in [0, 1]."""
-        theta = np.asarray(proportions, dtype=np.float64)
         a, b, weights = self._mixture(i)
-        return np.asarray(betainc(a, b, theta[..., None]) @ weights)
+        return np.asarray(betainc(a, b, np.asarray(proportions)[..., None]) @ weights)
 
     def credible_interval(self, i: int, level: float = 0.95) -> tuple[float, float]:
         """Return the central interval of category i with posterior probability `level`.
