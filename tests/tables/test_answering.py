@@ -333,7 +333,7 @@ def test_intervals_hold_the_truth_as_often_as_promised(kind: str) -> None:
     for row in rows:
         one = decide(state, row, 40.0, delta, 1e6, Policy())
         made.append(one)
-        state = state.after(row, as_float(one.scale_units), 0.0, "add-remove")
+        state = state.after(row, as_float(one.scale_units), 0.0)
     last = decide(state, target, length, delta, 1e6, Policy())
     assert last.outcome == kind
     assert last.law is not None

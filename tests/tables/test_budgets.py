@@ -213,7 +213,7 @@ def test_growing_costs_equal_the_batch_and_never_fall_short(seed: int, neighbour
     b = rng.uniform(0.1, 5, 6)
     state = tables.empty_state(4, neighbours)
     for row, scale in zip(H, b, strict=True):
-        state = state.after(row, scale, 0.0, neighbours)
+        state = state.after(row, scale, 0.0)
     batch = tables.cost_of_scales(H, b, neighbours)
     assert state.spent("cells") == pytest.approx(batch, rel=1e-12)
     assert state.spent("cells") >= batch * (1 - 1e-15)

@@ -25,7 +25,7 @@ def asked(stream: list[tuple[list[int], float]], policy: Policy, bound: float = 
         made = decide(state, query, length, 0.05, bound, policy)
         if made.outcome == "fresh":
             scale = as_float(made.scale_units)
-            state = state.after(query, scale, 0.0, policy.neighbours)
+            state = state.after(query, scale, 0.0)
     return state
 
 
@@ -59,7 +59,7 @@ def test_cells_cost_what_a_sum_over_each_cell_says(stream: list[tuple[list[int],
     budgets = np.zeros(CELLS)
     for row, scale in stream:
         query = np.array(row, dtype=float)
-        state = state.after(query, scale, 0.0, "add-remove")
+        state = state.after(query, scale, 0.0)
         budgets += np.abs(query) / scale
     assert state.spent("cells") == pytest.approx(float(budgets.max()), rel=1e-12)
     assert state.spent("cells") >= float(budgets.max()) * (1 - 1e-15)
