@@ -215,7 +215,11 @@ def panels(private: Any, groups: Mapping[str, Any]) -> list[dict[str, Any]]:
     for place, label in enumerate(groups["labels"]):
         cells = list(range(place * size, (place + 1) * size))
         inside, counts = aware.group(cells), private.counts[cells]
-        panel = {"label": label, "released": int(counts.sum()), "records": inside.records(LEVEL)}
+        panel = {
+            "label": label,
+            "released": int(counts.sum()),
+            "records": list(inside.records(LEVEL)),
+        }
         plain = Posterior(private.prior[cells] + counts)
         found.append(panel | {"noise_aware": _reading(inside), "plain": _reading(plain)})
     return found
