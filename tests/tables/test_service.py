@@ -233,6 +233,7 @@ def test_questions_of_ten_thousand_letters_are_refused_before_the_desk(tmp_path:
     assert time.monotonic() - begun < 5
 
 
+@pytest.mark.slow
 def test_one_analyst_delays_another_by_at_most_a_tick_and_a_half(tmp_path: Path) -> None:
     """Anna sends as much as she may, each question as expensive as one after 1,000 answers."""
     tick, again = 0.2, QUESTION | {"length": 50}
@@ -287,6 +288,7 @@ class Clock:
         self.time += seconds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tick", "answers"), [(0.1, 20_000), (1e-12, 2_000)])
 def test_the_time_of_an_answer_does_not_follow_its_noise(
     tmp_path: Path, tick: float, answers: int
