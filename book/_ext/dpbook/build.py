@@ -67,7 +67,7 @@ def build(folder: Path, results: Path, given: Mapping[str, Mapping[str, Any]]) -
     notebooks = {name: load(path) for name, path in paths.items()}
     values = {name: chosen(name, one, given.get(name, {})) for name, one in notebooks.items()}
     keys = {name: sources.key(notebooks[name], values[name]) for name in paths}
-    made = {name: run.kept(results / name) or {} for name in paths}
+    made = {name: run.kept(results / name) for name in paths}
     why = {name: reason(made[name].get("made from"), keys[name]) for name in paths}
     stale = sorted((name for name in paths if why[name]), key=lambda name: -seconds(results, name))
     for name in stale:
