@@ -84,29 +84,23 @@ def table(
     `errors` has the standard errors of columns that were drawn, one for all rows or one a row, and
     ``math.inf`` for a column of times.
     """
-    plain = {str(label): [*map(_plain, _plain(values))] for label, values in columns.items()}
+    plain = {str(label): [*map(_plain, values)] for label, values in columns.items()}
     lengths = {label: len(values) for label, values in plain.items()}
     if not plain or len(set(lengths.values())) != 1:
         raise ValueError(f"the columns of {name!r} must have one length, got {lengths}")
     if unknown := [label for label in errors or {} if label not in plain]:
         raise ValueError(f"errors of {name!r} name {unknown[0]!r}, which is no column of it")
-    rows = [
-        [repr(v) if isinstance(v, float) else str(v) for v in row]
-        for row in zip(*plain.values(), strict=True)
-    ]
+    rows = [[*map(str, row)] for row in zip(*plain.values(), strict=True)]
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([[*plain], *rows])
     _take("tables", name)
     _save(f"{name}.csv", stream.getvalue().encode())
     if errors:
         _keep_errors({f"{name}.{label}": one for label, one in errors.items()})
-    shown = [[*plain], *([*map(_shown, row)] for row in rows[:SHOWN_ROWS])]
-    more = f"… and {len(rows) - SHOWN_ROWS} more rows" if len(rows) > SHOWN_ROWS else ""
-    head, *body = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in shown)
-    page = f'<table class="dataframe"><thead><tr>{head.replace("td>", "th>")}</tr></thead><tbody>'
-    page += "".join(f"<tr>{row}</tr>" for row in body) + f"</tbody></table>{more}"
-    text = "\n".join([*map("  ".join, shown), more]).rstrip()
-    _show({"text/plain": text, "text/html": page}, {"dpbayes": {"table": name}})
+    lines = [[*plain], ["--:"] * len(plain), *([*map(_shown, row)] for row in rows[:SHOWN_ROWS])]
+    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    more = f"\n\n… and {len(rows) - SHOWN_ROWS} more rows" if len(rows) > SHOWN_ROWS else ""
+    _say(text + more, {"table": name})
 
 
 def figure(name: str, figure: Any, *, alt: str, caption: str = "") -> None:
@@ -122,23 +116,19 @@ def figure(name: str, figure: Any, *, alt: str, caption: str = "") -> None:
     from dpbayes.figures.theme import png_bytes, svg_bytes
 
     run = _run()
-    svg = svg_bytes(figure, salt=f"{run.name}/{name}")
     first = not any(kind == "figures" and other != name for kind, other in run.made_by)
+    svg = svg_bytes(figure, salt=f"{run.name}/{name}")
     _take("figures", name)
     _save(f"{name}.svg", svg)
     _save(f"{name}.png", png_bytes(figure))
-    alt, caption = typeset(alt), typeset(caption)
     label = f"fig-{run.name.rsplit('/', 1)[-1]}" + ("" if first else f"-{name}")
-    spoken = f'<svg role="img" aria-label="{html.escape(alt)}" '
-    bundle = {
-        "image/svg+xml": svg.decode().replace("<svg ", spoken, 1),
-        "text/plain": f"Figure: {alt}",
-    }
-    known = {"figure": {"name": name, "label": label, "alt": alt, "caption": caption}}
-    metadata = {"image/svg+xml": {"alt": alt}, "dpbayes": known if caption else {}}
-    _show(bundle, metadata)
+    words = {"name": name, "label": label, "alt": typeset(alt), "caption": typeset(caption)}
+    spoken = f'<svg role="img" aria-label="{html.escape(words["alt"])}" '
+    drawn = svg.decode().replace("<svg ", spoken, 1)
+    known = {"figure": words} if caption else {}
+    _show({"image/svg+xml": drawn, "text/plain": f"Figure: {words['alt']}"}, known)
     if caption:
-        _say(f"*Figure.* {caption}", {"caption-of": label})
+        _say(f"*Figure.* {words['caption']}", {"caption-of": label})
 
 
 def claim(name: str, sentence: str, holds: bool, *, theorem: str | None = None) -> None:
@@ -180,10 +170,8 @@ def typeset(text: str) -> str:
 
 
 def _raised(found: re.Match[str]) -> str:
-    power = int(found[2])
-    if not power or not float(found[1]):
-        return found[1]
-    return f"{found[1]} × 10{str(power).translate(_RAISED)}"
+    power = str(int(found[2])).translate(_RAISED)
+    return found[1] if power == "⁰" or not float(found[1]) else f"{found[1]} × 10{power}"
 
 
 def without_roles(text: str) -> str:
@@ -207,6 +195,12 @@ def write_atomically(path: Path, content: bytes) -> None:
         part.unlink(missing_ok=True)
 
 
+def write_changed(path: Path, content: bytes) -> None:
+    """Write a file unless it holds these bytes already."""
+    if not path.is_file() or path.read_bytes() != content:
+        write_atomically(path, content)
+
+
 def _keep(kind: str, name: str, value: Any) -> None:
     """Put a value under its name into ``<kind>.json``."""
     _take(kind, name)
@@ -219,12 +213,9 @@ def _keep_errors(found: Mapping[str, Any]) -> None:
     """Keep standard errors; None stands for an infinite one, which JSON lacks."""
     errors = _run().kept.setdefault("errors", {})
     for name, error in found.items():
-        plain = _plain(error)
-        each = [
-            float(one) if math.isfinite(one) else None
-            for one in (plain if isinstance(plain, list) else [plain])
-        ]
-        errors[name] = each if isinstance(plain, list) else each[0]
+        many = hasattr(error, "__len__")
+        each = [_plain(one) if math.isfinite(one) else None for one in (error if many else [error])]
+        errors[name] = each if many else each[0]
     _save("errors.json", json_bytes(errors))
 
 
@@ -232,7 +223,7 @@ def _take(kind: str, name: str) -> None:
     """Give a name away once a run; in a session of one's own a later cell may take it again."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ValueError(f"a name must be words of letters and digits joined by '-', got {name!r}")
-    run, here = _run(), len(_cells())
+    run, here = _run(), len(_cells() or [])
     if (kind, name) in run.made_by and (run.ordered or run.made_by[kind, name] == here):
         raise ValueError(f"{kind} of {run.name} have {name!r} already")
     run.made_by[kind, name] = here
@@ -259,21 +250,16 @@ def _run() -> _Run:
     return _runs[0]
 
 
-def _shell() -> Any:
-    """Return the session of IPython that runs this, where there is one."""
+def _cells() -> list[str] | None:
+    """Return the cells that have run so far; None outside a notebook."""
     python = sys.modules.get("IPython")
-    return python.get_ipython() if python is not None else None
-
-
-def _cells() -> list[str]:
-    """Return the cells that have run so far."""
-    shell = _shell()
-    return [] if shell is None else list(shell.user_ns.get("In", []))
+    shell = python.get_ipython() if python is not None else None
+    return None if shell is None else list(shell.user_ns.get("In", []))
 
 
 def _name_of_session(folder: Path) -> str:
     """Return the one notebook of the checkout with the cells that have run, or the file's name."""
-    run = {one.strip() for one in _cells() if not one.startswith("# Parameters")} - {""}
+    run = {one.strip() for one in _cells() or [] if not one.startswith("# Parameters")} - {""}
     fitting = []
     for path in folder.rglob("*.ipynb") if run else ():
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
@@ -284,29 +270,30 @@ def _name_of_session(folder: Path) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return an array or a number of numpy as plain Python has it."""
-    return value.tolist() if hasattr(value, "tolist") else value
+    """Return a number of numpy as plain Python has it."""
+    return value.item() if hasattr(value, "item") else value
 
 
 def _shown(text: str) -> str:
+    """Return a cell of a table to look at."""
     try:
         return typeset(f"{float(text):.6g}" if re.search("[.e]", text) else text)
     except ValueError:
-        return text
+        return text.replace("|", "\\|")
 
 
 def _say(text: str, known: dict[str, Any]) -> None:
-    """Show a sentence of Markdown."""
+    """Show Markdown."""
     plain = without_roles(text)
-    _show(
-        {"text/plain": plain.replace("*Figure.* ", ""), "text/markdown": plain}, {"dpbayes": known}
-    )
+    _show({"text/plain": plain, "text/markdown": plain}, known)
 
 
-def _show(bundle: dict[str, str], metadata: dict[str, Any]) -> None:
+def _show(bundle: dict[str, str], known: dict[str, Any]) -> None:
     """Show a result in the cell that is running; outside a notebook print its text."""
-    if _shell() is not None:
+    if _cells() is None:
+        letters = getattr(sys.stdout, "encoding", None) or "utf-8"
+        print(bundle["text/plain"].encode(letters, "replace").decode(letters))
+    else:
+        spoken = {kind: {"alt": bundle["text/plain"]} for kind in bundle if "image" in kind}
+        metadata = {"dpbayes": known, **spoken}
         sys.modules["IPython.display"].display(bundle, metadata=metadata, raw=True)
-        return
-    letters = getattr(sys.stdout, "encoding", None) or "utf-8"
-    print(bundle["text/plain"].encode(letters, "replace").decode(letters))

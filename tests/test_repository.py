@@ -35,7 +35,7 @@ EXTRAS = {
     "tables": {"duckdb", "pydantic", "flint", "jinja2"},
     "serve": {"starlette", "uvicorn"},
     "cluster": {"dask", "distributed"},
-    "book": {"docutils", "joblib", "nbconvert", "nbformat", "traitlets", "yaml"},
+    "book": {"docutils", "nbconvert", "nbformat", "traitlets", "yaml"},
 }
 CONDA_NAMES = {"python-duckdb": "duckdb"}
 

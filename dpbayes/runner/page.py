@@ -6,7 +6,6 @@ notebook, which Sphinx reads; for a rerun nbconvert makes one HTML file of it.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import json
 import re
@@ -17,7 +16,7 @@ from typing import Any
 
 from dpbayes.record import marked, typeset, without_roles
 from dpbayes.runner.notebooks import tags
-from dpbayes.runner.parameters import Parameter, check
+from dpbayes.runner.parameters import Parameter
 from dpbayes.runner.run import EXECUTED
 from dpbayes.runner.verify import read_json
 
@@ -54,14 +53,16 @@ def page(
     box = [":::{admonition} What comes out", ":class: claims", *(f"- {c}" for c in claims), ":::"]
     head = [markdown("claims", *box)] if claims else []
     rows = [
-        f"| `{key}` | {_code(value)} | {_escaped(parameters[key].meaning)} |"
+        f"| `{key}` | `{json.dumps(value)}` | {parameters[key].meaning} |"
         for key, value in values.items()
     ]
     table = ["| name | value | what it is |", "| :-- | :-- | :-- |", *rows] if rows else []
+    first = [word for key in [*values][:1] for word in ("-p", f"{key}={values[key]}")]
+    command = shlex.join(["dpbayes", "run", name, *first, "--output", "rerun"])
     stem = name.rpartition("/")[2]
     linked = ", ".join(f"{{download}}`{file} <{stem}/{file}>`" for file in sorted(files))
-    command = ["", "```text", example(name, values, parameters), "```", "", f"Files: {linked}."]
-    again = markdown("again", "## Run it again", *table, *command)
+    below = ["", "```text", command, "```", "", f"Files: {linked}."]
+    again = markdown("again", "## Run it again", *table, *below)
     return {**executed, "cells": [*rest[:1], *head, *results, *rest[1:], again]}
 
 
@@ -117,19 +118,6 @@ def shown(output: Mapping[str, Any], figure: Mapping[str, Any]) -> dict[str, Any
     }  # fmt: skip
 
 
-def example(name: str, values: Mapping[str, Any], parameters: Mapping[str, Parameter]) -> str:
-    """Return a command that runs the notebook with one value changed, into a folder of its own."""
-    words = ["dpbayes", "run", name]
-    for key, value in values.items():
-        number = type(value) in (int, float)
-        others = [type(value)(value * x) for x in (2, 0.5)] if number else parameters[key].choices
-        for other in others:
-            with contextlib.suppress(ValueError, TypeError):
-                if value != other == check(parameters[key], other):
-                    return shlex.join([*words, "-p", f"{key}={other}", "--output", "rerun"])
-    return shlex.join([*words, "--output", "rerun"])
-
-
 def rerun_page(
     folder: Path, name: str, values: Mapping[str, Any], book: Mapping[str, Any] | None
 ) -> str:
@@ -139,42 +127,23 @@ def rerun_page(
     """
     nbconvert: Any = importlib.import_module("nbconvert")
     notebook: Any = importlib.import_module("nbformat").from_dict
-    executed, here = read_json(folder / EXECUTED), read_json(folder / "numbers.json")
+    executed, numbers = read_json(folder / EXECUTED), read_json(folder / "numbers.json")
+    known = book or {"parameters": {}, "numbers": {}}
     claims, results, rest = taken_apart(executed)
-    for cell in rest:
-        if cell["cell_type"] == "markdown":
-            cell["source"] = plain_markdown(cell["source"], here)
-    said = [line for one in claims for line in (without_roles(one), "")]
-    box = markdown("claims", '<div class="claims">', "", *said, "</div>")
-    differences = markdown("differences", beside(values, here, book))
-    cells = [*rest[:1], *([box] if claims else []), *results, differences, *rest[1:]]
     scripts = [root / "mathjax" / "tex-svg.js" for root in (HERE, BOOK)]
     resources = {
-        "title": name,
+        "name": name, "claims": claims, "book": book,
+        "beside": [(key, known["parameters"].get(key), one) for key, one in values.items()]
+        + [(key, known["numbers"].get(key), one) for key, one in numbers.items()],
         "style": (HERE / "rerun.css").read_text(encoding="utf-8"),
         "typesetter": [one.read_text(encoding="utf-8") for one in scripts if one.is_file()][:1],
-    }
+    }  # fmt: skip
     place = {"extra_template_paths": [str(HERE)], "template_file": "rerun.html.j2"}
     exporter = nbconvert.HTMLExporter(**place)
-    exporter.register_filter("without_roles", without_roles)
-    body, _ = exporter.from_notebook_node(notebook({**executed, "cells": cells}), resources)
-    return str(body)
-
-
-def beside(
-    values: Mapping[str, Any], here: Mapping[str, float], book: Mapping[str, Any] | None
-) -> str:
-    """Return the parameters and every number of a run beside the book's; what differs is marked."""
-    known = book or {"parameters": {}, "numbers": {}}
-    rows = [(f"`{key}`", known["parameters"].get(key), one) for key, one in values.items()]
-    rows += [(key, known["numbers"].get(key), one) for key, one in here.items()]
-    text = "" if book else "The book's numbers are not at hand here.\n\n"
-    text = f"## This run beside the book\n\n{text}| | book | here |\n| :-- | --: | --: |"
-    for name, there, one in rows:
-        changed = there is not None and there != one
-        now = f'<span class="changed">{_number(one)}</span>' if changed else _number(one)
-        text += f"\n| {name} | {_number(there)} | {now} |"
-    return text
+    exporter.register_filter("plain", lambda text: plain_markdown(text, numbers))
+    exporter.register_filter("number", shown_number)
+    cells = [*rest[:1], markdown("claims"), *results, markdown("beside"), *rest[1:]]
+    return str(exporter.from_notebook_node(notebook({**executed, "cells": cells}), resources)[0])
 
 
 def plain_markdown(text: str, numbers: Mapping[str, float]) -> str:
@@ -187,18 +156,12 @@ def plain_markdown(text: str, numbers: Mapping[str, float]) -> str:
     return without_roles(FENCE.sub("", QUOTE.sub(number, TABLE.sub("", text))))
 
 
-def _number(value: Any) -> str:
-    if value is None:
-        return "–"
-    return typeset(f"{value:.6g}") if isinstance(value, float) else _code(value)
+def shown_number(value: Any) -> str:
+    """Return a parameter or a number as the table of a rerun shows it.
 
-
-def _code(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
-    blank = " " if len(fence) > 1 else ""
-    return f"{fence}{blank}{text}{blank}{fence}".replace("|", "\\|")
-
-
-def _escaped(text: str) -> str:
-    return re.sub(r"([\\|*_$<\[`{])", r"\\\1", text)
+    >>> shown_number(None), shown_number(-2e-9), shown_number([1, 2])
+    ('–', '−2 × 10⁻⁹', '[1, 2]')
+    """
+    if value is None or isinstance(value, float):
+        return "–" if value is None else typeset(f"{value:.6g}")
+    return json.dumps(value, ensure_ascii=False)

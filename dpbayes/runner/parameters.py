@@ -27,6 +27,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpbayes._validate import shown
 from dpbayes.runner.notebooks import tags
 
 NUMBER = r"\s*([-+]?(?:inf|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?))"
@@ -75,8 +76,8 @@ def declared(notebook: Mapping[str, Any]) -> dict[str, Parameter]:
     lines, found = source.splitlines(), {}
     for line in ast.parse(source).body:
         if not (isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)):
-            shown = ast.unparse(line)
-            raise ValueError(f"a parameter is declared as 'name: type = value', got {shown!r}")
+            got = shown(ast.unparse(line))
+            raise ValueError(f"a parameter is declared as 'name: type = value', got {got}")
         name, default = line.target.id, ast.literal_eval(line.value) if line.value else None
         behind = lines[(line.end_lineno or 1) - 1].encode()[line.end_col_offset :].decode()
         one = Parameter(name, ast.unparse(line.annotation), default, behind.lstrip("# ").strip())
@@ -94,7 +95,7 @@ def check(parameter: Parameter, value: Any) -> Any:
         wanted = item is not None and _missed(parameter, item)
         if wanted:
             name = f"{parameter.name}[{place}]" if many else parameter.name
-            raise ValueError(f"{name} must be {wanted}, got {_short(item)}")
+            raise ValueError(f"{name} must be {wanted}, got {shown(item)}")
     return converted
 
 
@@ -104,14 +105,14 @@ def _converted(value: Any, kind: str, name: str) -> Any:
             return [_converted(item, one[5:-1], f"{name}[{i}]") for i, item in enumerate(value)]
         if one in ("int", "float") and type(value) in (int, float):
             if not abs(value) <= 1e300:  # nor a whole number beyond all floats
-                raise ValueError(f"{name} must be finite, got {_short(value)}")
+                raise ValueError(f"{name} must be finite, got {shown(value)}")
             if one == "float":
                 return float(value)
             if value == int(value) and abs(value) <= LARGEST:
                 return int(value)
         if one == type(value).__name__.removesuffix("Type") and str(value).isprintable():
             return value
-    raise TypeError(f"{name} must be {kind}, got {_short(value)} ({type(value).__name__})")
+    raise TypeError(f"{name} must be {kind}, got {shown(value)} ({type(value).__name__})")
 
 
 def _missed(parameter: Parameter, item: Any) -> str:
@@ -124,14 +125,6 @@ def _missed(parameter: Parameter, item: Any) -> str:
     if written or type(item) in (int, float):
         return "" if all(HOLDS[sign](float(item), limit) for sign, limit in bounds) else limits
     return f"one of {', '.join(choices)}" if choices and item not in choices else ""
-
-
-def _short(value: Any) -> str:
-    try:
-        text = repr(value)
-    except ValueError:  # a whole number of more digits than Python prints
-        return "a whole number of thousands of digits"
-    return text if len(text) <= 80 else f"{text[:60]}… ({len(text)} characters)"
 
 
 def parse(parameter: Parameter, text: str) -> Any:
@@ -147,7 +140,7 @@ def parse(parameter: Parameter, text: str) -> Any:
         infinite = re.sub(r"(?i)(?<![\w.])\.?(inf|nan)\b", "1e999", plain)
         value = ast.literal_eval(infinite)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
-        given = f"{_short(text)}, which cannot be read"
+        given = f"{shown(text)}, which cannot be read"
         raise ValueError(f"{parameter.name} must be {parameter.type}, got {given}") from error
     one = parameter.type.startswith("list[") and not isinstance(value, (list, tuple))
     return check(parameter, [value] if one else value)
@@ -188,7 +181,7 @@ def check_together(notebook: Mapping[str, Any], values: Mapping[str, Any]) -> No
                     exec(ast.unparse(line), dict(values))
                 except AssertionError as error:
                     got = ", ".join(
-                        f"{one} = {_short(values[one])}" for one in values if one in used
+                        f"{one} = {shown(values[one])}" for one in values if one in used
                     )
                     raise ValueError(f"{error or ast.unparse(line)}, got {got}") from error
 

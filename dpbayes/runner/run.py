@@ -10,7 +10,6 @@ import ast
 import base64
 import contextlib
 import hashlib
-import importlib
 import io
 import json
 import multiprocessing
@@ -28,13 +27,13 @@ from typing import Any
 
 import dpbayes
 from dpbayes import record
-from dpbayes.record import PROVENANCE, json_bytes, write_atomically
+from dpbayes.record import PROVENANCE, json_bytes, write_atomically, write_changed
 from dpbayes.runner.notebooks import load, tags
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 HEAVY = "from matplotlib.backends import backend_agg, backend_svg; import IPython.core.displaypub"
-COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 EXECUTED = "executed.ipynb"
+OnCell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -58,9 +57,7 @@ class Done:
 
 
 def run_all(
-    orders: Sequence[Order],
-    jobs: int = 2,
-    on_cell: Callable[[int, int], None] = lambda at, of: None,
+    orders: Sequence[Order], jobs: int = 2, on_cell: OnCell = lambda at, of: None
 ) -> Iterator[Done]:
     """Run notebooks, so many at a time, each into its stage, and yield each as it ends."""
     methods = multiprocessing.get_all_start_methods()
@@ -96,15 +93,14 @@ def run_all(
             process.kill()
 
 
-def run_one(order: Order, on_cell: Callable[[int, int], None] = lambda at, of: None) -> Done:
+def run_one(order: Order, on_cell: OnCell = lambda at, of: None) -> Done:
     """Run one notebook."""
     return next(run_all([order], 1, on_cell))
 
 
 def warm_up(notebooks: Iterator[Path]) -> None:
     """Import what notebooks import and what the package offers."""
-    cells = [one["source"] for path in notebooks for one in load(path)["cells"]]
-    for source in [HEAVY, *cells]:
+    for source in [HEAVY, *(one["source"] for path in notebooks for one in load(path)["cells"])]:
         with contextlib.suppress(SyntaxError):  # it is text, or holds a magic word
             for node in ast.parse(source).body:
                 if isinstance(node, ast.Import | ast.ImportFrom):
@@ -124,25 +120,22 @@ def _run(order: Order, say: Any) -> None:
 
 
 def _run_cells(order: Order, say: Any) -> str:
+    from IPython.core import displayhook, displaypub, interactiveshell
     from traitlets.config import Config
 
-    shells, hooks, publishers = (
-        importlib.import_module(f"IPython.core.{one}")
-        for one in ("interactiveshell", "displayhook", "displaypub")
-    )  # fmt: skip
-    stage = order.stage.absolute()
+    stage, notebook = order.stage.absolute(), load(order.notebook)
     shutil.rmtree(stage, ignore_errors=True)
     stage.mkdir(parents=True)
-    notebook = injected(load(order.notebook), order.values)
     record.begin(order.name, stage / "results")
     os.chdir(stage)
     os.environ.update({**ONE_THREAD, "MPLBACKEND": "agg"})
     options = Config({"HistoryManager": {"enabled": False}})
-    shell: Any = shells.InteractiveShell.instance(config=options)
-    shell.display_pub = shown = publishers.CapturingDisplayPublisher()
-    shell.display_trap.hook = hooks.CapturingDisplayHook(shell, shown.outputs)
+    shell: Any = interactiveshell.InteractiveShell.instance(config=options)
+    shell.display_pub = shown = displaypub.CapturingDisplayPublisher()  # type: ignore[no-untyped-call]
+    shell.display_trap.hook = displayhook.CapturingDisplayHook(shell, shown.outputs)  # type: ignore[no-untyped-call]
     trace: list[str] = []
     shell._showtraceback = lambda kind, value, lines: trace.extend(lines)
+    inject(notebook, order.values)
     code = [one for one in notebook["cells"] if one["cell_type"] == "code"]
     for place, cell in enumerate(code, 1):
         say.send((place, len(code)))
@@ -150,38 +143,32 @@ def _run_cells(order: Order, say: Any) -> str:
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             result = shell.run_cell(cell["source"], store_history=True)
-        streams = {"stdout": out.getvalue(), "stderr": err.getvalue()}
-        cell["execution_count"] = place
-        cell["outputs"] = [
-            {"output_type": "stream", "name": name, "text": text}
-            for name, text in streams.items()
-            if text
-        ] + [
-            {"output_type": "display_data", "data": one["data"], "metadata": one["metadata"] or {}}
-            for one in shown.outputs
-        ]
+        cell["execution_count"], cell["outputs"] = place, []
+        for name, text in (("stdout", out.getvalue()), ("stderr", err.getvalue())):
+            if text:
+                cell["outputs"].append({"output_type": "stream", "name": name, "text": text})
+        for one in shown.outputs:
+            part = {"data": one["data"], "metadata": one["metadata"] or {}}
+            cell["outputs"].append({"output_type": "display_data", **part})
         if not result.success:
             where = f"cell {place} of {len(code)} failed ({order.notebook})"
-            text = COLOUR.sub("", "\n".join(trace))
+            text = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(trace))  # without colours
             return f"{order.name}: {where}\n\n{cell['source']}\n\n{text}"
     notebook["metadata"]["language_info"] = {"name": "python", "file_extension": ".py"}
     write_atomically(stage / EXECUTED, notebook_bytes(notebook))
     return ""
 
 
-def injected(notebook: dict[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a notebook with a cell after its parameters that sets their values."""
-    lines = "\n".join(["# Parameters", *(f"{name} = {value!r}" for name, value in values.items())])
+def inject(notebook: dict[str, Any], values: Mapping[str, Any]) -> None:
+    """Put a cell behind the parameters that sets their values."""
+    lines = ["# Parameters", *(f"{name} = {value!r}" for name, value in values.items())]
     new: dict[str, Any] = {
-        "cell_type": "code", "id": "injected-parameters", "source": lines, "outputs": [],
+        "cell_type": "code", "id": "injected-parameters", "source": "\n".join(lines), "outputs": [],
         "execution_count": None, "metadata": {"tags": ["injected-parameters", "remove-cell"]},
     }  # fmt: skip
-    cells = [
-        each
-        for one in notebook["cells"]
-        for each in ([one, new] if "parameters" in tags(one) else [one])
-    ]
-    return {**notebook, "cells": cells, "nbformat": 4, "nbformat_minor": 5}
+    for place in [i for i, one in enumerate(notebook["cells"], 1) if "parameters" in tags(one)]:
+        notebook["cells"].insert(place, new)
+    notebook.update(nbformat=4, nbformat_minor=5)
 
 
 def notebook_bytes(notebook: Mapping[str, Any]) -> bytes:
@@ -196,13 +183,17 @@ def notebook_bytes(notebook: Mapping[str, Any]) -> bytes:
 
 def recorded(done: Done, key: Mapping[str, Any]) -> dict[str, bytes]:
     """Return the files of a finished run, how they came to be among them."""
-    folder = done.order.stage / "results" / done.order.name
-    files = {one.name: one.read_bytes() for one in sorted(folder.glob("*")) if one.is_file()}
-    files[EXECUTED] = (done.order.stage / EXECUTED).read_bytes()
+    folder, values = done.order.stage / "results" / done.order.name, dict(done.order.values)
+    paths = [*sorted(folder.glob("*")), done.order.stage / EXECUTED]
+    files = {one.name: one.read_bytes() for one in paths}
+    words = ["git", "-C", str(Path(dpbayes.__file__).parent), "describe", "--always", "--dirty"]
+    commit = ""
+    with contextlib.suppress(OSError):
+        commit = subprocess.run([*words, "--abbrev=40"], capture_output=True, text=True).stdout
     made = {
-        "notebook": done.order.name, "seed": done.order.values.get("seed"), "commit": commit(),
+        "notebook": done.order.name, "seed": values.get("seed"), "commit": commit.strip() or None,
         "machine": platform.machine(), "seconds": round(done.seconds, 3), "made from": key,
-        "parameters": dict(done.order.values), "python": platform.python_version(),
+        "parameters": values, "python": platform.python_version(),
         "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
     }  # fmt: skip
     return {**files, PROVENANCE: json_bytes(made)}
@@ -217,28 +208,11 @@ def publish(files: Mapping[str, bytes], folder: Path) -> None:
             path.unlink()
 
 
-def write_changed(path: Path, content: bytes) -> None:
-    """Write a file unless it holds these bytes already."""
-    if not path.is_file() or path.read_bytes() != content:
-        write_atomically(path, content)
-
-
 def kept(folder: Path) -> dict[str, Any]:
     """Return how the results in a folder came to be; nothing where they are missing or damaged."""
     with contextlib.suppress(OSError, ValueError, KeyError):
         made = dict(json.loads((folder / PROVENANCE).read_text(encoding="utf-8")))
-        if all(
-            hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
-            for name, digest in made["sha256"].items()
-        ):
+        digests = {name: hashlib.sha256((folder / name).read_bytes()) for name in made["sha256"]}
+        if made["sha256"] == {name: one.hexdigest() for name, one in digests.items()}:
             return made
     return {}
-
-
-def commit() -> str | None:
-    """Return the commit the package was run from, with ``-dirty`` if something was edited since."""
-    words = ["git", "-C", str(Path(dpbayes.__file__).parent), "describe", "--always", "--dirty"]
-    with contextlib.suppress(OSError):
-        done = subprocess.run([*words, "--abbrev=40"], capture_output=True, text=True, check=False)
-        return done.stdout.strip() or None
-    return None

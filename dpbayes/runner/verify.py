@@ -12,6 +12,7 @@ import csv
 import json
 import math
 import platform
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +24,6 @@ from dpbayes.runner.parameters import declared
 
 TOLERANCE = 1e-9  # what the last digits of long sums differ by between processors
 ERRORS = 4.0  # standard errors: one number in 16,000 differs by more
-LIBRARIES = ("python", "numpy", "scipy", "matplotlib")
 
 
 @dataclass
@@ -140,35 +140,28 @@ def certificate(results: Path, reference: Path) -> dict[str, Any]:
     """Return what the book says of its own build: the agreement, the machine, how long it took."""
     seen = verify(results, reference)
     made = [read_json(folder / PROVENANCE) for folder in folders(results).values()]
-    versions = {key: one for each in made for key, one in each["made from"]["versions"].items()}
+    info = Path("/proc/cpuinfo")
+    named = re.search(r"model name\s*: (.*)", info.read_text("utf-8") if info.is_file() else "")
+    processor = named[1] if named else platform.processor() or "unknown processor"
     return {
         "agreement": str(seen),
         "problems": seen.problems,
-        "machine": f"{platform.system()} on {platform.machine()}, {processor()}",
-        "versions": {name: versions[name] for name in LIBRARIES if name in versions},
+        "machine": f"{platform.system()} on {platform.machine()}, {processor}",
+        "versions": {
+            key: one for each in made for key, one in each["made from"]["versions"].items()
+        },
         "notebooks": len(made),
         "seconds": round(sum(one["seconds"] for one in made)),
     }
 
 
 def book_run(notebook: Path, name: str) -> dict[str, Any] | None:
-    """Return parameters and numbers of the book's own run, from its build or from the reference."""
+    """Return parameters and numbers of the book's own run, where the reference is at hand."""
     for root in notebook.parents:
-        built = root / "book" / "results" / name
-        if made := read_json(built / PROVENANCE):
-            return {**made, "numbers": read_json(built / "numbers.json")}
         if known := read_json(root / "book" / "reference" / f"{name}.json"):
             parameters = {key: one.default for key, one in declared(load(notebook)).items()}
             return {**known, "parameters": parameters}
     return None
-
-
-def processor() -> str:
-    """Return the name of the processor, where the system tells it."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or "unknown processor"
 
 
 def _plain(text: str) -> Any:
