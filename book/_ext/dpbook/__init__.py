@@ -22,7 +22,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", build.run_notebooks, priority=BEFORE_CONTENTS)
     app.connect("build-finished", build.say_agreement)
     app.add_directive("certificate", build.Certificate)
-    app.add_node(quotes.Quote, html=(quotes.visit_quote, quotes.depart_quote))
     app.add_role("result", quotes.ResultRole())
     app.add_role("claim", quotes.ClaimRole())
     app.add_directive("result-table", tables.ResultTable)
