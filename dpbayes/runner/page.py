@@ -24,7 +24,7 @@ TABLE = re.compile(r"^(:{3,})\{result-table\} *::([\w-]+)\n.*?^\1\n?", re.MULTIL
 FENCE = re.compile(r"^(?::{3,}|`{3,})(?:\{[\w-]+\}.*)?$\n?(?:^:[\w-]+:.*$\n?)*", re.MULTILINE)
 QUOTE = re.compile(r"\{result\}`::([\w-]+):([^`]+)`")
 HERE = Path(__file__).parent
-BOOK = HERE.parents[1] / "book" / "_extra"  # where this is a checkout
+MATHJAX = HERE.parent / "carried" / "mathjax" / "tex-svg.js"
 
 
 def markdown(identifier: str, *lines: str) -> dict[str, Any]:
@@ -130,13 +130,12 @@ def rerun_page(
     executed, numbers = read_json(folder / EXECUTED), read_json(folder / "numbers.json")
     known = book or {"parameters": {}, "numbers": {}}
     claims, results, rest = taken_apart(executed)
-    scripts = [root / "mathjax" / "tex-svg.js" for root in (HERE, BOOK)]
     resources = {
         "name": name, "claims": claims, "book": book,
         "beside": [(key, known["parameters"].get(key), one) for key, one in values.items()]
         + [(key, known["numbers"].get(key), one) for key, one in numbers.items()],
         "style": (HERE / "rerun.css").read_text(encoding="utf-8"),
-        "typesetter": [one.read_text(encoding="utf-8") for one in scripts if one.is_file()][:1],
+        "typesetter": MATHJAX.read_text(encoding="utf-8"),
     }  # fmt: skip
     place = {"extra_template_paths": [str(HERE)], "template_file": "rerun.html.j2"}
     exporter = nbconvert.HTMLExporter(**place)

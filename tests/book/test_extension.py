@@ -67,7 +67,7 @@ def test_pages_show_results_and_follow_them(project: Path) -> None:
     assert sorted(order, key=result.index) == order
     assert list((project / "site" / "_downloads").rglob("executed.ipynb"))
 
-    (project / "parameters.yml").write_text("tiny: {n: '4'}\n")
+    (project / "notebooks" / "parameters.yml").write_text("tiny: {n: '4'}\n")
     second = sphinx(project)
     assert second.returncode == 0, second.stderr
     assert "parameters changed (n: 3 -> 4)" in second.stdout
@@ -109,7 +109,7 @@ def test_what_cannot_be_shown_stops_a_strict_build(project: Path) -> None:
 def test_parameters_are_refused_before_anything_runs(
     project: Path, parameters: str, said: str
 ) -> None:
-    (project / "parameters.yml").write_text(parameters)
+    (project / "notebooks" / "parameters.yml").write_text(parameters)
     with pytest.raises(ValueError, match=said):
         build(project / "notebooks", project / "results", overrides(project))
     assert not (project / "results").exists()

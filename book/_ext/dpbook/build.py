@@ -48,7 +48,7 @@ def run_notebooks(app: Sphinx, config: Any) -> None:
 
 def overrides(root: Path) -> dict[str, Mapping[str, Any]]:
     """Return the parameters of the next build that differ from the notebooks' own."""
-    path = root / "parameters.yml"
+    path = root / "notebooks" / "parameters.yml"
     content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
     if not isinstance(content or {}, Mapping):
         raise ValueError("parameters.yml must map notebooks to their parameters")
