@@ -111,7 +111,7 @@ def test_parameters_are_refused_before_anything_runs(
 ) -> None:
     (project / "notebooks" / "parameters.yml").write_text(parameters)
     with pytest.raises(ValueError, match=said):
-        build(project / "notebooks", project / "results", overrides(project))
+        build(project / "notebooks", project / "results", overrides(project / "notebooks"))
     assert not (project / "results").exists()
 
 
