@@ -14,7 +14,7 @@ from dpbayes.laws import gaussian
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import SumZeroLaw, listed_law
 from dpbayes.laws.law import Way, choose
-from dpbayes.laws.projection import PROJECTIONS, project
+from dpbayes.laws.sum_zero import PROJECTIONS, project
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon
 from dpbayes.mechanisms.protocol import Counts, Drawn
 from dpbayes.samplers.bits import BitSource

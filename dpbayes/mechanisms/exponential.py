@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import affinity_exponent, metric_name
+from dpbayes.laws.estimate import Yardstick
 from dpbayes.laws.exponential import (
     LARGEST_WINDOW,
     ExponentialLaw,
@@ -25,7 +26,6 @@ from dpbayes.laws.exponential import (
 )
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.law import Way, choose
-from dpbayes.laws.metrics import Yardstick
 from dpbayes.laws.steps import StepLaw
 from dpbayes.mechanisms.calibrations import (
     Calibration,

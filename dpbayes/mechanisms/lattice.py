@@ -13,8 +13,7 @@ from dpbayes import _validate
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import LARGEST_OUTPUTS, SumZeroLaw, listed_law
 from dpbayes.laws.law import Way, choose
-from dpbayes.laws.projection import PROJECTIONS, project
-from dpbayes.laws.sum_zero import LatticeNoise
+from dpbayes.laws.sum_zero import PROJECTIONS, LatticeNoise, project
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, rounded_up
 from dpbayes.mechanisms.optimum import distance_table
