@@ -10,7 +10,7 @@ import pytest
 import dpbayes as dp
 from dpbayes import _validate
 from dpbayes.auditing.composition import advanced_composition, basic_composition
-from dpbayes.laws.continuous import ContinuousLaw
+from dpbayes.mechanisms.laplace import ContinuousLaw
 from dpbayes.planning import distance_bound
 
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import affinity_exponent, distance_from_log_affinity, metric_name
-from dpbayes.laws.affinities import log_affinity_of_outputs
+from dpbayes.laws.estimate import log_affinity_of_outputs
 from dpbayes.laws.exponential import (
     LARGEST_WINDOW,
     ExponentialLaw,

@@ -15,10 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity
-from dpbayes.laws.estimate import Estimate, drawn_mean
+from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.law import Unlisted, Way, choose
-from dpbayes.laws.metrics import Yardstick
 from dpbayes.laws.steps import StepLaw
 from dpbayes.mechanisms.protocol import (
     Counts,
@@ -211,23 +210,15 @@ class IndependentLaw(Unlisted):
     counts: NDArray[np.int64]
     epsilon: float
 
-    def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
-        return drawn_mean(self, metric)
-
-    def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
-        return drawn_mean(self, metric, 2)
-
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
         pairs = zip(self.counts.tolist(), counts_out, strict=True)
         logs = [log_clamped(x, np.array([r]), self.epsilon)[0] for x, r in pairs]
         value = float(np.exp(np.sum(logs)))
         return Estimate(value, 1e-12 * value, "listed")
 
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-        generator = _validate.generator("rng", rng)
-        shape = (_validate.integer("size", size, minimum=0), self.counts.size)
-        share = -np.expm1(-self.epsilon)
-        noise = generator.geometric(share, shape) - generator.geometric(share, shape)
+    def draws(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        shape, share = (size, self.counts.size), -np.expm1(-self.epsilon)
+        noise = rng.geometric(share, shape) - rng.geometric(share, shape)
         return np.asarray(np.maximum(self.counts + noise, 0))
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.laws.continuous import ContinuousLaw
+from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.laplace import Marginal, ProductLaw, product_grid
-from dpbayes.laws.law import Way, choose
+from dpbayes.laws.law import Unlisted, Way, choose
 from dpbayes.laws.steps import StepLaw
 from dpbayes.mechanisms.protocol import (
     Counts,
@@ -233,6 +233,29 @@ class LaplaceMechanism:
                 f"rounding={self.rounding!r}"
             )
         return StepLaw(1.0 / self.scale(k), floored=True)
+
+
+@dataclass(frozen=True)
+class ContinuousLaw(Unlisted):
+    """Updates min(max(x_i + Y_i, 0), n) with Y_i independent Laplace(scale); means are drawn.
+
+    The released parameters are prior + update, so they stay positive, and their total is free.
+    """
+
+    prior: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    scale: float
+
+    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
+        """Return the probability of exactly this update: 0 unless every entry is 0 or n."""
+        if not np.all((counts_out == 0) | (counts_out == self.counts.sum())):
+            return Estimate(0.0, 0.0, "listed")
+        value = float(np.prod(0.5 * np.exp(-np.abs(counts_out - self.counts) / self.scale)))
+        return Estimate(value, 1e-15 * value, "listed")
+
+    def draws(self, rng: np.random.Generator, size: int) -> NDArray[Any]:
+        noise = rng.laplace(scale=self.scale, size=(size, self.counts.size))
+        return np.asarray(np.clip(self.counts + noise, 0.0, float(self.counts.sum())))
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from dpbayes.laws import gaussian
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import LARGEST_OUTPUTS, SumZeroLaw, listed_law
 from dpbayes.laws.law import Way, choose
-from dpbayes.laws.projection import PROJECTIONS, project
-from dpbayes.laws.sum_zero import LatticeNoise
+from dpbayes.laws.sum_zero import PROJECTIONS, LatticeNoise, project
 from dpbayes.mechanisms.geometric import TruncatedGeometric, best_answers
 from dpbayes.mechanisms.optimum import best_guesses
 from dpbayes.mechanisms.protocol import (

@@ -8,7 +8,7 @@ import pytest
 import dpbayes as dp
 from dpbayes.laws.gaussian import GaussianNoise
 from dpbayes.laws.lattice import SumZeroLaw
-from dpbayes.laws.projection import project
+from dpbayes.laws.sum_zero import project
 from dpbayes.mechanisms.lattice import DiscreteGaussian
 from dpbayes.mechanisms.protocol import guarantee
 
