@@ -96,7 +96,7 @@ def test_the_listed_law_is_complete_and_the_drawn_one_agrees():
     assert listed.probabilities.sum() == pytest.approx(1.0, abs=1e-12)
     drawn = IndependentLaw(listed.prior, listed.counts, 1.0)
     estimate = drawn.mean_distance()
-    assert abs(estimate.value - listed.mean_distance()) <= 4.5 * estimate.error
+    assert abs(estimate - listed.mean_distance()) <= 4.5 * estimate.error
     assert drawn.probability([31, 4, 0]) == pytest.approx(listed.probability([31, 4, 0]), rel=1e-12)
     assert drawn.probability([31, 4, 0]) > 0
 
