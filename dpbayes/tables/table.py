@@ -243,8 +243,8 @@ def _csv_pieces(
         why = "is not UTF-8; save the table as UTF-8"
     except csv.Error as error:
         why = (
-            f"cannot be read ({error}); a value with a quotation mark or a line end in it is put in "
-            "quotation marks, and a quotation mark within it is written twice"
+            f"cannot be read ({error}); a value with a quotation mark in it stands in quotation "
+            "marks, and the one in it is written twice"
         )
     raise TableError(f"table {table}: line {line + _lines(rows)} {why}") from None
 
