@@ -8,7 +8,7 @@ what an answer would cost; ``--by sex`` asks once for each value of an attribute
 one object a line. With ``--request ID`` a question can be asked again after a crash: it gets the
 same answer and is paid once.
 
-The cube file is described in `dpbayes.tables.cube_file`. With
+The cube file is described in `dpbayes.tables.plan`. With
 ``--server`` the token stands in the variable DPBAYES_TOKEN.
 """
 

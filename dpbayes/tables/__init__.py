@@ -22,11 +22,11 @@ _HOME = {
         "exact_masses expected_squared_error laplace_masses pmf_monte_carlo "
         "pmf_probability_calculation"
     ),
+    "attributes": "Bins Categories Cube",
     "budgets": (
         "Allocation CellCosts allocation budget combine cost_of_scales no_cost privacy_cost"
     ),
     "consistency": "Consistent consistent",
-    "cubes": "Cube build_cube",
     "decision": "Decision Policy State Stream decide empty_state stream",
     "inference": (
         "Blue Factor NotEstimableError blue blue_sparse chebyshev_half_width empty_factor"
@@ -36,7 +36,7 @@ _HOME = {
     "plan": "Plan read_plan",
     "predicate": "PredicateError",
     "reading": "NoiseAwarePosterior noise_aware",
-    "table": "Bins Categories TableError count",
+    "table": "TableError build_cube count",
     "units": "Unit",
     "workload": "laplace_scales random_ranges range_query sensitivity",
 }

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dpbayes.tables.account import Account, Answered
-    from dpbayes.tables.cubes import Cube
+    from dpbayes.tables.attributes import Cube
 
 MOST_ANSWERS = 1000
 """Answers in one cube's history: a decision about the next one then takes a tenth of a second."""
@@ -69,7 +69,7 @@ class Answering:
     >>> from unittest.mock import patch
     >>> from dpbayes.tables.attributes import Categories
     >>> from dpbayes.tables.opening import create_account
-    >>> from dpbayes.tables.cubes import Cube
+    >>> from dpbayes.tables.attributes import Cube
     >>> from dpbayes.tables.units import Unit
     >>> cube = Cube((Categories("sex", ("f", "m")),), [30, 60])
     >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):
@@ -328,7 +328,7 @@ def open_answering(cube_file: str | Path, account: Account, **others: Any) -> An
     The account stands for the cube's file and protects the cube's unit, or AccountError says why
     not; `others` as in `Answering`.
     """
-    from dpbayes.tables.cube_file import read_cube
+    from dpbayes.tables.files import read_cube
 
     declared = read_cube(cube_file)
     account.require_unit(declared.unit)

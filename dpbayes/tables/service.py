@@ -43,7 +43,7 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dpbayes.tables.answering import Answering, open_answering
-from dpbayes.tables.cube_file import TICK, Analyst, read_service
+from dpbayes.tables.files import TICK, Analyst, read_service
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.questions import Question, Wish, parts, wished
 

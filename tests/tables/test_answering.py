@@ -18,9 +18,8 @@ import pytest
 
 from dpbayes.tables.account import Account, AccountError
 from dpbayes.tables.answering import Answering
-from dpbayes.tables.attributes import Bins
+from dpbayes.tables.attributes import Bins, Cube
 from dpbayes.tables.chain import Chain
-from dpbayes.tables.cubes import Cube
 from dpbayes.tables.decision import Policy, decide, empty_state
 from dpbayes.tables.noise import as_float, on_grid
 from dpbayes.tables.noise_law import NoiseLaw
@@ -207,7 +206,7 @@ def killed_at(step: int, folder: Path) -> bool:
             asked = asking(folder)
             for owner, name in ((Account, "reserve_answer"), (Account, "keep")):
                 watched(owner, name)
-            for name in ("append", "settled"):
+            for name in ("append", "settle"):
                 watched(Chain, name)
             ask(asked, "income >= 10", 20.0, "a")
         finally:

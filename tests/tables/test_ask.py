@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpbayes import cli
-from dpbayes.tables.cube_file import RAND_HIE
+from dpbayes.tables.files import RAND_HIE
 from dpbayes.tables.opening import create_account
 from dpbayes.tables.service import Service
 from dpbayes.tables.units import Unit

@@ -22,7 +22,7 @@ from scipy.stats import spearmanr
 from dpbayes import cli
 from dpbayes.commands.ask import post
 from dpbayes.tables import service as curator
-from dpbayes.tables.cube_file import Analyst
+from dpbayes.tables.files import Analyst
 from dpbayes.tables.noise import system_noise
 from dpbayes.tables.service import LARGEST_BODY, MOST_OF_ONE, Service, service_of, token_digest
 from tests.tables.people import asking, opened, written
