@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -63,3 +64,45 @@ def test_many_releases_with_a_delta_ask_for_gaussian_noise(from_disk: Page) -> N
     mean = mechanism.law([12_500] * 4, [1.0] * 4).mean_distance()
     assert abs(float(found["gaussian"]) / mean - 1) < 0.1
     assert asked(from_disk, releases=3)["mechanism"] == "lattice"
+
+
+SEARCHES = {
+    "figure 5": "results/documents/D-fig5",
+    "table 1": "results/documents/D-table1",
+    "theorem 4.1": "reference/theorem-a results/privacy/theorem-a results/privacy/theorem-hamming",
+    "0.1967": "results/documents/D-table1",
+    "lemma 5.1": "reference/proofs reference/document-d",
+    "figure 6(b)": "results/documents/D-fig6",
+    "B figure 3": "results/documents/B-fig3",
+    "algorithm 3": "results/queries/intervals",
+    "smooth sensitivity": "reference/mechanisms reference/posteriors",
+    "calibrated": "results/comparison/calibrated chapters/comparison",
+    "how many records": "chapters/publish results/comparison/what-to-use",
+    "own data": "chapters/publish results/use/own-table",
+    "release csv": "chapters/publish",
+    "epsilon meaning": "chapters/one-person results/basics/meaning-of-epsilon",
+    "which mechanism": "chapters/publish",
+    "hellinger distance": "chapters/posterior-and-distance reference/posteriors",
+    "errors in the paper": "claims/errata",
+    "noise-aware posterior": "results/use/noise-aware chapters/publish",
+    "lattice noise": "reference/mechanisms chapters/mechanisms",
+    "many releases": "results/comparison/many-releases results/privacy/composition",
+    "protect a person with several records": "results/use/person-years reference/hazards",
+    "best possible mechanism": "chapters/best-possible results/optimum/two",
+    "rerun with other parameters": "reproduce",
+    "cite": "reproduce",
+    "delta": "reference/privacy results/comparison/many-releases chapters/privacy",
+}
+
+
+def test_searches_find_the_page_among_the_first_three(from_disk: Page) -> None:
+    missed = {}
+    for words, pages in SEARCHES.items():
+        from_disk.goto(f"{SITE.resolve().as_uri()}/search.html?q={quote(words)}")
+        links = from_disk.locator("ol.found > li > a").evaluate_all(
+            "all => all.slice(0, 3).map(one => one.getAttribute('href').split('.html')[0])"
+        )
+        assert from_disk.locator("ol.found > li > p").count() > 0, words
+        if not set(links) & set(pages.split()):
+            missed[words] = links
+    assert len(missed) <= 1, missed
