@@ -16,8 +16,8 @@ MENDINGS = (
     ),
     (
         re.compile(r'<div id="search-results"></div>'),
-        '<div id="search-results"></div>'
-        '<script src="search/index.js" defer></script><script src="search/search.js" defer></script>',
+        '<div id="search-results"></div><script src="search/index.js" defer></script>'
+        '<script src="search/search.js" defer></script>',
     ),
     (re.compile(r"<!-- So that users can add custom icons -->\s*<script[^>]*></script>"), ""),
     (

@@ -16,7 +16,8 @@ from sphinx.application import Sphinx
 
 ARTICLE = re.compile(r'<article class="bd-article">(.*)</article>', re.DOTALL)
 UNREAD = re.compile(
-    r'<details class="admonition hide.*?</details>|<(svg|script|style|button|math)\b.*?</\1>|<a class="headerlink".*?</a>',
+    r'<details class="admonition hide.*?</details>|<a class="headerlink".*?</a>|'
+    r"<(svg|script|style|button|math)\b.*?</\1>",
     re.DOTALL,
 )
 HEADING = re.compile(
