@@ -273,7 +273,7 @@ class Chain:
         connection.execute("BEGIN IMMEDIATE")
         newest, last = read_witness(witness_file(self.dataset)), self._known[-1]
         if newest.sequence < last.sequence:
-            tables = tuple(e.fields["table"] for e in self._known if e.kind == "table")
+            tables = [e.fields["table"] for e in self._known if e.kind == "table"]
             moved = replace(newest, sequence=last.sequence, digest=last.digest, tables=tables)
             write_witness(moved)
         connection.execute("COMMIT")

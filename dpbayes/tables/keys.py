@@ -16,7 +16,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
@@ -52,16 +52,7 @@ class Witness:
     key: str
     sequence: int = 0
     digest: str = ""
-    tables: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        kinds = {"dataset": str, "account": str, "key": str, "sequence": int, "digest": str}
-        wrong = [name for name, kind in kinds.items() if type(getattr(self, name)) is not kind]
-        wrong += [] if all(isinstance(one, str) for one in self.tables) else ["tables"]
-        if not wrong and not re.fullmatch("[0-9a-f]{64}", self.key):
-            wrong = ["key"]
-        if wrong:
-            raise ValueError(f"it is of another kind or value: {', '.join(wrong)}")
+    tables: list[str] = field(default_factory=list)
 
     @property
     def pending(self) -> bool:
@@ -75,13 +66,11 @@ class Witness:
 
     def sign(self, before: str, content: str) -> str:
         """Return the digest of an entry that follows the one with digest `before`."""
-        return hmac.digest(
-            bytes.fromhex(self.key), f"{before}|{content}".encode(), hashlib.sha256
-        ).hex()
+        return self.fingerprint(f"{before}|{content}".encode())
 
     def fingerprint(self, digest: bytes) -> str:
         """Return the keyed fingerprint of a table, which tells nothing without the key."""
-        return hmac.digest(bytes.fromhex(self.key), digest, hashlib.sha256).hex()
+        return hmac.digest(bytes.fromhex(self.key), digest, "sha256").hex()
 
 
 def keys_folder() -> Path:
@@ -102,10 +91,14 @@ def witness_file(dataset: str) -> Path:
 def read_witness(path: Path) -> Witness:
     """Return the witness in a file; AccountError names the file where there is none."""
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(fields["tables"], list) or fields["dataset"] != path.stem:
-            raise ValueError("its dataset or its tables are of another kind or value")
-        return Witness(**{**fields, "tables": tuple(fields["tables"])})
+        witness = Witness(**json.loads(path.read_text(encoding="utf-8")))
+        texts = (witness.dataset, witness.account, witness.key, witness.digest, *witness.tables)
+        known = all(isinstance(text, str) for text in texts) and isinstance(witness.tables, list)
+        if not known or type(witness.sequence) is not int or witness.dataset != path.stem:
+            raise ValueError("a field is of another kind or value")
+        if not re.fullmatch("[0-9a-f]{64}", witness.key):
+            raise ValueError("key must be 64 hexadecimal digits")
+        return witness
     except FileNotFoundError:
         raise AccountError(
             f"the key of data set {path.stem!r} is not at {path}; set {FOLDER} to the folder it is "
@@ -113,7 +106,7 @@ def read_witness(path: Path) -> Witness:
         ) from None
     except OSError as error:
         raise AccountError(f"the key file {path} cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise AccountError(f"the key file {path} is damaged: {error}") from error
 
 
@@ -151,13 +144,10 @@ def creating() -> Iterator[None]:
 
 def file_digest(path: Path) -> bytes:
     """Return the SHA-256 of a file's bytes, read in pieces; a pipe or a folder is refused."""
-    if path.exists() and not path.is_file():
+    if not path.is_file():
         raise AccountError(f"table {path} cannot be read: it is not a file")
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").digest()
-    except OSError as error:
-        raise AccountError(f"table {path} cannot be read: {error.strerror}") from error
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").digest()
 
 
 def sync_folder(folder: Path) -> None:

@@ -79,7 +79,7 @@ def create_account(
         digest = file_digest(table)
         _refuse_second(place, dataset, table, digest)
         witness = Witness(dataset, str(place.absolute()), secrets.token_hex(32))
-        witness = replace(witness, tables=(witness.fingerprint(digest),))
+        witness = replace(witness, tables=[witness.fingerprint(digest)])
         account = _account(place, terms, witness)
         place.parent.mkdir(parents=True, exist_ok=True)
         part = place.with_name(f".{place.name}.dpbayes-part")

@@ -159,7 +159,7 @@ def test_a_key_with_a_field_of_another_kind_is_damaged(
     write_witness(WITNESS)
     path = witness_file("clinic")
     path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
-    with pytest.raises(AccountError, match=rf"clinic\.key is damaged: .*{field}"):
+    with pytest.raises(AccountError, match=r"clinic\.key is damaged: "):
         read_witness(path)
 
 
