@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpbayes.planning import records_needed
+from dpbayes.tables.analysis import ERROR, WIDTH, forecast
 from dpbayes.tables.decimals import counted, decimal_text
-from dpbayes.tables.forecast import ERROR, WIDTH, forecast
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.plan import Plan, read_plan
