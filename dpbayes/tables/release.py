@@ -187,7 +187,7 @@ def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> P
     >>> [first.record()[name] for name in ("labels", "records", "cost", "balance")]
     [['good', 'fair', 'poor'], 50, '0.5', '1.5']
     """
-    place = Path(table)
+    place, chosen = Path(table), planned_mechanism(plan)
     account = open_account(plan.account)
     if account.dataset != plan.dataset:
         raise PlanError(
@@ -215,13 +215,11 @@ def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> P
     # Whoever asks again must ask for the same: the account says so.
     account.reserve(request, price, plan.statement(), table=mark)
     if kept is None:
-        drawn = release(planned_mechanism(plan), counts, plan.prior)
+        drawn = release(chosen, counts, plan.prior)
         said = {"n": drawn.n, "noisy": drawn.noisy.tolist(), "counts": drawn.counts.tolist()}
         kept = account.keep(request, json.dumps(said))
     said = json.loads(kept)
     noisy, released = (np.array(said[name], dtype=np.int64) for name in ("noisy", "counts"))
-    private = Release(
-        planned_mechanism(plan), plan.prior, int(said["n"]), noisy, released, plan.labels
-    )
+    private = Release(chosen, plan.prior, int(said["n"]), noisy, released, plan.labels)
     paid = price, account.balance, account.bound
     return PaidRelease(plan, private, request, account.receipt, *paid, repeated)
