@@ -113,7 +113,7 @@ def test_panels_have_their_own_size_and_are_in_every_file():
     record = {
         "dataset": "d", "labels": ["f, good", "f, poor", "m, good", "m, poor"],
         "columns": ["sex", "health"], "by": "sex", "groups": NAMES, "counts": [40, 11, 30, 19],
-        "prior": [1, 1, 1, 1], "records": 100, "unit": "one record", "epsilon": "1", "delta": "0",
+        "prior": [1, 1, 1, 1], "records": 100, "unit": "one record", "epsilon": "1",
         "request": "r",
         "mechanism": {"name": "lattice", "options": {}}, "guarantee": "g", "cost": "1",
         "bound": "2", "balance": "1", "receipt": "x", "analysis": {"groups": {"panels": made}},

@@ -108,9 +108,9 @@ def test_an_id_knows_the_table_it_was_asked_on(tmp_path: Path) -> None:
         "UPDATE entries SET epsilon = '9/10' WHERE sequence = 2",
         'UPDATE entries SET body = replace(body, \'"scale": "0x\', \'"scale": "0x1\') '
         "WHERE sequence = 2",
-        "INSERT INTO entries SELECT sequence + 2, kind, 'made-up', epsilon, delta, body, time, "
+        "INSERT INTO entries SELECT sequence + 2, kind, 'made-up', epsilon, body, time, "
         "digest FROM entries WHERE sequence = 2",
-        "INSERT INTO entries SELECT sequence + 2, kind, 'made-up', '9/10', delta, body, time, "
+        "INSERT INTO entries SELECT sequence + 2, kind, 'made-up', '9/10', body, time, "
         "printf('%064x', 7) FROM entries WHERE sequence = 2",
     ],
 )

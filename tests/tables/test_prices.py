@@ -9,7 +9,7 @@ import pytest
 
 from dpbayes.tables.opening import create_account
 from dpbayes.tables.plan import Plan, PlanError, read_plan
-from dpbayes.tables.release import Price, cost, promise
+from dpbayes.tables.release import cost, promise
 from dpbayes.tables.units import Unit
 
 BASE = 'dataset = "d"\naccount = "a"\ncolumn = "h"\ncategories = ["a", "b"]\nepsilon = "0.6"\n'
@@ -46,9 +46,9 @@ def test_a_replaced_record_is_two_steps_and_persons_share_their_epsilon(
     account = create_account(tmp_path / "a", "d", 3, two_people, Unit("id", 3))
     plan = planned(tmp_path, 'person = "id"\nkeep = 3\n')
     assert plan.epsilon_of_a_record == Fraction(1, 5)
-    assert cost(plan, account) == Price(Fraction(3, 5))
+    assert cost(plan, account) == Fraction(3, 5)
     secret = planned(tmp_path, 'person = "id"\nkeep = 3\nrecords = "secret"\n')
-    assert cost(secret, account) == Price(Fraction(6, 5))
+    assert cost(secret, account) == Fraction(6, 5)
     assert (account.factor("replace-one"), account.factor("add-or-remove")) == (3, 6)
 
 
