@@ -88,8 +88,6 @@ class SumZeroLattice:
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | SumZeroLaw:
         """Return the exact law of the released histogram; `counts` and `prior` have shape (k,).
 
-        Outputs are listed while they fit; beyond, the law gives the exact mean by a series.
-
         >>> law = SumZeroLattice(1.0).law([100, 100, 100], [1, 1, 1])
         >>> round(law.mean_distance(), 4)
         0.0851
