@@ -9,9 +9,8 @@ from functools import lru_cache
 import numpy as np
 
 import dpbayes as dp
-from dpbayes.study.reproduction.catalogue import catalogue
-from dpbayes.study.reproduction.drawing import Drawing, Series
-from dpbayes.study.reproduction.fit import BADGES, Judged, judge
+from dpbayes.study.catalogue import catalogue
+from dpbayes.study.curves import BADGES, Drawing, Judged, Series, judge
 from tests.test_claims import check, check_no_verdict
 
 

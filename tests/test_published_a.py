@@ -1,6 +1,6 @@
 """The points of A's and D's figures are met by mechanisms of the library, called by hand.
 
-The series of `dpbayes.study.reproduction` are not used here: this is a second road to their badges.
+The series of `dpbayes.study.catalogue` are not used here: this is a second road to their badges.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import dpbayes as dp
 from dpbayes.mechanisms.protocol import Mechanism
-from dpbayes.study.reproduction.points import Point, arrays, published_points
+from dpbayes.study.printed import Point, arrays, published_points
 
 TENTH, HALF = [0.1, 0.9], [0.5, 0.5]
 SLIPPED = {"distance": "l1", "metric": "published"}

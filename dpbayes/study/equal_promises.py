@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib import import_module
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,8 @@ from dpbayes import _validate
 from dpbayes.laws import gaussian
 from dpbayes.laws.lattice import SumZeroLaw
 from dpbayes.mechanisms.lattice import SumZeroLattice
-from dpbayes.mechanisms.optimum import distance_table
 
 HUGE = 10**10
-LARGEST_PROGRAM = 40
-"""Most records of the (epsilon, delta) program; it has about 3 n^2 unknowns."""
-
-LARGEST_EPSILON = 15.0
-"""Largest epsilon of that program; the solver's tolerances hide larger ratios."""
 
 
 def bounded_geometric_width(epsilon: float, delta: float) -> int:
@@ -152,55 +145,3 @@ def _gauss_mean(counts: NDArray[np.int64], epsilon: float, delta: float, release
     noise = gaussian.GaussianNoise(counts.size, variance)
     law = SumZeroLaw(np.ones(counts.size), counts, noise)
     return law.mean_distance()
-
-
-def approximate_optimum(
-    n: int, epsilon: float, delta: float, prior: ArrayLike = (1.0, 1.0)
-) -> float:
-    """Return the least mean distance over all data under (epsilon, delta)-DP, k = 2.
-
-    Of all mechanisms that answer with a histogram of n records. The linear program with p(r|x) and
-    the excess (p(r|x) - e^epsilon p(r|x'))_+ as unknowns, the excesses of each ordered pair of
-    neighbours summing to at most delta. `n` at most `LARGEST_PROGRAM`; `epsilon` at most
-    `LARGEST_EPSILON`; `delta` from 0. Up to the solver's 1e-7.
-    """
-    size = _validate.integer("n", n, minimum=1)
-    if size > LARGEST_PROGRAM:
-        raise ValueError(f"n must be at most {LARGEST_PROGRAM} for the program, got {n!r}")
-    budget = _validate.positive("epsilon", epsilon)
-    if budget > LARGEST_EPSILON:
-        raise ValueError(
-            f"epsilon must be at most {LARGEST_EPSILON:g} for the program, got {epsilon!r}"
-        )
-    failure = _validate.closed_unit("delta", delta)
-    rows = size + 1
-    below, bounds, equal = _program(rows, budget, failure)
-    cost = np.zeros(below.shape[1])
-    cost[: rows * rows] = distance_table(size, prior).ravel() / rows
-    optimize: Any = import_module("scipy.optimize")
-    result = optimize.linprog(
-        cost, A_ub=below, b_ub=bounds, A_eq=equal, b_eq=np.ones(rows), method="highs"
-    )
-    if not result.success:
-        raise ArithmeticError(f"the linear program was not solved: {result.message}")
-    return float(result.fun)
-
-
-def _program(rows: int, epsilon: float, delta: float) -> tuple[Any, NDArray[np.float64], Any]:
-    # Unknowns: p(r|x), row by row, then the excesses of each ordered pair of neighbours.
-    sparse: Any = import_module("scipy.sparse")
-    pairs = [*pairwise(range(rows)), *((b, a) for a, b in pairwise(range(rows)))]
-    number, ones = np.arange(len(pairs)), np.ones(len(pairs))
-    here, there = (
-        sparse.coo_array((ones, (number, [pair[i] for pair in pairs])), (len(pairs), rows))
-        for i in (0, 1)
-    )
-    ratio = sparse.kron(here - np.exp(epsilon) * there, sparse.eye_array(rows))
-    totals = sparse.kron(sparse.eye_array(len(pairs)), np.ones((1, rows)))
-    nothing = sparse.coo_array((len(pairs), rows * rows))
-    excess = sparse.eye_array(len(pairs) * rows)
-    below = sparse.vstack([sparse.hstack([ratio, -excess]), sparse.hstack([nothing, totals])])
-    bounds = np.concatenate((np.zeros(len(pairs) * rows), np.full(len(pairs), delta)))
-    sums = sparse.kron(sparse.eye_array(rows), np.ones((1, rows)))
-    equal = sparse.hstack([sums, sparse.coo_array((rows, len(pairs) * rows))])
-    return below.tocsr(), bounds, equal.tocsr()

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.study.reproduction.abstract import DELTA, EPSILON, abstract_series, at_shares
+from dpbayes.study.catalogue import catalogue
+from dpbayes.study.full_paper import at_shares
 
-SERIES = {(s.figure, s.panel, s.curve): s for s in abstract_series()}
+EPSILON, DELTA = 0.8, 1e-8
+SERIES = {(s.figure, s.panel, s.curve): s for s in catalogue() if s.document == "A"}
 
 
 def test_three_figures_with_a_commit_and_a_cause_each():
@@ -18,7 +20,7 @@ def test_three_figures_with_a_commit_and_a_cause_each():
 
 
 def test_data_are_split_by_the_shares():
-    counts, prior = at_shares([0.2, 0.3, 0.5], [1.0] * 3)("1000")
+    counts, prior = at_shares(0.2, 0.3, 0.5)("1000")
     assert np.asarray(counts).tolist() == [200, 300, 500]
     assert prior == [1.0] * 3
 

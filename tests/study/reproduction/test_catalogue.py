@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from dpbayes.study.reproduction import points as readings
-from dpbayes.study.reproduction.catalogue import catalogue, figure_series, published
-from dpbayes.study.reproduction.points import published_points
+from dpbayes.study import printed as readings
+from dpbayes.study.catalogue import catalogue, figure_series, published
+from dpbayes.study.printed import published_points
 
 
 def test_every_series_stands_once_and_has_points():
@@ -22,7 +22,7 @@ def test_every_series_stands_once_and_has_points():
 def test_every_point_that_was_read_belongs_to_a_series_but_for_one_later_state():
     # One picture of D's repository is compared by itself, with n read off its axis.
     known = {(s.document, s.figure, s.panel, s.curve) for s in catalogue()}
-    read = {(p.document, p.figure, p.panel, p.curve) for p in readings._points()}
+    read = {(p.document, p.figure, p.panel, p.curve) for p in readings.all_points()}
     assert known <= read
     assert {key[:3] for key in read - known} == {("D", "7", "from-3978d2b")}
 

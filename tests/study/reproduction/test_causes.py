@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpbayes.study.reproduction.causes import Cause, causes
+from dpbayes.study.causes import Cause, causes
 
 UNDECIDED = {
     ("D, Figure 6a, expMech-delta", "shares"),

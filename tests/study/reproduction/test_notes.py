@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from dpbayes.study.reproduction.notes import KINDS, PANELS, PRIOR, RUNS, change_of, notes_series
+from dpbayes.study.catalogue import NOTES_PANELS as PANELS
+from dpbayes.study.catalogue import NOTES_PRIOR as PRIOR
+from dpbayes.study.catalogue import NOTES_RUNS as RUNS
+from dpbayes.study.catalogue import catalogue
+from dpbayes.study.full_paper import change_of
 
 COUNTS, ALPHA = (4, 2, 1), (7.0, 4.0, 5.0)
 
@@ -40,8 +44,8 @@ def test_the_change_is_the_largest_over_moves_to_an_earlier_category(output):
 
 
 def test_series_are_those_of_three_figures_and_no_caption_states_a_setting():
-    found = notes_series()
-    assert len(found) == 1 + len(PANELS) * len(KINDS)
+    found = [series for series in catalogue() if series.document == "C"]
+    assert len(found) == 1 + len(PANELS) * 4
     assert {series.document for series in found} == {"C"}
     assert all(series.caption is None for series in found)
     assert all(series.drawn.runs == RUNS for series in found[1:])

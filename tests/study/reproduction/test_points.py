@@ -6,10 +6,8 @@ import csv
 from importlib.resources import files
 from pathlib import Path
 
-import pytest
-
-from dpbayes.study.reproduction.catalogue import catalogue
-from dpbayes.study.reproduction.points import arrays, published_points, raw_means
+from dpbayes.study.catalogue import catalogue
+from dpbayes.study.printed import all_points, raw_means
 
 ROOT = Path(__file__).parents[3]
 LOWEST = "actual epsilon (lowest marker; n read as 10)"
@@ -36,34 +34,12 @@ def test_every_raster_point_belongs_to_a_series_but_the_one_whose_size_is_not_kn
     assert len(raster) - compared == sum(row["curve"] == LOWEST for row in raster) == 1
 
 
-def test_eye_readings_stay_apart() -> None:
-    assert {p.method for p in published_points("D", "5")} == {"raster"}
-    x, y, errors = arrays(published_points("D", "5", curve="lapMech", method="eye"))
-    assert x.tolist() == [150.0, 250.0]
-    assert y.tolist() == [0.064, 0.048]
-    assert errors.tolist() == [0.002, 0.002]
-
-
 def test_raw_means_are_complete() -> None:
     assert len(raw_means()) == 70
     assert {mean.runs for mean in raw_means()} == {1000, 3000}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("D", "9"), "document, figure and panel must be one of"),
-        (("D", "5", "", "smooth"), "curve must be one of"),
-        (("D", "5", "", None, "guess"), "method must be one of"),
-    ],
-)
-def test_unknown_curves_are_named(arguments: tuple[str, ...], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        published_points(*arguments)
-
-
 def test_the_draft_looks_at_two_to_thirty_records() -> None:
-    figures = [("1", "a"), ("1", "b"), ("2", ""), ("3", ""), ("4", ""), ("5", "")]
-    data = [point.x.partition("|")[0] for one in figures for point in published_points("B", *one)]
+    data = [p.x.partition("|")[0] for p in all_points() if p.document == "B"]
     records = [sum(map(int, x.split("/"))) for x in data]
     assert (min(records), max(records)) == (2, 30)

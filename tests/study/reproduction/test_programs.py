@@ -7,7 +7,7 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.divergences import distance_from_log_affinity
-from dpbayes.study.reproduction.programs import (
+from dpbayes.study.programs import (
     GLOBAL_AS_DRAWN,
     drafted_delta,
     given_beta,
@@ -15,7 +15,7 @@ from dpbayes.study.reproduction.programs import (
     neighbour_affinity,
     notes_program,
 )
-from dpbayes.study.score_changes import score_changes
+from dpbayes.study.scores import score_changes
 
 
 def test_neighbours_agree_under_a_flat_prior_and_not_beyond() -> None:
