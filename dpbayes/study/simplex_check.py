@@ -110,7 +110,7 @@ def lattice_means(space: Simplex, epsilon: float) -> Array:
             at = (x[0] + reach) * side + x[1] + reach + offsets
             away = sum(logs[count][answer[at]] for count, answer in zip(x, answers, strict=True))
             found[number] += distance_from_log_affinity(-np.asarray(away)) @ weights
-    return found / (2.0 * weights.sum())
+    return np.asarray(found / (2.0 * weights.sum()))
 
 
 class PriceCheck:
@@ -146,7 +146,7 @@ class PriceCheck:
     def _limits(self) -> Array:
         # The -ln BC below which an answer is nearer than the price, for all data.
         prices = self.units[self.space.place] / 2.0**self.bits
-        return -np.log1p(-np.minimum((1.0 + _DOUBT) * prices**2, 1.0 - 1e-15))
+        return np.asarray(-np.log1p(-np.minimum((1.0 + _DOUBT) * prices**2, 1.0 - 1e-15)))
 
     def _window(self, s: Numbers) -> Numbers:
         # The places of the data around s; beyond these data H is above the price.
