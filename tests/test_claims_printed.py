@@ -6,8 +6,6 @@ from collections import Counter
 from dataclasses import replace
 from functools import lru_cache
 
-import numpy as np
-
 import dpbayes as dp
 from dpbayes.study.catalogue import catalogue
 from dpbayes.study.curves import BADGES, Drawing, Judged, Series, judge
@@ -25,8 +23,7 @@ def curves() -> tuple[Judged, ...]:
 
 
 def rms(series: Series, drawing: Drawing, kind: str = "") -> float:
-    scores = [drawing.score(point) for point in series.points if kind in point.statistic]
-    return float(np.sqrt(np.mean(np.square(scores))))
+    return drawing.fit([point for point in series.points if kind in point.statistic]).rms
 
 
 def test_how_many_curves_are_met_and_with_what() -> None:
