@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from dpbayes.divergences import Metric, hellinger
 from dpbayes.figures.boxes import Box
 from dpbayes.figures.lines import Curve
 from dpbayes.study.printed import Point, arrays, mechanism_name, plain_curve, published_points
-from dpbayes.study.sampling import Expected, Moments, Printed, of_law
+from dpbayes.study.sampling import Distances, Expected, of_law
 
 Data = Callable[[str], tuple[ArrayLike, ArrayLike]]
 """Counts and prior at a place of the horizontal axis."""
@@ -42,7 +42,7 @@ class Drawing:
     """
 
     settings: str
-    at: Callable[[str], Printed] = field(repr=False)
+    at: Callable[[str], Distances] = field(repr=False)
     runs: int = 1000
     whisker: float = 1.5
 
@@ -72,18 +72,20 @@ def releases(
 ) -> Drawing:
     """Return the drawing of a mechanism, or of a program that only has distances, on data(x)."""
 
-    def at(x: str) -> Printed:
+    @cache
+    def at(x: str) -> Distances:
         if hasattr(program, "distances"):
-            found: Printed = program.distances(*data(x))
+            found: Distances = program.distances(*data(x))
             return found
         return of_law(program.law(*data(x)), metric)
 
-    return Drawing(settings, lru_cache(maxsize=None)(at), runs, whisker)
+    return Drawing(settings, at, runs, whisker)
 
 
 def values(settings: str, value: Callable[[str], float]) -> Drawing:
     """Return the drawing of a curve whose values are computed, not sampled."""
-    return Drawing(settings, lru_cache(maxsize=None)(lambda x: Moments(float(value(x)))))
+    one = np.ones(1)
+    return Drawing(settings, lru_cache(maxsize=None)(lambda x: Distances(value(x) * one, one)))
 
 
 def boxed(x: str) -> tuple[list[int], list[float]]:

@@ -48,46 +48,29 @@ class RawMean:
     mean: float
 
 
-PLAIN: Mapping[str, str] = {
-    "M_H gamma (star)": "expMech-smooth",
-    "M_H smooth (circle)": "expMech-smooth, β given",
-    "Laplace 2/eps": "Laplace noise of scale 2/ε",
-    "Laplace": "Laplace noise",
-    "global": "expMech, global sensitivity",
-    "local": "expMech, local sensitivity",
-    "smooth": "expMech, smooth sensitivity",
-    "H(beta(a+1 b);beta(a b+1))": "distance of neighbours",
-    "max score change": "largest change of the score",
-    "actual epsilon": "actual ε",
+NAMES: Mapping[str, tuple[str, str]] = {
+    "M_H gamma (star)": ("expMech-smooth", "expMech-smooth"),
+    "M_H smooth (circle)": ("expMech-smooth, β given", "β given"),
+    "Laplace 2/eps": ("Laplace noise of scale 2/ε", "Laplace noise of scale 2/ε"),
+    "Laplace": ("Laplace noise", "lapMech"),
+    "global": ("expMech, global sensitivity", "expMech"),
+    "local": ("expMech, local sensitivity", "expMech-local"),
+    "smooth": ("expMech, smooth sensitivity", "expMech-delta"),
+    "H(beta(a+1 b);beta(a b+1))": ("distance of neighbours", "distance of neighbours"),
+    "max score change": ("largest change of the score", "largest change of the score"),
+    "actual epsilon": ("actual ε", "actual ε"),
 }
-"""Curves whose name in a legend or a program is no plain one; tables and sentences say these."""
-
-MECHANISMS: Mapping[str, str] = {
-    "global": "expMech",
-    "local": "expMech-local",
-    "smooth": "expMech-delta",
-    "Laplace": "lapMech",
-    "M_H smooth (circle)": "β given",
-}
-"""Curves of C and D whose look in a figure is that of a mechanism or of a numbered series."""
+"""Curves whose name in a legend or a program is no plain one: in sentences, and in figures."""
 
 
 def plain_curve(curve: str) -> str:
-    """Return what a curve is called in tables and sentences.
-
-    >>> plain_curve("Laplace 2/eps"), plain_curve("lapMech")
-    ('Laplace noise of scale 2/ε', 'lapMech')
-    """
-    return PLAIN.get(curve, curve)
+    """Return what a curve is called in tables and sentences."""
+    return NAMES.get(curve, (curve, curve))[0]
 
 
 def mechanism_name(curve: str) -> str:
-    """Return what a curve is called in a figure: the mechanism that it is, where it is one.
-
-    >>> mechanism_name("M_H gamma (star)"), mechanism_name("global")
-    ('expMech-smooth', 'expMech')
-    """
-    return MECHANISMS.get(curve, plain_curve(curve))
+    """Return what a curve is called in a figure: the mechanism that it is, where it is one."""
+    return NAMES.get(curve, (curve, curve))[1]
 
 
 def _table(name: str) -> list[dict[str, str]]:
@@ -137,9 +120,8 @@ def raw_means() -> tuple[RawMean, ...]:
     >>> raw_means()[0].n, raw_means()[0].runs
     (100, 1000)
     """
+    rows = _table("authors-raw-means.csv")
     return tuple(
-        RawMean(
-            int(row["k"]), int(row["n"]), row["mechanism"], int(row["runs"]), float(row["mean"])
-        )
-        for row in _table("authors-raw-means.csv")
+        RawMean(int(r["k"]), int(r["n"]), r["mechanism"], int(r["runs"]), float(r["mean"]))
+        for r in rows
     )

@@ -15,14 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, gammaln, ndtr, ndtri, xlog1py, xlogy
 
-from dpbayes import _validate
 from dpbayes.divergences import Metric, hellinger
 from dpbayes.laws.law import Law, listed
 
 Array = NDArray[np.float64]
 
 QUARTILES = {"lower-quartile": 0.25, "median": 0.5, "upper-quartile": 0.75}
-STATISTICS = ("mean", *QUARTILES, "whisker-low", "whisker-high")
 
 _RARE = 1e-4
 _NEVER = 1e-13
@@ -47,26 +45,12 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Moments:
-    """Mean and standard deviation of one run: of a law too long to list, or of an exact value."""
-
-    mean: float
-    deviation: float = 0.0
-
-    def expected(self, statistic: str, runs: int, whisker: float = 1.5) -> Expected:
-        """Return the mean over `runs` runs with its error; no other statistic is known."""
-        return Expected(self.mean, self.deviation / float(np.sqrt(runs)))
-
-    def score(
-        self, statistic: str, runs: int, observed: float, error: float, whisker: float = 1.5
-    ) -> float:
-        """Return z of an observed mean, read with a standard error."""
-        return self.expected(statistic, runs).score(observed, error)
-
-
-@dataclass(frozen=True)
 class Distances:
-    """The law of one run's distance: increasing values (m,) and their probabilities (m,)."""
+    """The law of one run's distance: increasing values (m,) and their probabilities (m,).
+
+    Of a law too long to list it has the mean and the variance only, as two values; a number that is
+    not sampled is one value.
+    """
 
     values: Array
     masses: Array
@@ -74,20 +58,18 @@ class Distances:
     def expected(self, statistic: str, runs: int, whisker: float = 1.5) -> Expected:
         """Return what `runs` independent runs print for a statistic, with its error.
 
-        `statistic` is one of `STATISTICS`; `whisker` is the reach of the whiskers in
-        interquartile ranges.
+        `statistic` is a quartile, a whisker, or else the mean; `whisker` is the reach of the
+        whiskers in interquartile ranges.
 
         >>> coin = Distances(np.array([0.0, 1.0]), np.array([0.5, 0.5]))
         >>> coin.expected("mean", 100)
         Expected(value=0.5, error=0.05)
         """
-        _validate.choice("statistic", statistic, STATISTICS)
-        if statistic == "mean":
-            return _moments(self.values, self.masses, runs)
         if statistic in QUARTILES:
-            values, masses = self.quantile_law(QUARTILES[statistic], runs)
-            return _moments(values, masses, 1)
-        return self._whisker(statistic == "whisker-high", runs, whisker)
+            return _moments(*self.quantile_law(QUARTILES[statistic], runs), 1)
+        if statistic.startswith("whisker"):
+            return self._whisker(statistic == "whisker-high", runs, whisker)
+        return _moments(self.values, self.masses, runs)
 
     def score(
         self, statistic: str, runs: int, observed: float, error: float, whisker: float = 1.5
@@ -176,9 +158,6 @@ class Distances:
         return mean, float(weights @ (values - mean) ** 2)
 
 
-Printed = Distances | Moments
-
-
 def _moments(values: Array, masses: Array, runs: int) -> Expected:
     mean = float(values @ masses)
     variance = float(masses @ (values - mean) ** 2)
@@ -193,10 +172,11 @@ def ranked(distances: Array, masses: Array) -> Distances:
     return Distances(values[starts], np.add.reduceat(masses[order], starts) / masses.sum())
 
 
-def of_law(law: Law, metric: Metric = hellinger) -> Printed:
-    """Return the distances of one run of a law, listed where it is listed, else two moments."""
+def of_law(law: Law, metric: Metric = hellinger) -> Distances:
+    """Return the distances of one run of a law."""
     if hasattr(law, "outputs") and len(law.outputs) <= _LARGEST_RANKED:
         return Distances(*listed(law, "a distribution").distance_distribution(metric))
     unlisted: Any = law
     mean, square = float(law.mean_distance(metric)), float(unlisted.mean_square(metric))
-    return Moments(mean, float(np.sqrt(max(square - mean * mean, 0.0))))
+    deviation = np.sqrt(max(square - mean * mean, 0.0))
+    return Distances(mean + deviation * np.array([-1.0, 1.0]), np.array([0.5, 0.5]))
