@@ -18,8 +18,7 @@ from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions
 
-LARGEST = 20_000
-"""Most data sets whose laws are computed one by one."""
+LARGEST = 20_000  # data sets whose laws are computed one by one
 
 SAME = 1e-7
 _PRIOR_GRID = 16
@@ -35,9 +34,6 @@ class Everywhere:
     data: NDArray[np.int64]
     distances: NDArray[np.float64]
     error: float = 0.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "distances", _validate.frozen(self.distances))
 
     @property
     def mean(self) -> float:
@@ -60,12 +56,7 @@ class Everywhere:
 
 
 def everywhere(described: Mechanism, n: int, prior: ArrayLike) -> Everywhere:
-    """Return the exact mean distance of a mechanism at every histogram of n records.
-
-    >>> found = everywhere(mechanism("geometric", 0.1), 10, [1, 1])
-    >>> round(found.mean, 4), round(found.worst, 4)
-    (0.6103, 0.7168)
-    """
+    """Return the exact mean distance of a mechanism at every histogram of n records."""
     alpha = _validate.prior("prior", prior)
     data = compositions(_validate.integer("n", n, minimum=1), alpha.size)
     if len(data) > LARGEST:
@@ -79,8 +70,7 @@ def everywhere(described: Mechanism, n: int, prior: ArrayLike) -> Everywhere:
     return Everywhere(data, distances[place.ravel()], max(map(stated_error, means)))
 
 
-Maker = Callable[[int, float], Mechanism]
-"""What gives a mechanism for n records at privacy parameter epsilon."""
+Maker = Callable[[int, float], Mechanism]  # for n records at privacy parameter epsilon
 
 
 def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping[str, Maker]:
@@ -91,9 +81,6 @@ def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping
     audited loss is epsilon; `gamma` is chosen before the data. "geometric, remapped" (k = 2) has
     the least mean over all data of the epsilon-DP mechanisms that answer with a data set
     (`thm-remap-optimal`).
-
-    >>> list(makers([1, 1, 1]))[-2:]
-    ['expMech-repaired', 'lattice, remapped']
     """
     alpha = _validate.prior("prior", prior)
     noise = "geometric" if alpha.size == 2 else "lattice"
@@ -121,17 +108,11 @@ class Winners:
     """Mean distances of several mechanisms on a grid, `means` and `errors` (m, rows, columns).
 
     The errors are bounds, of a drawn mean 4.5 standard errors; nothing where they are left out.
-
-    >>> Winners(("a", "b"), np.array([[[0.1, 0.2]], [[0.3, 0.2]]])).index.tolist()
-    [[0, 2]]
     """
 
     names: tuple[str, ...]
     means: NDArray[np.float64]
     errors: NDArray[np.float64] | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "means", _validate.frozen(self.means))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -143,8 +124,7 @@ class Winners:
         """Number of the winner in each cell, of a tie the number of names, (rows, columns).
 
         A tie are means that differ by no more than their errors, or by a part in ten million: a
-        calibrated mechanism's epsilon is known to a part in a thousand million, and its mean to
-        epsilon times as much.
+        calibrated mechanism's epsilon is known to a part in a thousand million.
         """
         errors = np.zeros(self.means.shape) if self.errors is None else self.errors
         least = np.argmin(self.means, axis=0)
@@ -192,11 +172,10 @@ def compare(
         [[everywhere(make(n, e), n, prior) for make in chosen.values()] for n in sizes]
         for e in epsilons
     ]
-    parts = (
-        np.array([[[getattr(one, which) for one in row] for row in table] for table in found])
-        for which in ("mean", "worst", "error")
-    )
-    return Comparison(tuple(chosen), *(np.moveaxis(part, 2, 0) for part in parts))
+    every = [
+        [[(one.mean, one.worst, one.error) for one in row] for row in table] for table in found
+    ]
+    return Comparison(tuple(chosen), *np.moveaxis(np.array(every), (3, 2), (0, 1)))
 
 
 def largest_lead(
@@ -205,10 +184,6 @@ def largest_lead(
     """Return the largest n at which `first` beats `second` on balanced data, 0 if none is found.
 
     Every n is tried until the last win lies as far back as 20 records and as many as it is.
-
-    >>> chosen = makers([1, 1])
-    >>> largest_lead(chosen["expMech-smooth"], chosen["lapMech"], 0.5, [1, 1])
-    13
     """
     last = 0
     for n in range(1, largest + 1):
@@ -232,10 +207,6 @@ def prior_crossings(
 
     Sign changes are looked for on a geometric grid of 16 priors and located by root finding, so
     two crossings between neighbouring grid points go unseen. 0 < low < high.
-
-    >>> pair = mechanism("expMech-delta", 0.8, delta=1e-8), mechanism("ilapMech", 0.8)
-    >>> [round(a, 3) for a in prior_crossings(*pair, [5, 5, 5], 0.5, 20.0)]
-    [5.918]
     """
     x = _validate.counts("counts", counts)
     if not 0.0 < _validate.real("low", low) < _validate.real("high", high):
@@ -266,12 +237,6 @@ def count_crossings(
     computed at every entry of `counts`, increasing, in 0 … n, and a change between two of them is
     located to one record by bisection; two changes there cancel unseen. Without `counts` every x is
     looked at. The first entry is the first x.
-
-    >>> pair = mechanism("expMech-delta", 0.8, delta=5e-4), mechanism("lapMech", 0.8)
-    >>> count_crossings(*pair, 10, [1, 1])
-    [(0, 'lapMech'), (4, 'expMech-delta'), (6, 'lapMech')]
-    >>> count_crossings(*pair, 100_000, [1, 1], counts=[0, 50_000])
-    [(0, 'lapMech'), (212, 'expMech-delta')]
     """
     size = _validate.integer("n", n, minimum=1)
     alpha = _validate.prior("prior", prior, 2)

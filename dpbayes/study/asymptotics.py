@@ -29,10 +29,6 @@ def step_law(mechanism: Mechanism, k: int = 2) -> StepLaw:
     expMech-delta, epsilon/4 for expMech-smooth), 1/scale and floored for lapMech and ilapMech,
     epsilon for the truncated geometric. Raises ValueError for expMech: its sensitivity does not
     shrink, its steps have no limit and its mean distance tends to 1.
-
-    >>> from dpbayes.mechanisms import mechanism
-    >>> step_law(mechanism("expMech-smooth", 1.0))
-    StepLaw(decay=0.25, floored=False)
     """
     stated = own(mechanism, "step_law")
     if stated is None:
@@ -45,9 +41,6 @@ def unit_distance(concentration: ArrayLike) -> float:
     """Return c = sqrt((1/a + 1/b)/8), the distance of one step, for the two smallest parameters.
 
     It is the limit of LS(x). `concentration` (k,) holds the posterior's parameters.
-
-    >>> unit_distance([500.0, 500.0]).__round__(9)
-    0.02236068
     """
     a = _validate.positive_vector("concentration", concentration)
     return float(np.sqrt((1.0 / np.sort(a)[:2]).sum() / 8.0))
@@ -74,10 +67,6 @@ def predict(mechanism: Mechanism, counts: ArrayLike, prior: ArrayLike) -> Predic
     """Return the large-n values of a mechanism at these counts, shape (k,) with k = 2 or 3.
 
     For the exponential family they hold once S(x) = LS(x); compare `sensitivity(...).records_away`.
-
-    >>> from dpbayes.mechanisms import mechanism
-    >>> round(predict(mechanism("ilapMech", 1.0), [5000, 5000], [1, 1]).mean_distance, 6)
-    0.00765
     """
     x, alpha = _validate.counts_and_prior(counts, prior)
     a = alpha + x

@@ -21,20 +21,11 @@ from dpbayes.posteriors import check_candidates, compositions, neighbours, row_o
 
 Array = NDArray[np.float64]
 
-LARGEST = 3_000
-"""Most records of a certificate; all distances between counts are kept."""
-
-LEAST_EPSILON = 1e-9
-"""Least epsilon of a certificate; below it the bound is lost to rounding."""
-
-LARGEST_ORBIT_PROGRAM = 700
-"""Most candidates of an orbit program (k = 3, n = 35); it has about their square / k! unknowns."""
-
-LARGEST_PROGRAM = 40
-"""Most records of the (epsilon, delta) program; it has about 3 n^2 unknowns."""
-
-LARGEST_EPSILON = 15.0
-"""Largest epsilon of that program; the solver's tolerances hide larger ratios."""
+LARGEST = 3_000  # records of a certificate; all distances between counts are kept
+LEAST_EPSILON = 1e-9  # of a certificate; below it the bound is lost to rounding
+LARGEST_ORBIT_PROGRAM = 700  # candidates; the program has about their square / k! unknowns
+LARGEST_PROGRAM = 40  # records of the (epsilon, delta) program, which has about 3 n^2 unknowns
+LARGEST_EPSILON = 15.0  # of that program; the solver's tolerances hide larger ratios
 
 
 @dataclass(frozen=True)
@@ -42,12 +33,11 @@ class Certificate:
     """Bounds on the least mean distance over all data sets of n records, k = 2, histograms out.
 
     `attained` is the mean of the remapped geometric mechanism; no epsilon-DP mechanism that
-    answers with histograms has a mean below `lower`. `answers` (n + 1,) is the remap.
+    answers with histograms has a mean below `lower`.
     """
 
     attained: float
     lower: float
-    answers: NDArray[np.int64]
 
     @property
     def gap(self) -> float:
@@ -61,17 +51,13 @@ def certificate(n: int, epsilon: float, prior: ArrayLike = (1.0, 1.0)) -> Certif
     Every data set (x, n - x), x = 0 … n, has the same weight. Book: `thm-count-certificate`. `n`
     in 1 … `LARGEST`, `epsilon` at least `LEAST_EPSILON`, `prior` of shape (2,). Rounding lowers the
     bound by a part of about n 1e-16 / epsilon.
-
-    >>> found = certificate(40, 0.02)
-    >>> round(found.attained, 6), found.gap < 1e-12
-    (0.715845, True)
     """
     size = _validate.integer("n", n, minimum=1, maximum=LARGEST)
     budget = _validate.positive("epsilon", epsilon)
     if budget < LEAST_EPSILON:
         raise ValueError(f"epsilon must be at least {LEAST_EPSILON:g}, got {epsilon!r}")
     alpha = _validate.prior("prior", prior, 2)
-    answers, expected = best_answers((float(alpha[0]), float(alpha[1])), size, budget, 0, size)
+    _, expected = best_answers((float(alpha[0]), float(alpha[1])), size, budget, 0, size)
     losses = distance_table(size, alpha)
     q = float(np.exp(-budget))
     kernel_sums = smoothed(np.ones((size + 1, 1)), budget)[:, 0]
@@ -83,7 +69,7 @@ def certificate(n: int, epsilon: float, prior: ArrayLike = (1.0, 1.0)) -> Certif
     parts[[0, -1]] = 1.0 / (1.0 + q)
     attained = float((parts * kernel_sums) @ expected) / (size + 1)
     lower = float(prices.sum()) / (size + 1) - shift
-    return Certificate(attained, min(lower, attained), answers)
+    return Certificate(attained, min(lower, attained))
 
 
 def least_columns(values: NDArray[np.float64], q: float) -> NDArray[np.float64]:
@@ -92,9 +78,6 @@ def least_columns(values: NDArray[np.float64], q: float) -> NDArray[np.float64]:
     u runs over the vectors with q <= u(x+1)/u(x) <= 1/q and u(s) = 1. Given u(x+1), the best
     continuation beyond it is u(x+1) V(x+1); so V(x) = values(x) + q V(x+1) where V(x+1) >= 0 and
     values(x) + V(x+1)/q where it is negative. The same from the other side.
-
-    >>> least_columns(np.array([[0.0, 2.0], [1.0, -1.0]]), 0.5)
-    array([0.5, 0. ])
     """
     after = _continued(values[::-1], q)[::-1]
     before = _continued(values, q)
@@ -136,11 +119,7 @@ class Optimum:
 
 
 def orbits(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a number for each pair of histograms (N, k), the same up to a renaming, shape (N, N).
-
-    >>> orbits(compositions(2, 2)).tolist()
-    [[0, 1, 2], [3, 4, 3], [2, 1, 0]]
-    """
+    """Return a number for each pair of histograms (N, k), the same up to a renaming."""
     total = len(rows)
     pairs = np.arange(total * total).reshape(total, total)
     least = pairs.copy()
@@ -156,9 +135,6 @@ def orbit_optimum(n: int, k: int, epsilon: float, prior: float = 1.0) -> Optimum
     Categories alike: the average of an optimal table over all renamings is optimal too, and its
     entry at (x, r) depends on their orbit alone, which leaves about 1/k! of the unknowns of
     `OptimalMechanism`. Book: `thm-orbits`.
-
-    >>> round(orbit_optimum(8, 3, 1.0).value, 4)
-    0.3531
     """
     from scipy import sparse
 

@@ -151,9 +151,6 @@ def figure_series(document: str, figure: str, panel: str | None = None) -> dict[
     """Return the series of one figure, or of one of its panels, by the names of their curves.
 
     Without `panel` the figure must have one panel only.
-
-    >>> list(figure_series("D", "5"))
-    ['lapMech', 'ilapMech', 'expMech-delta']
     """
     _validate.choice("document", document, ("A", "B", "C", "D"))
     figures = dict.fromkeys(s.figure for s in catalogue() if s.document == document)

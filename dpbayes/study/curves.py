@@ -89,11 +89,7 @@ def values(settings: str, value: Callable[[str], float]) -> Drawing:
 
 
 def boxed(x: str) -> tuple[list[int], list[float]]:
-    """Return counts and prior of a label below a box, such as "5/5/5|prior 3".
-
-    >>> boxed("5/5/5|prior 3")
-    ([5, 5, 5], [3.0, 3.0, 3.0])
-    """
+    """Return counts and prior of a label below a box, such as "5/5/5|prior 3"."""
     counts, _, prior = x.partition("|prior ")
     whole = [_validate.integer("x", int(count), minimum=0) for count in counts.split("/")]
     return whole, [float(prior.split()[0]) if prior else 1.0] * len(whole)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.laws import gaussian
 from dpbayes.laws.lattice import SumZeroLaw
-from dpbayes.mechanisms.lattice import SumZeroLattice
+from dpbayes.mechanisms import mechanism
 
 HUGE = 10**10
 
@@ -23,9 +24,6 @@ def bounded_geometric_width(epsilon: float, delta: float) -> int:
     P(z) is proportional to q^|z|, q = e^-epsilon, on -m … m. A neighbour misses one outcome, the
     outermost, and every other ratio is at most e^epsilon, so delta(epsilon) = P(Z = m) exactly:
     q^m (1 - q) / (1 + q - 2 q^(m+1)). Book: `thm-bounded-geometric`.
-
-    >>> bounded_geometric_width(1.0, 1e-6)
-    14
     """
     e = _validate.positive("epsilon", epsilon)
     allowed, q, m = _validate.open_unit("delta", delta), float(np.exp(-e)), 0
@@ -38,9 +36,9 @@ def bounded_geometric_width(epsilon: float, delta: float) -> int:
 def lattice_loss_masses(k: int, epsilon: float) -> NDArray[np.float64]:
     """Return P(loss = -epsilon), P(0), P(epsilon) of one lattice release, shape (3,).
 
-    The noisy counts of neighbours x, x + e_j - e_i: the loss is (epsilon/2) (|z_i - 1| - |z_i| +
-    |z_j + 1| - |z_j|). P(loss = -epsilon) = e^-epsilon P(loss = epsilon) gives all three from
-    P(loss = 0), which is P(z_i >= 1, z_j >= 0) + P(z_i <= 0, z_j <= -1).
+    The loss of neighbours x, x + e_j - e_i is (epsilon/2) (|z_i - 1| - |z_i| + |z_j + 1| - |z_j|).
+    P(loss = -epsilon) = e^-epsilon P(loss = epsilon) gives all three from P(loss = 0), which is
+    P(z_i >= 1, z_j >= 0) + P(z_i <= 0, z_j <= -1).
     """
     q = float(np.exp(-0.5 * epsilon))
     # e^(-epsilon t) t^(k-1) is below 1e-30 of its sum from here on.
@@ -69,11 +67,7 @@ def _spread(table: NDArray[np.float64], q: float) -> NDArray[np.float64]:
 
 
 def lattice_delta(k: int, each: float, releases: int, epsilon: float) -> float:
-    """Return the exact delta(epsilon) of `releases` lattice releases of parameter `each`.
-
-    >>> round(lattice_delta(3, 0.3, 1, 0.3), 12), round(lattice_delta(3, 0.3, 2, 0.3), 4)
-    (0.0, 0.0386)
-    """
+    """Return the exact delta(epsilon) of `releases` lattice releases of parameter `each`."""
     one, total = lattice_loss_masses(k, each), np.ones(1)
     for _ in range(_validate.integer("releases", releases, minimum=1)):
         total = np.convolve(total, one)
@@ -107,12 +101,17 @@ def shared_budget(
     "lattice" and "gauss" (m,) for the numbers of releases `releases` (m,), both calibrated by exact
     composition; equal shares.
     """
-    numbers = _validate.whole_numbers("releases", releases)
-    counts = np.full(k, round(HUGE / k))
-    one = _lattice_mean(counts, epsilon)
-    lattice = [_lattice_mean(counts, lattice_share(k, epsilon, delta, int(t))) for t in numbers]
-    gauss = [_gauss_mean(counts, epsilon, delta, int(t)) for t in numbers]
-    return {"lattice": np.array(lattice) / one, "gauss": np.array(gauss) / one}
+    counts, prior = np.full(k, round(HUGE / k)), np.ones(k)
+
+    def mean(e: float) -> float:
+        return float(mechanism("lattice", e).law(counts, prior).mean_distance())
+
+    lattice, gauss, one = [], [], mean(epsilon)
+    for t in _validate.whole_numbers("releases", releases).tolist():
+        lattice.append(mean(lattice_share(k, epsilon, delta, t)) / one)
+        noise = gaussian.GaussianNoise(k, gaussian.variance_for(k, epsilon, delta, t))
+        gauss.append(float(SumZeroLaw(prior, counts, noise).mean_distance()) / one)
+    return {"lattice": np.array(lattice), "gauss": np.array(gauss)}
 
 
 def first_gaussian_win(k: int, epsilon: float, delta: float, largest: int = 200) -> int | None:
@@ -126,22 +125,4 @@ def first_gaussian_win(k: int, epsilon: float, delta: float, largest: int = 200)
         found = shared_budget(k, epsilon, delta, [t])
         return bool(found["gauss"][0] < found["lattice"][0])
 
-    if not wins(largest):
-        return None
-    low, high = 0, largest
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if wins(middle) else (middle, high)
-    return high
-
-
-def _lattice_mean(counts: NDArray[np.int64], epsilon: float) -> float:
-    prior = np.ones(counts.size)
-    return float(SumZeroLattice(epsilon).law(counts, prior).mean_distance())
-
-
-def _gauss_mean(counts: NDArray[np.int64], epsilon: float, delta: float, releases: int) -> float:
-    variance = gaussian.variance_for(counts.size, epsilon, delta, releases)
-    noise = gaussian.GaussianNoise(counts.size, variance)
-    law = SumZeroLaw(np.ones(counts.size), counts, noise)
-    return law.mean_distance()
+    return 1 + bisect_left(range(1, largest), True, key=wins) if wins(largest) else None

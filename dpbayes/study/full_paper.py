@@ -98,27 +98,23 @@ def six_mechanisms(epsilon: float, k: int) -> dict[str, Mechanism]:
     }
 
 
-SIX: Mapping[str, tuple[str, str, str]] = {
-    "expMech": (
-        "expMech",
-        ", GS = sqrt(1 - π/4) as a number",
-        "GS = sqrt(1 - π/4), the true distance of one record, with published scores",
-    ),
-    "expMech-local": (
-        "expMech-local",
-        ", no factor 2",
-        "the exponent lacks the factor 2; " + METRIC_CAUSE,
-    ),
-    "M_H gamma (star)": ("expMech-smooth", "", METRIC_CAUSE),
-    "M_H smooth (circle)": (
-        "expMech-delta",
-        ", β = 0.01 as a number",
-        "β = 0.01 given, weight ε H / 4S; " + METRIC_CAUSE,
-    ),
-    "lapMech": ("lapMech", "", "only the axis: " + METRIC_CAUSE),
-    "ilapMech": ("ilapMech", "", "only the axis: " + METRIC_CAUSE),
+STATED = {"M_H gamma (star)": "expMech-smooth", "M_H smooth (circle)": "expMech-delta"}
+"""What the text says of curves of Figures 3 and 4 that do not carry its names."""
+
+HOW = {
+    "expMech": ", GS = sqrt(1 - π/4) as a number",
+    "expMech-local": ", no factor 2",
+    "M_H smooth (circle)": ", β = 0.01 as a number",
 }
-"""Curves of Figures 3 and 4: the mechanism of the text, how it was drawn, what differs."""
+WHY = {
+    "expMech": "GS = sqrt(1 - π/4), the true distance of one record, with published scores",
+    "expMech-local": "the exponent lacks the factor 2; " + METRIC_CAUSE,
+    "M_H gamma (star)": METRIC_CAUSE,
+    "M_H smooth (circle)": "β = 0.01 given, weight ε H / 4S; " + METRIC_CAUSE,
+    "lapMech": "only the axis: " + METRIC_CAUSE,
+    "ilapMech": "only the axis: " + METRIC_CAUSE,
+}
+"""How the curves of Figures 3 and 4 were drawn, and what differs."""
 
 PROBABILITIES: Mapping[tuple[str, str], tuple[float, list[int], float, str]] = {
     ("3", "a"): (1.0, [300, 300], 1.0, "9f4e223"),
@@ -155,11 +151,11 @@ def _probabilities(panel: tuple[str, str]) -> list[Series]:
     other = f"ε = {drawn_epsilon:g}; " if drawn_epsilon != epsilon else ""
     read = {p.curve for p in all_points() if (p.document, p.figure, p.panel) == ("D", *panel)}
     for curve, program in six_mechanisms(drawn_epsilon, k).items():
-        name, how, why = SIX[curve]
         if curve in read:
-            right = values(said, mass_at(mechanism(name, epsilon), stated, hellinger))
-            drawn = values(done + how, mass_at(program, counts))
-            found.append(Series("D", *panel, curve, right, drawn, other + why, commit))
+            defined = mechanism(STATED.get(curve, curve), epsilon)
+            right = values(said, mass_at(defined, stated, hellinger))
+            drawn = values(done + HOW.get(curve, ""), mass_at(program, counts))
+            found.append(Series("D", *panel, curve, right, drawn, other + WHY[curve], commit))
     return found
 
 

@@ -71,10 +71,6 @@ def score_law(mechanism: ExponentialMechanism, counts: ArrayLike, prior: ArrayLi
 
     Raises TypeError for another mechanism, ValueError for another divisor than the 2 of its
     definition. `counts` and `prior` have shape (k,).
-
-    >>> from dpbayes.mechanisms import mechanism
-    >>> score_law(mechanism("expMech-delta", 1.0), [1, 1], [1, 1]).outputs
-    array([1, 2])
     """
     calibration = _calibration(mechanism)
     x, alpha = _validate.counts_and_prior(counts, prior)
@@ -162,11 +158,6 @@ def proved_guarantee(mechanism: ExponentialMechanism, n: int, k: int) -> Guarant
     D = |R| exp(-epsilon / (2 (e^g - 1))), where g is the most that ln S changes: gamma for
     d = Hamming, 2 gamma for d = l1. Book: `thm-delta-proved`. Raises ValueError where D reaches 1
     and nothing is promised, and for another divisor than the 2 of the definition.
-
-    >>> from dpbayes.mechanisms import mechanism
-    >>> proved = proved_guarantee(mechanism("expMech-delta", 1.0, delta=1e-6), 50, 2)
-    >>> round(proved.epsilon, 12), round(proved.delta, 15)
-    (1.5, 5e-07)
     """
     change, epsilon = _change_of_sensitivity(mechanism, n), mechanism.epsilon
     delta = float(number_of_candidates(n, k) * np.exp(-epsilon / (2.0 * np.expm1(change))))
@@ -189,14 +180,6 @@ def needs_no_delta(
     is equal and delta <= 1/2; or that it is larger by n or more, delta <= 1/4, and epsilon >= 3 / l
     or the first condition holds. False decides nothing. Book: `thm-delta-two`,
     `thm-delta-two-small`, `thm-delta-two-uniform`, `thm-delta-two-unlike`, `thm-delta-two-strong`.
-
-    >>> from dpbayes.mechanisms import mechanism
-    >>> [needs_no_delta(mechanism("expMech-delta", e, delta=1e-8), 30, 2) for e in (0.01, 20.0)]
-    [True, False]
-    >>> alike, unlike = [1, 1], [1, 2000]
-    >>> plan = mechanism("expMech-delta", 0.8, delta=1e-8)
-    >>> [needs_no_delta(plan, 1000, 2, prior) for prior in (None, alike, unlike, [50, 50])]
-    [False, True, True, True]
     """
     change, epsilon = _change_of_sensitivity(mechanism, n), mechanism.epsilon
     outputs, spared = number_of_candidates(n, k), -np.expm1(-epsilon)

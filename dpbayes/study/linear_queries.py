@@ -30,12 +30,7 @@ _WARM_UP = 50  # draws that are thrown away
 
 @dataclass(frozen=True)
 class WorkedExample:
-    """Counts x (9,), history H (6, 9), budgets alpha, scales and answers y (6,), query q (9,).
-
-    >>> example = worked_example()
-    >>> example.H.shape, example.scales, example.names[3]
-    ((6, 9), array([20., 10., 10., 10., 10., 20.]), 'tax')
-    """
+    """Counts x (9,), history H (6, 9), budgets alpha, scales and answers y (6,), query q (9,)."""
 
     x: NDArray[np.int64]
     H: Array
@@ -53,10 +48,6 @@ def worked_example() -> WorkedExample:
 
     The history and its budgets are ours; the cube's axes and the tax query follow the example of E,
     section 2.4, whose numbers are lost.
-
-    >>> example = worked_example()
-    >>> int(example.q @ example.x)
-    73
     """
     grid = np.zeros((6, 3, 3))
     grid[0], grid[1, 0], grid[2, 1], grid[3, :, 1:], grid[4, 2], grid[5, :, 0] = 1, 1, 1, 2, 1, 1
@@ -79,10 +70,6 @@ class OneUnknown:
     """A density whose logarithm is linear between `points` (k,) and has these `heights` (k,).
 
     At the ends it is e^-60 of its value at the outermost answers; what is beyond is left out.
-
-    >>> one = posterior_one_unknown([4.0], [2.0])
-    >>> round(one.mass(2.0, 6.0), 10)
-    0.6321205588
     """
 
     points: Array
@@ -129,10 +116,6 @@ def posterior_one_unknown(y: ArrayLike, scales: ArrayLike) -> OneUnknown:
 
     `y` (m,); `scales` (m,) positive. Source: E, equation 5 with the model of equations 9 and 10;
     the exact form is ours. Book: `thm-one-unknown`.
-
-    >>> two = posterior_one_unknown([-3.0, 3.0], [1.0, 1.0])
-    >>> round(two.mass(-2.0565016404, 2.0565016404), 3)
-    0.588
     """
     answers = workload.vector("y", y)
     b = workload.positive_entries("scales", scales, answers.size)
@@ -163,10 +146,6 @@ def posterior_draws(
 
     `H` (m, cells); `scales` (m,); `y` (batch, m); `q` (cells,) estimable from H. Source: E,
     equation 5 applied to the full history; the sampler is ours. Book: `thm-full-posterior`.
-
-    >>> drawn, _ = posterior_draws([[1.0]], [2.0], [[4.0]], [1.0], 4000, np.random.default_rng(1))
-    >>> abs(float(np.quantile(drawn, 0.75)) - 4.0 - 2.0 * 0.6931) < 0.2
-    True
     """
     generator("rng", rng)
     steps = integer("draws", draws, 1)
@@ -205,22 +184,14 @@ def _mixing(residuals: Array, rng: np.random.Generator) -> Array:
 
 
 def squared_error(approximation: MassVector, law: NoiseLaw) -> float:
-    """Return sum_k (u_k - p_k)^2 against the exact masses, cells outside both vectors left out.
-
-    >>> squared_error(exact_masses(NoiseLaw([3.0])), NoiseLaw([3.0]))
-    0.0
-    """
+    """Return sum_k (u_k - p_k)^2 against the exact masses, cells outside both vectors left out."""
     half = max(approximation.half_length, math.ceil(law.half_width(1e-12)))
     difference = approximation.resized(half) - exact_masses(law, half).masses
     return float(difference @ difference)
 
 
 def recorded_times() -> dict[str, Array]:
-    """Return the sizes and times that `make bench` last recorded, one array a column.
-
-    >>> list(recorded_times())[0]
-    'answers'
-    """
+    """Return the sizes and times that `make bench` last recorded, one array a column."""
     path = files("dpbayes") / "data" / "noise-law-times.csv"
     header, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
     return dict(zip(header, np.array(rows, dtype=np.float64).T, strict=True))

@@ -92,11 +92,7 @@ def all_points() -> tuple[Point, ...]:
 
 
 def published_points(document: str, figure: str, panel: str, curve: str) -> tuple[Point, ...]:
-    """Return the points of one curve, in the order of the axis. Book: `published-points`.
-
-    >>> len(published_points("D", "5", "", "lapMech"))
-    21
-    """
+    """Return the points of one curve, in the order of the axis. Book: `published-points`."""
     place = (document, figure, panel, curve)
     found = [p for p in all_points() if (p.document, p.figure, p.panel, p.curve) == place]
     if not found:
@@ -115,11 +111,7 @@ def arrays(
 
 @lru_cache(maxsize=1)
 def raw_means() -> tuple[RawMean, ...]:
-    """Return the means of the authors' raw runs of D's Figures 5 and 6a, run again at epsilon 1.
-
-    >>> raw_means()[0].n, raw_means()[0].runs
-    (100, 1000)
-    """
+    """Return the means of the authors' raw runs of D's Figures 5 and 6a, run again at epsilon 1."""
     rows = _table("authors-raw-means.csv")
     return tuple(
         RawMean(int(r["k"]), int(r["n"]), r["mechanism"], int(r["runs"]), float(r["mean"]))

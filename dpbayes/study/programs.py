@@ -31,9 +31,7 @@ from dpbayes.study.sampling import Distances, ranked
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-GLOBAL_AS_DRAWN = float(np.sqrt(1.0 - np.pi / 4.0))
-"""The global sensitivity the program behind D's Figures 3 and 4 was given: that of one record."""
-
+GLOBAL_AS_DRAWN = float(np.sqrt(1.0 - np.pi / 4.0))  # given to D's programs: that of one record
 LARGEST_LISTED = 200_000
 _TAIL = 23.0
 
@@ -44,11 +42,6 @@ def neighbour_affinity(parameters: ArrayLike, one_sided: bool = False) -> Array:
     The programs move one unit between two *parameters* and ask that the smaller one stays above
     0, where the papers move a record between two *counts*. `one_sided` takes the unit from a
     later category only and gives it to an earlier one.
-
-    >>> import dpbayes as dp
-    >>> local = distance_from_log_affinity(neighbour_affinity([[6.0, 4.0]]))
-    >>> bool(abs(local[0] - dp.local_sensitivity([5, 3], [1, 1]).value) < 1e-12)
-    True
     """
     a = np.atleast_2d(_validate.positive_array("parameters", parameters))
     losing = np.full(a.shape, np.inf)
@@ -64,11 +57,7 @@ def neighbour_affinity(parameters: ArrayLike, one_sided: bool = False) -> Array:
 
 @dataclass(frozen=True)
 class WeightedBy:
-    """Weights exp(-rate H) over all histograms of `records` records, of as many as x by default.
-
-    `rate(counts, prior, outputs)` is the program's own, such as epsilon over a sensitivity given
-    as a number.
-    """
+    """Weights exp(-rate H) over all histograms of `records` records, of as many as x by default."""
 
     name: str
     epsilon: float

@@ -35,11 +35,7 @@ class Expected:
     error: float
 
     def score(self, observed: float, reading_error: float) -> float:
-        """Return z = (observed - value) / sqrt(error^2 + reading_error^2).
-
-        >>> Expected(1.0, 0.03).score(1.1, 0.04)
-        2.0
-        """
+        """Return z = (observed - value) / sqrt(error^2 + reading_error^2)."""
         spread = float(np.hypot(self.error, reading_error))
         return round((observed - self.value) / spread, 12) if spread > 0 else float("nan")
 
@@ -60,10 +56,6 @@ class Distances:
 
         `statistic` is a quartile, a whisker, or else the mean; `whisker` is the reach of the
         whiskers in interquartile ranges.
-
-        >>> coin = Distances(np.array([0.0, 1.0]), np.array([0.5, 0.5]))
-        >>> coin.expected("mean", 100)
-        Expected(value=0.5, error=0.05)
         """
         if statistic in QUARTILES:
             return _moments(*self.quantile_law(QUARTILES[statistic], runs), 1)

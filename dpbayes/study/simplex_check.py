@@ -36,9 +36,7 @@ Array = NDArray[np.float64]
 CASES = tuple((n, e) for n in (300, 1000) for e in (0.5, 1.0, 2.0, 5.0))
 """Records and epsilon of the prices that are kept."""
 
-LARGEST = 1_000
-"""Most records."""
-
+LARGEST = 1_000  # records
 _BITS = 128  # binary digits after the point of every whole number that is formed
 _ONE = 1 << _BITS
 _TERMS = 80  # of the series of e^epsilon
@@ -73,12 +71,7 @@ class Simplex:
 
 
 def simplex(n: int) -> Simplex:
-    """Return the data sets of n records, n at most `LARGEST`.
-
-    >>> found = simplex(4)
-    >>> found.rows.tolist(), found.copies.tolist()
-    ([[0, 0, 4], [0, 1, 3], [0, 2, 2], [1, 1, 2]], [3, 6, 3, 3])
-    """
+    """Return the data sets of n records, n at most `LARGEST`."""
     every = compositions(_validate.integer("n", n, minimum=1, maximum=LARGEST), 3)
     rows, place, copies = np.unique(
         np.sort(every, axis=1), axis=0, return_inverse=True, return_counts=True
@@ -92,9 +85,6 @@ def lattice_means(space: Simplex, epsilon: float) -> Array:
     The mean over all orders of the counts: of two equally large noisy counts the projection charges
     the earlier one, so the mean of the sorted row and of its reverse. Noise of probability 1e-7 at
     most, the longest, is left out: no mean is wrong by more.
-
-    >>> round(float(lattice_means(simplex(8), 1.0)[-1]), 6)
-    0.409647
     """
     n, noise = int(space.rows[0].sum()), LatticeNoise(3, _validate.positive("epsilon", epsilon))
     reach = noise.reach(_NEGLECTED)
@@ -132,12 +122,7 @@ class PriceCheck:
         return float(Fraction(sum(unit * copies for unit, copies in sold), whole))
 
     def least_of_some(self, count: int, random: np.random.Generator) -> float:
-        """Return the smallest of `least` for so many classes of answers, drawn at random.
-
-        >>> check = PriceCheck(simplex(4), 1.0, np.array([39, 39, 39, 39]), 7)
-        >>> check.least_of_some(3, np.random.default_rng(1)) > 0.0
-        True
-        """
+        """Return the smallest of `least` for so many classes of answers, drawn at random."""
         size = len(self.units)
         some = random.choice(size, min(count, size), replace=False)
         return min(self.least(int(number)) for number in some)
@@ -163,10 +148,6 @@ class PriceCheck:
         No private column u has a sum over x of u(x) (H(x, s) - v_x) below V(s) u(s). Where this is
         not negative for any s, `lower` is proved. Book: `thm-simplex-certificate`, with shares 0
         and 1.
-
-        >>> check = PriceCheck(simplex(4), 1.0, np.array([39, 39, 39, 39]), 7)
-        >>> check.lower, round(check.least(0), 6)
-        (0.3046875, 0.017421)
         """
         s = self.space.rows[number]
         at = self._window(s)
@@ -198,11 +179,6 @@ def distance_below(x: list[int], s: list[int]) -> int:
 
     H^2 = 1 - BC, and BC^2 is the product over the categories of Gamma((a + b) / 2)^2 / (Gamma(a)
     Gamma(b)), a = x_i + 1 and b = s_i + 1: rational numbers, times pi for each odd a + b.
-
-    >>> round(distance_below([0, 2], [1, 1]) / 2**128, 12)
-    0.408606716899
-    >>> round((1.0 - 3.0 * np.pi * 2.0**0.5 / 16.0) ** 0.5, 12)
-    0.408606716899
     """
     square = _ONE
     for count, other in zip(x, s, strict=True):
@@ -298,11 +274,7 @@ def _tree(
 
 
 def stored_check(n: int, epsilon: float) -> PriceCheck:
-    """Return the check of the kept prices of one of `CASES`; a search in commit f14be0f found them.
-
-    >>> round(stored_check(300, 5.0).lower, 6)
-    0.003105
-    """
+    """Return the check of the kept prices of one of `CASES`; commit f14be0f has their search."""
     if (n, epsilon) not in CASES:
         raise ValueError(f"n and epsilon must be one of {CASES}, got {(n, epsilon)}")
     source = files("dpbayes").joinpath("data", "simplex-prices.npz")
