@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from dpbayes import _validate
 from dpbayes.accuracy import TIE, order_changes, split, stated_error
 from dpbayes.auditing import calibrate
-from dpbayes.laws.paired import order
+from dpbayes.laws.law import order
 from dpbayes.mechanisms import mechanism
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes.mechanisms.geometric import best_answers
 from dpbayes.mechanisms.optimum import distance_table, solve_program
-from dpbayes.mechanisms.remap import best_answers, smoothed
 from dpbayes.posteriors import check_candidates, compositions, neighbours, row_of
 
 Array = NDArray[np.float64]
@@ -60,7 +60,8 @@ def certificate(n: int, epsilon: float, prior: ArrayLike = (1.0, 1.0)) -> Certif
     _, expected = best_answers((float(alpha[0]), float(alpha[1])), size, budget, 0, size)
     losses = distance_table(size, alpha)
     q = float(np.exp(-budget))
-    kernel_sums = smoothed(np.ones((size + 1, 1)), budget)[:, 0]
+    apart = np.abs(np.arange(size + 1)[:, None] - np.arange(size + 1))
+    kernel_sums = (q**apart).sum(axis=1)
     prices = _inverse_kernel(expected * kernel_sums, q)
     # Lowering every price by t adds t sum(u) >= t u(s) to the value of a column.
     shift = max(0.0, -float(least_columns(losses - prices[:, None], q).min()))

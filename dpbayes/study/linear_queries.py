@@ -17,10 +17,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import exprel
 
-from dpbayes._validate import frozen, generator, integer, open_unit, real, real_array
-from dpbayes.tables import workload
+from dpbayes._validate import (
+    frozen,
+    generator,
+    integer,
+    open_unit,
+    positive_array,
+    real,
+    real_array,
+)
 from dpbayes.tables.approximations import MassVector, exact_masses
-from dpbayes.tables.inference import blue, empty_factor
+from dpbayes.tables.inference import blue, empty_factor, laplace_scales, shaped
 from dpbayes.tables.noise_law import Interval, NoiseLaw
 
 Array = NDArray[np.float64]
@@ -56,7 +63,7 @@ def worked_example() -> WorkedExample:
         x=frozen(np.array([10, 21, 37, 20, 0, 0, 53, 0, 0], dtype=np.int64)),
         H=frozen(H),
         alpha=frozen(alpha),
-        scales=frozen(workload.laplace_scales(H, alpha)),
+        scales=frozen(laplace_scales(H, alpha)),
         y=frozen(np.array([140.0, 70.0, 22.0, 118.0, 50.0, 85.0])),
         q=frozen(np.array([0.0, 0, 0, 1, 1, 1, 1, 1, 1])),
         rows=("age 20-34", "age 35-49", "age 50-64"),
@@ -117,8 +124,8 @@ def posterior_one_unknown(y: ArrayLike, scales: ArrayLike) -> OneUnknown:
     `y` (m,); `scales` (m,) positive. Source: E, equation 5 with the model of equations 9 and 10;
     the exact form is ours. Book: `thm-one-unknown`.
     """
-    answers = workload.vector("y", y)
-    b = workload.positive_entries("scales", scales, answers.size)
+    answers = shaped("y", y, "m")
+    b = shaped("scales", positive_array("scales", scales), answers.size)
     points, where = np.unique(answers, return_inverse=True)
     bends = np.bincount(where, weights=1.0 / b)
     steepest = bends.sum()
@@ -152,7 +159,7 @@ def posterior_draws(
     best = blue(H, scales, q)
     best.estimate(np.zeros(best.scales.size))  # refuses what is not estimable
     factor = empty_factor(np.shape(H)[1])
-    for row in workload.history("H", H):
+    for row in shaped("H", H, "m", "cells"):
         factor = factor.append(row, 1.0) if row.any() else factor
     b = best.scales
     scaled, direction = np.asarray(H) @ factor.Z.T / b[:, None], factor.Z @ np.asarray(q)

@@ -26,8 +26,7 @@ from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from dpbayes import _validate
 from dpbayes.divergences import affinity_by_step, distance_from_log_affinity
-from dpbayes.laws.projection import project
-from dpbayes.laws.sum_zero import LatticeNoise
+from dpbayes.laws.sum_zero import LatticeNoise, project
 from dpbayes.posteriors import compositions
 
 Numbers = NDArray[np.int64]
