@@ -7,7 +7,7 @@ of one run. Whiskers end at the extreme run within reach of the quartiles.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, gammaln, ndtr, ndtri, xlog1py, xlogy
 
-from dpbayes import _validate
 from dpbayes.divergences import Metric, hellinger
 from dpbayes.laws.law import Law, listed
 
+Array = NDArray[np.float64]
+
 QUARTILES = {"lower-quartile": 0.25, "median": 0.5, "upper-quartile": 0.75}
-STATISTICS = ("mean", *QUARTILES, "whisker-low", "whisker-high")
 
 _RARE = 1e-4
 _NEVER = 1e-13
@@ -35,94 +35,33 @@ class Expected:
     error: float
 
     def score(self, observed: float, reading_error: float) -> float:
-        """Return z = (observed - value) / sqrt(error^2 + reading_error^2).
-
-        >>> Expected(1.0, 0.03).score(1.1, 0.04)
-        2.0
-        """
+        """Return z = (observed - value) / sqrt(error^2 + reading_error^2)."""
         spread = float(np.hypot(self.error, reading_error))
         return round((observed - self.value) / spread, 12) if spread > 0 else float("nan")
 
 
 @dataclass(frozen=True)
-class Exactly:
-    """A printed value without any sampling: a distance, a probability, a privacy loss."""
-
-    value: float
-
-    def expected(self, statistic: str, runs: int, whisker: float = 1.5) -> Expected:
-        """Return the value, whatever the runs."""
-        return Expected(self.value, 0.0)
-
-    def score(
-        self, statistic: str, runs: int, observed: float, error: float, whisker: float = 1.5
-    ) -> float:
-        """Return the difference in reading errors."""
-        return Expected(self.value, 0.0).score(observed, error)
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Mean and standard deviation of one run's distance, where its law is too long to list."""
-
-    mean: float
-    deviation: float
-
-    def expected(self, statistic: str, runs: int, whisker: float = 1.5) -> Expected:
-        """Return the mean over `runs` runs with its error; no other statistic is known."""
-        _validate.choice("statistic", statistic, ("mean",))
-        return Expected(self.mean, self.deviation / float(np.sqrt(runs)))
-
-    def score(
-        self, statistic: str, runs: int, observed: float, error: float, whisker: float = 1.5
-    ) -> float:
-        """Return z of an observed mean, read with a standard error."""
-        return self.expected(statistic, runs).score(observed, error)
-
-
-@dataclass(frozen=True)
 class Distances:
-    """The law of one run's distance: increasing values (m,) and their probabilities (m,)."""
+    """The law of one run's distance: increasing values (m,) and their probabilities (m,).
 
-    values: NDArray[np.float64]
-    masses: NDArray[np.float64]
-    _found: dict[tuple[str, int, float], Expected] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    Of a law too long to list it has the mean and the variance only, as two values; a number that is
+    not sampled is one value.
+    """
 
-    def __post_init__(self) -> None:
-        if self.values.shape != self.masses.shape or self.values.ndim != 1:
-            raise ValueError(
-                f"values and masses must have one shape (m,), got {self.values.shape} and "
-                f"{self.masses.shape}"
-            )
-        if np.any(np.diff(self.values) < 0):
-            raise ValueError("values must not decrease")
+    values: Array
+    masses: Array
 
     def expected(self, statistic: str, runs: int, whisker: float = 1.5) -> Expected:
         """Return what `runs` independent runs print for a statistic, with its error.
 
-        `statistic` is one of `STATISTICS`; `whisker` is the reach of the whiskers in
-        interquartile ranges.
-
-        >>> coin = Distances(np.array([0.0, 1.0]), np.array([0.5, 0.5]))
-        >>> coin.expected("mean", 100)
-        Expected(value=0.5, error=0.05)
+        `statistic` is a quartile, a whisker, or else the mean; `whisker` is the reach of the
+        whiskers in interquartile ranges.
         """
-        _validate.choice("statistic", statistic, STATISTICS)
-        size = _validate.integer("runs", runs, minimum=2)
-        known = (statistic, size, 0.0 if statistic in ("mean", *QUARTILES) else whisker)
-        if known not in self._found:
-            self._found[known] = self._expected(statistic, size, whisker)
-        return self._found[known]
-
-    def _expected(self, statistic: str, runs: int, whisker: float) -> Expected:
-        if statistic == "mean":
-            return _moments(self.values, self.masses, runs)
         if statistic in QUARTILES:
-            values, masses = self.quantile_law(QUARTILES[statistic], runs)
-            return _moments(values, masses, 1)
-        return self._whisker(statistic == "whisker-high", runs, whisker)
+            return _moments(*self.quantile_law(QUARTILES[statistic], runs), 1)
+        if statistic.startswith("whisker"):
+            return self._whisker(statistic == "whisker-high", runs, whisker)
+        return _moments(self.values, self.masses, runs)
 
     def score(
         self, statistic: str, runs: int, observed: float, error: float, whisker: float = 1.5
@@ -141,16 +80,16 @@ class Distances:
         return float(ndtri(smaller) if below < above else -ndtri(smaller))
 
     @cached_property
-    def _cumulative(self) -> NDArray[np.float64]:
+    def _cumulative(self) -> Array:
         return np.minimum(np.cumsum(self.masses), 1.0)
 
-    def order_statistic(self, rank: int, runs: int) -> NDArray[np.float64]:
+    def order_statistic(self, rank: int, runs: int) -> Array:
         """Return P[the rank-th smallest of `runs` distances is values[i]], shape (m,)."""
         # At least `rank` of the runs are at most a value: a tail of the binomial distribution.
         tail = betainc(rank, runs - rank + 1, self._cumulative)
         return np.asarray(np.diff(tail, prepend=0.0))
 
-    def quantile_law(self, q: float, runs: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def quantile_law(self, q: float, runs: int) -> tuple[Array, Array]:
         """Return the values that a sample quantile takes and their probabilities.
 
         The usual sample quantile, linear between the order statistics around q (runs - 1).
@@ -168,7 +107,7 @@ class Distances:
         values = (1.0 - weight) * self.values[at][:, None] + weight * self.values[at][None, :]
         return values.ravel(), joint.ravel() / joint.sum()
 
-    def _consecutive(self, at: NDArray[np.int64], rank: int, runs: int) -> NDArray[np.float64]:
+    def _consecutive(self, at: NDArray[np.int64], rank: int, runs: int) -> Array:
         # P[X_(rank) = v_i and X_(rank+1) = v_j] for i < j, from
         # P[X_(rank) <= v_i, X_(rank+1) >= v_j] = choose(runs, rank) F_i^rank (1 - F_(j-1))^rest.
         before = np.append(0.0, self._cumulative)[at[0] : at[-1] + 2]
@@ -193,23 +132,16 @@ class Distances:
         variance = float(shares @ (extremes[:, 1] + (extremes[:, 0] - mean) ** 2))
         return Expected(mean, float(np.sqrt(variance)))
 
-    def _around(self, q: float, runs: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _around(self, q: float, runs: int) -> tuple[Array, Array]:
         masses = self.order_statistic(round(q * (runs - 1)) + 1, runs)
         kept = masses > _RARE
         return self.values[kept], masses[kept]
 
     def _extreme(self, end: int, high: bool, runs: int) -> tuple[float, float]:
-        # Mean and variance of the extreme run among the values before (or from) index `end`;
-        # beyond the values that hold all but a chance `_NEVER`**2 nothing is left.
-        passed = 1.0 - float(np.power(_NEVER**2, 1.0 / runs))
-        sums = np.append(0.0, self._cumulative)
-        if high:
-            start = int(np.searchsorted(sums, sums[end] - passed, "right")) - 1
-            inside = np.arange(max(start, 0), end)[::-1]
-        else:
-            inside = np.arange(end, int(np.searchsorted(sums, sums[end] + passed)) + 1)
-            inside = inside[inside < self.values.size]
-        values, masses = self.values[inside], self.masses[inside]
+        # Mean and variance of the extreme run among the values before (or from) index `end`.
+        within = slice(None, end) if high else slice(end, None)
+        step = -1 if high else 1
+        values, masses = self.values[within][::step], self.masses[within][::step]
         # P[no run on the values passed so far]; the whisker ends where that first fails.
         none = np.power(np.maximum(1.0 - np.cumsum(masses), 0.0), runs)
         weights = np.append(1.0, none[:-1]) - none
@@ -218,19 +150,25 @@ class Distances:
         return mean, float(weights @ (values - mean) ** 2)
 
 
-Printed = Distances | Moments | Exactly
-
-
-def _moments(values: NDArray[np.float64], masses: NDArray[np.float64], runs: int) -> Expected:
+def _moments(values: Array, masses: Array, runs: int) -> Expected:
     mean = float(values @ masses)
     variance = float(masses @ (values - mean) ** 2)
     return Expected(mean, float(np.sqrt(variance / runs)))
 
 
-def of_law(law: Law, metric: Metric = hellinger) -> Distances | Moments:
-    """Return the distances of one run of a law, listed where it is listed, else two moments."""
+def ranked(distances: Array, masses: Array) -> Distances:
+    """Return the law of distances (m,) in any order, equal ones put together, masses of any sum."""
+    order = np.argsort(distances, kind="stable")
+    values = np.round(distances[order], 12)
+    starts = np.flatnonzero(np.diff(values, prepend=-1.0))
+    return Distances(values[starts], np.add.reduceat(masses[order], starts) / masses.sum())
+
+
+def of_law(law: Law, metric: Metric = hellinger) -> Distances:
+    """Return the distances of one run of a law."""
     if hasattr(law, "outputs") and len(law.outputs) <= _LARGEST_RANKED:
         return Distances(*listed(law, "a distribution").distance_distribution(metric))
     unlisted: Any = law
     mean, square = float(law.mean_distance(metric)), float(unlisted.mean_square(metric))
-    return Moments(mean, float(np.sqrt(max(square - mean * mean, 0.0))))
+    deviation = np.sqrt(max(square - mean * mean, 0.0))
+    return Distances(mean + deviation * np.array([-1.0, 1.0]), np.array([0.5, 0.5]))
