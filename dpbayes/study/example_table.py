@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.mechanisms.guarantees import own
+from dpbayes.mechanisms.protocol import own
 from dpbayes.tables.analysis import parts_of
 from dpbayes.tables.chain import Receipt
 from dpbayes.tables.drawn import Release

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from dpbayes.mechanisms.guarantees import own
 
 import dpbayes as dp
 from dpbayes.mechanisms import REGISTRY
+from dpbayes.mechanisms.protocol import own
 from tests.tables.proved import PROVED
 
 PLAIN = [(name, {}) for name, make in REGISTRY.items() if own(make(1.0), "draw")]
