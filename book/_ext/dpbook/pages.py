@@ -8,6 +8,17 @@ from typing import Any
 from sphinx.jinja2glue import BuiltinTemplateLoader
 
 MENDINGS = (
+    (
+        re.compile(
+            r'<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^>]*></script>'
+        ),
+        "",
+    ),
+    (
+        re.compile(r'<div id="search-results"></div>'),
+        '<div id="search-results"></div><script src="search/index.js" defer></script>'
+        '<script src="search/search.js" defer></script>',
+    ),
     (re.compile(r"<!-- So that users can add custom icons -->\s*<script[^>]*></script>"), ""),
     (
         re.compile(r'(<div id="pst-primary-sidebar")'),
