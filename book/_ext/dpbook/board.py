@@ -283,20 +283,11 @@ class ErrataList(ClaimsDirective):
         return self.parsed(" · ".join(f"{{ref}}`{name} <{label}>`" for label, name in known))
 
 
-def add_filter(app: Sphinx, page: str, *_: Any) -> None:
-    """Load the filter of the claims on their own page only."""
-    if page == BOARD:
-        app.add_js_file("claims.js")
-
-
 def setup(app: Sphinx) -> None:
     """Connect the board."""
     app.connect("builder-inited", check)
-    app.connect("html-page-context", add_filter)
     app.add_node(Fold, html=between("details"))
     app.add_node(Summary, html=between("summary"))
     for name, one in {"claims": Claims, "claims-summary": Summaries, "document-claims": Document,
                       "errata-list": ErrataList}.items():  # fmt: skip
         app.add_directive(name, one)
-    app.add_css_file("claims.css")
-    app.add_css_file("guide.css")

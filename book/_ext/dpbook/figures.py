@@ -176,5 +176,3 @@ def setup(app: Sphinx) -> None:
     app.add_node(Drawn, html=(visit_drawn, None))
     app.add_directive("result-figure", ResultFigure)
     app.add_post_transform(InlineFigures)
-    app.add_css_file("figures.css")
-    app.add_js_file("figures.js", loading_method="defer")
