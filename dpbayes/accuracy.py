@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.laws.law import Law
-from dpbayes.laws.metrics import Yardstick, metric_function
-from dpbayes.laws.paired import DEVIATIONS, mean_difference, order_of
+from dpbayes.laws.estimate import Yardstick, metric_function
+from dpbayes.laws.law import DEVIATIONS, Law, mean_difference, order_of
 from dpbayes.mechanisms.protocol import Mechanism
 
 T = TypeVar("T")

@@ -21,13 +21,15 @@ from scipy.special import gammaln
 from dpbayes import _validate
 from dpbayes.log_gamma import (
     SERIES_FROM,
+    Floats,
     between_totals,
     climbed,
+    log_share,
     stirling_gap,
     stirling_series,
 )
 
-Metric = Callable[[ArrayLike, ArrayLike], NDArray[np.float64]]
+Metric = Callable[[ArrayLike, ArrayLike], Floats]
 """A yardstick: two arrays of Dirichlet parameters of shape (..., k) to distances of shape (...)."""
 
 METRICS = ("hellinger", "published")
@@ -35,41 +37,27 @@ METRICS = ("hellinger", "published")
 _LARGEST_TOTAL = 2.0**1000  # up to here products with a logarithm stay finite
 _LARGEST_SLIPPED = 1e9  # totals of that size cost the slipped formula seven digits
 _SHORT = 0.25  # half a step; for shorter ones what is left of Stirling's series has no digits
-_SQUARE_UNDERFLOWS = 1e-150
 
 
-def _psi_large(
-    m: NDArray[np.float64], d: NDArray[np.float64], low: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _psi_large(m: Floats, d: Floats, low: Floats) -> Floats:
     # Stirling's main terms cancel by hand: what is left is -(d^2/m)/2 to leading order and the
     # floating-point subtraction below loses a factor of three at most.
     u = d / m
-    near = u < 0.7
-    all_near = near.all()
-    safe = u if all_near else np.where(near, u, 0.0)
-    log_ratio = np.log1p(-safe * safe)
-    half_log = np.arctanh(safe)
-    if not all_near:
-        far = ~near
-        high = m[far] + d[far]
-        log_ratio[far] = np.log(low[far] / m[far]) + np.log(high / m[far])
-        half_log[far] = 0.5 * np.log(high / low[far])
-    main = (m - 0.5) * log_ratio
-    main += 2.0 * d * half_log
-    tiny = (u < _SQUARE_UNDERFLOWS) & (u > 0.0)
-    if tiny.any():
-        main[tiny] = d[tiny] * u[tiny]
-    main *= -0.5
-    rest = stirling_series(np.stack((m, low, m + d)))
-    gap = rest[0] - 0.5 * (rest[1] + rest[2])  # far smaller than either part of it
+    far = u >= 0.7
+    half_log = np.arctanh(np.where(far, 0.0, u))
+    if far.any():
+        half_log[far] = 0.5 * np.log((m[far] + d[far]) / low[far])
+    main = -0.5 * ((m - 0.5) * log_share(m, d, low) + 2.0 * d * half_log)
+    main = np.where(u < 1e-150, -0.5 * d * u, main)  # the square of u underflows
+    middle, below, above = stirling_series(np.stack((m, low, m + d)))
+    gap = middle - 0.5 * (below + above)  # far smaller than either part of it
     short = d < _SHORT
     if short.any():
         gap[short] = stirling_gap(m[short], d[short], low[short])
-    main += gap
-    return np.asarray(main)
+    return np.asarray(main + gap)
 
 
-def affinity_by_step(a: ArrayLike, step: ArrayLike) -> NDArray[np.float64]:
+def affinity_by_step(a: ArrayLike, step: ArrayLike) -> Floats:
     """Return psi(a, a + step) elementwise, the log-affinity one category contributes.
 
     mathematics: psi(a, b) = lnGamma((a+b)/2) - (lnGamma(a) + lnGamma(b))/2; book: `thm-stable`.
@@ -80,9 +68,7 @@ def affinity_by_step(a: ArrayLike, step: ArrayLike) -> NDArray[np.float64]:
     return _affinity(start, move, np.minimum(start, start + move))
 
 
-def affinity_of_counts(
-    prior: ArrayLike, counts: ArrayLike, released: ArrayLike
-) -> NDArray[np.float64]:
+def affinity_of_counts(prior: ArrayLike, counts: ArrayLike, released: ArrayLike) -> Floats:
     """Return psi(prior + counts, prior + released) elementwise, for one category.
 
     A tiny prior beside a count would vanish in their sum, and with it what an empty category
@@ -99,32 +85,19 @@ def affinity_of_counts(
     return _affinity(alpha + held, step, alpha + np.minimum(held, other))
 
 
-def _affinity(
-    start: NDArray[np.float64], move: NDArray[np.float64], low: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _affinity(start: Floats, move: Floats, low: Floats) -> Floats:
     # `low` is the smaller of start and start + move, which only the caller may know to full digits;
     # it has the shape that the others are broadcast to.
-    parts = (np.broadcast_to(part, low.shape).ravel() for part in (start, move, low))
-    return _psi(*parts).reshape(low.shape)
-
-
-def _psi(
-    start: NDArray[np.float64], move: NDArray[np.float64], low: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    d = np.abs(move) * 0.5
-    m = start + move * 0.5
-    small = low < SERIES_FROM
-    if not small.any():
-        return _psi_large(m, d, low)
-    if small.all():
-        return _psi_large(m + SERIES_FROM, d, low + SERIES_FROM) + climbed(m, d, low)
+    first, step, least = (np.broadcast_to(part, low.shape).ravel() for part in (start, move, low))
+    m, d, small = first + 0.5 * step, 0.5 * np.abs(step), least < SERIES_FROM
     shift = np.where(small, float(SERIES_FROM), 0.0)
-    result = _psi_large(m + shift, d, low + shift)
-    result[small] += climbed(m[small], d[small], low[small])
-    return result
+    result = _psi_large(m + shift, d, least + shift)
+    if small.any():
+        result[small] += climbed(m[small], d[small], least[small])
+    return result.reshape(low.shape)
 
 
-def one_step_affinity(a: ArrayLike) -> NDArray[np.float64]:
+def one_step_affinity(a: ArrayLike) -> Floats:
     """Return phi(a) = psi(a, a + 1), the log-affinity of one record more in a category.
 
     Increasing and concave in `a`, close to -1/(8a). Book: `thm-stable`.
@@ -132,9 +105,7 @@ def one_step_affinity(a: ArrayLike) -> NDArray[np.float64]:
     return affinity_by_step(a, 1.0)
 
 
-def _parameters(
-    a: ArrayLike, b: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _parameters(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats, Floats]:
     # Both, broadcast to one shape, and the steps from the first to the second.
     _validate.same_labels(a=a, b=b)
     first, second = _validate.positive_array("a", a), _validate.positive_array("b", b)
@@ -159,7 +130,7 @@ def _parameters(
     return *np.broadcast_arrays(first, second), step
 
 
-def log_affinity(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+def log_affinity(a: ArrayLike, b: ArrayLike) -> Floats:
     """Return ln BC of Dirichlet distributions with parameters a and b, shape (..., k) to (...).
 
     BC = integral of sqrt(p q); ln BC = sum_i psi(a_i, b_i) - psi(sum a, sum b).
@@ -180,9 +151,7 @@ def log_affinity(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(np.minimum(result, 0.0)).reshape(step.shape[:-1])
 
 
-def _affinities(
-    first: NDArray[np.float64], second: NDArray[np.float64], step: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _affinities(first: Floats, second: Floats, step: Floats) -> tuple[Floats, Floats]:
     # The sum of psi over the categories, and psi of the totals.
     by_category = _affinity(first, step, np.minimum(first, second)).sum(axis=-1)
     totals, change, others = first.sum(axis=-1), step.sum(axis=-1), second.sum(axis=-1)
@@ -191,13 +160,13 @@ def _affinities(
     return by_category, _affinity(totals, change, low)
 
 
-def distance_from_log_affinity(log_bc: ArrayLike, exponent: float = 1.0) -> NDArray[np.float64]:
+def distance_from_log_affinity(log_bc: ArrayLike, exponent: float = 1.0) -> Floats:
     """Return sqrt(1 - BC^exponent) from ln BC, without cancellation for close distributions."""
     logs = np.asarray(log_bc, dtype=np.float64)
     return np.asarray(np.sqrt(0.0 - np.expm1(exponent * logs)))  # 0 - 0 has no sign
 
 
-def hellinger(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+def hellinger(a: ArrayLike, b: ArrayLike) -> Floats:
     """Return the Hellinger distance of Dirichlet distributions, shape (..., k) to (...).
 
     H(a, b) = sqrt(1 - BC(a, b)); D, section 3; book: `def-hellinger`. Relative error below 1e-13
@@ -235,7 +204,7 @@ def affinity_exponent(metric: Metric | str, total: float) -> float:
     return float(1.0 / np.log(total))
 
 
-def hellinger_published(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+def hellinger_published(a: ArrayLike, b: ArrayLike) -> Floats:
     """Return the distance behind the published curves, which is not the one the papers define.
 
     Their log generalised Beta function divides by ln(sum) where lnGamma(sum) belongs as a
@@ -266,8 +235,8 @@ def hellinger_published(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(np.sqrt(np.clip(0.0 - np.expm1(log_bc), 0.0, 1.0)))
 
 
-def _slipped_log_affinity(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    def log_beta(parameters: NDArray[np.float64]) -> NDArray[Any]:
+def _slipped_log_affinity(a: Floats, b: Floats) -> Floats:
+    def log_beta(parameters: Floats) -> NDArray[Any]:
         return np.asarray(gammaln(parameters).sum(-1) / np.log(parameters.sum(-1)))
 
     return np.asarray(log_beta((a + b) / 2) - (log_beta(a) + log_beta(b)) / 2)

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaincc, betainccinv, betaincinv
+from scipy.special import betainc, betaincc, betainccinv, betaincinv, binom
 
 from dpbayes import _validate
 
@@ -168,19 +169,20 @@ def most_records(k: int, candidates: int) -> int:
     return low
 
 
-def row_of(counts: NDArray[np.int64]) -> int:
-    """Return the place of a histogram (k,) in the list of `compositions`.
+def row_of(counts: NDArray[np.int64]) -> Any:
+    """Return the place of each histogram, shape (..., k) to (...), in the list of `compositions`.
 
     >>> compositions(3, 3)[row_of(np.array([1, 0, 2]))].tolist()
     [1, 0, 2]
     """
-    place, left = 0, int(counts.sum())
-    for at, count in enumerate(counts.tolist()[:-1]):
-        later = counts.size - 1 - at
+    left, place = counts.sum(axis=-1), np.zeros(counts.shape[:-1])
+    for at in range(counts.shape[-1] - 1):
+        later, rest = counts.shape[-1] - 1 - at, left - counts[..., at]
         # Histograms with a smaller count here: C(left + later, later) less those with at least it.
-        place += math.comb(left + later, later) - math.comb(left - count + later, later)
-        left -= count
-    return place
+        ways = binom(np.arange(left.max(initial=0) + 1) + later, later)
+        place = place + (ways[left] - ways[rest])
+        left = rest
+    return np.rint(place).astype(np.int64)
 
 
 def compositions(n: int, k: int) -> NDArray[np.int64]:

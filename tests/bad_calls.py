@@ -438,13 +438,6 @@ def query_calls() -> list[Call]:
             rng=rng,
         ),
         _call(
-            "range_query",
-            qu.range_query,
-            shape=((3, 3), "shape"),
-            low=([0, 0], "place"),
-            high=([1, 1], "place"),
-        ),
-        _call(
             "allocation",
             qu.allocation,
             w0=([0.1], "vector or None"),
@@ -490,13 +483,6 @@ def query_calls() -> list[Call]:
             policy=(qu.Policy(), "noise law"),
         ),
         _call(
-            "equal_scale_density",
-            qu.equal_scale_density,
-            terms=(2, "from one"),
-            x=([0.0], "vector any"),
-            scale=positive,
-        ),
-        _call(
             "exact_masses",
             qu.exact_masses,
             law=noise,
@@ -510,7 +496,6 @@ def query_calls() -> list[Call]:
             samples=(3, "from one"),
         ),
         _call("interval", qu.interval, estimate=(1.0, "real"), law=noise, delta=unit),
-        _call("laplace_masses", qu.laplace_masses, scale=positive, gamma=(0.01, "open unit")),
         _call(
             "laplace_scales",
             qu.laplace_scales,
@@ -518,7 +503,6 @@ def query_calls() -> list[Call]:
             alpha=([1.0, 1.0], "positive vector"),
             neighbours=word,
         ),
-        _call("no_cost", qu.no_cost, cells=(3, "from one"), neighbours=word),
         _call(
             "pmf_monte_carlo",
             qu.pmf_monte_carlo,

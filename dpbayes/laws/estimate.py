@@ -1,4 +1,4 @@
-"""Numbers with their error, and the one fallback: independent draws with a standard error."""
+"""Numbers with their error, distances of outputs, and the one fallback: independent draws."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes.divergences import distance_from_log_affinity, hellinger
-from dpbayes.laws.affinities import log_affinity_of_outputs, row_sums
-from dpbayes.laws.metrics import Yardstick, metric_function, power_of_affinity
+from dpbayes import _validate
+from dpbayes.divergences import (
+    Metric,
+    affinity_exponent,
+    affinity_of_counts,
+    distance_from_log_affinity,
+    hellinger,
+    hellinger_published,
+    metric_name,
+)
 
 DRAWS = 200_000
 """Draws behind a quantile."""
@@ -26,8 +33,16 @@ MOST_ENTRIES = 40_000_000
 SEED = 20_190
 """Of all draws behind a number: it is the same every time, and laws that are compared share it."""
 
-_BLOCK = 50_000  # draws at once
+BLOCK = 50_000
+"""Draws at once."""
+
+NEGLIGIBLE = 1e-9
+"""So small a probability of what is not summed is halved, and its half stated as the error."""
+
 _ROWS = 4096  # of a metric that takes rows of parameters
+
+Yardstick = Metric | str
+"""A distance: "hellinger", "published", or a function of two arrays of Dirichlet parameters."""
 
 
 class Estimate(float):
@@ -51,13 +66,75 @@ class Estimate(float):
         number.error, number.how = float(error), how
         return number
 
-    @property
-    def value(self) -> float:
-        """The number alone."""
-        return float(self)
-
     def __getnewargs__(self) -> tuple[Any, ...]:
         return float(self), self.error, self.how
+
+
+def metric_function(metric: Yardstick) -> Metric:
+    """Return the function a name stands for; a function is returned as it is.
+
+    Raises ValueError for another name, TypeError for what is neither.
+
+    >>> metric_function("published") is hellinger_published
+    True
+    """
+    if callable(metric) and not isinstance(metric, type):
+        return metric
+    if not isinstance(metric, str):
+        raise TypeError(
+            "metric must be hellinger, published, or a function such as dpbayes.hellinger, got "
+            f"{_validate.shown(metric)}"
+        )
+    return hellinger if metric_name(metric) == "hellinger" else hellinger_published
+
+
+def power_of_affinity(metric: Yardstick, total: float) -> float | None:
+    """Return kappa with metric = sqrt(1 - BC^kappa) for posteriors of this total, or None."""
+    if metric_function(metric) not in (hellinger, hellinger_published):
+        return None
+    return affinity_exponent(metric, total)
+
+
+def log_affinity_of_outputs(
+    prior: NDArray[np.float64], counts: NDArray[np.int64], outputs: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return ln BC between prior + counts and prior + each output, shape (N,).
+
+    Works from whole steps, so nothing is lost however large the counts are. Outputs whose total
+    differs from that of the counts are compared with their own total.
+
+    >>> log_affinity_of_outputs(np.ones(2), np.array([1, 0]), np.array([[0, 1], [1, 0]])).round(6)
+    array([-0.241564,  0.      ])
+    """
+    result = np.zeros(len(outputs))
+    for alpha, count, released in zip(prior, counts, outputs.T, strict=True):
+        result += affinity_by_value(float(alpha), int(count), released)
+    n, totals = int(counts.sum()), row_sums(outputs)
+    if np.any(totals != n):
+        result -= affinity_by_value(float(prior.sum()), n, totals)
+    return np.minimum(result, 0.0)
+
+
+def affinity_by_value(prior: float, count: int, released: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return ln BC of one category (or of the totals) with each released value, shape (N,).
+
+    Columns repeat few values: psi is evaluated once for each.
+    """
+    if released.size == 0:
+        return np.zeros(0)
+    low, high = int(released.min()), int(released.max())
+    if high - low < released.size:
+        table = affinity_of_counts(prior, count, np.arange(low, high + 1))
+        return np.asarray(table[released - low])
+    return affinity_of_counts(prior, count, released)
+
+
+def row_sums(outputs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the sum of each row, column by column: many times faster for few columns."""
+    totals = np.zeros(len(outputs), dtype=np.int64)
+    for column in outputs.T:
+        totals += column
+    return totals
 
 
 class Drawable(Protocol):
@@ -103,14 +180,12 @@ def mean_of(values: NDArray[np.float64]) -> Estimate:
     return Estimate(values.mean(), values.std(ddof=1) / np.sqrt(values.size), "drawn")
 
 
-def drawn_mean(
-    law: Drawable, metric: Yardstick, order: int = 1, relative: float = RELATIVE
-) -> Estimate:
+def drawn_mean(law: Drawable, metric: Yardstick, order: int = 1) -> Estimate:
     """Return E[distance^order] over draws of a fixed seed, with its standard error."""
-    rng, most = np.random.default_rng(SEED), max(_BLOCK, MOST_ENTRIES // law.counts.size)
+    rng, most = np.random.default_rng(SEED), max(BLOCK, MOST_ENTRIES // law.counts.size)
     size, centre, total, square = 0, 0.0, 0.0, 0.0
     while True:
-        values = distances_of(law, law.sample(rng, _BLOCK), metric) ** order
+        values = distances_of(law, law.sample(rng, BLOCK), metric) ** order
         centre = centre if size else float(values.mean())  # close numbers keep their differences
         size += values.size
         total += float((values - centre).sum())
@@ -119,7 +194,7 @@ def drawn_mean(
         mean, error = centre + total / size, float(np.sqrt(max(variance, 0.0) / size))
         # Draws that all agree have seen nothing whose probability is below one in their number.
         error = error + 2.0**-53 if variance > 0.0 else 1.0 / size
-        if error <= relative * mean or size >= most:
+        if error <= RELATIVE * mean or size >= most:
             return Estimate(mean, error, "drawn")
 
 
@@ -129,10 +204,9 @@ def drawn_quantile(law: Drawable, q: float, metric: Yardstick) -> Estimate:
     The bound is that of Dvoretzky, Kiefer, Wolfowitz and Massart; it fails with probability 1e-6.
     """
     rng = np.random.default_rng(SEED)
-    blocks = range(DRAWS // _BLOCK)
-    distances = np.concatenate([
-        distances_of(law, law.sample(rng, _BLOCK), metric) for _ in blocks
-    ])  # fmt: skip
+    distances = np.concatenate(
+        [distances_of(law, law.sample(rng, BLOCK), metric) for _ in range(DRAWS // BLOCK)]
+    )
     value = float(np.quantile(distances, q, method="inverted_cdf"))
     error = float(np.sqrt(np.log(2.0 / CONFIDENCE) / (2.0 * distances.size)))
     return Estimate(value, error, "drawn")

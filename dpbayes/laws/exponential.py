@@ -7,6 +7,7 @@ convolution (`convolution`).
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,14 +15,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes import _validate
 from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity
-from dpbayes.laws.affinities import log_affinity_of_outputs
 from dpbayes.laws.convolution import AffinityProduct
-from dpbayes.laws.estimate import Estimate, drawn_mean
+from dpbayes.laws.estimate import (
+    Estimate,
+    Yardstick,
+    drawn_mean,
+    log_affinity_of_outputs,
+    power_of_affinity,
+)
 from dpbayes.laws.finite import FiniteLaw, normalised
 from dpbayes.laws.law import Unlisted
-from dpbayes.laws.metrics import Yardstick, power_of_affinity
 from dpbayes.laws.powers import DEPTH, Powers, weight_powers
 from dpbayes.posteriors import compositions
 
@@ -57,13 +61,12 @@ def exponential_window(
     bounds `mass_outside` by e^-42. Returns None when more than `LARGEST_WINDOW` outputs remain.
     Book: `thm-window`.
     """
-    lam = _validate.positive("rate", rate)
     n, first = int(counts.sum()), int(counts[0])
 
     def scores(steps: NDArray[np.int64]) -> NDArray[np.float64]:
         log_bc = affinity_of_counts(prior[0], first, first + steps)
         log_bc = log_bc + affinity_of_counts(prior[1], n - first, n - first - steps)
-        return lam * distance_from_log_affinity(np.minimum(log_bc, 0.0), exponent)
+        return rate * distance_from_log_affinity(np.minimum(log_bc, 0.0), exponent)
 
     depth = DEPTH + float(np.log1p(n))
     low = last_below(lambda d: float(scores(np.array([-d]))[0]), first, depth)
@@ -77,7 +80,7 @@ def exponential_window(
     kept = float(np.exp(logs).sum())
     outside = _ROUNDED * dropped * float(np.exp(-min(edges))) / kept if edges else 0.0
     outputs = np.column_stack((first + steps, n - first - steps))
-    distances = -logs / lam if exponent == 1.0 else None
+    distances = -logs / rate if exponent == 1.0 else None
     return FiniteLaw(prior, counts, outputs, normalised(logs), outside, distances)
 
 
@@ -87,25 +90,10 @@ def last_below(value: Callable[[int], float], most: int, limit: float) -> int:
     >>> last_below(lambda step: step**2.0, 100, 50.0)
     7
     """
-    if most == 0 or value(most) <= limit:
-        return most
-    low, high = 0, 1
+    high = 1
     while high < most and value(high) <= limit:
-        low, high = high, 2 * high
-    high = min(high, most)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if value(middle) <= limit else (low, middle)
-    return low
-
-
-def log_number_of_candidates(n: int, k: int) -> float:
-    """Return ln C(n + k - 1, k - 1), the number of histograms of n records.
-
-    >>> round(float(np.exp(log_number_of_candidates(5, 3))), 9)
-    21.0
-    """
-    return float(np.log1p(n / np.arange(1.0, k)).sum())
+        high *= 2
+    return bisect_right(range(1, min(high, most) + 1), limit, key=value)
 
 
 @dataclass(frozen=True)
@@ -126,22 +114,14 @@ class ExponentialLaw(Unlisted):
     rate: float
     exponent: float = 1.0
 
-    def __post_init__(self) -> None:
-        x, alpha = _validate.counts_and_prior(self.counts, self.prior)
-        object.__setattr__(self, "counts", x)
-        object.__setattr__(self, "prior", alpha)
-        _validate.positive("rate", self.rate)
-        _validate.positive("exponent", self.exponent)
-        if x.sum() < 1:
-            raise ValueError("counts must hold at least 1 record, got none")
-
     @cached_property
     def _product(self) -> AffinityProduct:
         return AffinityProduct(self.prior, self.counts)
 
     @cached_property
     def _log_candidates(self) -> float:
-        return log_number_of_candidates(int(self.counts.sum()), self.counts.size)
+        # ln C(n + k - 1, k - 1), the number of histograms of n records.
+        return float(np.log1p(self.counts.sum() / np.arange(1.0, self.counts.size)).sum())
 
     def _fit(self, reported: float) -> Powers:
         # In powers of z = BC^exponent, z = e^-c.
@@ -176,24 +156,18 @@ class ExponentialLaw(Unlisted):
         lost = float(np.exp(weights + np.logaddexp(logs, 0.0) - unit).sum(axis=1).max())
         return unit, np.exp(terms - unit).sum(axis=1), float(found.errors.max()), _ROUNDING * lost
 
-    def _part(self, row: int, metric: Yardstick) -> Estimate:
-        # Row r holds 1 - d'^r; the truth has d' = 0.
+    def moment(self, order: int, metric: Yardstick) -> Estimate:
+        # Row r of the fit holds 1 - d'^r; the truth has d' = 0.
         reported = power_of_affinity(metric, float(self.prior.sum() + self.counts.sum()))
         if reported is None:
-            return drawn_mean(self, metric, row)
+            return drawn_mean(self, metric, order)
         unit, sums, error, lost = self._sums(reported)
         total = sums[0] + np.exp(-unit)
-        value = max(float((sums[0] - sums[row]) / total), 0.0)
+        value = max(float((sums[0] - sums[order]) / total), 0.0)
         # Errors of both fits are relative to the distance, and so is that of the total.
-        own = self.mean_distance() if row == 2 else value
+        own = self.mean_distance() if order == 2 else value
         rounding = 3.0 * lost / float(total) + _ROUNDING
         return Estimate(value, 3.0 * error * min(float(own), 1.0) + rounding, "series")
-
-    def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
-        return self._part(1, metric)
-
-    def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
-        return self._part(2, metric)
 
     @cached_property
     def log_partition(self) -> float:
@@ -213,24 +187,22 @@ class ExponentialLaw(Unlisted):
         rounding = lost / float(sums[0] + np.exp(-unit)) + _ROUNDING
         return Estimate(value, (error + rounding) * value, "series")
 
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-        """Return `size` independent released histograms, shape (size, k), for experiments.
+    def draws(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        """Return draws that are right up to the error of the fit.
 
         A power is drawn by its share of all weights, then the counts given the power; the truth is
-        thinned to its own weight. Right up to the error of the fit.
+        thinned to its own weight.
         """
-        generator = _validate.generator("rng", rng)
-        wanted = _validate.integer("size", size, minimum=0)
         found = self._fit(self.exponent)
         with np.errstate(divide="ignore"):
             terms = np.log(found.weights[0]) + self._log_others(self.exponent * found.powers)
         masses = np.append(np.exp(terms - max(terms.max(), 0.0)), np.exp(-max(terms.max(), 0.0)))
-        repeats = generator.multinomial(wanted, masses / masses.sum())
+        repeats = rng.multinomial(size, masses / masses.sum())
         parts = [np.tile(self.counts, (int(repeats[-1]), 1))]
         for power, repeat in zip(found.powers, repeats[:-1].tolist(), strict=True):
             if repeat:
-                parts.append(self._others(generator, float(self.exponent * power), repeat))
-        return np.asarray(generator.permutation(np.concatenate(parts), axis=0))
+                parts.append(self._others(rng, float(self.exponent * power), repeat))
+        return np.asarray(rng.permutation(np.concatenate(parts), axis=0))
 
     def _others(self, rng: np.random.Generator, power: float, size: int) -> NDArray[np.int64]:
         # Candidates other than the truth, in proportion to BC^power.

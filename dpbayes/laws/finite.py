@@ -7,20 +7,26 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import hellinger
-from dpbayes.laws.affinities import affinity_by_value, row_sums
-from dpbayes.laws.estimate import Estimate, distances_of
+from dpbayes.laws.estimate import (
+    Estimate,
+    Yardstick,
+    affinity_by_value,
+    distances_of,
+    metric_function,
+    row_sums,
+)
 from dpbayes.laws.law import Answers
-from dpbayes.laws.metrics import Yardstick, metric_function
 
 ROUNDING = 2.0**-49
 """Relative error that no distance and no ln p exceeds, unless a law says otherwise."""
 
 _SAME_DISTANCE = 1e-12
-_SMALLEST = 1e-300
+SMALLEST = 1e-300
+"""So small is what is added where a division by 0 or an error of 0 has no sense."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ class FiniteLaw(Answers):
         if not np.any(totals != n):
             return 0.0
         loss = 4.0 * ROUNDING * np.abs(affinity_by_value(float(self.prior.sum()), n, totals))
-        lost = loss / np.maximum(self.distances, np.sqrt(loss) + _SMALLEST)
+        lost = loss / np.maximum(self.distances, np.sqrt(loss) + SMALLEST)
         return float((self.probabilities * lost).sum())
 
     @cached_property
@@ -95,18 +101,10 @@ class FiniteLaw(Answers):
     def _how(self) -> str:
         return "window" if self.mass_outside > 0.0 else "listed"
 
-    def expectation(self, values: ArrayLike) -> float:
-        """Return the mean of one value per output, shape (N,)."""
+    def moment(self, order: int, metric: Yardstick) -> Estimate:
         # Added pairwise; a dot product of ten million terms is off by 1e-12.
-        return float((self.probabilities * np.asarray(values, dtype=np.float64)).sum())
-
-    def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
-        value = self.expectation(self._distances_by(metric))
-        return Estimate(value, self.error_bound, self._how)
-
-    def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
-        value = self.expectation(self._distances_by(metric) ** 2)
-        return Estimate(value, self.error_bound, self._how)
+        value = (self.probabilities * self._distances_by(metric) ** order).sum()
+        return Estimate(float(value), self.error_bound, self._how)
 
     def distance_distribution(
         self, metric: Yardstick = "hellinger"
@@ -142,15 +140,9 @@ class FiniteLaw(Answers):
         sums = np.bincount(place[:own], self.probabilities, int(place.max()) + 1)
         return np.asarray(sums[place[own:]], dtype=np.float64)
 
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-        """Return `size` independent released histograms, shape (size, k), for experiments.
-
-        `rng` is a seeded numpy generator; releases of real data go through `dpbayes.release`.
-        """
-        generator = _validate.generator("rng", rng)
-        draws = generator.random(_validate.integer("size", size, minimum=0))
+    def draws(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         cumulative = np.cumsum(self.probabilities)
-        rows = np.searchsorted(cumulative, draws * cumulative[-1], side="right")
+        rows = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
         return np.asarray(self.outputs[np.minimum(rows, len(self.outputs) - 1)])
 
 

@@ -15,22 +15,22 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes import _validate
 from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity, hellinger
 from dpbayes.laws.convolution import LARGEST_TABLE, AffinityProduct, Tilted, TooWide
-from dpbayes.laws.estimate import Estimate, drawn_mean
-from dpbayes.laws.finite import ROUNDING, FiniteLaw
+from dpbayes.laws.estimate import (
+    NEGLIGIBLE,
+    Estimate,
+    Yardstick,
+    drawn_mean,
+    metric_function,
+    power_of_affinity,
+)
+from dpbayes.laws.finite import ROUNDING, SMALLEST, FiniteLaw
 from dpbayes.laws.law import Unlisted
-from dpbayes.laws.metrics import Yardstick, metric_function, power_of_affinity
 from dpbayes.laws.powers import DEPTH, root_powers
 
 LARGEST_SUM = 100_000_000
 """Most pairs of released counts that are added up at three categories, some seconds."""
-
-NEGLIGIBLE = 1e-9
-"""So small a probability of an excess is halved, and its half stated as the error."""
-
-_SMALLEST = 1e-300
 
 
 @dataclass(frozen=True)
@@ -44,20 +44,10 @@ class Marginal:
     log_probabilities: NDArray[np.float64]
     outside: float = 0.0
 
-    def __post_init__(self) -> None:
-        _validate.integer("start", self.start, minimum=0)
-        logs = np.asarray(self.log_probabilities, dtype=np.float64)
-        if logs.ndim != 1 or logs.size < 1:
-            raise ValueError(f"log_probabilities must be a vector, got shape {logs.shape}")
-        object.__setattr__(self, "log_probabilities", _validate.frozen(logs))
-        total = float(np.exp(logs).sum())
-        if not abs(total - 1.0) <= max(1e-9, 2.0 * self.outside):
-            raise ValueError(f"probabilities must sum to 1, got {total!r}")
-
     @property
     def probabilities(self) -> NDArray[np.float64]:
         """Probability of each count listed."""
-        return np.asarray(_validate.frozen(np.exp(self.log_probabilities)))
+        return np.exp(self.log_probabilities)
 
     @property
     def stop(self) -> int:
@@ -69,23 +59,14 @@ class Marginal:
 class ProductLaw(Unlisted):
     """Counts but the last released with independent noise; the last is clamp(n - their sum).
 
-    `marginals` are the k - 1 distributions of the released counts, each within [0, n]. Where their
-    sum exceeds n the last count is 0 and the released total is the sum. Book: `thm-product-law`.
+    `marginals` are the k - 1 distributions of the released counts, each within [0, n] and the same
+    for equal counts. Where their sum exceeds n the last count is 0 and the released total is the
+    sum. Book: `thm-product-law`.
     """
 
     prior: NDArray[np.float64]
     counts: NDArray[np.int64]
     marginals: tuple[Marginal, ...]
-
-    def __post_init__(self) -> None:
-        x, alpha = _validate.counts_and_prior(self.counts, self.prior)
-        object.__setattr__(self, "counts", x)
-        object.__setattr__(self, "prior", alpha)
-        object.__setattr__(self, "marginals", tuple(self.marginals))
-        if len(self.marginals) != x.size - 1:
-            raise ValueError(f"marginals must be {x.size - 1}, one less than categories")
-        if any(m.stop > x.sum() + 1 for m in self.marginals):
-            raise ValueError(f"marginals must stay within 0 … {int(x.sum())}")
 
     @property
     def mass_outside(self) -> float:
@@ -97,45 +78,41 @@ class ProductLaw(Unlisted):
         return int(self.counts.sum())
 
     @cached_property
-    def _affinities(self) -> list[NDArray[np.float64]]:
-        return [
-            affinity_of_counts(alpha, int(x), np.arange(m.start, m.stop))
-            for alpha, x, m in zip(self.prior, self.counts, self.marginals, strict=False)
-        ]
-
-    @cached_property
     def probability_of_excess(self) -> float:
-        """Probability that the noisy counts sum to more than n, so that the last one is 0."""
-        return max(0.0, 1.0 - self._moment(0.0))
+        """Probability that the noisy counts sum to more than n; 1 where no table holds the sums."""
+        try:
+            return max(0.0, 1.0 - self._moment(0.0))
+        except TooWide:
+            return 1.0
+
+    def _affinities(self, place: int) -> NDArray[np.float64]:
+        marginal = self.marginals[place]
+        released = np.arange(marginal.start, marginal.stop)
+        return affinity_of_counts(self.prior[place], int(self.counts[place]), released)
 
     @cached_property
     def _factors(self) -> tuple[NDArray[np.float64], NDArray[np.float64], int, NDArray[np.int64]]:
         """Ln p and psi of the steps from the first on, a row for each kind, and its copies."""
-        rows: dict[tuple[float, int, tuple[int, int]], int] = {}
-        kinds = [
-            (float(a), int(x), _key(m))
-            for a, x, m in zip(self.prior, self.counts, self.marginals, strict=False)
-        ]
-        for kind in kinds:
-            rows.setdefault(kind, len(rows))
-        starts = [m.start - int(x) for x, m in zip(self.counts, self.marginals, strict=False)]
-        stops = [m.stop - int(x) for x, m in zip(self.counts, self.marginals, strict=False)]
+        pairs = np.rec.fromarrays([self.prior[:-1], self.counts[:-1]])
+        _, places, copies = np.unique(pairs, return_index=True, return_counts=True)
+        kinds = [(self.marginals[i], int(self.counts[i])) for i in places]
         # The last category moves against the sum of the others, as far as it has records.
-        last, low, high = int(self.counts[-1]), sum(starts), sum(stops) - len(stops)
+        last = int(self.counts[-1])
+        low = sum(int(c) * (m.start - x) for c, (m, x) in zip(copies, kinds, strict=True))
+        high = sum(int(c) * (m.stop - 1 - x) for c, (m, x) in zip(copies, kinds, strict=True))
         own = np.arange(-min(high, last), -low + 1)
-        first = min(*starts, int(own[0]))
-        width = max(*stops, int(own[-1]) + 1) - first
-        if (len(rows) + 1) * width > LARGEST_TABLE:
+        first = min(*(m.start - x for m, x in kinds), int(own[0]))
+        width = max(*(m.stop - x for m, x in kinds), int(own[-1]) + 1) - first
+        if (len(kinds) + 1) * width > LARGEST_TABLE:
             raise TooWide(f"steps of {width} counts do not fit into a table")
-        logs, psi = np.full((len(rows) + 1, width), -np.inf), np.zeros((len(rows) + 1, width))
-        for i, kind in enumerate(kinds):
-            some = slice(starts[i] - first, stops[i] - first)
-            logs[rows[kind], some] = self.marginals[i].log_probabilities
-            psi[rows[kind], some] = self._affinities[i]
+        logs, psi = np.full((len(kinds) + 1, width), -np.inf), np.zeros((len(kinds) + 1, width))
+        for row, (place, (marginal, x)) in enumerate(zip(places, kinds, strict=True)):
+            some = slice(marginal.start - x - first, marginal.stop - x - first)
+            logs[row, some] = marginal.log_probabilities
+            psi[row, some] = self._affinities(int(place))
         some = slice(int(own[0]) - first, int(own[-1]) + 1 - first)
         logs[-1, some], psi[-1, some] = 0.0, affinity_of_counts(self.prior[-1], last, last + own)
-        copies = np.append(np.bincount([rows[kind] for kind in kinds]), 1)
-        return logs, psi, first, copies
+        return logs, psi, first, np.append(copies, 1)
 
     def _moment(self, power: float) -> float:
         # E[BC^power; sum at most n]; the power inf asks for the truth.
@@ -148,28 +125,18 @@ class ProductLaw(Unlisted):
         some = slice(int(columns[0]), int(columns[-1]) + 1)
         return float(np.exp(Tilted(tilted[:, some], first + some.start, copies).log_at_zero()))
 
-    def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
-        return self._mean(metric, 1)
-
-    def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
-        return self._mean(metric, 2)
-
-    def _mean(self, metric: Yardstick, order: int) -> Estimate:
-        distance = metric_function(metric)
-        if distance is hellinger and self.counts.size == 3:
+    def moment(self, order: int, metric: Yardstick) -> Estimate:
+        if metric_function(metric) is hellinger and self.counts.size == 3:
             sizes = [marginal.log_probabilities.size for marginal in self.marginals]
             if sizes[0] * sizes[1] <= LARGEST_SUM:
-                return Estimate(self._sum_of_pairs(order), self.mass_outside + 1e-12, "window")
+                error = self.mass_outside + 1e-12
+                return Estimate(self._sum_of_pairs(order), error, "window")
         exponent = power_of_affinity(metric, float(self.prior.sum() + self._n))
-        try:
-            excess = self.probability_of_excess
-        except TooWide:
-            excess = 1.0
-        if exponent is None or excess > NEGLIGIBLE:
+        if exponent is None or self.probability_of_excess > NEGLIGIBLE:
             return drawn_mean(self, metric, order)
         value, error = self._conserved(exponent, order)
-        error += 0.5 * excess + self.mass_outside + 1e-12
-        return Estimate(value + 0.5 * excess, error, "series")
+        half = 0.5 * self.probability_of_excess
+        return Estimate(value + half, error + half + self.mass_outside + 1e-12, "series")
 
     def _conserved(self, exponent: float, order: int) -> tuple[float, float]:
         """Return E[distance^order; sum at most n] and its largest error."""
@@ -184,16 +151,12 @@ class ProductLaw(Unlisted):
     def _sum_of_pairs(self, order: int) -> float:
         # Both released counts with all their pairs, a row at a time; T decides the third.
         n, (one, other) = self._n, self.marginals
-        totals = (
-            one.start
-            + other.start
-            + np.arange(one.log_probabilities.size + other.log_probabilities.size - 1)
-        )
+        totals = np.arange(one.start + other.start, one.stop + other.stop - 1)
         last = int(self.counts[-1])
         of_sum = affinity_of_counts(self.prior[-1], last, np.maximum(n - totals, 0))
         beyond = totals > n
         of_sum[beyond] -= affinity_of_counts(float(self.prior.sum()), n, totals[beyond])
-        first, second = self._affinities
+        first, second = self._affinities(0), self._affinities(1)
         sums, p = np.zeros(first.size), other.probabilities
         for row, psi in enumerate(first.tolist()):
             logs = np.minimum(second + psi + of_sum[row : row + second.size], 0.0)
@@ -209,26 +172,17 @@ class ProductLaw(Unlisted):
                 return Estimate(0.0, self.mass_outside, "window")
             log += float(marginal.log_probabilities[value - marginal.start])
         found = float(np.exp(log))
-        rounded = found * ROUNDING * (abs(log) + 2.0 * len(self.marginals)) + _SMALLEST
+        rounded = found * ROUNDING * (abs(log) + 2.0 * len(self.marginals)) + SMALLEST
         return Estimate(found, self.mass_outside + rounded, "window")
 
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-        generator = _validate.generator("rng", rng)
-        number = _validate.integer("size", size, minimum=0)
-        drawn = np.zeros((number, self.counts.size), dtype=np.int64, order="F")
+    def draws(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        drawn = np.zeros((size, self.counts.size), dtype=np.int64, order="F")
         for i, marginal in enumerate(self.marginals):
-            p = marginal.probabilities
-            values = np.repeat(
-                np.arange(marginal.start, marginal.stop), generator.multinomial(number, p / p.sum())
-            )
-            drawn[:, i] = generator.permutation(values)
+            p, values = marginal.probabilities, np.arange(marginal.start, marginal.stop)
+            # Independent draws are a multinomial table of repeats in random order.
+            drawn[:, i] = rng.permutation(np.repeat(values, rng.multinomial(size, p / p.sum())))
         drawn[:, -1] = np.clip(self._n - drawn.sum(axis=1), 0, self._n)
         return drawn
-
-
-def _key(marginal: Marginal) -> tuple[int, int]:
-    # Equal marginals have equal keys; of wide noise a digest stands for the numbers.
-    return marginal.start, hash(marginal.log_probabilities.tobytes())
 
 
 def product_grid(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.accuracy import split, stated_error
 from dpbayes.auditing import calibrate
-from dpbayes.laws.paired import order
+from dpbayes.laws.law import order
 from dpbayes.mechanisms import mechanism
 from dpbayes.mechanisms.guarantees import own
 from dpbayes.mechanisms.protocol import Mechanism

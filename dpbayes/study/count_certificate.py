@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes.mechanisms.geometric import best_answers
 from dpbayes.mechanisms.optimum import distance_table
-from dpbayes.mechanisms.remap import best_answers, smoothed
 
 LARGEST = 3_000
 """Most records; all distances between counts are kept."""
@@ -102,7 +102,8 @@ def _continued(values: NDArray[np.float64], q: float) -> NDArray[np.float64]:
 
 
 def _kernel(values: NDArray[np.float64], q: float) -> NDArray[np.float64]:
-    return smoothed(values[:, None], float(-np.log(q)))[:, 0]
+    at = np.arange(values.size)
+    return np.asarray(q ** np.abs(at[:, None] - at) @ values)
 
 
 def _inverse_kernel(values: NDArray[np.float64], q: float) -> NDArray[np.float64]:

@@ -17,10 +17,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-from dpbayes._validate import frozen, generator, integer, open_unit, real, real_array
-from dpbayes.tables import workload
+from dpbayes._validate import (
+    frozen,
+    generator,
+    integer,
+    open_unit,
+    positive_array,
+    real,
+    real_array,
+)
 from dpbayes.tables.approximations import MassVector, exact_masses
-from dpbayes.tables.inference import blue, empty_factor
+from dpbayes.tables.inference import blue, empty_factor, laplace_scales, shaped
 from dpbayes.tables.noise_law import Interval, NoiseLaw
 
 Array = NDArray[np.float64]
@@ -63,7 +70,7 @@ def worked_example() -> WorkedExample:
         x=frozen(np.array([10, 21, 37, 20, 0, 0, 53, 0, 0], dtype=np.int64)),
         H=frozen(H),
         alpha=frozen(alpha),
-        scales=frozen(workload.laplace_scales(H, alpha)),
+        scales=frozen(laplace_scales(H, alpha)),
         y=frozen(np.array([140.0, 70.0, 22.0, 118.0, 50.0, 85.0])),
         q=frozen(np.array([0.0, 0, 0, 1, 1, 1, 1, 1, 1])),
         rows=("age 20-34", "age 35-49", "age 50-64"),
@@ -148,8 +155,8 @@ def posterior_one_unknown(y: ArrayLike, scales: ArrayLike) -> OneUnknown:
     >>> round(two.mass(-2.0565016404, 2.0565016404), 3)
     0.588
     """
-    answers = workload.vector("y", y)
-    b = workload.positive_entries("scales", scales, answers.size)
+    answers = shaped("y", y, "m")
+    b = shaped("scales", positive_array("scales", scales), answers.size)
     points, where = np.unique(answers, return_inverse=True)
     bends = np.bincount(where, weights=1.0 / b)
     slopes = bends.sum() - 2.0 * np.concatenate([[0.0], np.cumsum(bends)])
@@ -188,7 +195,7 @@ def posterior_draws(
     best = blue(H, scales, q)
     best.estimate(np.zeros(best.scales.size))  # refuses what is not estimable
     factor = empty_factor(np.shape(H)[1])
-    for row in workload.history("H", H):
+    for row in shaped("H", H, "m", "cells"):
         factor = factor.append(row, 1.0) if row.any() else factor
     b = best.scales
     scaled, direction = np.asarray(H) @ factor.Z.T / b[:, None], factor.Z @ np.asarray(q)

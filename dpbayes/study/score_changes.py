@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.auditing.rows import score_rows
-from dpbayes.laws.metrics import Yardstick, metric_function
+from dpbayes.laws.estimate import Yardstick, metric_function
 from dpbayes.posteriors import compositions, neighbours
 from dpbayes.sensitivity import profile
 

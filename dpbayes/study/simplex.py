@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import affinity_by_step, distance_from_log_affinity
-from dpbayes.laws.projection import project
-from dpbayes.laws.sum_zero import LatticeNoise
+from dpbayes.laws.sum_zero import LatticeNoise, project
 
 LARGEST_PLACES = 8_000_000
 """Most entries of the table that finds a class, (n + 1)^(k - 1)."""

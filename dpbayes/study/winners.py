@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from dpbayes import _validate
 from dpbayes.accuracy import TIE, order_changes
 from dpbayes.divergences import Metric, hellinger
-from dpbayes.laws.paired import order
+from dpbayes.laws.law import order
 from dpbayes.mechanisms.protocol import Mechanism
 
 _PRIOR_GRID = 16

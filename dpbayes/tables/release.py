@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpbayes.mechanisms import Mechanism, mechanism
 from dpbayes.mechanisms.guarantees import given_epsilon, guarantee, quantified
@@ -24,9 +23,10 @@ from dpbayes.tables.account import Account
 from dpbayes.tables.chain import Receipt
 from dpbayes.tables.decimals import decimal_text, exp_above, significant_text
 from dpbayes.tables.drawn import Release, release
+from dpbayes.tables.files import PlanError
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
-from dpbayes.tables.plan import Plan, PlanError
+from dpbayes.tables.plan import Plan
 from dpbayes.tables.table import count
 from dpbayes.tables.units import RELATIONS
 
@@ -157,20 +157,11 @@ class PaidRelease:
 
     def record(self) -> dict[str, Any]:
         """Return what `release.json` holds, less what is computed from the draw afterwards."""
-        plan, private = self.plan, self.private
-        groups = None
+        plan, private, groups = self.plan, self.private, None
         if plan.by is not None:
             outer, inner = plan.attributes
             groups = {"labels": list(outer.labels), "within": list(inner.labels)}
-        amounts = {
-            name: (decimal_text(price.epsilon, way, 12), significant_text(price.delta, way))
-            for name, price, way in (
-                ("cost", self.price, "up"),
-                ("balance", self.left, "down"),
-                ("bound", self.bounds, "down"),
-            )
-        }
-        return {
+        record = {
             "schema": SCHEMA,
             "dataset": plan.dataset,
             "request": self.request,
@@ -190,10 +181,13 @@ class PaidRelease:
             "records_of_a_person": plan.unit.keep,
             "neighbours": plan.neighbours,
             "guarantee": promise(plan),
-            **{name: pair[0] for name, pair in amounts.items()},
-            **{f"delta_{name}": pair[1] for name, pair in amounts.items()},
             "receipt": str(self.receipt),
         }
+        for name, price in (("cost", self.price), ("balance", self.left), ("bound", self.bounds)):
+            way = "up" if name == "cost" else "down"
+            record[name] = decimal_text(price.epsilon, way, 12)
+            record[f"delta_{name}"] = significant_text(price.delta, way)
+        return record
 
 
 def rehearse(plan: Plan, records: int) -> None:
@@ -251,36 +245,27 @@ def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> P
     if kept is None:
         counts = count(place, plan.attributes, plan.rules, show_values)
         if account.fingerprint(place) != mark:
-            raise AccountError(f"table {place} changed while it was counted; nothing was spent")
-        n = int(counts.sum())
-        if n == 0 and plan.records == "public":
-            raise AccountError(f"table {place} holds no record that the plan counts")
-        rehearse(plan, n if plan.records == "public" else 1000)
+            raise AccountError(
+                f"table {place} changed while it was counted; nothing was spent. Give the command "
+                "again when nobody writes to the table"
+            )
+        n = int(counts.sum()) if plan.records == "public" else 1000
+        if n == 0:
+            raise AccountError(
+                f"table {place} holds no record that the plan counts; look at column and categories"
+            )
+        rehearse(plan, n)
     # Whoever asks again must ask for the same: the account says so.
     account.reserve(request, price.epsilon, plan.statement(), table=mark, delta=price.delta)
     if kept is None:
-        kept = account.keep(request, _drawn(counts, plan))
-    return _paid(plan, account, request, price, kept, repeated)
-
-
-def _drawn(counts: NDArray[np.int64], plan: Plan) -> str:
-    private = release(planned_mechanism(plan), counts, plan.prior)
-    drawn = {
-        "n": private.n if plan.records == "public" else None,
-        "noisy": private.noisy.tolist(),
-        "counts": private.counts.tolist(),
-    }
-    return json.dumps(drawn)
-
-
-def _paid(
-    plan: Plan, account: Account, request: str, price: Price, kept: str, repeated: bool
-) -> PaidRelease:
-    drawn = json.loads(kept)
-    counts: NDArray[np.int64] = np.array(drawn["counts"], dtype=np.int64)
-    n = int(counts.sum()) if drawn["n"] is None else int(drawn["n"])
-    noisy = np.array(drawn["noisy"], dtype=np.int64)
-    private = Release(planned_mechanism(plan), plan.prior, n, noisy, counts, plan.labels)
+        drawn = release(planned_mechanism(plan), counts, plan.prior)
+        said = {"n": drawn.n, "noisy": drawn.noisy.tolist(), "counts": drawn.counts.tolist()}
+        kept = account.keep(request, json.dumps(said))
+    said = json.loads(kept)
+    noisy, released = (np.array(said[name], dtype=np.int64) for name in ("noisy", "counts"))
+    private = Release(
+        planned_mechanism(plan), plan.prior, int(said["n"]), noisy, released, plan.labels
+    )
     left = Price(account.balance, account.delta_balance)
     bounds = Price(account.bound, account.delta_bound)
     return PaidRelease(plan, private, request, account.receipt, price, left, bounds, repeated)

@@ -43,9 +43,9 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dpbayes.tables.answering import Answering, open_answering
-from dpbayes.tables.cube_file import TICK, Analyst, read_service
+from dpbayes.tables.files import TICK, Analyst, read_service
 from dpbayes.tables.opening import open_account
-from dpbayes.tables.questions import Question, Wish, parts, wished
+from dpbayes.tables.predicate import Answer, Question, Wish, wished
 
 PATIENCE = 10.0
 """Seconds in which a request must have arrived, and SECONDS in which one with parts must end."""
@@ -84,13 +84,11 @@ class Service:
         self._desk = ThreadPoolExecutor(1, "desk")
         self._inside: Counter[str] = Counter()
         self._turn: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        handlers = {HTTPException: _refused, Exception: _failed}
-        routes = [
-            Route("/ask", self._serve, methods=["POST"]),
-            Route("/price", self._serve, methods=["POST"]),
-            Route("/balance", self._serve, methods=["GET"]),
-        ]
-        self.app = Starlette(routes=routes, exception_handlers=handlers)
+        paths = {"/ask": "POST", "/price": "POST", "/balance": "GET"}
+        self.app = Starlette(
+            routes=[Route(path, self._serve, methods=[how]) for path, how in paths.items()],
+            exception_handlers={HTTPException: _refused, Exception: _failed},
+        )
 
     def known(self, headers: list[str]) -> Analyst:
         """Return the analyst whose token the one Authorization header brings, or refuse."""
@@ -104,9 +102,8 @@ class Service:
     def left(self, analyst: Analyst) -> Fraction:
         """Return what an analyst may still spend: budget less answers, at most the balance."""
         account = self.answering.account
-        return max(
-            min(analyst.budget - account.paid_by(analyst.name), account.balance), Fraction(0)
-        )
+        left = min(analyst.budget - account.paid_by(analyst.name), account.balance)
+        return max(left, Fraction(0))
 
     async def _serve(self, request: Request) -> JSONResponse:
         analyst = self.known(request.headers.getlist("authorization"))
@@ -117,12 +114,7 @@ class Service:
             )
         self._inside[analyst.name] += 1
         try:
-            try:
-                body = await asyncio.wait_for(_body(request), PATIENCE)
-            except TimeoutError:
-                raise HTTPException(
-                    408, f"request must arrive within {PATIENCE:g} seconds"
-                ) from None
+            body = await _body(request)
             async with self._turn[analyst.name]:
                 begun = self._now()
                 try:
@@ -136,42 +128,31 @@ class Service:
     async def _reply(self, path: str, analyst: Analyst, body: bytes) -> dict[str, Any]:
         if path == "/balance":
             return {"analyst": analyst.name, "left": await self._at_desk(self._left, analyst)}
+        begun, answers = self._now(), list[dict[str, Any]]()
         try:
             wish = wished(_fields(body))
-            questions = await asyncio.to_thread(parts, self.answering, wish, analyst.name)
-            if wish.by is None:
-                return await self._one(path, analyst, wish, questions[0])
-            return await self._each(path, analyst, wish, questions)
+            questions = await asyncio.to_thread(self.answering.questions, wish, analyst.name)
+            for question in questions:
+                if answers and self._now() - begun > SECONDS:
+                    raise HTTPException(
+                        503,
+                        f"by must take at most {SECONDS:g} seconds: {len(answers)} of "
+                        f"{len(questions)} are answered; with a request id they cost nothing when "
+                        "they are asked again",
+                    )
+                answers.append(await self._one(path, analyst, wish, question))
         except (ValueError, TypeError) as error:
             raise HTTPException(400, str(error)) from error
-
-    async def _each(
-        self, path: str, analyst: Analyst, wish: Wish, questions: list[Question]
-    ) -> dict[str, Any]:
-        """Answer a question once for each value of an attribute, as far as the time goes."""
-        begun = self._now()
-        answers: list[dict[str, Any]] = []
-        if wish.request is not None and path == "/ask":
-            await self._at_desk(self.answering.bind, wish.request, wish.asked, analyst.name)
-        for part in questions:
-            if self._now() - begun > SECONDS:
-                raise HTTPException(
-                    503,
-                    f"by must take at most {SECONDS:g} seconds: {len(answers)} of {len(questions)} "
-                    "are answered; with a request id they cost nothing when they are asked again",
-                )
-            answers.append(await self._one(path, analyst, wish, part))
+        if wish.by is None:
+            return answers[0]
         return {"by": wish.by, "answers": answers, "left": answers[-1]["left"]}
 
     async def _one(
         self, path: str, analyst: Analyst, wish: Wish, question: Question
     ) -> dict[str, Any]:
-        def work() -> tuple[Any, str]:
-            if path == "/price":
-                answer = self.answering.price(question, self.left(analyst))
-            else:
-                answer = self.answering.ask(question, functools.partial(self.left, analyst))
-            return answer, self._left(analyst)
+        def work() -> tuple[Answer, str]:
+            ask = self.answering.price if path == "/price" else self.answering.ask
+            return ask(question, functools.partial(self.left, analyst)), self._left(analyst)
 
         answer, left = await self._at_desk(work)
         fields = {**asdict(answer), "left": left}
@@ -185,16 +166,19 @@ class Service:
 
     async def _at_desk(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Run what looks at account and history, one at a time in the order of arrival."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._desk, functools.partial(work, *arguments))
+        return await asyncio.get_running_loop().run_in_executor(self._desk, work, *arguments)
 
 
 async def _body(request: Request) -> bytes:
     body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > LARGEST_BODY:
-            raise HTTPException(413, f"body must be at most {LARGEST_BODY} bytes")
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > LARGEST_BODY:
+                    raise HTTPException(413, f"body must be at most {LARGEST_BODY} bytes")
+    except TimeoutError:
+        raise HTTPException(408, f"request must arrive within {PATIENCE:g} seconds") from None
     return body
 
 

@@ -9,7 +9,7 @@ from mpmath import mp
 from scipy.special import ndtr, ndtri, ndtri_exp
 
 import dpbayes as dp
-from dpbayes.auditing.notions import concentrated_rho, gaussian_mu, in_other_notions
+from dpbayes.auditing.composition import concentrated_rho, gaussian_mu, in_other_notions
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpbayes.divergences import affinity_of_counts
-from dpbayes.laws.affinities import affinity_by_value, log_affinity_of_outputs, row_sums
+from dpbayes.laws.estimate import affinity_by_value, log_affinity_of_outputs, row_sums
 
 
 def test_a_long_column_is_looked_up_and_a_short_one_is_not():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 import dpbayes as dp
-from dpbayes.laws.affinities import log_affinity_of_outputs
+from dpbayes.laws.estimate import log_affinity_of_outputs
 from dpbayes.laws.finite import FiniteLaw, normalised
 from tests.strategies import small_cases
 

@@ -22,7 +22,7 @@ def both(name, epsilon, counts, prior):
     mechanism = dp.mechanism(name.split()[0], epsilon, **FORMS[name])
     x, alpha = np.array(counts), np.array(prior, dtype=float)
     n, k = int(x.sum()), x.size
-    marginals = [Marginal(0, mechanism.marginal(int(count), n, k)) for count in x[:-1]]
+    marginals = [mechanism.marginal(int(count), n, k) for count in x[:-1]]
     return ProductLaw(alpha, x, tuple(marginals)), product_grid(alpha, x, marginals)
 
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import dpbayes as dp
 from dpbayes.laws.gaussian import GaussianNoise
 from dpbayes.laws.lattice import Stratum, SumZeroLaw, listed_law, log_mass, row_of
-from dpbayes.laws.projection import project
-from dpbayes.laws.sum_zero import LatticeNoise
+from dpbayes.laws.sum_zero import LatticeNoise, project
 from tests.mechanisms.conformance import ALPHA_LIMIT
 from tests.strategies import small_cases
 

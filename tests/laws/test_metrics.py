@@ -9,7 +9,7 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.divergences import metric_name
-from dpbayes.laws.metrics import metric_function, power_of_affinity
+from dpbayes.laws.estimate import metric_function, power_of_affinity
 
 
 def test_names_and_functions_are_one():

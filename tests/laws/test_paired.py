@@ -8,7 +8,7 @@ import pytest
 import dpbayes as dp
 from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.lattice import SumZeroLaw, listed_law
-from dpbayes.laws.paired import mean_difference, order, order_of
+from dpbayes.laws.law import mean_difference, order, order_of
 from dpbayes.laws.sum_zero import LatticeNoise
 
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpbayes as dp
-from dpbayes.laws.projection import project
-from dpbayes.laws.sum_zero import LatticeNoise
+from dpbayes.laws.sum_zero import LatticeNoise, project
 from dpbayes.samplers.bits import SystemBits
 
 

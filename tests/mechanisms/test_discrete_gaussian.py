@@ -8,9 +8,9 @@ import pytest
 import dpbayes as dp
 from dpbayes.laws.gaussian import GaussianNoise
 from dpbayes.laws.lattice import SumZeroLaw
-from dpbayes.laws.projection import project
-from dpbayes.mechanisms.discrete_gaussian import DiscreteGaussian
-from dpbayes.mechanisms.guarantees import guarantee
+from dpbayes.laws.sum_zero import project
+from dpbayes.mechanisms.lattice import DiscreteGaussian
+from dpbayes.mechanisms.protocol import guarantee
 
 
 @pytest.mark.parametrize(("n", "k"), [(12, 2), (5, 3)])

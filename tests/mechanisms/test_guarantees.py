@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 import dpbayes as dp
 from dpbayes.mechanisms import REGISTRY
 from dpbayes.mechanisms.calibrations import SmoothCalibration
-from dpbayes.mechanisms.exponential import ExponentialMechanism
+from dpbayes.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip
 from dpbayes.mechanisms.geometric import TruncatedGeometric
-from dpbayes.mechanisms.guarantees import (
+from dpbayes.mechanisms.lattice import SumZeroLattice
+from dpbayes.mechanisms.protocol import (
     Guarantee,
     exact_epsilon,
     given_epsilon,
@@ -27,8 +28,6 @@ from dpbayes.mechanisms.guarantees import (
     rounded_up,
     upper_float,
 )
-from dpbayes.mechanisms.lattice import SumZeroLattice
-from dpbayes.mechanisms.permute_and_flip import PermuteAndFlip
 from dpbayes.tables.drawn import draw
 from tests.samplers.sources import SeededBits
 

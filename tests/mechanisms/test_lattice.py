@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import dpbayes as dp
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import SumZeroLaw, listed_law
-from dpbayes.laws.projection import project
-from dpbayes.laws.sum_zero import LatticeNoise
+from dpbayes.laws.sum_zero import LatticeNoise, project
 from dpbayes.mechanisms.geometric import TruncatedGeometric
 from dpbayes.mechanisms.lattice import SumZeroLattice
 from tests.strategies import histograms, small_cases

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
-from dpbayes.mechanisms.parameter_laplace import ParameterLaplace
+from dpbayes.mechanisms.laplace import ParameterLaplace
 from tests.strategies import epsilons, histograms
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
-from dpbayes.mechanisms.permute_and_flip import PermuteAndFlip
+from dpbayes.mechanisms.exponential import PermuteAndFlip
 
 
 def by_all_orders(weights):

@@ -12,7 +12,7 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.mechanisms.calibrations import RepairedCalibration
-from dpbayes.mechanisms.guarantees import guarantee
+from dpbayes.mechanisms.protocol import guarantee
 from dpbayes.study.theorem_chain import corner_pair, enumerated_pair
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
+from dpbayes.mechanisms.geometric import best_answers
 from dpbayes.mechanisms.optimum import OptimalMechanism, distance_table, record_distances
-from dpbayes.mechanisms.remap import best_answers
 from dpbayes.study.orbit_programs import orbit_optimum, orbits
 
 

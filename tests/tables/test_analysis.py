@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import numpy as np
 import pytest
@@ -81,32 +80,13 @@ def test_the_same_release_is_simulated_in_the_same_way():
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def lines(capsys):
-    found = {}
-    for line in capsys.readouterr().out.splitlines():
-        found.update(json.loads(line))
-    return found
-
-
-def test_a_part_that_fails_or_takes_too_long_leaves_the_others(capsys):
+def test_a_part_that_fails_leaves_the_others(capsys):
     def failing():
         raise MemoryError
 
-    def slow():
-        end = time.monotonic() + 20
-        while time.monotonic() < end:
-            pass
-        return {"value": 1}
-
-    begun = time.monotonic()
-    parts = {"a": failing, "b": slow, "c": lambda: {"value": 3}}
-    report_parts(parts, {"b": 0.05})
-    assert time.monotonic() - begun < 10
-    assert lines(capsys) == {
-        "a": {"missing": "MemoryError"},
-        "b": {"missing": "not finished within 0.05 seconds"},
-        "c": {"value": 3},
-    }
+    report_parts({"a": failing, "c": lambda: {"value": 3}})
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert found == [{"a": {"missing": "MemoryError"}}, {"c": {"value": 3}}]
 
 
 def test_a_mistake_in_the_program_is_no_missing_part():
@@ -121,7 +101,7 @@ def test_in_a_process_of_its_own_it_says_the_same(found):
 
 @pytest.mark.slow
 def test_a_process_that_is_late_or_ends_early_leaves_reasons():
-    late = bounded("dpbayes.tables.analysis", RECORD, PARTS, 0.01)
+    late = bounded(RECORD, PARTS, 0.01)
     assert late == {part: {"missing": "not finished within 0.01 seconds"} for part in PARTS}
-    broken = bounded("dpbayes.tables.analysis", {}, PARTS, 60.0)
+    broken = bounded({}, PARTS, 60.0)
     assert {part["missing"] for part in broken.values()} == {"needs more memory than allowed"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dpbayes as dp
-from dpbayes.tables import forecast
+from dpbayes.tables import analysis as forecast
 from dpbayes.tables.opening import create_account
 from dpbayes.tables.plan import Plan, PlanError, read_plan
 from dpbayes.tables.release import Price, cost, promise

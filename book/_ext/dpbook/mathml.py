@@ -63,7 +63,7 @@ def mathml(tex: str, block: bool) -> str:
     return made
 
 
-def visit(writer: Any, node: nodes.Element) -> None:
+def visit(writer: Any, node: Any) -> None:
     """Write a formula in the text or on lines of its own."""
     block = isinstance(node, nodes.math_block)
     tag = "div" if block else "span"

@@ -19,7 +19,7 @@ from dpbayes.divergences import (
     hellinger,
     one_step_affinity,
 )
-from dpbayes.laws.affinities import log_affinity_of_outputs
+from dpbayes.laws.estimate import log_affinity_of_outputs
 from dpbayes.laws.finite import FiniteLaw, normalised
 from dpbayes.posteriors import compositions
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+
 import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import betaln
 from scipy.stats import beta as beta_law
+from scipy.stats import laplace
 
 import dpbayes as dp
-from dpbayes.divergences import affinity_by_step, one_step_affinity
+from dpbayes.divergences import affinity_exponent, one_step_affinity
 from tests.strategies import small_cases
 
 POSITIVE = [(0.3, 2.7), (1.0, 1.0), (5.0, 6.0), (20.0, 33.0)]
@@ -108,94 +110,12 @@ def test_stable_form_with_six_terms_is_off_by_less_than_a_rounding(s, t):
         assert abs((-bracket / 2 + rest) / psi(s, t) - 1) < 1e-16
 
 
-@pytest.mark.slow
-@settings(deadline=None)
-@given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.floats(0.05, 5.0))
-def test_powers_of_the_affinity_satisfy_the_triangle_inequality(a, b, c, kappa):
-    def distance(s, t):
-        # Two categories of common total: the second parameter mirrors the first.
-        total = 2e3
-        log_bc = affinity_by_step(s, t - s) + affinity_by_step(total - s, s - t)
-        return np.sqrt(-np.expm1(kappa * log_bc))
-
-    assert distance(a, c) <= distance(a, b) + distance(b, c) + 1e-7
-
-
 @pytest.mark.parametrize(("a", "b"), [((2.0, 3.0), (3.0, 2.0)), ((5.5, 1.5), (4.0, 3.0))])
 def test_total_variation_lies_between_its_bounds(a, b):
     p, q = beta_law(*a).pdf, beta_law(*b).pdf
     variation = quad(lambda v: abs(p(v) - q(v)) / 2, 0, 1, limit=200)[0]
     h = float(dp.hellinger(a, b))
     assert h**2 < variation < h * np.sqrt(2 - h**2)
-
-
-@pytest.mark.parametrize(("a", "b"), [((2.0, 3.0), (3.0, 2.0)), ((5.5, 1.5), (5.0, 2.0))])
-def test_closed_forms_of_further_divergences(a, b):
-    p, q = beta_law(*a), beta_law(*b)
-
-    def integral(f):
-        return quad(f, 0, 1, limit=200)[0]
-
-    digamma = [float(mp.digamma(v)) for v in (*a, sum(a))]
-    leibler = betaln(*b) - betaln(*a)
-    leibler += sum((a[i] - b[i]) * (digamma[i] - digamma[2]) for i in (0, 1))
-    by_quadrature = integral(lambda v: p.pdf(v) * (p.logpdf(v) - q.logpdf(v)))
-    assert leibler == pytest.approx(by_quadrature, rel=1e-7)
-
-    def renyi(order):
-        mixed = [order * u + (1 - order) * v for u, v in zip(a, b, strict=True)]
-        return (betaln(*mixed) - order * betaln(*a) - (1 - order) * betaln(*b)) / (order - 1)
-
-    assert renyi(0.5) == pytest.approx(-2 * float(dp.log_affinity(a, b)), rel=1e-12)
-    squares = integral(lambda v: (p.pdf(v) - q.pdf(v)) ** 2 / q.pdf(v))
-    assert np.expm1(renyi(2)) == pytest.approx(squares, rel=1e-7)
-
-
-@pytest.mark.slow
-@settings(deadline=None)
-@given(small_cases(largest=(15, 8, 5)), st.sampled_from(["hellinger", "published"]))
-def test_the_true_posterior_is_the_worst_candidate(case, metric):
-    counts, prior = case
-    if metric == "published" and prior.sum() + counts.sum() < 1.5:
-        return
-    measure = dp.hellinger if metric == "hellinger" else dp.hellinger_published
-    candidates = prior + dp.compositions(int(counts.sum()), counts.size)
-    here = measure(prior + counts, candidates)
-    worst = max(
-        float(np.max(np.abs(here - measure(prior + y, candidates)))) for y in dp.neighbours(counts)
-    )
-    found = dp.local_sensitivity(counts, prior, metric).value
-    assert found == pytest.approx(worst, rel=1e-7)
-
-
-@pytest.mark.slow
-@settings(deadline=None)
-@given(small_cases())
-def test_local_sensitivity_sits_where_the_theorem_says(case):
-    counts, prior = case
-    a = prior + counts
-    source = min(np.flatnonzero(counts), key=lambda i: a[i])
-    target = min((j for j in range(a.size) if j != source), key=lambda j: a[j])
-    exponent = one_step_affinity(a[source] - 1) + one_step_affinity(a[target])
-    found = dp.local_sensitivity(counts, prior).value
-    assert found == pytest.approx(float(np.sqrt(-np.expm1(exponent))), rel=1e-12)
-
-
-@pytest.mark.slow
-@settings(deadline=None)
-@given(small_cases())
-def test_global_sensitivity_sits_in_the_corner(case):
-    counts, prior = case
-    n, (first, second) = int(counts.sum()), np.sort(prior)[:2]
-    more = n - 1 if prior.size == 2 else 0
-    exponent = one_step_affinity(first) + one_step_affinity(second + more)
-    found = dp.global_sensitivity(n, prior).value
-    assert found == pytest.approx(float(np.sqrt(-np.expm1(exponent))), rel=1e-12)
-
-
-def test_global_sensitivity_of_three_categories_does_not_depend_on_n():
-    values = [dp.global_sensitivity(n, [1, 2, 3]).value for n in (1, 10, 10**6)]
-    assert max(values) == min(values)
 
 
 @pytest.mark.slow
@@ -231,3 +151,100 @@ def test_smooth_sensitivity_over_neighbours_only_is_not_smooth():
     complete = [1 / dp.smooth_sensitivity(row, prior).value for row in (x, neighbour)]
     assert complete[0] == pytest.approx(_inverse_smooth(x, prior, 20), rel=1e-12)
     assert abs(complete[0] - complete[1]) <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("prior", [0.01, 0.1, 1.0])
+def test_local_calibration_is_private_for_a_larger_epsilon(prior):
+    n, alpha, epsilon = 12, np.full(2, prior), 1.0
+    inverse = 1 / np.array([dp.local_sensitivity([x, n - x], alpha).value for x in range(n + 1)])
+    allowed = (1 + np.max(np.abs(np.diff(inverse)))) * epsilon
+    laws = [dp.mechanism("expMech-local", epsilon).law([x, n - x], alpha) for x in range(n + 1)]
+    logs = np.array([law.log_probabilities for law in laws])
+    assert np.max(np.abs(np.diff(logs, axis=0))) <= allowed + 1e-12
+
+
+def test_whole_parts_are_half_a_record_too_small_on_average():
+    steps = np.arange(-400, 400)
+    for sensitivity in (1.0, 2.0):
+        masses = dp.laplace_step_probability(steps, 1.0, sensitivity)
+        cells = laplace.cdf(steps + 1, scale=sensitivity) - laplace.cdf(steps, scale=sensitivity)
+        np.testing.assert_allclose(masses, cells, rtol=1e-9, atol=1e-15)
+        assert float(masses @ steps) == pytest.approx(-0.5, rel=1e-12)
+
+
+def test_published_exponent_shrinks_distances_as_the_page_says():
+    for n, factor in ((100, 2.15), (15_000, 3.1)):
+        assert affinity_exponent("published", n) ** -0.5 == pytest.approx(factor, abs=0.01)
+
+
+def test_the_lemmas_hold_for_the_function_and_not_for_probabilities_of_scores():
+    mechanism = dp.mechanism("expMech-delta", 1.0, delta=1e-6)
+    counts, prior = np.array([12, 12]), np.ones(2)
+    law = mechanism.law(counts, prior)
+    rate = mechanism.rate(counts, prior)
+    sensitivity, epsilon, delta = mechanism.sensitivity(counts, prior).value, 1.0, 1e-6
+    normaliser = float(np.exp(-rate * law.distances).sum())
+
+    def h(u):
+        return np.exp(rate * u) / normaliser
+
+    scores = -law.distances
+    for shift in np.linspace(-sensitivity, sensitivity, 9):
+        assert np.all(h(scores) <= np.exp(epsilon / 2) * h(scores + shift) * (1 + 1e-12))
+    gamma = mechanism.calibration.gamma(24, epsilon)
+    for stretch in np.linspace(-gamma, gamma, 9):
+        bound = np.exp(epsilon / 2) * h(np.exp(stretch) * scores) + delta / 2
+        assert np.all(h(scores) <= bound * (1 + 1e-12))
+    # A score between two attained ones has probability zero; the left side has not.
+    assert not np.any(np.isclose(scores, scores[12] - sensitivity / 2, atol=1e-6))
+    assert law.probabilities[12] > delta / 2
+
+
+@pytest.mark.parametrize("distance", ["hamming", "l1"])
+@pytest.mark.parametrize(("epsilon", "prior"), [(0.5, 1.0), (5.0, 0.1), (20.0, 1e-6)])
+def test_what_is_proved_for_the_mechanism_with_a_delta_holds(epsilon, prior, distance):
+    mechanism = dp.mechanism("expMech-delta", epsilon, delta=1e-3, distance=distance)
+    change = mechanism.calibration.gamma(30, epsilon) * (2 if distance == "l1" else 1)
+    failure = 31 * np.exp(-epsilon / (2 * np.expm1(change)))
+    if failure >= 1:
+        return
+    assert distance == "l1" or failure == pytest.approx(1e-3 / 2, rel=1e-9)
+    allowed = 2 * epsilon - np.log1p(-failure)
+    laws = [mechanism.law([x, 30 - x], [prior, prior]).probabilities for x in range(31)]
+    for p, q in itertools.pairwise(laws):
+        for first, second in ((p, q), (q, p)):
+            assert np.sum(np.maximum(first - np.exp(allowed) * second, 0)) <= failure
+
+
+@pytest.mark.parametrize(("n", "k"), [(5, 2), (4, 3), (3, 4)])
+def test_number_of_unordered_neighbouring_pairs(n, k):
+    rows = dp.compositions(n, k)
+    pairs = {frozenset((tuple(x), tuple(y))) for x in rows for y in dp.neighbours(x)}
+    assert len(pairs) == k * (k - 1) // 2 * int(mp.binomial(n + k - 2, k - 1))
+
+
+@pytest.mark.parametrize("v", [0.0, 0.3, 0.9])
+def test_series_of_the_square_root(v):
+    terms = [mp.binomial(2 * j, j) / ((2 * j - 1) * mp.mpf(4) ** j) for j in range(1, 400)]
+    total = mp.fsum(c * mp.mpf(v) ** (j + 1) for j, c in enumerate(terms))
+    assert float(1 - total) == pytest.approx(float(np.sqrt(1 - v)), rel=1e-9)
+    assert min(terms) > 0
+
+
+def test_smooth_calibration_needs_the_largest_value_of_the_score():
+    # -2 ln BC, the Renyi divergence of order 1/2, exceeds one by far.
+    n, prior, gamma, epsilon = 40, np.full(2, 0.01), 0.1, 1.0
+    every = dp.compositions(n, 2)
+    table = np.array([-2 * dp.log_affinity(prior + x, prior + every) for x in every])
+    steps = np.abs(np.diff(table, axis=0)).max(axis=1)
+    local = np.maximum(np.concatenate(([0.0], steps)), np.concatenate((steps, [0.0])))
+    away = np.abs(np.subtract.outer(np.arange(n + 1), np.arange(n + 1)))
+    scores = table * (1 / local[None, :] + gamma * away).min(axis=1)[:, None]
+    largest = float(table.max())
+    assert 1 + gamma < np.max(np.abs(np.diff(scores, axis=0))) <= 1 + gamma * largest
+    losses = []
+    for factor in (2 * (1 + gamma), 2 * (1 + gamma * largest)):
+        logs = -epsilon * scores / factor
+        logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
+        losses.append(float(np.max(np.abs(np.diff(logs, axis=0)))))
+    assert losses[0] > epsilon >= losses[1]
