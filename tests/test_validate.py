@@ -10,7 +10,7 @@ import pytest
 import dpbayes as dp
 from dpbayes import _validate
 from dpbayes.auditing.composition import advanced_composition, basic_composition
-from dpbayes.mechanisms.laplace import LaplaceMechanism
+from dpbayes.mechanisms.laplace import ContinuousLaw
 from dpbayes.planning import distance_bound
 
 
@@ -57,10 +57,11 @@ def test_a_masked_array_without_a_masked_entry_is_its_data() -> None:
     assert whole.concentration.tolist() == [4.0, 5.0]
 
 
-@pytest.mark.parametrize("bad", [(np.nan, 0.0), (2.0, np.inf), (0.0, 0.0), (1.0,), "ab", (1, -1)])
-def test_by_dimension_is_a_positive_number_and_one_of_at_least_0(bad: Any) -> None:
-    with pytest.raises((ValueError, TypeError), match="by_dimension must "):
-        LaplaceMechanism(1.0, by_dimension=bad)
+def test_a_continuous_law_checks_its_numbers() -> None:
+    with pytest.raises(ValueError, match="scale must be finite, got nan"):
+        ContinuousLaw(np.ones(2), np.array([3, 4]), np.nan)
+    with pytest.raises(ValueError, match="prior must be finite, got nan"):
+        ContinuousLaw(np.array([1.0, np.nan]), np.array([3, 4]), 1.0)
 
 
 @pytest.mark.parametrize("bad", [[np.nan], [0], [1.5], [-1], None, "3"])

@@ -3,18 +3,6 @@
 from __future__ import annotations
 
 from dpbayes.auditing.calibration import calibrate
-from dpbayes.auditing.exact import (
-    Audit,
-    DeltaCurve,
-    DeltaWitness,
-    PairAudit,
-    Witness,
-    audit,
-    audit_corners,
-    audit_pair,
-)
+from dpbayes.auditing.exact import Audit, audit, audit_corners, audit_pair
 
-__all__ = [
-    "Audit", "DeltaCurve", "DeltaWitness", "PairAudit", "Witness", "audit", "audit_corners",
-    "audit_pair", "calibrate",
-]  # fmt: skip
+__all__ = ["Audit", "audit", "audit_corners", "audit_pair", "calibrate"]

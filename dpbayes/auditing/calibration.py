@@ -20,15 +20,14 @@ from dpbayes.auditing.rows import (
     mechanism_rows,
     score_rows,
 )
-from dpbayes.mechanisms.guarantees import own
-from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.mechanisms.protocol import Mechanism, own
 
 Excess = Callable[[float], float]
 RowsAt = Callable[[float], Rows]
 
 _DOUBLINGS = 60
-_STEPS = 80
 _TOLERANCE = 1e-10
+_STEEP = 1e3  # an excess of more, or inf, is taken for this
 _PAIRS = 20  # complete audits before plain bisection
 _ROUNDINGS = 20  # a factor falls by up to 2^-32 for them
 
@@ -38,13 +37,11 @@ def calibrate(
 ) -> Any:
     """Return the mechanism with the least noise that is (epsilon, delta)-DP on n records, audited.
 
-    The result is the same mechanism with another nominal `epsilon`, found by bisection with secant
-    steps between a nominal value whose audit stays within the target and one whose audit exceeds
-    it, within a relative 1e-9 of each other. Its audited value is at most the target; for delta = 0
-    it is within a relative 1e-9 of it wherever the audited value is continuous. gamma is an
-    option of the mechanism and never adapts to the data. For expMech-delta and
-    expMech-repaired, where gamma follows from the nominal epsilon, that one (hence gamma) is kept
-    and `divisor` is searched instead. Book: `def-calibrated`.
+    The result is the same mechanism with another nominal `epsilon`. Its audited value is at most
+    the target; for delta = 0 it is within a relative 1e-9 of it wherever the audited value is
+    continuous. gamma is an option of the mechanism and never adapts to the data. For expMech-delta
+    and expMech-repaired, where gamma follows from the nominal epsilon, that one is kept and
+    `divisor` is searched instead. Book: `def-calibrated`.
 
     For all count vectors x, x' of n records that differ by replacing one record, and every set S of
     outputs, the result satisfies P[M(x) in S] <= e^epsilon P[M(x') in S] + delta for this n and
@@ -65,13 +62,26 @@ def calibrate(
     if not hasattr(mechanism, "__dataclass_fields__"):
         raise TypeError(f"mechanism must be a dataclass with an epsilon, got {mechanism!r}")
 
-    scaled = own(mechanism, "rates") is not None and own(mechanism, "scaled") is not None
-    scored: Any = mechanism
-    made: Callable[[float], Any] = scored.scaled if scaled else partial(_renamed, mechanism)
-    rows = _rows_of_scores(scored, size, alpha) if scaled else _rows_of(made, size, alpha)
+    given: Any = mechanism
+    if own(mechanism, "rates") is not None and own(mechanism, "scaled") is not None:
+        # All exponents scale together, so the distances are computed once.
+        scores, rates = score_rows(given.metric, size, alpha).kept(), given.rates(size, alpha)
+        made, start = given.scaled, target / given.epsilon
+
+        def rows(c: float) -> Rows:
+            return exponential_rows(scores, c * rates)
+    else:
+        made, start = partial(_renamed, given), target
+
+        def rows(c: float) -> Rows:
+            return mechanism_rows(made(c), size, alpha)
+
     worst = partial(_worst, rows, partial(_excess, target, failure))
-    factor = _by_pairs(worst, target / scored.epsilon if scaled else target)
-    return _confirmed(made, factor, size, alpha, target, failure)
+    return _confirmed(made, _by_pairs(worst, start), size, alpha, target, failure)
+
+
+def _renamed(mechanism: Any, nominal: float) -> Any:
+    return replace(mechanism, epsilon=nominal)
 
 
 def _by_pairs(worst: Callable[[float], tuple[float, Excess]], start: float) -> float:
@@ -140,51 +150,31 @@ def _confirmed(
     )
 
 
-def _renamed(mechanism: Any, nominal: float) -> Any:
-    return replace(mechanism, epsilon=nominal)
-
-
-def _rows_of(made: Callable[[float], Any], n: int, prior: NDArray[np.float64]) -> RowsAt:
-    return lambda c: mechanism_rows(made(c), n, prior)
-
-
-def _rows_of_scores(mechanism: Any, n: int, prior: NDArray[np.float64]) -> RowsAt:
-    # All exponents scale together, so the distances are computed once. What is found is certified.
-    scores = score_rows(mechanism.metric, n, prior).kept()
-    rates = mechanism.rates(n, prior)
-    return lambda c: exponential_rows(scores, c * rates)
-
-
-def _largest(excess: Callable[[float], float], start: float) -> float:
+def _largest(excess: Excess, start: float) -> float:
     """Return the largest c found with excess(c) <= 0, for an excess that grows with c."""
-    low, high, at_low, at_high = _bracket(excess, start)
-    for step in range(_STEPS):
-        if high / low - 1.0 <= _TOLERANCE:
-            break
-        # Secant in ln c, kept off the ends; every third step halves, so it cannot stall.
-        share = at_low / (at_low - at_high) if np.isfinite(at_high) and step % 3 < 2 else 0.5
-        share = min(max(share, 1e-9 + 0.5 * _TOLERANCE), 1.0 - 1e-9)
-        middle = low * (high / low) ** share
-        if not low < middle < high:
-            break
-        value = excess(middle)
-        if value <= 0.0:
-            low, at_low = middle, value
-        else:
-            high, at_high = middle, value
+    from scipy.optimize import brentq
+
+    low = _below(excess, start)
+
+    def clipped(power: float) -> float:
+        return float(np.clip(excess(low * 2.0**power), -_STEEP, _STEEP))
+
+    c = low * 2.0 ** brentq(clipped, 0.0, 1.0, xtol=_TOLERANCE)
+    for step in range(_ROUNDINGS):
+        if excess(c) <= 0.0:
+            return float(c)
+        c *= 1.0 - min(4.0**step * 2.0**-52, _TOLERANCE)
     return low
 
 
-def _bracket(excess: Callable[[float], float], start: float) -> tuple[float, float, float, float]:
-    c, value = start, excess(start)
-    grow = 2.0 if value <= 0.0 else 0.5
+def _below(excess: Excess, start: float) -> float:
+    # c with excess(c) <= 0 < excess(2c).
+    c, within = start, excess(start) <= 0.0
     for _ in range(_DOUBLINGS):
-        other = c * grow
-        at_other = excess(other)
-        if (at_other <= 0.0) != (value <= 0.0):
-            ends = sorted(((c, value), (other, at_other)))
-            return ends[0][0], ends[1][0], ends[0][1], ends[1][1]
-        c, value = other, at_other
+        other = 2.0 * c if within else 0.5 * c
+        if (excess(other) <= 0.0) != within:
+            return min(c, other)
+        c = other
     raise ValueError(
         "epsilon cannot be reached: the audited value lies on the same side of the target for "
         f"every nominal epsilon between {start!r} and {c!r}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.auditing.rows import checked, moves
-from dpbayes.mechanisms.guarantees import own, upper_float
-from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.mechanisms.protocol import Mechanism, own, upper_float
 from dpbayes.posteriors import check_candidates, compositions
 from dpbayes.samplers.balls import flint
 
@@ -59,11 +59,7 @@ class Enclosure:
     def delta(self, epsilon: float) -> Bounds:
         """Return bounds of the least delta for which the mechanism is (epsilon, delta)-DP."""
         limit = Fraction(_validate.non_negative("epsilon", epsilon))
-
-        def answer(library: Any, laws: Laws, pairs: Pairs) -> Any:
-            return _delta(library, laws, pairs, limit)
-
-        return _narrow(self._mechanism, self.n, self.prior, answer)
+        return _narrow(self._mechanism, self.n, self.prior, partial(_delta, limit))
 
 
 def enclose(mechanism: Mechanism, n: int, prior: ArrayLike) -> Enclosure:
@@ -115,7 +111,7 @@ def _epsilon(library: Any, laws: Laws, pairs: Pairs) -> Any:
     return best
 
 
-def _delta(library: Any, laws: Laws, pairs: Pairs, epsilon: Fraction) -> Any:
+def _delta(epsilon: Fraction, library: Any, laws: Laws, pairs: Pairs) -> Any:
     # (p - e^epsilon q)_+ = max(0, p - e^epsilon q), term by term, in both directions.
     growth = library.arb(library.fmpq(epsilon.numerator, epsilon.denominator)).exp()
     masses = [[log_p.exp() for log_p in law] for law in laws]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -105,17 +105,11 @@ class PairAudit:
         first, second = pair if losses[at] >= 0 else pair[::-1]
         return Witness(first, second, self.outputs[at], float(abs(losses[at])))
 
-    def forward(self, epsilon: float) -> float:
-        """Return the largest P[M(counts) in S] - e^epsilon P[M(neighbour) in S]."""
-        return hockey_stick(self.log_p, self.log_q, _validate.real("epsilon", epsilon))
-
-    def backward(self, epsilon: float) -> float:
-        """Return the same with the two data sets exchanged."""
-        return hockey_stick(self.log_q, self.log_p, _validate.real("epsilon", epsilon))
-
     def delta(self, epsilon: float) -> float:
         """Return the least delta for which the pair is (epsilon, delta)-indistinguishable."""
-        return max(self.forward(epsilon), self.backward(epsilon))
+        budget = _validate.real("epsilon", epsilon)
+        both = (self.log_p, self.log_q), (self.log_q, self.log_p)
+        return max(hockey_stick(*laws, budget) for laws in both)
 
 
 def audit_pair(
@@ -149,20 +143,13 @@ def audit_pair(
 class DeltaCurve:
     """delta(epsilon) over all neighbouring pairs of n records, in both directions.
 
-    `forward` (m,) is the largest sum of (P[r | x] - e^epsilon P[r | x'])_+ over pairs in which
-    x' has its record in an earlier category than x, `backward` (m,) that over the reversed pairs.
-    Each entry of `witnesses` names the pair that attains the larger of the two.
+    `deltas` (m,) is what (epsilon, delta)-DP asks for at each of `epsilons`, the largest sum of
+    (P[r | x] - e^epsilon P[r | x'])_+; each entry of `witnesses` names the pair that attains it.
     """
 
     epsilons: NDArray[np.float64]
-    forward: NDArray[np.float64]
-    backward: NDArray[np.float64]
+    deltas: NDArray[np.float64]
     witnesses: tuple[DeltaWitness, ...]
-
-    @property
-    def deltas(self) -> NDArray[np.float64]:
-        """The larger of both directions, shape (m,): what (epsilon, delta)-DP asks for."""
-        return np.maximum(self.forward, self.backward)
 
 
 @dataclass(frozen=True)
@@ -172,11 +159,6 @@ class Audit:
     `epsilon` is the least epsilon for which the mechanism is epsilon-DP at this n and prior (inf
     when some output is possible for one data set and not for a neighbour), `witness` where.
     `certificate` says how far this was compared with what the mechanism's `.law` returns.
-
-    >>> from dpbayes.mechanisms import mechanism
-    >>> found = audit(mechanism("geometric", epsilon=1.0), 10, [1, 1])
-    >>> round(found.epsilon, 12), round(found.delta(0.5), 6)
-    (1.0, 0.287649)
     """
 
     name: str
@@ -186,13 +168,11 @@ class Audit:
     witness: Witness
     certificate: Certificate
     _rows: Rows = field(repr=False, compare=False)
-    _mechanism: Mechanism | None = field(default=None, repr=False, compare=False)
+    _mechanism: Mechanism = field(repr=False, compare=False)
 
     @cached_property
     def enclosure(self) -> Enclosure:
         """Rigorous bounds of epsilon and delta(epsilon) in ball arithmetic; see `enclose`."""
-        if self._mechanism is None:
-            raise TypeError("mechanism must be audited by name to be enclosed, got rows alone")
         return enclose(self._mechanism, self.n, self.prior)
 
     def delta(self, epsilon: float) -> float:
@@ -200,7 +180,7 @@ class Audit:
         return float(self.curve([_validate.non_negative("epsilon", epsilon)]).deltas[0])
 
     def curve(self, epsilons: ArrayLike) -> DeltaCurve:
-        """Return delta(epsilon) at these values, shape (m,), with directions and witnesses."""
+        """Return delta(epsilon) at these values, shape (m,), with witnesses."""
         return _curve(self._rows, _validate.real_vector("epsilons", epsilons))
 
     def pair(self) -> PairAudit:
@@ -222,43 +202,38 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
     naming the size that fits, beyond that, and for a law that is not one.
 
     >>> from dpbayes.mechanisms import mechanism
-    >>> round(audit(mechanism("expMech-smooth", 1.0), 10, [1, 1]).epsilon, 3)
-    0.318
+    >>> found = audit(mechanism("expMech-smooth", 1.0), 10, [1, 1])
+    >>> round(found.epsilon, 3), round(found.delta(0.1), 3)
+    (0.318, 0.05)
     """
     size, alpha = checked(mechanism, n, prior)
     check_size(size, alpha.size)
-    result = audit_rows(mechanism.name, size, alpha, mechanism_rows(mechanism, size, alpha).kept())
-    certificate = _convicted(mechanism, alpha, result)
-    return replace(result, certificate=certificate, _mechanism=mechanism)
-
-
-def _convicted(mechanism: Mechanism, prior: NDArray[np.float64], result: Audit) -> Certificate:
+    rows = mechanism_rows(mechanism, size, alpha).kept()
+    witness = audit_rows(rows)
     # The loss of the witness once more, from the two laws that the mechanism returns for it.
-    pair = result.pair()
-    laws = [law_of(mechanism, counts, prior) for counts in (pair.counts, pair.neighbour)]
-    first, second = (aligned(law, pair.outputs) for law in laws)
+    x, other = witness.counts, witness.neighbour
+    first, second = (aligned(law_of(mechanism, data, alpha), rows.outputs) for data in (x, other))
     found = float(np.max(np.abs(loss(first, second))))
-    gap = 0.0 if found == result.epsilon else abs(found - result.epsilon)
-    if not gap <= 1e-8 * (1.0 + abs(result.epsilon)):
+    gap = 0.0 if found == witness.loss else abs(found - witness.loss)
+    if not gap <= 1e-8 * (1.0 + witness.loss):
         raise ArithmeticError(
-            f"the audit of {result.name} found a loss of {result.epsilon!r} where its .law has "
-            f"{found!r}: counts {pair.counts.tolist()} against {pair.neighbour.tolist()}"
+            f"the audit of {mechanism.name} found a loss of {witness.loss!r} where its .law has "
+            f"{found!r}: counts {x.tolist()} against {other.tolist()}"
         )
-    return result.certificate.with_pair(gap)
+    known = Certificate(rows.certificate.rows + 2, max(rows.certificate.difference, gap))
+    return Audit(mechanism.name, size, alpha, witness.loss, witness, known, rows, mechanism)
 
 
-def audit_rows(name: str, n: int, prior: NDArray[np.float64], rows: Rows) -> Audit:
-    """Return the audit of laws given as rows."""
+def audit_rows(rows: Rows) -> Witness:
+    """Return the largest loss of all pairs of neighbours, from the laws of all data sets."""
     best = (-1.0, 0, 0, 0)
     for i, j, log_p, log_q in pairs(rows):
         losses = loss(log_p, log_q)
         high, low = int(losses.argmax()), int(losses.argmin())
-        for value, first, second, at in ((losses[high], i, j, high), (-losses[low], j, i, low)):
-            if value > best[0]:
-                best = (float(value), first, second, at)
-    epsilon, first, second, at = best
-    witness = Witness(rows.counts[first], rows.counts[second], rows.outputs[at], epsilon)
-    return Audit(name, n, prior, epsilon, witness, rows.certificate, rows)
+        both = (float(losses[high]), i, j, high), (-float(losses[low]), j, i, low)
+        best = max((best, *both), key=lambda one: one[0])
+    value, first, second, at = best
+    return Witness(rows.counts[first], rows.counts[second], rows.outputs[at], value)
 
 
 def audit_corners(mechanism: Mechanism, n: int, prior: ArrayLike, reach: int = 4) -> Witness:
@@ -305,18 +280,14 @@ def pairs(rows: Rows) -> Iterator[Pair]:
 
 
 def _curve(rows: Rows, epsilons: NDArray[np.float64]) -> DeltaCurve:
-    best = np.zeros((2, epsilons.size))
-    attained = np.zeros((2, epsilons.size, 2), dtype=np.int64)
-    attained[..., 1] = 1
+    best = [(0.0, 0, 1) for _ in epsilons]
     for i, j, log_p, log_q in pairs(rows):
         for at, epsilon in enumerate(epsilons.tolist()):
-            for side, laws in enumerate(((log_p, log_q), (log_q, log_p))):
-                value = hockey_stick(*laws, epsilon)
-                if value > best[side, at]:
-                    best[side, at], attained[side, at] = value, (i, j) if side == 0 else (j, i)
-    sides = (best[1] > best[0]).astype(int)
-    witnesses = []
-    for at, (side, epsilon) in enumerate(zip(sides, epsilons.tolist(), strict=True)):
-        x, other = (rows.counts[row] for row in attained[side, at])
-        witnesses.append(DeltaWitness(x, other, epsilon, float(best[side, at])))
-    return DeltaCurve(epsilons, best[0], best[1], tuple(witnesses))
+            there = hockey_stick(log_p, log_q, epsilon), i, j
+            back = hockey_stick(log_q, log_p, epsilon), j, i
+            best[at] = max(best[at], there, back, key=lambda one: one[0])
+    witnesses = tuple(
+        DeltaWitness(rows.counts[i], rows.counts[j], epsilon, delta)
+        for epsilon, (delta, i, j) in zip(epsilons.tolist(), best, strict=True)
+    )
+    return DeltaCurve(epsilons, np.array([delta for delta, _, _ in best]), witnesses)

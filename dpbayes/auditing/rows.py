@@ -14,8 +14,7 @@ from dpbayes import _validate
 from dpbayes.divergences import affinity_exponent, affinity_of_counts, distance_from_log_affinity
 from dpbayes.laws.law import Listed, listed
 from dpbayes.log_gamma import stirling_remainder
-from dpbayes.mechanisms.guarantees import own
-from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.mechanisms.protocol import Mechanism, own
 from dpbayes.posteriors import check_candidates, compositions
 
 LARGEST_TABLE = 30_000_000
@@ -39,17 +38,10 @@ _CLOSE = 0.25  # of d/m; beyond it differences of logarithms keep all but two di
 
 @dataclass(frozen=True)
 class Certificate:
-    """How many data sets were compared with `.law`, and the largest difference of ln P found.
-
-    `rows` 0 says that everything was computed from `.law` and there was nothing to compare.
-    """
+    """How many data sets were compared with `.law`, and the largest difference of ln P found."""
 
     rows: int = 0
     difference: float = 0.0
-
-    def with_pair(self, difference: float) -> Certificate:
-        """Return the certificate with the two laws of the witness compared as well."""
-        return Certificate(self.rows + 2, max(self.difference, difference))
 
 
 @dataclass(frozen=True)
@@ -65,22 +57,19 @@ class Rows:
     row: Callable[[int], NDArray[np.float64]]
     certificate: Certificate = Certificate()
 
-    @property
-    def entries(self) -> int:
-        """Number of log-probabilities in all rows."""
-        return len(self.counts) * len(self.outputs)
-
     def __iter__(self) -> Iterator[NDArray[np.float64]]:
         return (self.row(i) for i in range(len(self.counts)))
 
     def kept(self, limit: int = KEPT_TABLE) -> Rows:
         """Return the same rows, computed once and kept if they have at most `limit` entries."""
-        return self if self.entries > limit else replace(self, row=Table(np.array(list(self))))
+        if len(self.counts) * len(self.outputs) > limit:
+            return self
+        return replace(self, row=Table(np.array(list(self))))
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows that are in memory, shape (N, M)."""
+    """Rows in memory, shape (N, M)."""
 
     rows: NDArray[np.float64]
 
@@ -164,7 +153,7 @@ def mechanism_rows(
     """Return the laws of a mechanism for all data sets of n records; nothing large is held yet.
 
     A mechanism whose exact type states its `rates` is computed from tables that all data sets
-    share; a sample of these rows, or all that are `used`, is compared with what `.law` returns.
+    share; a sample of these rows, or those `used`, is compared with what `.law` returns.
     """
     rates = own(mechanism, "rates")
     if rates is not None:
@@ -173,10 +162,10 @@ def mechanism_rows(
         chosen = sampled(len(rows.counts)) if used is None else used
         return replace(rows, certificate=certify(mechanism, prior, rows, chosen))
     counts = compositions(n, prior.size)
-    first = law_of(mechanism, counts[0], prior)
-    _check_entries(mechanism, len(first.outputs), counts)
-    if np.array_equal(law_of(mechanism, counts[-1], prior).outputs, first.outputs):
-        return Rows(counts, first.outputs, _Laws(mechanism, counts, prior, first.outputs))
+    first, last = (law_of(mechanism, counts[i], prior).outputs for i in (0, -1))
+    _check_entries(mechanism, len(first), counts)
+    if np.array_equal(first, last):
+        return Rows(counts, first, _Laws(mechanism, counts, prior, first))
     laws = [law_of(mechanism, x, prior) for x in counts]
     outputs = np.unique(np.concatenate([law.outputs for law in laws]), axis=0)
     _check_entries(mechanism, len(outputs), counts)
@@ -194,7 +183,7 @@ def _check_entries(mechanism: Mechanism, outputs: int, counts: NDArray[np.int64]
 
 
 def sampled(number: int) -> NDArray[np.int64]:
-    """Return the row numbers a certificate compares: all of a hundred, else those spread evenly."""
+    """Return the row numbers a certificate compares: all of a hundred, else some spread evenly."""
     if number <= _ALL_COMPARED:
         return np.arange(number)
     spread = np.linspace(2, number - 3, _COMPARED).astype(np.int64)
@@ -204,10 +193,7 @@ def sampled(number: int) -> NDArray[np.int64]:
 def certify(
     mechanism: Mechanism, prior: NDArray[np.float64], rows: Rows, chosen: NDArray[np.int64]
 ) -> Certificate:
-    """Return by how much these rows differ from `.law`; ArithmeticError where they do.
-
-    Without it a fast road could audit something else than what is released.
-    """
+    """Return by how much the chosen rows differ from `.law`; ArithmeticError where they do."""
     largest = 0.0
     for i in chosen:
         counts = rows.counts[int(i)]
@@ -253,10 +239,9 @@ def exponential_rows(scores: Rows, rates: NDArray[np.float64]) -> Rows:
 
 
 def moves(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the row numbers of all neighbouring pairs in a lexicographic list of histograms.
+    """Return the row numbers of all neighbouring pairs in a lexicographic list of histograms, once.
 
-    Each unordered pair appears once: one record moves from category i to a category j > i, which
-    leads to an earlier row. Book: `thm-audit-complete`.
+    One record moves from category i to j > i, to an earlier row. Book: `thm-audit-complete`.
     """
     n, k = int(counts[0].sum()), counts.shape[1]
     weights = (n + 1) ** np.arange(k - 1, -1, -1, dtype=np.int64)

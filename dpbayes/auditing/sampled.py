@@ -16,8 +16,8 @@ from dpbayes.mechanisms.protocol import Mechanism
 class SampledAudit:
     """A lower bound on epsilon that holds with probability `confidence` over the samples.
 
-    `event` (m, k) lists the outputs of the event that was chosen on the first half of the samples;
-    `hits` counts it in the second half, out of `runs` for each of the two data sets.
+    `event` (m, k) are the outputs chosen on the first half of the samples; `hits` counts them in
+    the second half, out of `runs` for each of the two data sets.
     """
 
     epsilon: float
@@ -75,7 +75,7 @@ def audit_by_sampling(
     better = int(chosen[1][0] > chosen[0][0])
     event, (a, b) = chosen[better][1], orders[better]
     hits = (int(table[a, 1, event].sum()), int(table[b, 1, event].sum()))
-    epsilon = max(0.0, _certified(hits[0], hits[1], half, level))
+    epsilon = max(0.0, _certified(*hits, half, level))
     return SampledAudit(epsilon, outputs[event], hits, half, float(confidence))
 
 

@@ -10,31 +10,34 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from dpbayes import _validate
 from dpbayes.laws.law import Law
-from dpbayes.mechanisms.guarantees import Epsilon, given_epsilon
-from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.mechanisms.protocol import Epsilon, Mechanism, given_epsilon
 
 # Where each is made: a module is loaded when one of its mechanisms is first asked for.
 _HOMES = {
-    "lapMech": "laplace.lap_mech",
-    "ilapMech": "laplace.ilap_mech",
-    "draft-laplace": "laplace.draft_laplace",
-    "parameter-laplace": "parameter_laplace.ParameterLaplace",
+    "lapMech": "laplace.LaplaceMechanism",
+    "ilapMech": "laplace.LaplaceMechanism",
+    "draft-laplace": "laplace.LaplaceMechanism",
+    "parameter-laplace": "laplace.ParameterLaplace",
     "geometric": "geometric.TruncatedGeometric",
     "lattice": "lattice.SumZeroLattice",
-    "discrete-gaussian": "discrete_gaussian.DiscreteGaussian",
+    "discrete-gaussian": "lattice.DiscreteGaussian",
     "expMech": "exponential.exp_mech",
     "expMech-local": "exponential.exp_mech_local",
     "expMech-smooth": "exponential.exp_mech_smooth",
     "expMech-delta": "exponential.exp_mech_delta",
     "expMech-repaired": "exponential.exp_mech_repaired",
-    "permute-and-flip": "permute_and_flip.PermuteAndFlip",
+    "permute-and-flip": "exponential.PermuteAndFlip",
     "optimal": "optimum.OptimalMechanism",
 }
+
+
+_GIVEN = ("epsilon", "name")
 
 
 class _Registry(Mapping[str, Callable[..., Mechanism]]):
@@ -43,7 +46,8 @@ class _Registry(Mapping[str, Callable[..., Mechanism]]):
     def __getitem__(self, name: str) -> Callable[..., Mechanism]:
         module, _, made = _HOMES[name].partition(".")
         found: Callable[..., Mechanism] = getattr(import_module(f"{__name__}.{module}"), made)
-        return found
+        # Several names may share a class, which then has a field for it.
+        return partial(found, name=name) if "name" in inspect.signature(found).parameters else found
 
     def __iter__(self) -> Iterator[str]:
         return iter(_HOMES)
@@ -68,7 +72,7 @@ def mechanism(name: str, epsilon: Epsilon, **options: Any) -> Mechanism:
     0.0346
     """
     factory = REGISTRY[_validate.choice("name", name, REGISTRY)]
-    allowed = [word for word in inspect.signature(factory).parameters if word != "epsilon"]
+    allowed = [word for word in inspect.signature(factory).parameters if word not in _GIVEN]
     for option in options:
         if option not in allowed:
             listed = ", ".join(allowed) if allowed else "none"

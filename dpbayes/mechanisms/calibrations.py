@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, rounded_up, upper_float
+from dpbayes.mechanisms.protocol import Guarantee, exact_epsilon, rounded_up, upper_float
 from dpbayes.posteriors import number_of_candidates
 from dpbayes.samplers import balls
 from dpbayes.samplers.balls import Enclosed
@@ -31,6 +31,7 @@ from dpbayes.sensitivity import (
 FAILURE_TERMS = ("2(n+1)", "2n")
 
 _SCORES = ("liu-tailoring", "mcsherry-talwar")
+_WITH_DELTA = ("bun-abstract", "liu-draft", "mcsherry-talwar", "nissim-smooth")
 _ROUNDING = Fraction(1, 2**50)  # by so much a factor in floats may be too large
 
 
@@ -67,37 +68,25 @@ class Rule:
         return balls.smooth(x, prior, self.gamma, self.form, self.distance)
 
 
-class Calibration(Protocol):
-    """What an exponential mechanism needs to know; a class may add what is proved.
+class Calibration:
+    """What an exponential mechanism needs to know, with the mechanism's name and citations.
 
-    `promise(epsilon, factor)` is the guarantee of weights exp(-epsilon H / (factor S)),
-    `rule(n, epsilon, k)` says which S it is, so that it can be computed for many data sets at once
-    and in rigorous bounds, `symmetric` that S is the same whatever the categories are called. All
-    count for the exact type only.
+    `factor` stands before S in the exponent. S shrinks as the data grow unless `shrinks` is False;
+    it follows from epsilon where `follows_epsilon` is True. `rule` and `promise(epsilon, factor)`,
+    the guarantee of weights exp(-epsilon H / (factor S)), count for the exact type only.
     """
 
-    @property
-    def name(self) -> str:
-        """The name the mechanism is registered under."""
-        ...
+    name: ClassVar[str]
+    citations: ClassVar[tuple[str, ...]] = _SCORES
+    shrinks: ClassVar[bool] = True
+    follows_epsilon: ClassVar[bool] = False
 
     @property
     def factor(self) -> float:
-        """The factor in front of S in the exponent."""
-        ...
-
-    def sensitivity(
-        self, counts: ArrayLike, prior: ArrayLike, epsilon: float, metric: str
-    ) -> Sensitivity:
-        """Return S at these counts."""
-        ...
-
-
-class _ByRule:
-    """S of the calibrations here, from their rule."""
+        return 2.0
 
     def rule(self, n: int, epsilon: float, k: int) -> Rule:
-        """Return which sensitivity it is for n records over k categories."""
+        """Return which sensitivity it is for n >= 1 records over k categories."""
         raise NotImplementedError
 
     def sensitivity(
@@ -112,9 +101,8 @@ def _scored(epsilon: Fraction, factor: float, proved: Fraction, which: str, by: 
     # A larger factor in the exponent means less privacy loss, in proportion.
     used = Fraction(factor)
     close = proved <= used <= (1 + _ROUNDING) * proved
-    bound = epsilon if close else epsilon * proved / used
     return Guarantee(
-        bound,
+        epsilon if close else epsilon * proved / used,
         f"candidates are weighted by exp(-{rounded_up(epsilon)} H / (f S)) with S the {which} "
         f"sensitivity and f = {factor:.6g}, where f = {float(proved):.6g} gives "
         f"{rounded_up(epsilon)}",
@@ -123,31 +111,24 @@ def _scored(epsilon: Fraction, factor: float, proved: Fraction, which: str, by: 
 
 
 @dataclass(frozen=True)
-class GlobalCalibration(_ByRule):
+class GlobalCalibration(Calibration):
     """expMech (D, section 4.2.1; C, 2.1): S = GS, factor 2. Book: `def-expmech`.
 
-    Guarantee: for all count vectors x, x' of n records that differ by replacing one record, and
-    every set S of posteriors, P[M(x) in S] <= e^epsilon P[M(x') in S].
+    Guarantee: epsilon (`thm-exponential-private`).
     """
 
     name: ClassVar[str] = "expMech"
-    definition: ClassVar[str] = "def-expmech"
-    citations: ClassVar[tuple[str, ...]] = _SCORES
-    symmetric: ClassVar[bool] = True
-    factor: ClassVar[float] = 2.0
     shrinks: ClassVar[bool] = False
 
     def rule(self, n: int, epsilon: float, k: int) -> Rule:
-        """Return the global sensitivity."""
         return Rule("global")
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
-        """Return what is proved: `thm-exponential-private`."""
         return _scored(epsilon, factor, Fraction(2), "global", "thm-exponential-private")
 
 
 @dataclass(frozen=True)
-class LocalCalibration(_ByRule):
+class LocalCalibration(Calibration):
     """expMech-local (D, section 4.2.2; C, 2.2): S = LS(x), factor 2. Book: `def-expmech-local`.
 
     No guarantee: LS(x) depends on the data, and the actual privacy loss can exceed epsilon, for
@@ -155,17 +136,11 @@ class LocalCalibration(_ByRule):
     """
 
     name: ClassVar[str] = "expMech-local"
-    definition: ClassVar[str] = "def-expmech-local"
-    citations: ClassVar[tuple[str, ...]] = _SCORES
-    symmetric: ClassVar[bool] = True
-    factor: ClassVar[float] = 2.0
 
     def rule(self, n: int, epsilon: float, k: int) -> Rule:
-        """Return the local sensitivity."""
         return Rule("local")
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
-        """Say why nothing is promised."""
         return Guarantee(
             None,
             "the local sensitivity changes with the data, and the actual loss can exceed epsilon, "
@@ -174,22 +149,19 @@ class LocalCalibration(_ByRule):
 
 
 @dataclass(frozen=True)
-class SmoothCalibration(_ByRule):
+class SmoothCalibration(Calibration):
     """expMech-smooth (D, Definitions 3 and 4): reciprocal smooth S, factor 2 (1 + gamma).
 
     The paper's gamma = 1 gives its factor 4. Measured in l1, one replaced record is a distance
-    of 2, so the factor is 2 (1 + 2 gamma). Book: `def-expmech-smooth`, `thm-smooth-private`.
-    Guarantee: for all count vectors x, x' of n records that differ by replacing one record, and
-    every set S of posteriors, P[M(x) in S] <= e^epsilon P[M(x') in S].
+    of 2, so the factor is 2 (1 + 2 gamma). Book: `def-expmech-smooth`. Guarantee: epsilon
+    (`thm-smooth-private`).
     """
 
     gamma: float = 1.0
     distance: str = "hamming"
 
     name: ClassVar[str] = "expMech-smooth"
-    definition: ClassVar[str] = "def-expmech-smooth"
     citations: ClassVar[tuple[str, ...]] = (*_SCORES, "nissim-smooth")
-    symmetric: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _validate.positive("gamma", self.gamma)
@@ -197,10 +169,7 @@ class SmoothCalibration(_ByRule):
 
     @property
     def factor(self) -> float:
-        """2 (1 + the most that 1/S changes when one record is replaced), rounded up.
-
-        A draw divides by it, so that rounded down it would spend more than is promised.
-        """
+        """2 (1 + the most that 1/S changes with one record), rounded up: a draw divides by it."""
         return upper_float(self._proved)
 
     @property
@@ -208,27 +177,20 @@ class SmoothCalibration(_ByRule):
         return 2 * (1 + Fraction(self.gamma) * (2 if self.distance == "l1" else 1))
 
     def rule(self, n: int, epsilon: float, k: int) -> Rule:
-        """Return the reciprocal smooth sensitivity."""
         return Rule("smooth", self.gamma, "reciprocal", self.distance)
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
-        """Return what is proved: `thm-smooth-private`."""
         return _scored(epsilon, factor, self._proved, "smooth", "thm-smooth-private")
 
 
 @dataclass(frozen=True)
-class DeltaCalibration(_ByRule):
+class DeltaCalibration(Calibration):
     """expMech-delta (A, Theorem 4.1; B, 4; C, 2.3): exponential smooth S, factor 2.
 
     gamma = ln(1 - epsilon / (2 ln(delta / 2(n+1)))). A measures d in l1, B and C in Hamming
     distance; the authors' program used 2n for 2(n+1) (`failure_term`). Book: `def-expmech-delta`.
     Claimed: (epsilon, delta)-DP for one replaced record; false for d = l1, and for Hamming from
-    k = 4 on (book: `thm-delta-false-every`). Proved for Hamming: with 3 epsilon / 2
-    and |R| delta / (2 (n+1)) where that is at most 1 (`thm-delta-proved`); with epsilon and no
-    delta for few records and a small epsilon (`thm-delta-two-small`), and for k = 2 and prior
-    parameters that are equal or n apart, if the smaller one is up to 1 and epsilon moderate
-    (`thm-delta-two-uniform`, `thm-delta-two-unlike`) or if it is large (`thm-delta-two-strong`);
-    `needs_no_delta` decides. Open elsewhere at k = 2 and 3.
+    k = 4 on (`thm-delta-false-every`). What is proved in its place: `thm-delta-proved`.
     """
 
     delta: float = 1e-8
@@ -236,13 +198,8 @@ class DeltaCalibration(_ByRule):
     failure_term: str = "2(n+1)"
 
     name: ClassVar[str] = "expMech-delta"
-    definition: ClassVar[str] = "def-expmech-delta"
-    citations: ClassVar[tuple[str, ...]] = (
-        "bun-abstract", "liu-draft", "liu-notes", "mcsherry-talwar", "nissim-smooth",
-    )  # fmt: skip
-    factor: ClassVar[float] = 2.0
+    citations: ClassVar[tuple[str, ...]] = (*_WITH_DELTA[:2], "liu-notes", *_WITH_DELTA[2:])
     follows_epsilon: ClassVar[bool] = True
-    symmetric: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _validate.open_unit("delta", self.delta)
@@ -256,15 +213,13 @@ class DeltaCalibration(_ByRule):
         0.016716544
         """
         size = _validate.integer("n", n, minimum=1)
-        term = 2.0 * size if self.failure_term == "2n" else 2.0 * (size + 1)
+        term = 2.0 * (size if self.failure_term == "2n" else size + 1)
         return float(np.log1p(-epsilon / (2.0 * np.log(self.delta / term))))
 
     def rule(self, n: int, epsilon: float, k: int) -> Rule:
-        """Return the exponential smooth sensitivity."""
         return Rule("smooth", self.gamma(n, epsilon), "exponential", self.distance)
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
-        """Say why nothing is promised."""
         return Guarantee(
             None,
             "the printed claim of (epsilon, delta)-privacy is false: with l1 distances, and with "
@@ -280,27 +235,22 @@ _LEAST = 1e-11
 
 
 @dataclass(frozen=True)
-class RepairedCalibration(_ByRule):
+class RepairedCalibration(Calibration):
     """expMech-repaired: exponential smooth S, weights exp(-(1 - share) epsilon H / (2 S)).
 
     A's mechanism lets S change from one data set to the next and does not pay for what that does to
     the normalising constant; here `share` in (0, 1) of epsilon pays: e^gamma - 1 = share epsilon /
     ln(|R| / delta), d counted in replaced records; gamma is lowered by one part in a million, or
-    4e-12, for rounding. Book: `def-expmech-repaired`, `thm-repaired`. Guarantee: for all count
-    vectors x, x' of n records over k categories that differ by replacing one record, and every set
-    S of posteriors, P[M(x) in S] <= e^epsilon P[M(x') in S] + delta, for every n, k and prior.
+    4e-12, for rounding. Book: `def-expmech-repaired`. Guarantee: epsilon and delta, for every n, k
+    and prior (`thm-repaired`).
     """
 
     delta: float = 1e-8
     share: float = 0.2
 
     name: ClassVar[str] = "expMech-repaired"
-    definition: ClassVar[str] = "def-expmech-repaired"
-    citations: ClassVar[tuple[str, ...]] = (
-        "bun-abstract", "liu-draft", "mcsherry-talwar", "nissim-smooth",
-    )  # fmt: skip
+    citations: ClassVar[tuple[str, ...]] = _WITH_DELTA
     follows_epsilon: ClassVar[bool] = True
-    symmetric: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _validate.open_unit("delta", self.delta)
@@ -330,11 +280,10 @@ class RepairedCalibration(_ByRule):
         return proved - max(_MARGIN * proved, _FLOAT_S)
 
     def rule(self, n: int, epsilon: float, k: int) -> Rule:
-        """Return the exponential smooth sensitivity."""
         return Rule("smooth", self.gamma(n, epsilon, k), "exponential")
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
-        """Return what is proved: `thm-repaired`, for another factor with its own first term."""
+        # Another factor changes the first of two terms.
         share = Fraction(self.share) * epsilon
         return Guarantee(
             epsilon if factor == self.factor else 2 * epsilon / Fraction(factor) + share,

@@ -1,21 +1,32 @@
-"""The truncated geometric mechanism: a private count of two categories, and its best reading."""
+"""Geometric noise: on one of two counts, clamped and read at its best; on every count.
+
+Z is a whole number with P(Z = z) proportional to e^(-epsilon |z|).
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity
+from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.law import Way, choose
+from dpbayes.laws.law import Unlisted, Way, choose
 from dpbayes.laws.steps import StepLaw
-from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, rounded_up
-from dpbayes.mechanisms.protocol import Counts, Drawn
-from dpbayes.mechanisms.remap import LARGEST_WINDOW as LARGEST_REMAP
-from dpbayes.mechanisms.remap import answered, best_answers
+from dpbayes.mechanisms.protocol import (
+    Counts,
+    Drawn,
+    Guarantee,
+    exact_epsilon,
+    given_epsilon,
+    rounded_up,
+)
 from dpbayes.samplers import balls
 from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
@@ -24,26 +35,40 @@ from dpbayes.samplers.whole_numbers import plain, two_sided_geometric
 LARGEST_FINITE = 400_000
 LARGEST_WINDOW = 5_000_000
 
+LARGEST_REMAP = 4_000
+"""Counts that a remap compares with one another: their cube is the work, some seconds."""
+
 _TAIL = 46.0
+_COLUMNS = 256
+_TIE = 1e-12
+
+
+def log_clamped(
+    count: int, released: NDArray[np.int64], epsilon: float, most: float = math.inf
+) -> NDArray[np.float64]:
+    """Return ln P(clamp(count + Z, 0, most) = r) for each `released` r."""
+    if most == 0:
+        return np.zeros(released.size)
+    logs = -epsilon * np.abs(released - count) - np.log1p(np.exp(-epsilon))
+    # The two ends collect the whole tail, the inside one step of it.
+    logs[(released > 0) & (released < most)] += np.log(-np.expm1(-epsilon))
+    return np.asarray(logs)
 
 
 @dataclass(frozen=True)
 class TruncatedGeometric:
-    """Release x + Z clamped to [0, n], with P(Z = z) proportional to e^(-epsilon |z|).
+    """Release x + Z clamped to [0, n], k = 2 (Ghosh, Roughgarden and Sundararajan 2009).
 
-    For k = 2 (Ghosh, Roughgarden and Sundararajan 2009); book: `def-geometric`. With `remap` the
-    noisy count is replaced by the answer with the least expected Hellinger distance when all data
-    sets are equally likely (`def-remap`); no epsilon-DP mechanism that answers with histograms has
-    a smaller mean over all data sets (`thm-remap-optimal`). Guarantee: for all count vectors x, x'
-    of n records that differ by replacing one record, and every set S of posteriors,
-    P[M(x) in S] <= e^epsilon P[M(x') in S].
+    With `remap` the noisy count is replaced by the answer with the least expected Hellinger
+    distance when all data sets are equally likely (`def-remap`); no epsilon-DP mechanism that
+    answers with histograms has a smaller mean over all data sets (`thm-remap-optimal`). Book:
+    `def-geometric`. Guarantee: epsilon (`thm-geometric-private`).
     """
 
     epsilon: float
     remap: bool = False
 
     name: ClassVar[str] = "geometric"
-    definition: ClassVar[str] = "def-geometric"
     citations: ClassVar[tuple[str, ...]] = ("ghosh-universally",)
 
     def __post_init__(self) -> None:
@@ -55,41 +80,36 @@ class TruncatedGeometric:
 
         >>> round(TruncatedGeometric(1.0).law([50, 50], [1, 1]).probability([50, 50]), 9)
         0.462117157
-        >>> mean = TruncatedGeometric(0.1, remap=True).law([5, 5], [1, 1]).mean_distance()
-        >>> round(mean, 4)
+        >>> round(TruncatedGeometric(0.1, remap=True).law([5, 5], [1, 1]).mean_distance(), 4)
         0.3439
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
-        if x.size != 2:
-            raise ValueError(f"counts must have 2 categories for geometric, got {x.size}")
+        _two(x)
         n, first = int(x.sum()), int(x[0])
         # e^-46 of the noise lies beyond `reach`; small data sets are listed in full.
-        complete = LARGEST_REMAP if self.remap else LARGEST_FINITE
-        reach = n if n < complete else int(min(np.ceil(_TAIL / self.epsilon), n))
+        small = n < (LARGEST_REMAP if self.remap else LARGEST_FINITE)
+        reach = n if small else int(min(np.ceil(_TAIL / self.epsilon), n))
         if reach >= LARGEST_WINDOW:
             raise ValueError(
                 f"epsilon = {self.epsilon!r} spreads the noise over more than {LARGEST_WINDOW} "
                 f"counts either side; n = {n} records are too many for that"
             )
         released = np.arange(max(first - reach, 0), min(first + reach, n) + 1)
-        outputs = np.column_stack((released, n - released))
-        steps = np.abs(released - first)
-        shared = np.log1p(np.exp(-self.epsilon))
-        logs = -self.epsilon * steps - shared
-        # The two ends collect the whole tail, the inside one step of it.
-        inside = (outputs[:, 0] > 0) & (outputs[:, 0] < n)
-        logs[inside] += np.log(-np.expm1(-self.epsilon))
-        if n == 0:
-            logs = np.zeros(1)
-        outside = 0.0 if released.size == n + 1 else float(np.exp(-_TAIL))
-        if self.remap:
-            outputs, logs = answered(self._answers(alpha, n, released), n, logs)
         complete = released.size == n + 1
+        logs = log_clamped(first, released, self.epsilon, n)
+        outputs = np.column_stack((released, n - released))
+        if self.remap:
+            # The answers never fall. Where every count is noisy every count is listed.
+            answers = self._answers(alpha, n, released)
+            listed, noisy_logs = released if complete else np.unique(answers), logs
+            logs = np.full(listed.size, -np.inf)
+            np.logaddexp.at(logs, np.searchsorted(listed, answers), noisy_logs)
+            outputs = np.column_stack((listed, n - listed))
         law: FiniteLaw = choose(
             Way(
                 "list" if complete else "window", True,
                 f"{released.size} of {n + 1} outputs are within reach of the noise",
-                lambda: FiniteLaw(alpha, x, outputs, logs, outside),
+                lambda: FiniteLaw(alpha, x, outputs, logs, 0.0 if complete else math.exp(-_TAIL)),
             )
         )  # fmt: skip
         return law
@@ -101,9 +121,7 @@ class TruncatedGeometric:
         return best_answers(pair, n, float(self.epsilon), int(noisy[0]), int(noisy[-1]))[0]
 
     def guarantee(self, k: int) -> Guarantee:
-        """Return what is proved: `thm-geometric-private`."""
-        _validate.integer("k", k, minimum=2)
-        if k != 2:
+        if _validate.integer("k", k, minimum=2) != 2:
             return Guarantee(None, f"geometric is defined for 2 categories, not {k}")
         bound = exact_epsilon(self.epsilon)
         return Guarantee(
@@ -114,13 +132,11 @@ class TruncatedGeometric:
         )
 
     def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
-        """Return ln P of every output in ball arithmetic, for audits; k = 2."""
         return balls.truncated_geometric(library, counts, exact_epsilon(self.epsilon))
 
     def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
         """Return the noisy count, and the histogram with it clamped."""
-        if counts.size != 2:
-            raise ValueError(f"counts must have 2 categories for geometric, got {counts.size}")
+        _two(counts)
         n, rate = int(counts.sum()), exact_epsilon(self.epsilon)
         noisy = plain([int(counts[0]) + two_sided_geometric(bits, rate)])
         first = np.clip(noisy, 0, n)
@@ -129,7 +145,6 @@ class TruncatedGeometric:
         return noisy, np.append(first, n - first)
 
     def log_likelihoods(self, noisy: Counts, n: int, k: int) -> list[NDArray[np.float64]]:
-        """Return ln P(noisy | count) for counts 0 … n, up to a constant; one factor a category."""
         return [-self.epsilon * np.abs(int(noisy[0]) - np.arange(n + 1)), np.zeros(n + 1)]
 
     def step_law(self, k: int = 2) -> StepLaw:
@@ -137,3 +152,141 @@ class TruncatedGeometric:
         if k != 2:
             raise ValueError(f"no large-n law for k = {k} is known for 'geometric'")
         return StepLaw(self.epsilon)
+
+
+@lru_cache(maxsize=64)
+def best_answers(
+    prior: tuple[float, float], n: int, epsilon: float, low: int, high: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the best answer s to each noisy count r = low … high, and its expected distance.
+
+    s minimises sum over x of e^(-epsilon |x - r|) H(x, s) over x, s in 0 … n. Data further than
+    46/epsilon from [low, high] weigh e^-46 and are left out; answers beyond those data are worse
+    than the outermost of them, for H grows with the step. Book: `thm-count-certificate`,
+    `lem-remap-local`. Raises ValueError when more than `LARGEST_REMAP` counts matter.
+
+    >>> best_answers((1.0, 1.0), 10, 0.1, 0, 10)[0]
+    array([3, 3, 4, 4, 4, 5, 6, 6, 6, 7, 7])
+    """
+    reach = int(min(np.ceil(_TAIL / epsilon), n))
+    data = np.arange(max(low - reach, 0), min(high + reach, n) + 1)
+    if data.size > LARGEST_REMAP:
+        raise ValueError(
+            f"epsilon = {epsilon!r} with n = {n} records makes {data.size} counts matter; the "
+            f"remap compares at most {LARGEST_REMAP}"
+        )
+    apart = np.abs(np.arange(low, high + 1)[:, None] - data)
+    weights = np.exp(-epsilon * apart)
+    x, parts = data[:, None], np.split(data, range(_COLUMNS, data.size, _COLUMNS))
+    logs = (
+        affinity_of_counts(prior[0], x, s) + affinity_of_counts(prior[1], n - x, n - s)
+        for s in parts
+    )
+    expected = np.hstack([weights @ distance_from_log_affinity(np.minimum(one, 0)) for one in logs])
+    answers, least = closest_best(expected, apart)
+    return _validate.frozen(data[answers]), _validate.frozen(least / weights.sum(axis=1))
+
+
+def closest_best(
+    expected: NDArray[np.float64], apart: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return where each row is least and its value there; of equal entries the closest one."""
+    least = expected.min(axis=1)
+    tied = expected <= least[:, None] * (1.0 + _TIE)
+    return np.argmin(np.where(tied, apart, np.inf), axis=1), least
+
+
+def _two(counts: NDArray[np.int64]) -> None:
+    if counts.size != 2:
+        raise ValueError(f"counts must have 2 categories for geometric, got {counts.size}")
+
+
+@dataclass(frozen=True)
+class IndependentLaw(Unlisted):
+    """The law where the outputs are too many to list: exact probabilities, means over draws."""
+
+    prior: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    epsilon: float
+
+    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
+        pairs = zip(self.counts.tolist(), counts_out, strict=True)
+        logs = [log_clamped(x, np.array([r]), self.epsilon)[0] for x, r in pairs]
+        value = float(np.exp(np.sum(logs)))
+        return Estimate(value, 1e-12 * value, "listed")
+
+    def draws(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        shape, share = (size, self.counts.size), -np.expm1(-self.epsilon)
+        noise = rng.geometric(share, shape) - rng.geometric(share, shape)
+        return np.asarray(np.maximum(self.counts + noise, 0))
+
+
+@dataclass(frozen=True)
+class IndependentNoise:
+    """Release max(x_i + Z_i, 0) for each i: for data whose number of records is secret, too.
+
+    The released counts need not sum to the number of records. Book: `def-independent`. Guarantee:
+    epsilon, for data with one record more or less (`thm-independent-private`).
+    """
+
+    epsilon: float
+
+    name: ClassVar[str] = "independent"
+    citations: ClassVar[tuple[str, ...]] = ("ghosh-universally", "canonne-discrete")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
+
+    def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | IndependentLaw:
+        """Return the law of the released counts, less tails of probability e^-46 a count if listed.
+
+        Distances use the released counts' own total.
+
+        >>> round(IndependentNoise(1.0).law([50, 50], [1, 1]).mean_distance(), 4)
+        0.0485
+        """
+        x, alpha = _validate.counts_and_prior(counts, prior)
+        epsilon = float(self.epsilon)
+        reach = int(np.ceil(_TAIL / epsilon)) + 1
+        axes = [np.arange(max(one - reach, 0), one + reach + 1) for one in x.tolist()]
+        size = math.prod(axis.size for axis in axes)
+
+        def listed() -> FiniteLaw:
+            each = [log_clamped(one, axis, epsilon) for one, axis in zip(x, axes, strict=True)]
+            logs = np.sum(np.meshgrid(*each, indexing="ij"), axis=0).ravel()
+            outputs = np.column_stack([one.ravel() for one in np.meshgrid(*axes, indexing="ij")])
+            return FiniteLaw(alpha, x, outputs, logs, x.size * math.exp(-_TAIL))
+
+        chosen: FiniteLaw | IndependentLaw = choose(
+            Way(
+                "list", size <= LARGEST_FINITE,
+                f"{size} outputs are within reach of the noise, and up to {LARGEST_FINITE} are "
+                "listed", listed,
+            ),
+            Way(
+                "draws", True, "they take any number of records and categories",
+                lambda: IndependentLaw(alpha, x, epsilon),
+            ),
+        )  # fmt: skip
+        return chosen
+
+    def guarantee(self, k: int) -> Guarantee:
+        _validate.integer("k", k, minimum=2)
+        bound = exact_epsilon(self.epsilon)
+        return Guarantee(
+            bound,
+            "a record more or less changes one count by 1, its noise falls by "
+            f"e^-{rounded_up(bound)} a step, clamping at 0 is post-processing",
+            "thm-independent-private",
+            neighbours="add-or-remove",
+        )
+
+    def log_likelihood_at(self, noisy: int, values: Counts) -> NDArray[np.float64]:
+        """Return ln P(noisy | count) for an array of counts, up to a constant."""
+        return np.asarray(-float(self.epsilon) * np.abs(noisy - values))
+
+    def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
+        """Return the noisy counts, and the same with those below 0 set to 0."""
+        rate = exact_epsilon(self.epsilon)
+        noisy = plain([int(count) + two_sided_geometric(bits, rate) for count in counts])
+        return noisy, np.maximum(noisy, 0)

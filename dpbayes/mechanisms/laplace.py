@@ -3,82 +3,101 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.laplace import Marginal, ProductLaw, product_grid
-from dpbayes.laws.law import Way, choose
+from dpbayes.laws.law import Unlisted, Way, choose
 from dpbayes.laws.steps import StepLaw
-from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, rounded_up
-from dpbayes.mechanisms.protocol import Counts, Drawn
+from dpbayes.mechanisms.protocol import (
+    Counts,
+    Drawn,
+    Guarantee,
+    exact_epsilon,
+    given_epsilon,
+    rounded_up,
+)
 from dpbayes.samplers import balls
 from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.whole_numbers import floored_laplace, plain, rounded_laplace
 
+SENSITIVITIES: Mapping[str, Callable[[int], int]] = {
+    "lapMech": lambda k: k,
+    "ilapMech": lambda k: min(k - 1, 2),
+    "draft-laplace": lambda k: 2,
+}
+"""Scale of the noise times epsilon for k categories, by the mechanism's name."""
+
 ROUNDINGS = ("floor", "nearest")
-SIDES = ("two", "one")
 
 LARGEST_FINITE = 400_000
 """Up to this many outputs all are listed."""
 
 LARGEST_WINDOW = 20_000_000
-"""Noise that reaches further than this either side is refused beyond `LARGEST_FINITE` outputs."""
+"""Beyond that many outputs, noise that reaches further than this either side is refused."""
 
 _TAIL = 46.0
-_LAP = (2.0, 0.0)
 
 
 @dataclass(frozen=True)
 class LaplaceMechanism:
     """Release clamp(round(x_i + Y_i)) for i < k, and clamp(n - their sum) for the last category.
 
-    Y_i are independent Laplace variables of scale b = sensitivity/epsilon, clamping is to [0, n],
-    rounding is down ("floor", as in D, section 4.1) or to the nearest integer. `sensitivity` None
-    stands for `by_dimension[0]` at k = 2 and `by_dimension[1]` beyond; the entry 0 there means k.
-    `sides` "one" adds |floor(Y_i)| instead (B, section 3). Book: `def-lapmech`, `def-ilapmech`,
-    `def-draft-laplace`.
+    Y_i are independent Laplace variables of scale sensitivity/epsilon, clamping is to [0, n],
+    rounding is down ("floor", as in D, section 4.1) or to the nearest integer. `name` chooses the
+    sensitivity unless that is given: k (lapMech; D, section 4.1), 1 at k = 2 and 2 beyond
+    (ilapMech, what one replaced record needs: `thm-ilapmech-tight`), 2 (draft-laplace; B, section
+    3, which adds |floor(Y_i)| instead). Book: `def-lapmech`, `def-ilapmech`, `def-draft-laplace`.
 
-    Guarantee, for two-sided noise of sensitivity at least 1 (k = 2) or 2 (k >= 3): for all count
-    vectors x, x' of n records that differ by replacing one record, and every set S of posteriors,
-    P[M(x) in S] <= e^epsilon P[M(x') in S]. One-sided noise has no guarantee.
+    Guarantee: epsilon for two-sided noise of sensitivity at least 1 (k = 2) or 2 (k >= 3)
+    (`thm-laplace-private`); none for one-sided noise.
     """
 
     epsilon: float
     name: str = "lapMech"
-    by_dimension: tuple[float, float] = _LAP
     sensitivity: float | None = None
     rounding: str = "floor"
-    sides: str = "two"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
+        _validate.choice("name", self.name, SENSITIVITIES)
         if self.sensitivity is not None:
             _validate.positive("sensitivity", self.sensitivity)
-        low, high = _validate.real_vector("by_dimension", self.by_dimension, minimum=2)[:2]
-        if len(self.by_dimension) != 2 or low <= 0 or high < 0:
-            raise ValueError(
-                f"by_dimension must be 2 numbers, positive and at least 0, got {self.by_dimension}"
-            )
         _validate.choice("rounding", self.rounding, ROUNDINGS)
-        _validate.choice("sides", self.sides, SIDES)
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether the noise never lowers a count."""
+        return self.name == "draft-laplace"
+
+    @property
+    def citations(self) -> tuple[str, ...]:
+        """Keys of the sources."""
+        return ("liu-draft" if self.one_sided else "liu-tailoring", "dwork-calibrating")
+
+    def _sensitivity(self, k: int) -> float:
+        default = SENSITIVITIES[self.name](_validate.integer("k", k, minimum=2))
+        return default if self.sensitivity is None else self.sensitivity
 
     def scale(self, k: int) -> float:
-        """Return the scale b of the noise for k categories."""
-        _validate.integer("k", k, minimum=2)
-        if self.sensitivity is not None:
-            return self.sensitivity / self.epsilon
-        chosen = self.by_dimension[0 if k == 2 else 1]
-        return (chosen if chosen > 0 else float(k)) / self.epsilon
+        """Return the scale of the noise for k categories."""
+        return self._sensitivity(k) / self.epsilon
+
+    def exact_rate(self, k: int) -> Fraction:
+        """Return 1/scale of the noise for k categories as the exact fraction that is drawn with."""
+        return exact_epsilon(self.epsilon) / Fraction(self._sensitivity(k))
 
     def log_step_probabilities(self, k: int, steps: ArrayLike) -> NDArray[np.float64]:
-        """Return ln P(noise = t) of one unclamped coordinate, for whole steps t."""
+        """Return ln P(round(Y) = t) for whole steps t."""
         t = np.asarray(steps, dtype=np.float64)
         b = self.scale(k)
         width = np.log(0.5) + np.log(-np.expm1(-1.0 / b))
@@ -87,65 +106,47 @@ class LaplaceMechanism:
             return np.asarray(np.where(t == 0, centre, width - (np.abs(t) - 0.5) / b))
         return np.asarray(width - np.where(t >= 0, t, -(t + 1.0)) / b)
 
-    def marginal(self, count: int, n: int, k: int) -> NDArray[np.float64]:
-        """Return ln P(output = r) of one noisy coordinate, for r = 0 … n, clamping included."""
-        return self._marginal(int(count), n, k, 0, n)
-
-    def window(self, count: int, n: int, k: int) -> Marginal:
-        """Return the distribution of one noisy coordinate, less tails of probability e^-46.
-
-        Complete where [0, n] does not reach that far from the count.
-        """
-        reach = int(np.ceil(_TAIL * self.scale(k))) + 1
-        low, high = max(count - reach, 0) if self.sides == "two" else count, min(n, count + reach)
-        complete = high == n and (low == 0 or self.sides == "one")
-        logs = self._marginal(count, n, k, low, high)
-        return Marginal(low, logs, 0.0 if complete else float(np.exp(-_TAIL)))
-
-    def _marginal(self, count: int, n: int, k: int, low: int, high: int) -> NDArray[np.float64]:
-        # ln P(output = r) for r = low … high; the ends 0 and n collect what is clamped to them.
-        if n == 0:
-            return np.zeros(1)
-        steps = np.arange(low, high + 1) - count
-        if self.sides == "one":
-            return self._one_sided(steps, k, high == n)
+    def _log_steps(self, k: int, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+        # ln P(noise = t), the noise being |round(Y)| where it is one-sided.
         logs = self.log_step_probabilities(k, steps)
-        if low == 0:
-            logs[0] = self._log_cumulative(-count, k)
+        if not self.one_sided:
+            return logs
+        both = np.logaddexp(logs, self.log_step_probabilities(k, -steps))
+        return np.where(steps > 0, both, np.where(steps == 0, logs, -np.inf))
+
+    def _log_tail(self, k: int, t: int, below: bool = False) -> float:
+        # ln P(round(Y) >= t), which is Y >= t or t - 1/2; or of round(Y) <= -t, its mirror image
+        # but for rounding down: Y < 1 - t.
+        edge = t - 0.5 if self.rounding == "nearest" else float(t - below)
+        z = -edge / self.scale(k)
+        return float(np.log(0.5) + z if z <= 0 else np.log1p(-0.5 * np.exp(-z)))
+
+    def marginal(self, count: int, n: int, k: int, reach: int | None = None) -> Marginal:
+        """Return the distribution of one noisy coordinate clamped to [0, n].
+
+        Counts further away than `reach` are left out; in `law` they have probability e^-46.
+        """
+        if n == 0:
+            return Marginal(0, np.zeros(1))
+        low, high = 0, n
+        if reach is not None:
+            low, high = count if self.one_sided else max(count - reach, 0), min(n, count + reach)
+        logs = self._log_steps(k, np.arange(low, high + 1) - count)
+        # The ends 0 and n collect what is clamped to them.
+        if low == 0 and not self.one_sided:
+            logs[0] = self._log_tail(k, count, below=True)
         if high == n:
-            logs[-1] = self._log_survival(n - count, k)
-        return logs
-
-    def _shift(self) -> float:
-        # round(Y) <= t exactly when Y < t + shift, and round(Y) >= t when Y >= t + shift - 1.
-        return 0.5 if self.rounding == "nearest" else 1.0
-
-    def _log_cumulative(self, t: int, k: int) -> float:
-        return _log_laplace_below((t + self._shift()) / self.scale(k))
-
-    def _log_survival(self, t: int, k: int) -> float:
-        return _log_laplace_below(-(t + self._shift() - 1.0) / self.scale(k))
-
-    def _one_sided(
-        self, steps: NDArray[np.int64], k: int, clamped: bool = False
-    ) -> NDArray[np.float64]:
-        logs = np.full(steps.shape, -np.inf)
-        reach = steps >= 0
-        t = steps[reach]
-        both = np.logaddexp(self.log_step_probabilities(k, t), self.log_step_probabilities(k, -t))
-        logs[reach] = np.where(t == 0, self.log_step_probabilities(k, t), both)
-        top = int(steps[-1])
-        if clamped:
-            tails = (self._log_survival(top, k), self._log_cumulative(-top, k))
-            logs[-1] = 0.0 if top == 0 else np.logaddexp(*tails)
-        return logs
+            logs[-1] = self._log_tail(k, n - count)
+            if self.one_sided:
+                lowered = self._log_tail(k, n - count, below=True)
+                logs[-1] = np.logaddexp(logs[-1], lowered) if count < n else 0.0
+        complete = high == n and (low == 0 or self.one_sided)
+        return Marginal(low, logs, 0.0 if complete else float(np.exp(-_TAIL)))
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | ProductLaw:
         """Return the exact law of the released histogram, clamping and rest included.
 
-        For k >= 3 the released counts need not sum to n; distances use their own total. All
-        outputs are listed up to `LARGEST_FINITE` of them; beyond that those within reach of the
-        noise, or, where these are too many as well, a product law with the same methods.
+        For k >= 3 the released counts need not sum to n; distances use their own total.
 
         >>> law = LaplaceMechanism(1.0).law([50, 50], [1, 1])
         >>> round(law.probability([50, 50]), 11)
@@ -153,28 +154,21 @@ class LaplaceMechanism:
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
         n, k = int(x.sum()), x.size
-        size = (n + 1) ** (k - 1)
-        if size > LARGEST_FINITE and min(self.scale(k) * _TAIL, n * (k - 1)) > LARGEST_WINDOW:
+        complete, width = (n + 1) ** (k - 1) <= LARGEST_FINITE, self.scale(k) * _TAIL
+        if not complete and min(width, n * (k - 1)) > LARGEST_WINDOW:
             raise ValueError(
                 f"epsilon = {self.epsilon!r} spreads the noise over more than {LARGEST_WINDOW} "
                 f"counts either side; n = {n} records are too many for that"
             )
-        if size <= LARGEST_FINITE:
-            windows = {one: Marginal(0, self.marginal(one, n, k)) for one in set(x[:-1].tolist())}
-        else:
-            windows = {one: self.window(one, n, k) for one in set(x[:-1].tolist())}
-        marginals = tuple(windows[one] for one in x[:-1].tolist())
+        reach = None if complete else int(np.ceil(width)) + 1
+        each = {one: self.marginal(one, n, k, reach) for one in set(x[:-1].tolist())}
+        marginals = tuple(each[one] for one in x[:-1].tolist())
         outputs = math.prod(one.log_probabilities.size for one in marginals)
-        most = f"up to {LARGEST_FINITE} are listed"
         chosen: FiniteLaw | ProductLaw = choose(
             Way(
-                "list", size <= LARGEST_FINITE, f"there are {size} outputs, and {most}",
-                lambda: product_grid(alpha, x, marginals),
-            ),
-            Way(
-                "window", outputs <= LARGEST_FINITE,
-                f"{outputs} outputs are within reach of the noise, and {most}",
-                lambda: product_grid(alpha, x, marginals),
+                "list" if complete else "window", outputs <= LARGEST_FINITE,
+                f"{outputs} outputs are within reach of the noise, and up to {LARGEST_FINITE} are "
+                "listed", lambda: product_grid(alpha, x, marginals),
             ),
             Way(
                 "product", True, "it takes any number of records and categories",
@@ -183,35 +177,14 @@ class LaplaceMechanism:
         )  # fmt: skip
         return chosen
 
-    @property
-    def definition(self) -> str:
-        """Label of the definition in the book."""
-        if self.sides == "one":
-            return "def-draft-laplace"
-        return "def-lapmech" if self.by_dimension == _LAP else "def-ilapmech"
-
-    @property
-    def citations(self) -> tuple[str, ...]:
-        """Keys of the sources."""
-        return ("liu-draft" if self.sides == "one" else "liu-tailoring", "dwork-calibrating")
-
-    def exact_rate(self, k: int) -> Fraction:
-        """Return 1/scale of the noise for k categories as the exact fraction that is drawn with."""
-        chosen = self.by_dimension[0 if k == 2 else 1]
-        default = chosen if chosen > 0 else float(k)
-        sensitivity = default if self.sensitivity is None else self.sensitivity
-        return exact_epsilon(self.epsilon) / Fraction(sensitivity)
-
     def guarantee(self, k: int) -> Guarantee:
-        """Return what is proved for k categories from the scale of the noise."""
-        _validate.integer("k", k, minimum=2)
-        if self.sides == "one":
+        rate = self.exact_rate(k)
+        if self.one_sided:
             return Guarantee(
                 None,
-                "one-sided noise never lowers a count, so an output below a count rules that "
-                "count out",
+                "one-sided noise never lowers a count, so a smaller output rules that count out",
             )
-        moved, rate = 1 if k == 2 else 2, self.exact_rate(k)
+        moved = 1 if k == 2 else 2
         change = "one count by 1" if k == 2 else f"the first {k - 1} counts by at most 2 in l1"
         return Guarantee(
             moved * rate,
@@ -221,10 +194,9 @@ class LaplaceMechanism:
         )
 
     def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
-        """Return ln P of every output in ball arithmetic, for audits; k = 2, two-sided noise."""
         balls.two_counts(counts)
-        if self.sides == "one":
-            raise ValueError(f"sides must be two for an enclosure, got {self.sides!r}")
+        if self.one_sided:
+            raise ValueError(f"mechanism must have two-sided noise for an enclosure, got {self!r}")
         nearest = self.rounding == "nearest"
         return balls.rounded_laplace(library, counts, self.exact_rate(2), nearest)
 
@@ -233,55 +205,84 @@ class LaplaceMechanism:
         n, rate = int(counts.sum()), self.exact_rate(counts.size)
         step = rounded_laplace if self.rounding == "nearest" else floored_laplace
         noise = [step(bits, rate) for _ in counts[:-1]]
-        if self.sides == "one":
+        if self.one_sided:
             noise = [abs(z) for z in noise]
         noisy = plain(int(x) + z for x, z in zip(counts, noise, strict=False))
         clamped = np.clip(noisy, 0, n)
         return noisy, np.append(clamped, np.clip(n - clamped.sum(), 0, n))
 
     def log_likelihoods(self, noisy: Counts, n: int, k: int) -> list[NDArray[np.float64]]:
-        """Return ln P(noisy | count) for counts 0 … n, one factor a category.
-
-        One-sided noise rules out every count above the noisy one, with -inf.
-        """
-        if self.sides == "one" and min(noisy) < 0:
+        if self.one_sided and min(noisy) < 0:
             raise ValueError(f"noisy must be at least 0 for one-sided noise, got {list(noisy)}")
         steps = [int(y) - np.arange(n + 1) for y in noisy]
-        if self.sides == "one":
-            return [*(self._one_sided(step, k) for step in steps), np.zeros(n + 1)]
-        return [*(self.log_step_probabilities(k, step) for step in steps), np.zeros(n + 1)]
+        return [*(self._log_steps(k, step) for step in steps), np.zeros(n + 1)]
 
     def step_law(self, k: int = 2) -> StepLaw:
         """Return the law of the step of one count as the data grow, for noise rounded down."""
-        if self.sides != "two" or self.rounding != "floor":
+        if self.one_sided or self.rounding != "floor":
             raise ValueError(
-                "the large-n law is for two-sided noise rounded down, got "
-                f"sides={self.sides!r}, rounding={self.rounding!r}"
+                f"the large-n law is for two-sided noise rounded down, got {self.name} with "
+                f"rounding={self.rounding!r}"
             )
         return StepLaw(1.0 / self.scale(k), floored=True)
 
 
-def lap_mech(
-    epsilon: float, sensitivity: float | None = None, rounding: str = "floor"
-) -> LaplaceMechanism:
-    """Return lapMech: the noise of D, section 4.1."""
-    return LaplaceMechanism(epsilon, "lapMech", _LAP, sensitivity, rounding)
+@dataclass(frozen=True)
+class ContinuousLaw(Unlisted):
+    """Updates min(max(x_i + Y_i, 0), n) with Y_i independent Laplace(scale); means are drawn."""
+
+    prior: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    scale: float
+
+    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
+        """Return the probability of exactly this update: 0 unless every entry is 0 or n."""
+        if not np.all((counts_out == 0) | (counts_out == self.counts.sum())):
+            return Estimate(0.0, 0.0, "listed")
+        value = float(np.prod(0.5 * np.exp(-np.abs(counts_out - self.counts) / self.scale)))
+        return Estimate(value, 1e-15 * value, "listed")
+
+    def draws(self, rng: np.random.Generator, size: int) -> NDArray[Any]:
+        noise = rng.laplace(scale=self.scale, size=(size, self.counts.size))
+        return np.asarray(np.clip(self.counts + noise, 0.0, float(self.counts.sum())))
 
 
-def ilap_mech(
-    epsilon: float, sensitivity: float | None = None, rounding: str = "floor"
-) -> LaplaceMechanism:
-    """Return ilapMech: the noise that one replaced record needs (`thm-ilapmech-tight`)."""
-    return LaplaceMechanism(epsilon, "ilapMech", (1.0, 2.0), sensitivity, rounding)
+@dataclass(frozen=True)
+class ParameterLaplace:
+    """Release prior_i + min(max(x_i + Y_i, 0), n) with independent Y_i ~ Laplace(2/epsilon).
 
+    After Zhang, Rubinstein and Dimitrakakis (2016), who perturb each Bayesian update and cut it
+    to its possible range. The total of the parameters is not preserved. The noise is continuous,
+    so this mechanism is for study only: there is no release of it. Book: `def-parameter-laplace`.
+    Guarantee: epsilon (`thm-laplace-private`).
+    """
 
-def draft_laplace(epsilon: float, sensitivity: float | None = None) -> LaplaceMechanism:
-    """Return the one-sided noise of B, section 3."""
-    return LaplaceMechanism(epsilon, "draft-laplace", (2.0, 2.0), sensitivity, "floor", "one")
+    epsilon: float
 
+    name: ClassVar[str] = "parameter-laplace"
+    citations: ClassVar[tuple[str, ...]] = ("zhang-bayesian", "dwork-calibrating")
 
-def _log_laplace_below(z: float) -> float:
-    # ln P(Y < z) for a standard Laplace variable, right in both tails.
-    if z <= 0:
-        return float(np.log(0.5) + z)
-    return float(np.log1p(-0.5 * np.exp(-z)))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
+
+    def law(self, counts: ArrayLike, prior: ArrayLike) -> ContinuousLaw:
+        """Return the law of the released update; `counts` and `prior` have shape (k,).
+
+        >>> law = ParameterLaplace(1.0).law([50, 50], [1, 1])
+        >>> round(law.mean_distance(), 2)
+        0.11
+        """
+        x, alpha = _validate.counts_and_prior(counts, prior)
+        if int(x.sum()) < 1:
+            raise ValueError("counts must hold at least one record for parameter-laplace, got none")
+        return ContinuousLaw(alpha, x, 2.0 / float(self.epsilon))
+
+    def guarantee(self, k: int) -> Guarantee:
+        _validate.integer("k", k, minimum=2)
+        bound = exact_epsilon(self.epsilon)
+        return Guarantee(
+            bound,
+            "a replaced record changes the parameters by 2 in l1, the noise is continuous Laplace "
+            f"of scale 2/{rounded_up(bound)}, cutting to the range is post-processing",
+            "thm-laplace-private",
+        )

@@ -14,10 +14,17 @@ from dpbayes import _validate
 from dpbayes.divergences import distance_from_log_affinity
 from dpbayes.laws.estimate import log_affinity_of_outputs
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.law import Listed, listed
-from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon, given_epsilon, guarantee
-from dpbayes.mechanisms.protocol import Counts, Drawn, Mechanism
-from dpbayes.mechanisms.remap import best_candidates
+from dpbayes.laws.law import listed
+from dpbayes.mechanisms.geometric import closest_best
+from dpbayes.mechanisms.protocol import (
+    Counts,
+    Drawn,
+    Guarantee,
+    Mechanism,
+    exact_epsilon,
+    given_epsilon,
+    guarantee,
+)
 from dpbayes.posteriors import check_candidates, compositions, row_of
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.whole_numbers import weighted
@@ -45,16 +52,13 @@ class OptimalMechanism:
     `objective` "mean" averages over all histograms of n records with equal weight, "worst" takes
     the largest expected distance of any histogram. It needs n and the prior before the data, at
     most `LARGEST_PROGRAM` candidates and an epsilon from 1e-6 to 69. Book: `def-optimum`.
-
-    Guarantee: for all count vectors x, x' of n records that differ by replacing one record, and
-    every set S of posteriors, P[M(x) in S] <= e^epsilon P[M(x') in S].
+    Guarantee: epsilon.
     """
 
     epsilon: float
     objective: str = "mean"
 
     name: ClassVar[str] = "optimal"
-    definition: ClassVar[str] = "def-optimum"
     citations: ClassVar[tuple[str, ...]] = ("ghosh-universally",)
 
     def __post_init__(self) -> None:
@@ -76,16 +80,14 @@ class OptimalMechanism:
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
         """Return the exact law of the released histogram.
 
-        >>> law = OptimalMechanism(1.0).law([5, 5], [1, 1])
-        >>> round(float(law.probabilities.sum()), 12)
-        1.0
+        >>> round(OptimalMechanism(1.0).law([5, 5], [1, 1]).mean_distance(), 4)
+        0.1731
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
         table = self.table(int(x.sum()), alpha)
         return FiniteLaw(alpha, x, compositions(int(x.sum()), x.size), np.log(table[row_of(x)]))
 
     def guarantee(self, k: int) -> Guarantee:
-        """Return what holds of every matrix that was computed: it was compared row by row."""
         _validate.integer("k", k, minimum=2)
         return Guarantee(
             exact_epsilon(self.epsilon),
@@ -121,16 +123,13 @@ class Remapped:
 
     @property
     def name(self) -> str:
-        """Name of the base with the rule."""
         return f"{self.base.name}, {self.rule} remap"
 
     @property
     def epsilon(self) -> float:
-        """The nominal epsilon of the base."""
         return self.base.epsilon
 
     def guarantee(self, k: int) -> Guarantee:
-        """Return the guarantee of the base: a remap is post-processing."""
         base = guarantee(self.base, k)
         return replace(base, basis=f"{base.basis}, and the remap is post-processing")
 
@@ -139,21 +138,12 @@ class Remapped:
         x, alpha = _validate.counts_and_prior(counts, prior)
         n = int(x.sum())
         check_candidates(n, x.size, LARGEST_PROGRAM, "a remap")
-        outputs = compositions(n, x.size)
-        base: Any = self.base
-        remap = _remap(base, self.rule, n, tuple(alpha.tolist()))
-        row = _complete(self.base, x, alpha)
+        asked: Any = self.base, n, tuple(alpha.tolist())
+        table, answers = best_guesses(*asked)
+        remap = np.eye(len(table))[answers] if self.rule == "bayes" else _minimax(*asked)
         with np.errstate(divide="ignore"):
-            logs = np.log(row.probabilities @ remap)
-        return FiniteLaw(alpha, x, outputs, logs)
-
-
-def _complete(base: Mechanism, counts: NDArray[np.int64], prior: ArrayLike) -> Listed:
-    law = listed(base.law(counts, prior), "a remap")
-    outputs = compositions(int(counts.sum()), counts.size)
-    if not np.array_equal(law.outputs, outputs):
-        raise TypeError(f"base must list every histogram of n records once, got {base!r}")
-    return law
+            logs = np.log(table[row_of(x)] @ remap)
+        return FiniteLaw(alpha, x, compositions(n, x.size), logs)
 
 
 def distance_table(n: int, prior: ArrayLike) -> NDArray[np.float64]:
@@ -171,15 +161,34 @@ def record_distances(n: int, k: int) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=16)
+def best_guesses(
+    base: Any, n: int, prior: tuple[float, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return P[r | x] of all histograms, and for each output r the best guess s, as row numbers.
+
+    s has the least sum over x of P[r | x] H(x, s); of equally good ones the closest to r is taken,
+    then the first. Raises TypeError for a base that does not list every histogram.
+    """
+    outputs = compositions(n, len(prior))
+    laws = [listed(base.law(x, prior), "a remap") for x in outputs]
+    if not all(np.array_equal(law.outputs, outputs) for law in laws):
+        raise TypeError(f"base must list every histogram of n records once, got {base!r}")
+    table, losses = np.array([law.probabilities for law in laws]), distance_table(n, prior)
+    return _validate.frozen(table), _validate.frozen(closest_best(table.T @ losses, losses)[0])
+
+
+@lru_cache(maxsize=16)
 def _solved(
     epsilon: float, objective: str, n: int, prior: tuple[float, ...]
 ) -> NDArray[np.float64]:
     apart = record_distances(n, len(prior))
     losses = distance_table(n, prior)
     for reserve in (min(_RESERVE * 10**more, 0.5 * epsilon) for more in range(4)):
-        table = _repaired(
-            _program(losses, apart, epsilon - reserve, objective), epsilon - reserve, apart
-        )
+        raw = _program(losses, apart, epsilon - reserve, objective)
+        # Rounding of the solver: what is too small is raised to the ratio that is allowed.
+        floor = np.exp(-(epsilon - reserve) * apart)
+        table = np.array([np.max(raw * row[:, None], axis=0) for row in floor])
+        table /= table.sum(axis=1, keepdims=True)
         logs = np.log(table)
         ratios = np.array([np.max(np.abs(logs - row), axis=1) for row in logs])
         # A part of what was kept back must be left, so that no rounding of a logarithm matters.
@@ -190,38 +199,43 @@ def _solved(
     )
 
 
-def _repaired(
-    raw: NDArray[np.float64], epsilon: float, apart: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    # Rounding of the solver: raise what is too small to the ratio that is allowed, then rescale.
-    floor = np.exp(-epsilon * apart)
-    table = np.array([np.max(raw * floor[i][:, None], axis=0) for i in range(len(raw))])
-    return np.asarray(table / table.sum(axis=1, keepdims=True))
-
-
 def _program(
     losses: NDArray[np.float64], apart: NDArray[np.int64], epsilon: float, objective: str
 ) -> NDArray[np.float64]:
-    size = len(losses)
     from scipy import sparse
 
+    size = len(losses)
     first, second = np.nonzero(apart == 1)
-    pairs = np.arange(first.size)
-    shape = (first.size, size)
+    pairs, shape = np.arange(first.size), (first.size, size)
     # Each row is divided by e^(epsilon/2): with 1 and e^epsilon the solver stops far from the least
     # mean at large epsilon, and calls that solved.
     half = np.full(first.size, np.exp(0.5 * epsilon))
     ratio = sparse.coo_array((1.0 / half, (pairs, first)), shape) - sparse.coo_array(
         (half, (pairs, second)), shape
     )
+    expected = sparse.block_diag([sparse.coo_array(row) for row in losses[:, None, :]])
     privacy = sparse.kron(ratio, sparse.eye_array(size))
+    return np.maximum(_least(expected, privacy, objective), _IMPOSSIBLE)
+
+
+def _least(expected: Any, below: Any, objective: str) -> NDArray[np.float64]:
+    # The table T whose rows sum to 1, below T <= 0, with the least mean or worst row of expected T.
+    from scipy import sparse
+
+    size = expected.shape[0]
     sums = sparse.kron(sparse.eye_array(size), np.ones((1, size)))
     if objective == "mean":
-        solution = np.asarray(solve_program(losses.ravel() / size, privacy, sums).x, np.float64)
+        found = solve_program(expected.sum(axis=0) / size, below, sums).x
     else:
-        expected = sparse.block_diag([sparse.coo_array(row) for row in losses[:, None, :]])
-        solution = _least_worst(privacy, expected, sums)
-    return np.asarray(np.maximum(solution.reshape(size, size), _IMPOSSIBLE))
+
+        def wider(matrix: Any, value: float = 0.0) -> Any:
+            return sparse.hstack([matrix, sparse.coo_array(np.full((matrix.shape[0], 1), value))])
+
+        # One more unknown, the bound on all rows, is minimised.
+        cost = np.append(np.zeros(size * size), 1.0)
+        rows = sparse.vstack([wider(expected, -1.0), wider(below)]).tocsr()
+        found = solve_program(cost, rows, wider(sums)).x[:-1]
+    return np.asarray(found, dtype=np.float64).reshape(size, size)
 
 
 def solve_program(
@@ -233,51 +247,27 @@ def solve_program(
     """
     from scipy.optimize import linprog
 
-    result = linprog(
-        cost,
-        A_ub=below,
-        b_ub=np.zeros(below.shape[0]),
-        A_eq=equal,
-        b_eq=np.ones(equal.shape[0]),
-        bounds=(0, None),
-        method=method,
-    )
+    zeros, ones = np.zeros(below.shape[0]), np.ones(equal.shape[0])
+    result = linprog(cost, below, zeros, equal, ones, bounds=(0, None), method=method)
     if not result.success:
         raise ArithmeticError(f"the linear program was not solved: {result.message}")
     return result
 
 
-def _least_worst(below: Any, expected: Any, sums: Any) -> NDArray[np.float64]:
-    # One more unknown, the bound on all rows of `expected`, is minimised.
-    from scipy import sparse
-
-    def wider(matrix: Any, value: float = 0.0) -> Any:
-        return sparse.hstack([matrix, sparse.coo_array(np.full((matrix.shape[0], 1), value))])
-
-    rows = [wider(expected, -1.0)] + ([] if below is None else [wider(below)])
-    cost = np.append(np.zeros(expected.shape[1]), 1.0)
-    found = solve_program(cost, sparse.vstack(rows).tocsr(), wider(sums)).x
-    return np.asarray(found[:-1], dtype=np.float64)
-
-
 @lru_cache(maxsize=16)
-def _remap(base: Any, rule: str, n: int, prior: tuple[float, ...]) -> NDArray[np.float64]:
-    losses = distance_table(n, prior)
-    size = len(losses)
-    laws = [_complete(base, x, prior) for x in compositions(n, len(prior))]
-    table = np.array([law.probabilities for law in laws])
-    if rule == "bayes":
-        return np.asarray(_validate.frozen(np.eye(size)[best_candidates(table, losses)]))
+def _minimax(base: Any, n: int, prior: tuple[float, ...]) -> NDArray[np.float64]:
     from scipy import sparse
 
+    table, losses = best_guesses(base, n, prior)[0], distance_table(n, prior)
+    size = len(losses)
     # Unknown T[r, s]; row x of `expected` is sum over r, s of P[r | x] T[r, s] H(x, s). Where that
     # is small it is counted in units of the worst case without a remap: the solver's tolerances are
     # absolute. What they leave may still be worse than no remap at all; then nothing is replaced.
     without = float((table * losses).sum(axis=1).max())
     scaled = losses / max(without, _LEAST_UNIT) if without < _SMALL_LOSS else losses
     expected = sparse.coo_array(np.einsum("xr,xs->xrs", table, scaled).reshape(size, -1))
-    sums = sparse.kron(sparse.eye_array(size), np.ones((1, size)))
-    raw = np.maximum(_least_worst(None, expected, sums).reshape(size, size), 0.0)
+    free = sparse.coo_array((1, size * size))
+    raw = np.maximum(_least(expected, free, "worst"), 0.0)
     remap = raw / raw.sum(axis=1, keepdims=True)
     attained = float((table @ remap * losses).sum(axis=1).max())
     return np.asarray(_validate.frozen(remap if attained < without else np.eye(size)))

@@ -1,34 +1,61 @@
-"""What a mechanism must offer, and what it may add.
+"""What a mechanism must offer, what it may add, and what is promised about it, in exact numbers.
 
 A mechanism needs `name`, `epsilon` and `law`. Everything else that is known about it stands in its
-file too, and is read by `dpbayes.mechanisms.guarantees.own` from its exact type only:
+file too, and is read by `own` from its exact type only:
 
 guarantee(k)              what is proved, with the theorem's label, or why nothing is
 draw(counts, prior, bits) one exact draw from fair bits: the noisy value, the released counts
-log_likelihoods(noisy, n, k)  ln P(noisy | count = 0 … n), one factor a category
+log_likelihoods(noisy, n, k)  ln P(noisy | count = 0 … n) but for a constant, one factor a category
+log_likelihood_at(noisy, values)  the same of one noisy count, where the number of records is secret
 step_law(k)               the law of the step as the data grow
 rates(n, prior), scaled(share)  for ln P proportional to -rate times score: lambda of all data sets
                           at once, and the mechanism with every lambda `share` times as large
+enclosed_law(library, counts, prior)  ln P of every output in ball arithmetic, for audits
 symmetric                 whether renaming the categories of prior and counts renames the outputs
-definition, citations     the label of its definition, the keys of its sources
+citations                 the keys of its sources
+
+A guarantee of epsilon, where nothing else is said: for all count vectors x, x' of n records that
+differ by replacing one record, and every set S of posteriors, P[M(x) in S] <= e^epsilon P[M(x') in
+S]; with delta, that plus delta.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+import math
+from dataclasses import dataclass, fields, is_dataclass
+from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpbayes import _validate
 from dpbayes.laws.law import Law
 
 Counts = NDArray[np.int64]
 Drawn = tuple[Counts, Counts]
 """The noisy value that privacy is proved for, and the released counts made from it."""
 
+Epsilon = float | str | Fraction | Decimal
+"""A privacy parameter: a number, or its exact value as text, fraction or decimal."""
+
+NEIGHBOURS = {
+    "replace-one": (
+        "count vectors x, x' of n records that differ by replacing one record",
+        "; n itself is public",
+    ),
+    "add-or-remove": ("count vectors x, x' that differ by one record more or less", ""),
+}
+"""The relations a promise can be for, and what is said beside it."""
+
+_DIGITS = 12
+_LARGEST_POWER = 300  # powers of ten beyond this are refused
+
 
 class Mechanism(Protocol):
-    """A frozen description of a release; what it costs is worked out by `dpbayes.audit`.
+    """A frozen description of a release: its name, nominal epsilon and law; audits say its cost.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> chosen = mechanism("lattice", epsilon=0.5)
@@ -37,15 +64,168 @@ class Mechanism(Protocol):
     """
 
     @property
-    def name(self) -> str:
-        """The name it is registered under."""
-        ...
+    def name(self) -> str: ...
 
     @property
-    def epsilon(self) -> float:
-        """The nominal privacy parameter of its calibration."""
-        ...
+    def epsilon(self) -> float: ...
 
-    def law(self, counts: ArrayLike, prior: ArrayLike) -> Law:
-        """Return the exact law of the output for these counts."""
-        ...
+    def law(self, counts: ArrayLike, prior: ArrayLike) -> Law: ...
+
+
+class ExactEpsilon(float):
+    """A float that remembers the exact number it was made from."""
+
+    exact: Fraction
+
+    def __new__(cls, exact: Fraction) -> ExactEpsilon:
+        value = super().__new__(cls, float(exact))
+        value.exact = exact
+        return value
+
+    def __getnewargs__(self) -> tuple[Any]:
+        return (self.exact,)
+
+
+def given_epsilon(value: Epsilon) -> float:
+    """Return a privacy parameter as a float; text, fractions and decimals keep their exact value.
+
+    >>> given_epsilon("0.1").exact
+    Fraction(1, 10)
+    """
+    if not isinstance(value, (str, Fraction, Decimal)):
+        number = _validate.positive("epsilon", value)
+        return value if isinstance(value, (int, float)) else number
+    exact = _fraction(value)
+    if exact <= 0:
+        raise ValueError(f"epsilon must be positive and finite, got {value!r}")
+    if not 1e-300 < exact < 1e300:
+        raise ValueError(f"epsilon must be between 1e-300 and 1e300, got {value!r}")
+    return ExactEpsilon(exact)
+
+
+def _fraction(value: str | Fraction | Decimal) -> Fraction:
+    if isinstance(value, Fraction):
+        return value
+    above, slash, below = str(value).partition("/")
+    # Python reads 0_5 as 5 and other alphabets' digits, too: slips that would cost privacy.
+    plain = "_" not in str(value) and str(value).isascii()
+    try:
+        numbers = (Decimal(above if plain else ""), Decimal(below if slash else 1))
+    except InvalidOperation:
+        numbers = (Decimal("nan"), Decimal(1))
+    if not all(n.is_finite() for n in numbers) or not numbers[1]:
+        raise ValueError(f"epsilon must be a positive number, got {value!r}")
+    if any(abs(n.adjusted()) > _LARGEST_POWER for n in numbers):
+        raise ValueError(f"epsilon must be between 1e-300 and 1e300, got {value!r}")
+    return Fraction(numbers[0]) / Fraction(numbers[1])
+
+
+def exact_epsilon(epsilon: float) -> Fraction:
+    """Return the fraction a privacy parameter stands for: what it was given as, if that is exact.
+
+    A float counts as its binary value or as the decimal it prints as, whichever is smaller.
+
+    >>> exact_epsilon(0.1)
+    Fraction(1, 10)
+    """
+    if isinstance(epsilon, ExactEpsilon):
+        return epsilon.exact
+    return min(Fraction(epsilon), Fraction(repr(float(epsilon))))
+
+
+def upper_float(value: Fraction) -> float:
+    """Return the smallest float that is at least this fraction."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def rounded_up(value: Fraction) -> str:
+    """Return a decimal of at most 12 digits that is at least this positive number.
+
+    >>> rounded_up(Fraction(1, 3)), rounded_up(Fraction("1.0000004"))
+    ('0.333333333334', '1.0000004')
+    """
+    context = Context(prec=_DIGITS, rounding=ROUND_CEILING)
+    decimal = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    plain = decimal.normalize(context)
+    return f"{plain:f}" if -6 <= plain.adjusted() < _DIGITS else f"{plain:e}"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A proved bound on the privacy loss when one record changes; `basis` says why it holds.
+
+    `bound` is its exact epsilon, None where nothing is proved; `basis` then says what is missing.
+    `theorem` is the label of the proof in the book, `failure` the delta of a guarantee that holds
+    but for events of that probability. `neighbours` is the relation: "replace-one" with n public,
+    or "add-or-remove" with n secret.
+    """
+
+    bound: Fraction | None
+    basis: str
+    theorem: str | None = None
+    failure: Fraction = Fraction(0)
+    neighbours: str = "replace-one"
+
+    @property
+    def epsilon(self) -> float | None:
+        """The bound as the smallest float that is no less, or None."""
+        return None if self.bound is None else upper_float(self.bound)
+
+    @property
+    def delta(self) -> float:
+        """The delta as the smallest float that is no less; 0 for pure differential privacy."""
+        return upper_float(self.failure)
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee as a quantified sentence that names the neighbour relation."""
+        if self.bound is None:
+            return f"No guarantee: {self.basis}."
+        differ, public = NEIGHBOURS[self.neighbours]
+        return f"{quantified(differ, self.bound, self.failure)}{public}. Why: {self.basis}."
+
+
+def quantified(differ: str, bound: Fraction, failure: Fraction = Fraction(0)) -> str:
+    """Return the promise for all pairs that `differ`, with its numbers rounded up; no full stop.
+
+    >>> quantified("tables x, x' that differ by one row", Fraction(1, 3))[-46:]
+    "P[M(x) in S] <= e^0.333333333334 P[M(x') in S]"
+    """
+    slack = f" + {rounded_up(failure)}" if failure else ""
+    return (
+        f"For all {differ}, and every set S of outputs, "
+        f"P[M(x) in S] <= e^{rounded_up(bound)} P[M(x') in S]{slack}"
+    )
+
+
+def own(thing: object, name: str) -> Any:
+    """Return a method that the exact type of `thing` states itself, None where it does not.
+
+    What was proved, or written, for a class is not handed down: a subclass may change the noise and
+    keep the promise. Nor does an object have it whose methods were replaced.
+    """
+    kind = vars(type(thing))
+    known = {entry.name for entry in fields(thing)} if is_dataclass(thing) else set()
+    extra = getattr(thing, "__dict__", {}).keys() - known
+    altered = any(not isinstance(kind.get(one), cached_property) for one in extra)
+    return getattr(thing, name) if name in kind and not altered else None
+
+
+def guarantee(mechanism: object, k: int) -> Guarantee:
+    """Return what a mechanism promises for k categories, as its exact type states it.
+
+    A mechanism without a statement of its own promises nothing, and the answer says so.
+    """
+    stated = own(mechanism, "guarantee")
+    if stated is not None:
+        promised: Guarantee = stated(_validate.integer("k", k, minimum=2))
+        return promised
+    name = getattr(mechanism, "name", type(mechanism).__name__)
+    if hasattr(mechanism, "guarantee"):
+        return Guarantee(
+            None,
+            f"{name} changes a mechanism that has a proof, which does not cover the change: "
+            f"{type(mechanism).__name__} states no guarantee of its own",
+        )
+    return Guarantee(None, f"no proof is recorded for the mechanism {name}")

@@ -18,12 +18,11 @@ import dpbayes as dp
 from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.finite import FiniteLaw, normalised
 from dpbayes.mechanisms.calibrations import GlobalCalibration, SmoothCalibration
-from dpbayes.mechanisms.exponential import ExponentialMechanism
+from dpbayes.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip
 from dpbayes.mechanisms.geometric import TruncatedGeometric
-from dpbayes.mechanisms.guarantees import Guarantee, exact_epsilon
 from dpbayes.mechanisms.laplace import LaplaceMechanism
 from dpbayes.mechanisms.lattice import SumZeroLattice
-from dpbayes.mechanisms.permute_and_flip import PermuteAndFlip
+from dpbayes.mechanisms.protocol import Guarantee, exact_epsilon
 from dpbayes.samplers.whole_numbers import geometric, two_sided_geometric
 from dpbayes.sensitivity import Sensitivity
 from dpbayes.study.broken import (
@@ -271,7 +270,7 @@ class Uncited(TruncatedGeometric):
 
 @dataclass(frozen=True)
 class Undefined(TruncatedGeometric):
-    definition = "def-nothing"
+    name = "nothing"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dpbayes as dp
-from dpbayes.mechanisms.guarantees import own
+from dpbayes.mechanisms.protocol import own
 from tests.mechanisms.cabinet import CABINET, drawing, setting, ten_percent_sharper
 from tests.mechanisms.conformance import (
     Setting,
