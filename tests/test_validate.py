@@ -10,7 +10,6 @@ import pytest
 import dpbayes as dp
 from dpbayes import _validate
 from dpbayes.auditing.composition import advanced_composition, basic_composition
-from dpbayes.mechanisms.laplace import ContinuousLaw
 from dpbayes.planning import distance_bound
 
 
@@ -55,13 +54,6 @@ def test_what_is_not_a_vector_of_counts_is_refused(counts: Any) -> None:
 def test_a_masked_array_without_a_masked_entry_is_its_data() -> None:
     whole = dp.posterior(np.ma.array([3, 4], mask=False), [1, 1])
     assert whole.concentration.tolist() == [4.0, 5.0]
-
-
-def test_a_continuous_law_checks_its_numbers() -> None:
-    with pytest.raises(ValueError, match="scale must be finite, got nan"):
-        ContinuousLaw(np.ones(2), np.array([3, 4]), np.nan)
-    with pytest.raises(ValueError, match="prior must be finite, got nan"):
-        ContinuousLaw(np.array([1.0, np.nan]), np.array([3, 4]), 1.0)
 
 
 @pytest.mark.parametrize("bad", [[np.nan], [0], [1.5], [-1], None, "3"])
