@@ -33,9 +33,9 @@ def laplace_step_probability(step: ArrayLike, epsilon: float, sensitivity: float
     width = _validate.positive("sensitivity", sensitivity)
     with np.errstate(over="ignore"):  # noise too narrow for any step has the rate inf
         rate = np.float64(_validate.positive("epsilon", epsilon)) / width
-    whole_steps_from_zero = np.where(t >= 0, t, -(t + 1)).astype(np.float64)
+    away = np.where(t >= 0, t, -(t + 1)).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
-        exponent = np.where(whole_steps_from_zero == 0.0, 0.0, whole_steps_from_zero * rate)
+        exponent = np.where(away == 0.0, 0.0, away * rate)
     return np.asarray(0.5 * -np.expm1(-rate) * np.exp(-exponent))
 
 
@@ -88,24 +88,14 @@ TIE = "tie"  # the winner where two means are equal within their stated errors
 
 
 def stated_error(mean: float) -> float:
-    """Return by how much a mean may be off: its bound, or four standard errors if it was drawn.
-
-    >>> from dpbayes.mechanisms import mechanism
-    >>> stated_error(mechanism("geometric", 1.0).law([5, 5], [1, 1]).mean_distance()) < 1e-13
-    True
-    """
+    """Return by how much a mean may be off: its bound, or four standard errors if it was drawn."""
     error = float(getattr(mean, "error", 0.0))
     return DEVIATIONS * error if getattr(mean, "how", "") == "drawn" else error
 
 
 @dataclass(frozen=True)
 class MonteCarlo:
-    """Simulated distances, shape (runs,), with their mean and its standard error.
-
-    >>> drawn = MonteCarlo(np.array([0.1, 0.2, 0.3]))
-    >>> round(drawn.mean, 3), round(drawn.standard_error, 4)
-    (0.2, 0.0577)
-    """
+    """Simulated distances, shape (runs,), with their mean and its standard error."""
 
     distances: Floats
 

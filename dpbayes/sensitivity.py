@@ -31,10 +31,10 @@ DISTANCES = ("hamming", "l1")
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """A sensitivity and the pair of neighbouring histograms, shape (k,) each, that attains it.
+    """A sensitivity in (0, 1] and the pair of neighbouring histograms (k,) that attains it.
 
-    `value` lies in (0, 1]. For a smooth sensitivity `records_away` is the number of replaced
-    records between the histogram it was asked for and the first of the pair; it is 0 otherwise.
+    For a smooth sensitivity the first of the pair is `records_away` replaced records from the
+    histogram it was asked for.
 
     >>> found = local_sensitivity([3, 1], [1, 1])
     >>> round(found.value, 4), [x.tolist() for x in found.witness]
