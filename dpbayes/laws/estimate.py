@@ -62,8 +62,6 @@ class Estimate(float):
 def metric_function(metric: Yardstick) -> Metric:
     """Return the function a name stands for; a function is returned as it is.
 
-    Raises ValueError for another name, TypeError for what is neither.
-
     >>> metric_function("published") is hellinger_published
     True
     """

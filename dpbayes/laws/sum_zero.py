@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import betaincc, gammaln, logsumexp
+from scipy.special import betaincc, gammaln
 
 from dpbayes.laws.convolution import LARGEST_TABLE, Tilted
 from dpbayes.laws.powers import DEPTH
@@ -53,7 +53,7 @@ class LatticeNoise:
     def log_normaliser(self) -> float:
         """Ln of the sum of the weights of all noise vectors."""
         rest = (self.k - 1) * np.log(-np.expm1(-self.epsilon))
-        return float(logsumexp(self._log_shares(self.epsilon)) - rest)
+        return float(np.logaddexp.reduce(self._log_shares(self.epsilon)) - rest)
 
     def outside(self, size: int) -> float:
         """Return the probability of noise beyond this size."""
@@ -61,7 +61,7 @@ class LatticeNoise:
         left = size + 1.0 - np.arange(self.k)
         share = -np.expm1(-self.epsilon)
         beyond = np.where(left > 0, betaincc(self.k - 1, np.maximum(left, 1.0), share), 1.0)
-        return float(np.exp(logs - logsumexp(logs)) @ beyond)
+        return float(np.exp(logs - np.logaddexp.reduce(logs)) @ beyond)
 
     def reach(self, tail: float) -> int:
         """Return the smallest size beyond which noise has probability at most `tail`."""
@@ -78,7 +78,9 @@ class LatticeNoise:
         j = np.arange(min(self.k, size + 1), dtype=np.float64)
         ways = gammaln(size - j + self.k) - gammaln(size - j + 1.0) - gammaln(self.k)
         with np.errstate(over="ignore"):  # too many to count are too many to list
-            return float(np.rint(np.exp(logsumexp(self._log_shares(0.0)[: j.size] + ways))))
+            return float(
+                np.rint(np.exp(np.logaddexp.reduce(self._log_shares(0.0)[: j.size] + ways)))
+            )
 
     def points(self, size: int) -> Whole:
         """Return all noise vectors up to this size, (N, k), in lexicographic order."""
