@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbayes import _validate
+from dpbayes._validate import Floats, Whole
 from dpbayes.laws.estimate import Yardstick, metric_function
 from dpbayes.laws.law import DEVIATIONS, Law, mean_difference, order_of
-from dpbayes.log_gamma import Floats, Whole
 from dpbayes.mechanisms.protocol import Mechanism
 
 T = TypeVar("T")
@@ -95,7 +95,12 @@ def stated_error(mean: float) -> float:
 
 @dataclass(frozen=True)
 class MonteCarlo:
-    """Simulated distances, shape (runs,), with their mean and its standard error."""
+    """Simulated distances, shape (runs,), with their mean and its standard error.
+
+    >>> drawn = MonteCarlo(np.array([0.1, 0.2, 0.3]))
+    >>> round(drawn.mean, 3), round(drawn.standard_error, 4)
+    (0.2, 0.0577)
+    """
 
     distances: Floats
 

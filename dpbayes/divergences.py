@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from dpbayes import _validate
+from dpbayes._validate import Floats
 from dpbayes.log_gamma import (
     SERIES_FROM,
-    Floats,
     between_totals,
     climbed,
     log_share,

@@ -9,11 +9,10 @@ would have lost the digits of a tiny one.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import xlog1py
 
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+from dpbayes._validate import Floats
 
 # From here on Stirling's series is right to the last digit; the recurrence leads up to it.
 SERIES_FROM = 16

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbayes import _validate
+from dpbayes._validate import Floats
 from dpbayes.accuracy import split, stated_error
 from dpbayes.laws.sum_zero import LatticeNoise
-from dpbayes.log_gamma import Floats
 from dpbayes.mechanisms import mechanism
 
 LARGEST_PLAN = 2**52  # more records than this are not looked for

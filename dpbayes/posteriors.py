@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincc, betainccinv, betaincinv, binom
 
 from dpbayes import _validate
-from dpbayes.log_gamma import Floats, Whole
+from dpbayes._validate import Floats, Whole
 
 # Candidate sets with more numbers (rows times categories) than this are not enumerated.
 LARGEST_ENUMERATION = 50_000_000

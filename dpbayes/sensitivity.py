@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbayes import _validate
+from dpbayes._validate import Floats, Whole
 from dpbayes.divergences import (
     Metric,
     affinity_exponent,
@@ -23,7 +24,6 @@ from dpbayes.divergences import (
     metric_name,
     one_step_affinity,
 )
-from dpbayes.log_gamma import Floats, Whole
 
 FORMS = ("reciprocal", "exponential")
 DISTANCES = ("hamming", "l1")

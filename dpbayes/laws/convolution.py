@@ -14,9 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
+from dpbayes._validate import Floats, Whole
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.powers import DEPTH
-from dpbayes.log_gamma import Floats, Whole
 
 Fall = Callable[[Whole], Floats]  # minus the logarithm of a noise's weight at whole steps
 

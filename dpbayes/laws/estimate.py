@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
+from dpbayes._validate import Floats, Whole
 from dpbayes.divergences import (
     Metric,
     affinity_exponent,
@@ -17,7 +18,6 @@ from dpbayes.divergences import (
     hellinger_published,
     metric_name,
 )
-from dpbayes.log_gamma import Floats, Whole
 
 DRAWS = 200_000  # draws behind a quantile
 CONFIDENCE = 1e-6  # probability with which the stated rank of a drawn quantile may be wrong

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dpbayes._validate import Floats, Whole
 from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity
 from dpbayes.laws.convolution import AffinityProduct
 from dpbayes.laws.estimate import (
@@ -26,7 +27,6 @@ from dpbayes.laws.estimate import (
 from dpbayes.laws.finite import FiniteLaw, normalised
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.powers import DEPTH, Powers, weight_powers
-from dpbayes.log_gamma import Floats, Whole
 from dpbayes.posteriors import compositions
 
 LARGEST_WINDOW = 4_000_000  # most outputs of a window at two categories: some 100 MB

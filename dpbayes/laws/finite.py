@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
+from dpbayes._validate import Floats, Whole
 from dpbayes.divergences import hellinger
 from dpbayes.laws.estimate import (
     Estimate,
@@ -20,7 +21,6 @@ from dpbayes.laws.estimate import (
     row_sums,
 )
 from dpbayes.laws.law import Answers
-from dpbayes.log_gamma import Floats, Whole
 
 # Relative error that no distance and no ln p exceeds, unless a law says otherwise.
 ROUNDING = 2.0**-49

@@ -13,8 +13,8 @@ from itertools import count
 import numpy as np
 
 from dpbayes import _validate
+from dpbayes._validate import Floats, Whole
 from dpbayes.laws.convolution import Tilted
-from dpbayes.log_gamma import Floats, Whole
 
 _DEPTH = 90.0  # e^-90 of the largest weight is where sums end
 _LARGEST_REACH = 2_000_000

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dpbayes._validate import Floats, Whole
 from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity, hellinger
 from dpbayes.laws.convolution import LARGEST_TABLE, AffinityProduct, Tilted, TooWide
 from dpbayes.laws.estimate import (
@@ -27,7 +28,6 @@ from dpbayes.laws.estimate import (
 from dpbayes.laws.finite import ROUNDING, SMALLEST, FiniteLaw
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.powers import DEPTH, mean_from_moments
-from dpbayes.log_gamma import Floats, Whole
 
 # Most pairs of released counts that are added up at three categories, some seconds.
 LARGEST_SUM = 100_000_000

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dpbayes._validate import Floats, Whole
 from dpbayes.laws import estimate
 from dpbayes.laws.convolution import AffinityProduct, TooWide
 from dpbayes.laws.estimate import Estimate, Yardstick, distances_of, drawn_mean, power_of_affinity
@@ -20,7 +21,6 @@ from dpbayes.laws.gaussian import GaussianNoise
 from dpbayes.laws.law import Unlisted
 from dpbayes.laws.powers import mean_from_moments
 from dpbayes.laws.sum_zero import LatticeNoise, project
-from dpbayes.log_gamma import Floats, Whole
 from dpbayes.posteriors import compositions, number_of_candidates, row_of
 
 LARGEST_OUTPUTS = 400_000  # up to so many outputs all are listed

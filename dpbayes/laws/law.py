@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes._validate import Floats, Whole
 from dpbayes.laws.estimate import (
     DRAWS,
     SEED,
@@ -23,7 +24,6 @@ from dpbayes.laws.estimate import (
     drawn_quantile,
     mean_of,
 )
-from dpbayes.log_gamma import Floats, Whole
 
 if TYPE_CHECKING:
     from dpbayes.laws.finite import FiniteLaw

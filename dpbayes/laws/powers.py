@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpbayes import _validate
-from dpbayes.log_gamma import Floats
+from dpbayes._validate import Floats
 
 # What weighs less than e^-42 of the rest, 6e-19, is below the digits of a float and left out.
 DEPTH = 42.0

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from dpbayes import _validate
-from dpbayes.log_gamma import Floats, Whole
+from dpbayes._validate import Floats, Whole
 
 TAIL = 45.0  # steps with relative weight below e^-45 are left out of a sum
 

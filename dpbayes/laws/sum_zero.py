@@ -15,9 +15,9 @@ from functools import cached_property
 import numpy as np
 from scipy.special import betaincc, gammaln
 
+from dpbayes._validate import Floats, Whole
 from dpbayes.laws.convolution import LARGEST_TABLE, Tilted
 from dpbayes.laws.powers import DEPTH
-from dpbayes.log_gamma import Floats, Whole
 
 PROJECTIONS = ("l2", "l1")
 _AT_ONCE = 1 << 16  # rows, so that what is sorted of millions takes no memory to speak of

@@ -14,7 +14,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from dpbayes import _validate
-from dpbayes.log_gamma import Floats, Whole
+from dpbayes._validate import Floats, Whole
 from dpbayes.posteriors import compositions
 from dpbayes.sensitivity import corners, drains
 

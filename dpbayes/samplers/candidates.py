@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dpbayes.log_gamma import Floats, Whole
+from dpbayes._validate import Floats, Whole
 from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.samplers.balls import FIRST_PRECISION, affinity_tables, flint
 from dpbayes.samplers.bits import BitSource, below
