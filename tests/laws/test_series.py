@@ -15,7 +15,7 @@ from dpbayes.laws import convolution, exponential, laplace
 from dpbayes.laws.convolution import AffinityProduct, Tilted, TooWide
 from dpbayes.laws.exponential import ExponentialLaw, exponential_window, last_below, listed_law
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.laplace import Marginal, ProductLaw, product_grid
+from dpbayes.laws.laplace import ProductLaw, product_grid
 from dpbayes.laws.powers import distance, root_powers, weight_powers
 from tests.laws.drawn import misfit
 from tests.mechanisms.conformance import ALPHA_LIMIT
@@ -219,7 +219,7 @@ def both(name, epsilon, counts, prior, **options):
     mechanism = dp.mechanism(name, epsilon, **options)
     x, alpha = np.array(counts), np.array(prior, dtype=float)
     n, k = int(x.sum()), x.size
-    marginals = [Marginal(0, mechanism.marginal(int(count), n, k)) for count in x[:-1]]
+    marginals = [mechanism.marginal(int(count), n, k) for count in x[:-1]]
     return ProductLaw(alpha, x, tuple(marginals)), product_grid(alpha, x, marginals)
 
 
