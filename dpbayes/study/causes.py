@@ -27,7 +27,6 @@ from dpbayes.study.full_paper import (
 from dpbayes.study.printed import plain_curve
 from dpbayes.study.programs import SequentialLaplace, drafted_delta, notes_program
 
-
 PICTURES = {"until-3978d2b": ", earlier picture", "from-3978d2b": ", later picture"}
 
 
