@@ -10,9 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
-import dpbayes as dp
 from dpbayes.cli import main
-from dpbayes.tables import analysis as forecast
 from dpbayes.tables import release as releases
 from dpbayes.tables.analysis import PARTS, bounded_analysis
 from dpbayes.tables.files import PlanError
@@ -272,18 +270,3 @@ def test_a_public_number_does_not_fit_an_account_for_a_changing_one(purse: Path)
     with pytest.raises(ValueError, match="neighbours must be 'add-or-remove'"):
         account.factor("replace-one")
     assert account.factor("add-remove") == 1
-
-
-def test_a_forecast_agrees_with_the_law() -> None:
-    request = {
-        "name": "lattice", "options": {}, "epsilon": "1/2", "prior": [1.0, 1.0], "records": 20,
-    }  # fmt: skip
-    parts = forecast.parts_of(request)
-    exact, made_up = parts[forecast.ERROR](), parts[forecast.SIMULATED]()
-    even = dp.mechanism("lattice", 0.5).law([10, 10], [1, 1]).mean_distance()
-    assert exact["even"] == pytest.approx(even, rel=1e-12)
-    for shape in forecast.SHAPES:
-        assert abs(made_up[shape] - exact[shape]) < 6 * made_up[f"{shape}_error"]
-    assert 0 < parts[forecast.WIDTH]()["aware"] < 1
-    late = forecast.forecast(request, seconds=0.01)
-    assert "not finished within 0.01 seconds" in late[forecast.ERROR]["missing"]
