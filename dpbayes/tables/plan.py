@@ -196,5 +196,15 @@ def _declared(name: str, given: list[str] | dict[Literal["edges"], list[float]])
 
 
 def read_plan(path: str | Path) -> Plan:
-    """Return the plan in a TOML file, or raise PlanError before anything else is opened."""
+    r"""Return the plan in a TOML file, or raise PlanError before anything else is opened.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "plan.toml").write_text(
+    ...         'dataset = "clinic"\naccount = "a"\nunit = "record"\ncolumn = "health"\n'
+    ...         'categories = ["good", "fair", "poor"]\nepsilon = "0.5"\n'
+    ...     )
+    ...     read_plan(Path(folder) / "plan.toml").labels
+    ('good', 'fair', 'poor')
+    """
     return Plan.read(path)
