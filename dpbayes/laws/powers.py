@@ -72,8 +72,6 @@ def mean_from_moments(
 ) -> tuple[float, float]:
     """Return E[d^order] for d^2 = 1 - BC^exponent and its error, from s to E[BC^s]; order 1 or 2.
 
-    Of both expectations a part may be missing, as long as it is the same.
-
     >>> value, _ = mean_from_moments(lambda s: 0.5 + 0.5 * 0.75**s, 1, 0.1, 1.0)
     >>> round(value, 9)  # half at BC = 1, half at BC = 3/4
     0.25
@@ -159,12 +157,13 @@ def _fit(
     columns: Callable[[Floats], Floats],
     targets: list[Callable[[Floats], Floats]],
     scale: Callable[[Floats], Floats],
+    rows: int = _ROWS,
 ) -> tuple[Floats, Floats]:
     # Weights of `size` columns, a row a target, and the largest errors relative to the scale.
     from scipy.optimize import nnls  # a quarter of the package's start-up otherwise
 
     top = max(top, 2.0 * gap)
-    rows = max(_ROWS, 3 * size)
+    rows = max(rows, 3 * size)
     c, fine = np.geomspace(gap, top, rows), np.geomspace(gap, top, _FINER * rows + 1)
     basis, finer = columns(c) / scale(c)[:, None], columns(fine) / scale(fine)[:, None]
     peaks = np.maximum(basis.max(axis=0), 1e-300)
@@ -173,6 +172,8 @@ def _fit(
         w = nnls(basis / peaks, target(c) / scale(c), maxiter=100 * peaks.size)[0] / peaks
         weights.append(w)
         errors.append(np.abs(finer @ w - target(fine) / scale(fine)).max())
+    if max(errors) > 1e-6 and rows < 4 * _ROWS:  # too coarse for three digits that are sure
+        return _fit(gap, top, size, columns, targets, scale, 2 * rows)
     return np.array(weights), np.array(errors)
 
 

@@ -45,6 +45,7 @@ def test_the_square_root_is_its_powers(gap, exponent):
 
 
 @given(RATES, GAPS, st.floats(1.0, 600.0), st.sampled_from([1.0, 0.1, 9.0]))
+@example(1000.0, 1e-9, 296.0, 1.0)
 @settings(max_examples=25)
 def test_the_weight_is_its_powers_down_to_what_all_candidates_hide(rate, gap, entropy, ratio):
     found = weight_powers(rate, gap, entropy, ratio)
