@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from dpbayes import record
-from dpbayes._typeset import typeset
+from dpbayes.figures.typeset import typeset
 
 
 @pytest.fixture(autouse=True)
