@@ -46,12 +46,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # no letter stops what has been done
-    for word in words:
-        if "\0" in word:
-            print(f"dpbayes: arguments must hold no null character, got {word!r}", file=sys.stderr)
-            return 2
     chosen = words[0] if words else None
     try:
+        if null := [word for word in words if "\0" in word]:
+            raise ValueError(f"arguments must hold no null character, got {null[0]!r}")
         arguments = build_parser(chosen).parse_args(words)
         status = int(importlib.import_module(COMMANDS[arguments.command][0]).run(arguments))
         sys.stdout.flush()
