@@ -87,6 +87,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 def test_what_cannot_be_shown_stops_a_strict_build(project: Path) -> None:
     write_tiny(project / "notebooks", "part/tiny", "record.claim('many', 'There are many.', n > 9)")
     add(project, "\n\n".join(WRONG))
@@ -115,6 +116,7 @@ def test_parameters_are_refused_before_anything_runs(
     assert not (project / "results").exists()
 
 
+@pytest.mark.slow
 def test_a_failing_notebook_stops_the_build_and_the_others_are_kept(project: Path) -> None:
     write_tiny(project / "notebooks", "part/bad", "1 / 0")
     done = sphinx(project)
@@ -169,6 +171,7 @@ def board(project: Path, *claims: dict[str, Any]) -> subprocess.CompletedProcess
     return sphinx(project)
 
 
+@pytest.mark.slow
 def test_the_board_shows_claims_and_their_evidence(project: Path) -> None:
     done = board(project, CLAIM, {**CLAIM, "id": "A-C1", "source": "A, Theorem 4.1"})
     assert done.returncode == 0, done.stderr
@@ -194,6 +197,7 @@ def test_a_broken_claim_is_named() -> None:
         read_claims(yaml.safe_dump([CLAIM, CLAIM]))
 
 
+@pytest.mark.slow
 def test_a_claim_without_evidence_stops_the_build(project: Path) -> None:
     wrong = {"evidence": ["part/tiny::none", "part/none::x"], "errata": ["err-x"]}
     done = board(project, {**CLAIM, **wrong})
