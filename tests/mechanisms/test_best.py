@@ -29,16 +29,6 @@ def means(mechanism, n, prior):
     )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [0.8, 5.0])
-@pytest.mark.parametrize("n", [5, 40])
-def test_the_geometric_mechanism_attains_the_best_mean_for_two_categories(epsilon, n):
-    best = means(OptimalMechanism(epsilon), n, [1, 1]).mean()
-    assert best == pytest.approx(
-        means(dp.mechanism("geometric", epsilon), n, [1, 1]).mean(), abs=1e-6
-    )
-
-
 @pytest.mark.parametrize(
     ("n", "epsilon", "prior"),
     [(12, 0.8, (1.0, 1.0)), (12, 5.0, (1.0, 1.0)), (7, 12.0, (7e3, 7e3)), (6, 8.0, (20.0, 3.0))],
