@@ -53,7 +53,7 @@ class LossPair:
         return hockey_stick(self.log_p, self.log_q, _validate.real("epsilon", epsilon))
 
     def largest_loss(self) -> float:
-        """Return max |ln p - ln q|, the epsilon at delta = 0; m releases lose at most m times it."""
+        """Return max |ln p - ln q|, epsilon at delta = 0; m releases lose at most m times it."""
         return float(np.max(np.abs(loss(self.log_p, self.log_q))))
 
     def mass_functions(self) -> tuple[dict[int, float], dict[int, float]]:
