@@ -28,6 +28,12 @@ COMMANDS = {
     "serve": ("dpbayes.commands.serve", "answer analysts' questions about a private table"),
     "ask": ("dpbayes.commands.ask", "ask a private table questions, within a bound"),
 }
+TABLES = ("duckdb", "pydantic", "flint", "jinja2", "markupsafe")
+EXTRAS = dict.fromkeys(TABLES, "tables") | {
+    "starlette": "tables,serve", "uvicorn": "tables,serve", "distributed": "book,cluster",
+    "nbconvert": "book", "nbformat": "book", "IPython": "book",
+}  # fmt: skip
+"""The extra that brings a package."""
 
 
 class Refused(Exception):
@@ -44,20 +50,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         if "\0" in word:
             print(f"dpbayes: arguments must hold no null character, got {word!r}", file=sys.stderr)
             return 2
-    arguments = build_parser(words[0] if words else None).parse_args(words)
+    chosen = words[0] if words else None
     try:
+        arguments = build_parser(chosen).parse_args(words)
         status = int(importlib.import_module(COMMANDS[arguments.command][0]).run(arguments))
         sys.stdout.flush()
         return status
     except BrokenPipeError:  # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (ValueError, TypeError) as error:
-        print(f"dpbayes {arguments.command}: {error}", file=sys.stderr)
+    except ImportError as error:
+        extra = EXTRAS.get(str(error.name).partition(".")[0])
+        if extra is None and isinstance(error, ModuleNotFoundError):
+            raise
+        missing = f"{error.name} is not installed: pip install 'dpbayes[{extra}]'"
+        print(f"dpbayes {chosen}: {missing if extra else error}", file=sys.stderr)
         return 2
-    except (Refused, OSError) as error:
-        print(f"dpbayes {arguments.command}: {error}", file=sys.stderr)
-        return 1
+    except (Refused, OSError, ValueError, TypeError) as error:
+        print(f"dpbayes {chosen}: {error}", file=sys.stderr)
+        return 2 if isinstance(error, (ValueError, TypeError)) else 1
 
 
 def build_parser(chosen: str | None) -> argparse.ArgumentParser:

@@ -11,16 +11,12 @@
 
 Each shows itself in whatever runs the notebook (a terminal, JupyterLab, papermill, nbconvert, the
 book) and writes its file below ``results/<notebook>``, or below the folder that the environment
-variable ``DPBAYES_RESULTS`` names. Nothing here chooses words. The same inputs give the same bytes;
-only ``provenance.json`` differs between runs.
+variable ``DPBAYES_RESULTS`` names. Nothing here chooses words. Equal inputs give equal bytes.
 """
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import csv
-import hashlib
 import html
 import io
 import json
@@ -29,26 +25,17 @@ import numbers
 import os
 import re
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ORDER = "DPBAYES_ORDER"  # a file with the name and the parameters, from whoever runs the notebook
+from dpbayes._typeset import typeset, without_roles
+
 FOLDER = "DPBAYES_RESULTS"
 PROVENANCE = "provenance.json"
 NAME = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*")
 SHOWN_ROWS = 12
-
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_APART = re.compile(r"(\$[^$]+\$|`[^`]*`)")  # mathematics, code and targets stay as they are
-_POWER = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)e([-+]?\d+)(?!\w|\.\d)")
-_ZERO = re.compile(r"(?<![\w.)\]-])-(?=0(?:\.0*)?(?:e[-+]?\d+)?(?![\w.]))")
-_MINUS = re.compile(r"(?<![\w.)\]-])-(?=[\d.]|inf\b|∞)")
-_INFINITE = re.compile(r"\binf\b")
-_ROLE = re.compile(r"\{[a-z:]+\}`([^`<]+?)(?:\s*<[^`<>]*>)?`")
-_MARKUP = ((r"`([^`]+)`", "code"), (r"\*\*([^*]+)\*\*", "strong"), (r"\*([^*]+)\*", "em"))
 
 
 @dataclass
@@ -56,12 +43,10 @@ class _Run:
     """What the notebook that is running has kept so far."""
 
     name: str
-    parameters: dict[str, Any]
     folder: Path
     ordered: bool
     kept: dict[str, dict[str, Any]] = field(default_factory=dict)
     made_by: dict[tuple[str, str], int] = field(default_factory=dict)
-    files: dict[str, str] = field(default_factory=dict)
 
 
 _runs: list[_Run] = []  # of this process: none before something is recorded, then one
@@ -94,28 +79,23 @@ def table(
     `errors` has the standard errors of columns that were drawn, one for all rows or one a row, and
     ``math.inf`` for a column of times.
     """
-    plain = {str(label): [*map(_plain, _plain(values))] for label, values in columns.items()}
+    plain = {str(label): [*map(_plain, values)] for label, values in columns.items()}
     lengths = {label: len(values) for label, values in plain.items()}
     if not plain or len(set(lengths.values())) != 1:
         raise ValueError(f"the columns of {name!r} must have one length, got {lengths}")
-    unknown = [label for label in errors or {} if label not in plain]
-    if unknown:
+    if unknown := [label for label in errors or {} if label not in plain]:
         raise ValueError(f"errors of {name!r} name {unknown[0]!r}, which is no column of it")
-    rows = [tuple(map(_cell, row)) for row in zip(*plain.values(), strict=True)]
+    rows = [[*map(str, row)] for row in zip(*plain.values(), strict=True)]
     stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows([tuple(plain), *rows])
+    csv.writer(stream, lineterminator="\n").writerows([[*plain], *rows])
     _take("tables", name)
     _save(f"{name}.csv", stream.getvalue().encode())
     if errors:
         _keep_errors({f"{name}.{label}": one for label, one in errors.items()})
-    shown = [tuple(plain), *(tuple(map(_shown, row)) for row in rows[:SHOWN_ROWS])]
-    more = f"… and {len(rows) - SHOWN_ROWS} more rows" if len(rows) > SHOWN_ROWS else ""
-    text = "\n".join([*map("  ".join, shown), more]).rstrip()
-    head, *body = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in shown]
-    page = f"<thead><tr>{head.replace('td>', 'th>')}</tr></thead>"
-    page += "<tbody>" + "".join(f"<tr>{row}</tr>" for row in body) + f"</tbody></table>{more}"
-    bundle = {"text/plain": text, "text/html": f'<table class="dataframe">{page}'}
-    _show(bundle, {"dpbayes": {"table": name}})
+    lines = [[*plain], ["--:"] * len(plain), *([*map(_shown, row)] for row in rows[:SHOWN_ROWS])]
+    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    more = f"\n\n… and {len(rows) - SHOWN_ROWS} more rows" if len(rows) > SHOWN_ROWS else ""
+    _say(text + more, {"table": name})
 
 
 def figure(name: str, figure: Any, *, alt: str, caption: str = "") -> None:
@@ -136,18 +116,14 @@ def figure(name: str, figure: Any, *, alt: str, caption: str = "") -> None:
     _take("figures", name)
     _save(f"{name}.svg", svg)
     _save(f"{name}.png", png_bytes(figure))
-    words = {"alt": typeset(alt), "caption": typeset(caption)}
     label = f"fig-{run.name.rsplit('/', 1)[-1]}" + ("" if first else f"-{name}")
+    words = {"name": name, "label": label, "alt": typeset(alt), "caption": typeset(caption)}
     spoken = f'<svg role="img" aria-label="{html.escape(words["alt"])}" '
-    named = svg.decode().replace("<svg ", spoken, 1)
-    metadata: dict[str, Any] = {"image/svg+xml": {"alt": words["alt"]}}
-    if words["caption"]:
-        metadata["dpbayes"] = {"figure": {"name": name, "label": label, **words}}
-    _show({"image/svg+xml": named, "text/plain": f"Figure: {words['alt']}"}, metadata)
-    if words["caption"]:
-        text = without_roles(words["caption"])
-        bundle = {"text/plain": text, "text/markdown": f"*Figure.* {text}"}
-        _show(bundle, {"dpbayes": {"caption-of": label}})
+    drawn = svg.decode().replace("<svg ", spoken, 1)
+    known = {"figure": words} if caption else {}
+    _show({"image/svg+xml": drawn, "text/plain": f"Figure: {words['alt']}"}, known)
+    if caption:
+        _say(f"*Figure.* {words['caption']}", {"caption-of": label})
 
 
 def claim(name: str, sentence: str, holds: bool, *, theorem: str | None = None) -> None:
@@ -159,46 +135,20 @@ def claim(name: str, sentence: str, holds: bool, *, theorem: str | None = None) 
     """
     if not isinstance(sentence, str) or not sentence.strip() or re.search(r"\bnan\b", sentence):
         raise ValueError(f"claim {name!r} needs a sentence without nan, got {sentence!r}")
-    if not (isinstance(holds, bool) or type(holds).__name__ in ("bool", "bool_")):
+    if type(holds).__name__ not in ("bool", "bool_"):  # Python's and numpy's
         raise TypeError(f"holds must be True or False, got {holds!r} for {name!r}")
     words = typeset(sentence)
     if theorem and not holds:
         raise AssertionError(f"{theorem} says otherwise: {words}")
     made = {"sentence": words, "holds": bool(holds), "theorem": theorem}
     _keep("claims", name, made)
-    mark = "✓" if holds else "✗ Does not hold with these parameters:"
-    text = f"{mark} {without_roles(words)}"
-    bundle = {
-        "text/plain": text,
-        "text/markdown": text,
-        "text/html": f"<p>{mark} {html_text(words)}</p>",
-    }
-    _show(bundle, {"dpbayes": {"claim": {"name": name, **made}}})
+    _say(marked(made), {"claim": {"name": name, **made}})
 
 
-def typeset(text: str) -> str:
-    """Return a sentence with true minus signs, powers of ten and ∞; code and formulas stay.
-
-    >>> typeset("It is -1.2e-05, not 1e8x; `n-1` and $-1$ stay, 2-3 too; -0.00 and inf")
-    'It is −1.2 × 10⁻⁵, not 1e8x; `n-1` and $-1$ stay, 2-3 too; 0.00 and ∞'
-    """
-    parts = _APART.split(" ".join(text.split()))
-    for place in range(0, len(parts), 2):
-        part = _MINUS.sub("−", _ZERO.sub("", parts[place]))
-        parts[place] = _INFINITE.sub("∞", _POWER.sub(_raised, part))
-    return "".join(parts)
-
-
-def _raised(found: re.Match[str]) -> str:
-    power = int(found[2])
-    if not power or not float(found[1]):
-        return found[1]
-    return f"{found[1]} × 10{str(power).translate(_RAISED)}"
-
-
-def without_roles(text: str) -> str:
-    """Return text for a viewer that knows no roles of the book: a reference becomes its words."""
-    return _ROLE.sub(r"\1", text)
+def marked(claim: Mapping[str, Any]) -> str:
+    """Return the sentence of a claim behind its mark."""
+    mark = "✓" if claim["holds"] else "✗ Does not hold with these parameters:"
+    return f"{mark} {claim['sentence']}"
 
 
 def json_bytes(value: Any) -> bytes:
@@ -209,12 +159,18 @@ def json_bytes(value: Any) -> bytes:
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that a reader sees the old bytes or the new ones."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         part.write_bytes(content)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def write_changed(path: Path, content: bytes) -> None:
+    """Write a file unless it holds these bytes already."""
+    if not path.is_file() or path.read_bytes() != content:
+        write_atomically(path, content)
 
 
 def _keep(kind: str, name: str, value: Any) -> None:
@@ -229,12 +185,9 @@ def _keep_errors(found: Mapping[str, Any]) -> None:
     """Keep standard errors; None stands for an infinite one, which JSON lacks."""
     errors = _run().kept.setdefault("errors", {})
     for name, error in found.items():
-        plain = _plain(error)
-        finite = [
-            float(one) if math.isfinite(one) else None
-            for one in (plain if isinstance(plain, list) else [plain])
-        ]
-        errors[name] = finite if isinstance(plain, list) else finite[0]
+        many = hasattr(error, "__len__")
+        each = [_plain(one) if math.isfinite(one) else None for one in (error if many else [error])]
+        errors[name] = each if many else each[0]
     _save("errors.json", json_bytes(errors))
 
 
@@ -242,55 +195,44 @@ def _take(kind: str, name: str) -> None:
     """Give a name away once a run; in a session of one's own a later cell may take it again."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ValueError(f"a name must be words of letters and digits joined by '-', got {name!r}")
-    run, here = _run(), len(_session()[1])
+    run, here = _run(), len(_cells() or [])
     if (kind, name) in run.made_by and (run.ordered or run.made_by[kind, name] == here):
         raise ValueError(f"{kind} of {run.name} have {name!r} already")
     run.made_by[kind, name] = here
 
 
 def _save(file: str, content: bytes) -> None:
-    run = _run()
-    write_atomically(run.folder / file, content)
-    run.files[file] = hashlib.sha256(content).hexdigest()
-    if not run.ordered:  # else whoever ordered the run says how it was made, once
-        made = {"notebook": run.name, "parameters": run.parameters, "sha256": run.files}
-        write_atomically(run.folder / PROVENANCE, json_bytes(made))
+    write_atomically(_run().folder / file, content)
+
+
+def begin(name: str, results: Path) -> None:
+    """Say what the notebook is called that this process is going to run, and where results go."""
+    _runs[:] = [_Run(name, results / name, ordered=True)]
 
 
 def _run() -> _Run:
-    """Return the run of this process; the first call finds out what it is called."""
+    """Return the run of this process; where nobody began one, find out what it is called."""
     if not _runs:
-        order = os.environ.get(ORDER)
-        if order:
-            told = json.loads(Path(order).read_text(encoding="utf-8"))
-        else:
-            told = {"notebook": _name_of_session(), "parameters": _parameters_of_session()}
-        root = Path(os.environ.get(FOLDER) or _results(Path.cwd())).absolute()
-        name = told["notebook"]
-        _runs.append(_Run(name, told["parameters"], root / name, bool(order)))
+        here = Path.cwd()
+        tops = [one for one in (here, *here.parents) if (one / "_toc.yml").is_file()]
+        top = tops[0] if tops else here
+        name = _name_of_session(top / "notebooks")
+        root = Path(os.environ.get(FOLDER) or top / "results").absolute()
+        _runs.append(_Run(name, root / name, ordered=False))
     return _runs[0]
 
 
-def _results(start: Path) -> Path:
-    """Return the folder of results that nobody ordered: at the top of a checkout, or here."""
-    for folder in (start, *start.parents):
-        if (folder / "notebooks").is_dir() and (folder / "_toc.yml").is_file():
-            return folder / "results"
-    return start / "results"
-
-
-def _session() -> tuple[dict[str, Any], list[str]]:
-    """Return the names of the notebook that is running and its cells so far."""
+def _cells() -> list[str] | None:
+    """Return the cells that have run so far; None outside a notebook."""
     python = sys.modules.get("IPython")
     shell = python.get_ipython() if python is not None else None
-    names = {} if shell is None else dict(shell.user_ns)
-    return names, list(names.get("In", []))
+    return None if shell is None else list(shell.user_ns.get("In", []))
 
 
-def _name_of_session() -> str:
+def _name_of_session(folder: Path) -> str:
     """Return the one notebook of the checkout with the cells that have run, or the file's name."""
-    run = {one.strip() for one in _session()[1] if not one.startswith("# Parameters")} - {""}
-    folder, fitting = _results(Path.cwd()).parent / "notebooks", []
+    run = {one.strip() for one in _cells() or [] if not one.startswith("# Parameters")} - {""}
+    fitting = []
     for path in folder.rglob("*.ipynb") if run else ():
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         if run <= {"".join(one["source"]).strip() for one in cells}:
@@ -299,50 +241,31 @@ def _name_of_session() -> str:
     return fitting[0] if len(fitting) == 1 else re.sub(r"[^A-Za-z0-9-]+", "-", stem)
 
 
-def _parameters_of_session() -> dict[str, Any]:
-    """Return the present values of what the first cell of annotated lines alone declares."""
-    names, cells = _session()
-    for cell in cells:
-        with contextlib.suppress(SyntaxError):
-            lines = ast.parse(cell).body
-            declared = [ast.unparse(one.target) for one in lines if isinstance(one, ast.AnnAssign)]
-            if lines and len(declared) == len(lines):
-                values = {name: names[name] for name in declared if name in names}
-                return dict(json.loads(json.dumps(values, default=str)))
-    return {}
-
-
 def _plain(value: Any) -> Any:
-    """Return an array or a number of numpy as plain Python has it."""
-    return value.tolist() if hasattr(value, "tolist") else value
-
-
-def _cell(value: Any) -> str:
-    return repr(value) if isinstance(value, float) else str(value)
+    """Return a number of numpy as plain Python has it."""
+    return value.item() if hasattr(value, "item") else value
 
 
 def _shown(text: str) -> str:
+    """Return a cell of a table to look at."""
     try:
         return typeset(f"{float(text):.6g}" if re.search("[.e]", text) else text)
     except ValueError:
-        return text
+        return text.replace("|", "\\|")
 
 
-def html_text(text: str) -> str:
-    """Return a sentence of Markdown as HTML; formulas stay for the viewer to set."""
-    parts = re.split(r"(\$[^$]+\$)", without_roles(text))
-    for place, part in enumerate(parts):
-        parts[place] = html.escape(part, quote=False)
-        for pattern, tag in _MARKUP if place % 2 == 0 else ():
-            parts[place] = re.sub(pattern, rf"<{tag}>\1</{tag}>", parts[place])
-    return "".join(parts)
+def _say(text: str, known: dict[str, Any]) -> None:
+    """Show Markdown."""
+    plain = without_roles(text)
+    _show({"text/plain": plain, "text/markdown": plain}, known)
 
 
-def _show(bundle: dict[str, str], metadata: dict[str, Any]) -> None:
+def _show(bundle: dict[str, str], known: dict[str, Any]) -> None:
     """Show a result in the cell that is running; outside a notebook print its text."""
-    python = sys.modules.get("IPython")
-    if python is not None and python.get_ipython() is not None:
+    if _cells() is None:
+        letters = getattr(sys.stdout, "encoding", None) or "utf-8"
+        print(bundle["text/plain"].encode(letters, "replace").decode(letters))
+    else:
+        spoken = {kind: {"alt": bundle["text/plain"]} for kind in bundle if "image" in kind}
+        metadata = {"dpbayes": known, **spoken}
         sys.modules["IPython.display"].display(bundle, metadata=metadata, raw=True)
-        return
-    letters = getattr(sys.stdout, "encoding", None) or "utf-8"
-    print(bundle["text/plain"].encode(letters, "replace").decode(letters))

@@ -20,6 +20,7 @@ extensions = ["myst_nb", "dpbook"]
 exclude_patterns = ["_build", "results/*/*/*"]
 nb_execution_mode = "off"
 nb_output_stderr = "warn"
+nb_render_markdown_format = "myst"
 myst_enable_extensions = ["colon_fence"]
 numfig = True
 """

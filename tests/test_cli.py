@@ -3,44 +3,77 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import dpbayes as dp
 from dpbayes.cli import COMMANDS, main
+from dpbayes.mechanisms import REGISTRY
+from dpbayes.tables import citations as cite
 
 
-def test_no_command_and_an_unknown_command_are_refused() -> None:
-    for words in ([], ["nobody"]):
-        with pytest.raises(SystemExit) as refusal:
-            main(words)
-        assert refusal.value.code == 2
-
-
-def test_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:
-    for name in COMMANDS:
-        with pytest.raises(SystemExit) as end:
-            main([name, "--help"])
-        assert end.value.code == 0
-        assert f"usage: dpbayes {name}" in capsys.readouterr().out
-
-
-def test_module_and_script_are_the_same_program() -> None:
-    command = [sys.executable, "-m", "dpbayes", "--help"]
-    shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert "usage: dpbayes" in shown
-    for name in COMMANDS:
-        assert name in shown
+@pytest.mark.parametrize(
+    ("words", "status", "shown"),
+    [([], 2, ""), (["nobody"], 2, ""), (["--version"], 0, f"dpbayes {dp.__version__}"),
+     *(([name, "--help"], 0, f"usage: dpbayes {name}") for name in COMMANDS)],
+)  # fmt: skip
+def test_help_and_version_are_shown_and_unknown_commands_refused(
+    words: list[str], status: int, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert end.value.code == status
+    assert shown in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 def test_no_letter_of_the_output_stops_a_command(encoding: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "dpbayes", "list"],
-        env={**os.environ, "PYTHONIOENCODING": encoding},
-        capture_output=True,
-        check=False,
-    )
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    command = [sys.executable, "-m", "dpbayes", "list"]
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert b"?" in done.stdout
+
+
+def test_methods_are_cited(capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(REGISTRY) <= set(cite.methods())
+    assert {key for keys in cite.methods().values() for key in keys} == set(cite.entries())
+    book = (Path(__file__).parents[1] / "book" / "references.bib").read_text(encoding="utf-8")
+    assert [key for key, entry in cite.entries().items() if entry not in book] == []
+    assert main(["cite", "lattice", "geometric"]) == 0
+    shown = capsys.readouterr().out
+    keys = re.findall(r"^@\w+\{([\w-]+),", shown, re.MULTILINE)
+    assert keys == ["dpbayes", "ghosh-universally", "canonne-discrete"]
+    assert dp.__version__ in shown
+    assert main(["cite", "lattuce"]) == 2
+    assert "method must be one of" in capsys.readouterr().err
+
+
+def test_audit_prints_the_actual_loss(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "expMech-smooth", "--epsilon", "1", "--n", "100"]) == 0
+    shown = capsys.readouterr().out
+    found = float(shown.split("actual epsilon ")[1].split()[0])
+    smooth = dp.mechanism("expMech-smooth", epsilon=1.0)
+    assert found == pytest.approx(dp.audit(smooth, 100, [1, 1]).epsilon, rel=1e-8)
+    assert "replacing one record" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--epsilon", "1", "--n", "0"], "n must be an integer of at least 1"),
+        (["--epsilon", "-1", "--n", "5"], "epsilon must be positive"),
+        (["--epsilon", "1", "--n", "5", "--prior", "1,x"], "--prior must be numbers"),
+        (["--epsilon", "1", "--n", "5", "-o", "gamma"], "an option is given as name=value"),
+        (["--epsilon", "1", "--n", "5", "-o", "delta=1"], "has no option 'delta'"),
+    ],
+)
+def test_audit_refuses_bad_input(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["audit", "expMech-smooth", *words]) == 2
+    assert message in capsys.readouterr().err

@@ -11,7 +11,7 @@ from collections import Counter
 import numpy as np
 import statsmodels.datasets.randhie as randhie
 
-from dpbayes.tables.cube_file import RAND_HIE, read_cube
+from dpbayes.tables.files import RAND_HIE, read_cube
 
 TARGET = RAND_HIE.with_name("rand-hie-cells.csv")
 ATTRIBUTES = read_cube(RAND_HIE).attributes

@@ -8,7 +8,7 @@ what an answer would cost; ``--by sex`` asks once for each value of an attribute
 one object a line. With ``--request ID`` a question can be asked again after a crash: it gets the
 same answer and is paid once.
 
-The cube file is described in `dpbayes.tables.cube_file`. With
+The cube file is described in `dpbayes.tables.plan`. With
 ``--server`` the token stands in the variable DPBAYES_TOKEN.
 """
 
@@ -74,15 +74,12 @@ def _by_account(arguments: argparse.Namespace) -> list[Fields]:
     try:
         from dpbayes.tables.answering import open_answering
         from dpbayes.tables.opening import open_account
-        from dpbayes.tables.questions import parts, wished
+        from dpbayes.tables.predicate import wished
     except ImportError as error:
         raise ValueError(f"ask needs more packages: install dpbayes[tables] ({error})") from None
     asked = open_answering(arguments.cube, open_account(arguments.account))
     wish, found = wished(_wished(arguments)), []
-    questions = parts(asked, wish)
-    if wish.request is not None and wish.by is not None and not arguments.price:
-        asked.bind(wish.request, wish.asked)
-    for question in questions:
+    for question in asked.questions(wish):
         answer = asked.price(question) if arguments.price else asked.ask(question)
         fields = asdict(answer)
         if wish.consistent and answer.interval is not None:

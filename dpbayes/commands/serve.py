@@ -3,7 +3,7 @@
     dpbayes serve --new-token                     prints a token and the digest to store
     dpbayes serve service.toml --port 8000        or --socket ask.sock
 
-The service file names cube, account and analysts: see `dpbayes.tables.cube_file`. Needs the extra
+The service file names cube, account and analysts: see `dpbayes.tables.files`. Needs the extra
 ``serve``.
 """
 
@@ -24,16 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until interrupted or terminated."""
-    try:
-        from dpbayes.tables.service import (
-            bound_socket,
-            new_token,
-            server,
-            service_of,
-            token_digest,
-        )
-    except ImportError as error:
-        raise ValueError(f"serve needs more packages: install dpbayes[serve] ({error})") from None
+    from dpbayes.tables.service import bound_socket, new_token, server, service_of, token_digest
+
     if arguments.new_token:
         token = new_token()
         print(f"token   {token}\ndigest  {token_digest(token)}")
@@ -44,7 +36,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--port must lie between 0 and 65535, got {arguments.port}")
     service = service_of(arguments.service)
     place = bound_socket(arguments.port, arguments.socket)
-    where = f"unix:{arguments.socket}" if arguments.socket else _address(place.getsockname())
+    where = f"unix:{arguments.socket}"
+    if arguments.socket is None:
+        where = "http://{}:{}".format(*place.getsockname())
     print(f"serving at {where}; end with Ctrl-C", flush=True)
     try:
         server(service).run(sockets=[place])
@@ -56,7 +50,3 @@ def run(arguments: argparse.Namespace) -> int:
             Path(arguments.socket).unlink(missing_ok=True)
     print("ended", file=sys.stderr)
     return 0
-
-
-def _address(name: tuple[str, int]) -> str:
-    return f"http://{name[0]}:{name[1]}"

@@ -33,7 +33,7 @@ from dpbayes.posteriors import check_candidates, compositions, row_of
 from dpbayes.samplers import balls, whole_numbers
 from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
-from dpbayes.samplers.gaussian import sum_zero_gaussian
+from dpbayes.samplers.whole_numbers import sum_zero_gaussian
 
 LARGEST_REMAP = 1_000
 """Most candidates that a remap for k >= 3 compares; their square is the work."""

@@ -12,14 +12,11 @@ import dpbayes
 
 
 def folder(start: Path) -> Path:
-    """Return ``notebooks`` here, in a folder above, beside the package or in the package."""
-    package = Path(dpbayes.__file__).parent
-    for one in (start, *start.parents, package.parent):
+    """Return the folder ``notebooks`` here or in a folder above, else that of the package."""
+    for one in (start, *start.parents):
         if (one / "notebooks").is_dir() and (one / "_toc.yml").is_file():
             return one / "notebooks"
-    if (package / "notebooks").is_dir():
-        return package / "notebooks"
-    raise ValueError(f"no folder 'notebooks' in {start} or above it; run this inside a checkout")
+    return Path(dpbayes.__file__).parent / "carried" / "notebooks"
 
 
 def all_notebooks(folder: Path) -> dict[str, Path]:

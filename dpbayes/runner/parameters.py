@@ -18,27 +18,26 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import difflib
-import io
-import math
+import itertools
 import operator
 import re
-import tokenize
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpbayes._validate import shown
 from dpbayes.runner.notebooks import tags
 
-NUMBER = r"[-+]?(?:inf|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
-COMPARISON = re.compile(rf"(at least|at most|>=|<=|≥|≤|>|<)\s*({NUMBER})")
-INTERVAL = re.compile(rf"\bin\s*([\[(])\s*({NUMBER})\s*,\s*({NUMBER})\s*([\])])")
+NUMBER = r"\s*([-+]?(?:inf|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?))"
+COMPARISON = re.compile(rf"(at least|at most|>=|<=|≥|≤|>|<){NUMBER}")
+INTERVAL = re.compile(rf"\bin\s*([\[(]){NUMBER}\s*,{NUMBER}\s*([\])])")
 CHOICES = re.compile(r"\bone of ([^;]+)")
-INFINITE = re.compile(r"(?<![\w.])(-?)\.?(?:inf|nan)\b", re.IGNORECASE)
+DECIMAL = re.compile(r"[0-9]{1,40}(\.[0-9]{1,40})?")
 SIGNS = {"at least": ">=", "≥": ">=", "[": ">=", "(": ">", "at most": "<=", "≤": "<=", "]": "<=",
          ")": "<"}  # fmt: skip
 HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
-SCALARS: dict[str, type] = {"int": int, "float": float, "bool": bool, "str": str}
 WORDS = {"true": "True", "false": "False", "null": "None", "none": "None"}
 LARGEST = 2**63 - 1
 
@@ -59,10 +58,10 @@ class Parameter:
     @property
     def bounds(self) -> list[tuple[str, float]]:
         """Return the sides of the range that the comment states."""
-        found = [(SIGNS.get(sign, sign), limit) for sign, limit in COMPARISON.findall(self.meaning)]
+        found = COMPARISON.findall(self.meaning)
         for left, low, high, right in INTERVAL.findall(self.meaning):
-            found += [(SIGNS[left], low), (SIGNS[right], high)]
-        return [(sign, float(limit)) for sign, limit in found]
+            found += [(left, low), (right, high)]
+        return [(SIGNS.get(sign, sign), float(limit)) for sign, limit in found]
 
     @property
     def choices(self) -> list[str]:
@@ -73,29 +72,16 @@ class Parameter:
 
 def declared(notebook: Mapping[str, Any]) -> dict[str, Parameter]:
     """Return the parameters of a notebook by name, in the order of its ``parameters`` cell."""
-    cell = next((one for one in notebook["cells"] if "parameters" in tags(one)), None)
-    found = read_declarations(cell["source"]) if cell else {}
-    return {
-        name: Parameter(name, one.type, check(one, one.default), one.meaning)
-        for name, one in found.items()
-    }
-
-
-def read_declarations(source: str) -> dict[str, Parameter]:
-    """Return what the lines of a parameters cell declare, or raise ValueError."""
-    comments = {
-        token.start[0]: token.string.lstrip("# ").strip()
-        for token in tokenize.generate_tokens(io.StringIO(source).readline)
-        if token.type == tokenize.COMMENT
-    }
-    found = {}
+    source = next((one["source"] for one in notebook["cells"] if "parameters" in tags(one)), "")
+    lines, found = source.splitlines(), {}
     for line in ast.parse(source).body:
         if not (isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)):
-            shown = ast.unparse(line)
-            raise ValueError(f"a parameter is declared as 'name: type = value', got {shown!r}")
+            got = shown(ast.unparse(line))
+            raise ValueError(f"a parameter is declared as 'name: type = value', got {got}")
         name, default = line.target.id, ast.literal_eval(line.value) if line.value else None
-        meaning = comments.get(line.end_lineno or line.lineno, "")
-        found[name] = Parameter(name, ast.unparse(line.annotation), default, meaning)
+        behind = lines[(line.end_lineno or 1) - 1].encode()[line.end_col_offset :].decode()
+        one = Parameter(name, ast.unparse(line.annotation), default, behind.lstrip("# ").strip())
+        found[name] = Parameter(name, one.type, check(one, default), one.meaning)
     return found
 
 
@@ -106,65 +92,44 @@ def check(parameter: Parameter, value: Any) -> Any:
         raise ValueError(f"{parameter.name} must hold at least one value, got []")
     many = isinstance(converted, list)
     for place, item in enumerate(converted if many else [converted]):
-        name = f"{parameter.name}[{place}]" if many else parameter.name
-        wanted = _refused(parameter, item)
-        if wanted and item is not None:
-            raise ValueError(f"{name} must be {wanted}, got {_short(item)}")
+        wanted = item is not None and _missed(parameter, item)
+        if wanted:
+            name = f"{parameter.name}[{place}]" if many else parameter.name
+            raise ValueError(f"{name} must be {wanted}, got {shown(item)}")
     return converted
 
 
-def _refused(parameter: Parameter, item: Any) -> str | None:
-    """Say what a value must be, where it is not."""
-    bounds, text = parameter.bounds, str(item)
-    allowed = " and ".join(f"{sign} {limit:g}" for sign, limit in bounds)
-    written = "decimal text" in parameter.meaning
-    if written and not re.fullmatch(r"[0-9]{1,40}(\.[0-9]{1,40})?", text):
-        return f"decimal text{' and ' if allowed else ''}{allowed}"
-    number = float(item) if written or type(item) in (int, float) else None
-    if number is not None and not all(HOLDS[sign](number, limit) for sign, limit in bounds):
-        return allowed
-    choices = parameter.choices
-    return f"one of {', '.join(choices)}" if choices and text not in choices else None
-
-
 def _converted(value: Any, kind: str, name: str) -> Any:
-    alternatives = [part.strip() for part in kind.split("|")]
-    if value is None and "None" in alternatives:
-        return None
-    for one in alternatives:
+    for one in map(str.strip, kind.split("|")):
         if one.startswith("list[") and isinstance(value, (list, tuple)):
             return [_converted(item, one[5:-1], f"{name}[{i}]") for i, item in enumerate(value)]
-        wanted = SCALARS.get(one)
-        plain = type(value) in (int, float)
-        if wanted in (int, float) and plain and not _is_finite(value):
-            raise ValueError(f"{name} must be finite, got {_short(value)}")
-        if wanted is float and plain:
-            return float(value)
-        if wanted is int and plain and value == int(value) and abs(value) <= LARGEST:
-            return int(value)
-        if wanted in (bool, str) and type(value) is wanted and str(value).isprintable():
+        if one in ("int", "float") and type(value) in (int, float):
+            if not abs(value) <= 1e300:  # nor a whole number beyond all floats
+                raise ValueError(f"{name} must be finite, got {shown(value)}")
+            if one == "float":
+                return float(value)
+            if value == int(value) and abs(value) <= LARGEST:
+                return int(value)
+        if one == type(value).__name__.removesuffix("Type") and str(value).isprintable():
             return value
-    raise TypeError(f"{name} must be {kind}, got {_short(value)} ({type(value).__name__})")
+    raise TypeError(f"{name} must be {kind}, got {shown(value)} ({type(value).__name__})")
 
 
-def _is_finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number beyond all floats
-        return False
-
-
-def _short(value: Any) -> str:
-    try:
-        text = repr(value)
-    except ValueError:  # a whole number of more digits than Python prints
-        return "a whole number of thousands of digits"
-    return text if len(text) <= 80 else f"{text[:60]}… ({len(text)} characters)"
+def _missed(parameter: Parameter, item: Any) -> str:
+    """Say what a value must be, where it is not."""
+    bounds, choices = parameter.bounds, parameter.choices
+    limits = " and ".join(f"{sign} {limit:g}" for sign, limit in bounds)
+    written = "decimal text" in parameter.meaning
+    if written and not DECIMAL.fullmatch(item):
+        return " and ".join(filter(None, ["decimal text", limits]))
+    if written or type(item) in (int, float):
+        return "" if all(HOLDS[sign](float(item), limit) for sign, limit in bounds) else limits
+    return f"one of {', '.join(choices)}" if choices and item not in choices else ""
 
 
 def parse(parameter: Parameter, text: str) -> Any:
     """Return the value written on the command line, checked; 1e9 is a whole number, too."""
-    if "str" in [part.strip() for part in parameter.type.split("|")]:
+    if "str" in map(str.strip, parameter.type.split("|")):
         return check(parameter, text)
     if parameter.type == "list[str]" and not re.search("[][()\"']", text):
         return check(parameter, [word.strip() for word in text.split(",")])
@@ -172,13 +137,13 @@ def parse(parameter: Parameter, text: str) -> Any:
         if "str" not in parameter.type and re.search("[0-9]_|0[xob]", text.lower()):
             raise ValueError("Python reads more in it than digits")
         plain = WORDS.get(text.strip().lower(), text.strip())
-        value = ast.literal_eval(INFINITE.sub(r"\g<1>1e999", plain))
+        infinite = re.sub(r"(?i)(?<![\w.])\.?(inf|nan)\b", "1e999", plain)
+        value = ast.literal_eval(infinite)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
-        given = f"{_short(text)}, which cannot be read"
+        given = f"{shown(text)}, which cannot be read"
         raise ValueError(f"{parameter.name} must be {parameter.type}, got {given}") from error
-    if parameter.type.startswith("list[") and not isinstance(value, (list, tuple)):
-        value = [value]
-    return check(parameter, value)
+    one = parameter.type.startswith("list[") and not isinstance(value, (list, tuple))
+    return check(parameter, [value] if one else value)
 
 
 def chosen(name: str, notebook: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,19 +152,16 @@ def chosen(name: str, notebook: Mapping[str, Any], given: Mapping[str, Any]) -> 
     Unknown names, values of a wrong type or range, and values that do not fit each other are
     refused with the list of what is allowed.
     """
-    known = declared(notebook)
+    known: dict[str, Parameter] = {}
     try:
-        for key in given:
+        known |= declared(notebook)
+        values = {key: one.default for key, one in known.items()}
+        for key, value in given.items():
             if key not in known:
                 near = difflib.get_close_matches(key, known, n=1)
                 hint = f", did you mean {near[0]}?" if near else ""
                 raise ValueError(f"there is no parameter {key!r}{hint}")
-        values = {
-            key: one.default
-            if key not in given
-            else (parse if isinstance(given[key], str) else check)(one, given[key])
-            for key, one in known.items()
-        }
+            values[key] = (parse if isinstance(value, str) else check)(known[key], value)
         check_together(notebook, values)
     except (ValueError, TypeError) as error:
         raise type(error)(f"{name}: {error}; {allowed(known)}") from error
@@ -209,23 +171,20 @@ def chosen(name: str, notebook: Mapping[str, Any], given: Mapping[str, Any]) -> 
 def check_together(notebook: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """Try the assertions of the cell after the parameters that speak of nothing else."""
     cells = [one for one in notebook["cells"] if one["cell_type"] == "code"]
-    places = [place for place, one in enumerate(cells) if "parameters" in tags(one)]
-    try:
-        body = ast.parse(cells[places[0] + 1]["source"]).body
-    except (IndexError, SyntaxError):  # there is no such cell, or it holds a magic word
-        return
-    for line in [one for one in body if isinstance(one, ast.Assert)]:
-        names = [one for one in ast.walk(line) if isinstance(one, ast.Name)]
-        own = {one.id for one in names if isinstance(one.ctx, ast.Store)} | {*dir(builtins)}
-        if not {one.id for one in names} <= own | values.keys():
-            continue
-        try:
-            exec(compile(ast.Module([line], []), "<parameters>", "exec"), dict(values))
-        except AssertionError as error:
-            got = [
-                f"{key} = {_short(values[key])}" for key in values if key in {n.id for n in names}
-            ]
-            raise ValueError(f"{error or ast.unparse(line)}, got {', '.join(got)}") from error
+    second = [new["source"] for old, new in itertools.pairwise(cells) if "parameters" in tags(old)]
+    with contextlib.suppress(SyntaxError):  # it holds a magic word
+        for line in [one for source in second for one in ast.parse(source).body]:
+            names = [one for one in ast.walk(line) if isinstance(one, ast.Name)]
+            own = {one.id for one in names if isinstance(one.ctx, ast.Store)} | {*dir(builtins)}
+            used = {one.id for one in names} - own
+            if isinstance(line, ast.Assert) and used <= values.keys():
+                try:
+                    exec(ast.unparse(line), dict(values))
+                except AssertionError as error:
+                    got = ", ".join(
+                        f"{one} = {shown(values[one])}" for one in values if one in used
+                    )
+                    raise ValueError(f"{error or ast.unparse(line)}, got {got}") from error
 
 
 def from_words(assignments: list[str]) -> dict[str, str]:
@@ -243,7 +202,5 @@ def from_words(assignments: list[str]) -> dict[str, str]:
 
 def allowed(parameters: Mapping[str, Parameter]) -> str:
     """Return the list of what may be given, one parameter a line."""
-    if not parameters:
-        return "it has no parameters"
     lines = "\n".join(f"  {one}" for one in parameters.values())
-    return f"its parameters and their defaults are\n{lines}"
+    return f"its parameters and their defaults are\n{lines}" if lines else "it has no parameters"

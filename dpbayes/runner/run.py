@@ -1,8 +1,7 @@
-"""One run of a notebook in a fork of a warm process, and many of them in a pool of such processes.
+"""Notebooks run in forks of this process, which has imported what they import.
 
-Starting Python, numpy and matplotlib takes longer than most notebooks run. A process that has
-imported them and the package forks for each notebook; the cells run in a session of IPython in the
-fork. Where there is no fork, a notebook runs in the process itself.
+Starting Python, numpy and matplotlib takes longer than most notebooks run. The cells run in a
+session of IPython in the fork. Where there is no fork, a process is started anew.
 """
 
 from __future__ import annotations
@@ -11,16 +10,15 @@ import ast
 import base64
 import contextlib
 import hashlib
-import importlib
 import io
 import json
+import multiprocessing
+import multiprocessing.connection
 import os
 import platform
 import re
 import shutil
-import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,20 +26,14 @@ from pathlib import Path
 from typing import Any
 
 import dpbayes
-from dpbayes.record import FOLDER, ORDER, PROVENANCE, json_bytes, write_atomically
+from dpbayes import record
+from dpbayes.record import PROVENANCE, json_bytes, write_atomically, write_changed
 from dpbayes.runner.notebooks import load, tags
-from dpbayes.runner.stale import Key
 
-SURROUNDINGS = {
-    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
-    "PYTHONHASHSEED": "0", "MPLBACKEND": "agg",
-    # Large arrays come from memory that the process keeps, or the system clears its pages anew.
-    "MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
-}  # fmt: skip
-HEAVY = ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg",
-         "IPython.core.interactiveshell")  # fmt: skip
-COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+HEAVY = "from matplotlib.backends import backend_agg, backend_svg; import IPython.core.displaypub"
 EXECUTED = "executed.ipynb"
+OnCell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -54,10 +46,6 @@ class Order:
     stage: Path
     label: str = ""
 
-    def __post_init__(self) -> None:
-        for name in ("notebook", "stage"):  # a run changes its working folder
-            object.__setattr__(self, name, getattr(self, name).absolute())
-
 
 @dataclass(frozen=True)
 class Done:
@@ -68,185 +56,144 @@ class Done:
     problem: str = ""
 
 
-def run_all(orders: Sequence[Order], jobs: int = 2) -> Iterator[Done]:
-    """Run notebooks in a pool of warm processes, and yield each as it ends."""
-    joblib = importlib.import_module("joblib")
-    with surroundings():
-        pool = joblib.Parallel(n_jobs=min(jobs, len(orders)) or 1, return_as="generator_unordered",
-                               batch_size=1, pre_dispatch="n_jobs")  # fmt: skip
-        yield from pool(joblib.delayed(run_one)(order) for order in orders)
-
-
-@contextlib.contextmanager
-def surroundings() -> Iterator[None]:
-    """Have processes that are started compute with one thread each."""
-    before = dict(os.environ)
-    os.environ.update(SURROUNDINGS)
+def run_all(
+    orders: Sequence[Order], jobs: int = 2, on_cell: OnCell = lambda at, of: None
+) -> Iterator[Done]:
+    """Run notebooks, so many at a time, each into its stage, and yield each as it ends."""
+    methods = multiprocessing.get_all_start_methods()
+    context: Any = multiprocessing.get_context("fork" if "fork" in methods else None)
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)
+    warm_up(order.notebook for order in orders)
+    waiting, running = list(orders), dict[Any, tuple[Order, Any, float]]()
     try:
-        yield
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                order, (receiving, sending) = waiting.pop(0), context.Pipe(duplex=False)
+                process = context.Process(target=_run, args=(order, sending), daemon=True)
+                process.start()
+                sending.close()  # so that nothing more comes when the process has ended
+                running[receiving] = order, process, time.perf_counter()
+            ready: Any = multiprocessing.connection.wait(list(running))
+            for receiving in ready:
+                order, process, began = running[receiving]
+                try:
+                    said = receiving.recv()
+                except EOFError:
+                    process.join()
+                    said = f"{order.name}: its process ended with {process.exitcode} too early"
+                if isinstance(said, str):
+                    process.join()
+                    del running[receiving]
+                    yield Done(order, time.perf_counter() - began, said)
+                else:
+                    on_cell(*said)
     finally:
-        os.environ.clear()
-        os.environ.update(before)
+        for _, process, _ in running.values():
+            process.kill()
 
 
-def run_one(order: Order, on_cell: Callable[[int, int], None] = lambda at, of: None) -> Done:
-    """Run a notebook into its stage: what it recorded, and the notebook as it was executed."""
-    began = time.perf_counter()
-    shutil.rmtree(order.stage, ignore_errors=True)
-    (order.stage / "results").mkdir(parents=True)
-    try:
-        problem = _in_fork(order, on_cell) if hasattr(os, "fork") else _run(order, on_cell)
-    except Exception as error:
-        problem = _told(order, error)
-    return Done(order, time.perf_counter() - began, problem)
+def run_one(order: Order, on_cell: OnCell = lambda at, of: None) -> Done:
+    """Run one notebook."""
+    return next(run_all([order], 1, on_cell))
 
 
-def _told(order: Order, error: BaseException) -> str:
-    return f"{order.name}: {type(error).__name__}: {error}"
-
-
-def warm_up(notebook: Path) -> None:
-    """Import what the package offers and what a notebook imports; the next one finds it here."""
-    code = [one["source"] for one in load(notebook)["cells"] if one["cell_type"] == "code"]
-    names = dict.fromkeys(HEAVY)
-    for source in code:
-        with contextlib.suppress(SyntaxError):
-            for node in ast.walk(ast.parse(source)):
-                if isinstance(node, ast.Import):
-                    names |= dict.fromkeys(one.name for one in node.names)
-                elif isinstance(node, ast.ImportFrom) and node.module:
-                    names |= dict.fromkeys(
-                        [node.module, *(f"{node.module}.{one.name}" for one in node.names)]
-                    )
-    for name in names:
-        with contextlib.suppress(Exception):  # the notebook meets the same trouble, and says so
-            importlib.import_module(name)
+def warm_up(notebooks: Iterator[Path]) -> None:
+    """Import what notebooks import and what the package offers."""
+    for source in [HEAVY, *(one["source"] for path in notebooks for one in load(path)["cells"])]:
+        with contextlib.suppress(SyntaxError):  # it is text, or holds a magic word
+            for node in ast.parse(source).body:
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    with contextlib.suppress(Exception):  # the notebook meets it, and says so
+                        exec(ast.unparse(node), {})
     for name in dpbayes.__all__:
         getattr(dpbayes, name)
 
 
-def _in_fork(order: Order, on_cell: Callable[[int, int], None]) -> str:
-    warm_up(order.notebook)
-    receiving, sending = os.pipe()
-    waiting, living = os.pipe()
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            os.close(receiving)
-            os.close(living)  # so that reading ends when the process that forked has ended
-            threading.Thread(target=lambda: os.read(waiting, 1) or os._exit(1), daemon=True).start()
-            nowhere = os.open(os.devnull, os.O_RDWR)
-            for stream in (0, 1):
-                os.dup2(nowhere, stream)
-            with os.fdopen(sending, "w", encoding="utf-8", buffering=1) as say:
-                try:
-                    problem = _run(order, lambda at, of: print(json.dumps([at, of]), file=say))
-                except BaseException as error:
-                    problem = _told(order, error)
-                print(json.dumps(problem), file=say)
-            status = 0
-        finally:
-            os._exit(status)
-    os.close(sending)
-    os.close(waiting)
-    ended: str | None = None
+def _run(order: Order, say: Any) -> None:
+    """Run a notebook in this process, tell which cell runs, and at the end what went wrong."""
     try:
-        with os.fdopen(receiving, encoding="utf-8") as lines:
-            for line in map(json.loads, lines):
-                if isinstance(line, str):
-                    ended = line
-                else:
-                    on_cell(*line)
-    except BaseException:
-        os.kill(child, signal.SIGKILL)
-        raise
-    finally:
-        os.close(living)
-        _, status = os.waitpid(child, 0)
-    if ended is None:
-        how = f"was killed by {signal.Signals(status).name}" if os.WIFSIGNALED(status) else "ended"
-        return f"{order.name}: the process of the notebook {how} before it was done"
-    return ended
+        problem = _run_cells(order, say)
+    except Exception as error:
+        problem = f"{order.name}: {type(error).__name__}: {error}"
+    say.send(problem)
 
 
-def _run(order: Order, on_cell: Callable[[int, int], None]) -> str:
-    """Run the cells of a notebook in this process; return what went wrong, or nothing."""
-    from IPython.core.interactiveshell import InteractiveShell
+def _run_cells(order: Order, say: Any) -> str:
+    from IPython.core import displayhook, displaypub, interactiveshell
     from traitlets.config import Config
 
-    hook: Any = importlib.import_module("IPython.core.displayhook").CapturingDisplayHook
-    publisher: Any = importlib.import_module("IPython.core.displaypub").CapturingDisplayPublisher
-    told = order.stage / "order.json"
-    told.write_text(json.dumps({"notebook": order.name, "parameters": dict(order.values)}))
-    os.environ.update({ORDER: str(told), FOLDER: str(order.stage / "results"), **SURROUNDINGS})
-    os.chdir(order.stage)
-    shell: Any = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
-    shell.display_pub = shown = publisher()
-    shell.display_trap.hook = hook(shell, shown.outputs)
+    stage, notebook = order.stage.absolute(), load(order.notebook)
+    shutil.rmtree(stage, ignore_errors=True)
+    stage.mkdir(parents=True)
+    record.begin(order.name, stage / "results")
+    os.chdir(stage)
+    os.environ.update({**ONE_THREAD, "MPLBACKEND": "agg"})
+    options = Config({"HistoryManager": {"enabled": False}})
+    shell: Any = interactiveshell.InteractiveShell.instance(config=options)
+    shell.display_pub = shown = displaypub.CapturingDisplayPublisher()  # type: ignore[no-untyped-call]
+    shell.display_trap.hook = displayhook.CapturingDisplayHook(shell, shown.outputs)  # type: ignore[no-untyped-call]
     trace: list[str] = []
     shell._showtraceback = lambda kind, value, lines: trace.extend(lines)
-    notebook = injected(load(order.notebook), order.values)
+    inject(notebook, order.values)
     code = [one for one in notebook["cells"] if one["cell_type"] == "code"]
-    for place, cell in enumerate(code):
-        on_cell(place + 1, len(code))
+    for place, cell in enumerate(code, 1):
+        say.send((place, len(code)))
         shown.outputs.clear()
-        with (
-            contextlib.redirect_stdout(io.StringIO()) as out,
-            contextlib.redirect_stderr(io.StringIO()) as err,
-        ):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             result = shell.run_cell(cell["source"], store_history=True)
-        cell["execution_count"] = place + 1
-        streams = [("stdout", out.getvalue()), ("stderr", err.getvalue())]
-        cell["outputs"] = [
-            {"output_type": "stream", "name": name, "text": text} for name, text in streams if text
-        ] + [
-            {"output_type": "display_data", "data": one["data"], "metadata": one["metadata"] or {}}
-            for one in shown.outputs
-        ]
+        cell["execution_count"], cell["outputs"] = place, []
+        for name, text in (("stdout", out.getvalue()), ("stderr", err.getvalue())):
+            if text:
+                cell["outputs"].append({"output_type": "stream", "name": name, "text": text})
+        for one in shown.outputs:
+            part = {"data": one["data"], "metadata": one["metadata"] or {}}
+            cell["outputs"].append({"output_type": "display_data", **part})
         if not result.success:
-            text = COLOUR.sub("", "\n".join(trace))
-            where = f"cell {place + 1} of {len(code)} failed ({order.notebook})"
+            where = f"cell {place} of {len(code)} failed ({order.notebook})"
+            text = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(trace))  # without colours
             return f"{order.name}: {where}\n\n{cell['source']}\n\n{text}"
     notebook["metadata"]["language_info"] = {"name": "python", "file_extension": ".py"}
-    write_atomically(order.stage / EXECUTED, notebook_bytes(notebook))
+    write_atomically(stage / EXECUTED, notebook_bytes(notebook))
     return ""
 
 
-def injected(notebook: dict[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a notebook with a cell after its parameters that sets their values."""
-    cells = notebook["cells"]
-    at = next((place for place, one in enumerate(cells) if "parameters" in tags(one)), None)
-    lines = "\n".join(["# Parameters", *(f"{name} = {value!r}" for name, value in values.items())])
+def inject(notebook: dict[str, Any], values: Mapping[str, Any]) -> None:
+    """Put a cell behind the parameters that sets their values."""
+    lines = ["# Parameters", *(f"{name} = {value!r}" for name, value in values.items())]
     new: dict[str, Any] = {
-        "cell_type": "code", "id": "injected-parameters", "source": lines, "outputs": [],
+        "cell_type": "code", "id": "injected-parameters", "source": "\n".join(lines), "outputs": [],
         "execution_count": None, "metadata": {"tags": ["injected-parameters", "remove-cell"]},
     }  # fmt: skip
-    added = [] if at is None else [*cells[: at + 1], new, *cells[at + 1 :]]
-    return {**notebook, "cells": added or cells, "nbformat": 4, "nbformat_minor": 5}
+    for place in [i for i, one in enumerate(notebook["cells"], 1) if "parameters" in tags(one)]:
+        notebook["cells"].insert(place, new)
+    notebook.update(nbformat=4, nbformat_minor=5)
 
 
 def notebook_bytes(notebook: Mapping[str, Any]) -> bytes:
-    """Return the one way a notebook is written."""
+    """Return the one way a notebook is written; a picture is text in it."""
 
-    def plain(content: Any) -> str:
-        if isinstance(content, bytes):
-            return base64.b64encode(content).decode("ascii")
-        raise TypeError(f"an output must be text or bytes, got {type(content).__name__}")
+    def plain(content: bytes) -> str:
+        return base64.b64encode(content).decode("ascii")
 
     text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False, default=plain)
     return f"{text}\n".encode()
 
 
-def recorded(done: Done, key: Key) -> dict[str, bytes]:
+def recorded(done: Done, key: Mapping[str, Any]) -> dict[str, bytes]:
     """Return the files of a finished run, how they came to be among them."""
-    folder = done.order.stage / "results" / done.order.name
-    files = {one.name: one.read_bytes() for one in sorted(folder.glob("*")) if one.is_file()}
-    files[EXECUTED] = (done.order.stage / EXECUTED).read_bytes()
+    folder, values = done.order.stage / "results" / done.order.name, dict(done.order.values)
+    paths = [*sorted(folder.glob("*")), done.order.stage / EXECUTED]
+    files = {one.name: one.read_bytes() for one in paths}
+    words = ["git", "-C", str(Path(dpbayes.__file__).parent), "describe", "--always", "--dirty"]
+    commit = ""
+    with contextlib.suppress(OSError):
+        commit = subprocess.run([*words, "--abbrev=40"], capture_output=True, text=True).stdout
     made = {
-        "notebook": done.order.name, "seed": done.order.values.get("seed"), "commit": commit(),
+        "notebook": done.order.name, "seed": values.get("seed"), "commit": commit.strip() or None,
         "machine": platform.machine(), "seconds": round(done.seconds, 3), "made from": key,
-        "parameters": dict(done.order.values), "python": platform.python_version(),
+        "parameters": values, "python": platform.python_version(),
         "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
     }  # fmt: skip
     return {**files, PROVENANCE: json_bytes(made)}
@@ -255,30 +202,17 @@ def recorded(done: Done, key: Key) -> dict[str, bytes]:
 def publish(files: Mapping[str, bytes], folder: Path) -> None:
     """Make a folder hold these files and no others; equal files are left as they are."""
     for name, content in files.items():  # how they came to be is written last
-        path = folder / name
-        if not path.is_file() or path.read_bytes() != content:
-            write_atomically(path, content)
+        write_changed(folder / name, content)
     for path in folder.glob("*"):
         if path.name not in files and path.is_file():
             path.unlink()
 
 
-def kept(folder: Path) -> dict[str, Any] | None:
-    """Return how the results in a folder came to be; None where they are missing or damaged."""
-    try:
+def kept(folder: Path) -> dict[str, Any]:
+    """Return how the results in a folder came to be; nothing where they are missing or damaged."""
+    with contextlib.suppress(OSError, ValueError, KeyError):
         made = dict(json.loads((folder / PROVENANCE).read_text(encoding="utf-8")))
-        for name, digest in made["sha256"].items():
-            if hashlib.sha256((folder / name).read_bytes()).hexdigest() != digest:
-                return None
-    except (OSError, ValueError, KeyError):
-        return None
-    return made
-
-
-def commit() -> str | None:
-    """Return the commit the package was run from, with ``-dirty`` if something was edited since."""
-    words = ["git", "-C", str(Path(dpbayes.__file__).parent), "describe", "--always", "--dirty"]
-    with contextlib.suppress(OSError):
-        done = subprocess.run([*words, "--abbrev=40"], capture_output=True, text=True, check=False)
-        return done.stdout.strip() or None
-    return None
+        digests = {name: hashlib.sha256((folder / name).read_bytes()) for name in made["sha256"]}
+        if made["sha256"] == {name: one.hexdigest() for name, one in digests.items()}:
+            return made
+    return {}

@@ -1,4 +1,4 @@
-"""One notebook at every point of a grid, here with joblib or on a dask cluster.
+"""One notebook at every point of a grid, here or on a dask cluster.
 
 Every value is checked before the first point runs. A finished point is kept at once, so that it
 survives a failure or an interruption, and is not run again unless what it was made from changed.
@@ -6,12 +6,11 @@ survives a failure or an interruption, and is not run again unless what it was m
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import importlib
 import io
 import itertools
-import json
+import multiprocessing
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +22,9 @@ from dpbayes.runner.notebooks import load
 from dpbayes.runner.parameters import chosen, from_words
 from dpbayes.runner.run import Done, Order, kept, publish, recorded, run_all, run_one
 from dpbayes.runner.stale import Sources, reason
+from dpbayes.runner.verify import read_json
+
+WAITING = "not run yet"
 
 
 def grid(name: str, path: Path, axes: list[str], fixed: list[str]) -> dict[str, dict[str, Any]]:
@@ -33,8 +35,7 @@ def grid(name: str, path: Path, axes: list[str], fixed: list[str]) -> dict[str, 
         raise ValueError(f"{both[0]} is both fixed and an axis of the grid")
     points, notebook = {}, load(path)
     for texts in itertools.product(*lists.values()):
-        given = dict(zip(lists, texts, strict=True))
-        values = chosen(name, notebook, {**same, **given})
+        values = chosen(name, notebook, {**same, **dict(zip(lists, texts, strict=True))})
         points[",".join(f"{key}={values[key]}" for key in lists)] = values
     return points
 
@@ -51,16 +52,11 @@ def sweep(
 
     `address` is that of a dask scheduler whose workers share `folder`.
     """
-    sources, notebook = Sources(), load(path)
+    sources, notebook, stages = Sources(), load(path), folder / ".part"
     keys = {label: sources.key(notebook, values) for label, values in points.items()}
-    problems, ran = dict.fromkeys(points, "not run yet"), 0
-    orders = []
-    for place, (label, values) in enumerate(points.items()):
-        old = (kept(folder / label) or {}).get("made from")
-        if reason(old, keys[label]) is None:
-            problems[label] = ""
-        else:
-            orders.append(Order(name, path, values, folder / f"{place}.part", label))
+    stale = [one for one in points if reason(kept(folder / one).get("made from"), keys[one])]
+    problems, ran = {one: WAITING if one in stale else "" for one in points}, 0
+    orders = [Order(name, path, points[one], stages / str(i), one) for i, one in enumerate(stale)]
     table = folder.with_name(f"{folder.name}.csv")
     try:
         write_table(table, points, problems, folder)
@@ -72,9 +68,7 @@ def sweep(
             print(f"[{ran}/{len(orders)}] {label} {done.seconds:.1f} s", file=sys.stderr)
             write_table(table, points, problems, folder)
     finally:
-        for order in orders:
-            with contextlib.suppress(OSError):
-                shutil.rmtree(order.stage)
+        shutil.rmtree(stages, ignore_errors=True)
     return {label: problem for label, problem in problems.items() if problem}, ran
 
 
@@ -82,9 +76,14 @@ def on_cluster(address: str, orders: Sequence[Order]) -> Iterator[Done]:
     """Run the orders on the workers of a dask scheduler and yield each as it ends."""
     distributed = importlib.import_module("distributed")
     with distributed.Client(address) as client:
-        futures = client.map(run_one, orders, pure=False)
-        for future in distributed.as_completed(futures):
-            yield future.result()
+        futures = client.map(run_on_worker, orders, pure=False)
+        yield from (future.result() for future in distributed.as_completed(futures))
+
+
+def run_on_worker(order: Order) -> Done:
+    """Run one order in a worker; Python lets a daemon, which a worker is, have no processes."""
+    multiprocessing.process.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
+    return run_one(order)
 
 
 def write_table(
@@ -94,20 +93,15 @@ def write_table(
     folder: Path,
 ) -> None:
     """Write one row a point: its values, its status, and every number recorded there."""
-    numbers = {
-        label: {}
-        if problems[label]
-        else json.loads((folder / label / "numbers.json").read_text(encoding="utf-8"))
-        for label in points
-    }
-    names = list(dict.fromkeys(name for one in numbers.values() for name in one))
-    values = list(dict.fromkeys(name for one in points.values() for name in one))
+    status = {"": "done", WAITING: "waiting"}
+    rows = [
+        {**values, "status": status.get(problems[label], "failed")}
+        | ({} if problems[label] else read_json(folder / label / "numbers.json"))
+        for label, values in points.items()
+    ]
     stream = io.StringIO()
-    rows = csv.writer(stream, lineterminator="\n")
-    rows.writerow([*values, "status", *names])
-    for label, point in points.items():
-        waits = problems[label] == "not run yet"
-        status = "done" if not problems[label] else "waiting" if waits else "failed"
-        cells = [point[name] for name in values], [numbers[label].get(name, "") for name in names]
-        rows.writerow([*cells[0], status, *cells[1]])
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    table = csv.DictWriter(stream, names, restval="", lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
     write_atomically(path, stream.getvalue().encode())

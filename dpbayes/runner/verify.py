@@ -12,18 +12,20 @@ import csv
 import json
 import math
 import platform
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dpbayes.record import PROVENANCE, json_bytes, typeset, write_atomically
+from dpbayes._typeset import typeset
+from dpbayes.record import PROVENANCE, json_bytes, write_atomically
 from dpbayes.runner.notebooks import load
 from dpbayes.runner.parameters import declared
 
 TOLERANCE = 1e-9  # what the last digits of long sums differ by between processors
+REFERENCE = Path(__file__).parents[1] / "carried" / "reference"
 ERRORS = 4.0  # standard errors: one number in 16,000 differs by more
-LIBRARIES = ("numpy", "scipy", "matplotlib")
 
 
 @dataclass
@@ -38,11 +40,15 @@ class Agreement:
 
     def __str__(self) -> str:
         where = f" ({self.where})" if self.where else ""
-        largest = typeset(f"{self.largest:.0e}")
         return (
             f"{self.agreed:,} of {self.compared:,} numbers agree with the reference; "
-            f"largest difference {largest}{where}"
+            f"largest difference {typeset(f'{self.largest:.0e}')}{where}"
         )
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the content of a JSON file; nothing where there is none."""
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
 
 
 def recorded(folder: Path) -> dict[str, Any]:
@@ -51,9 +57,8 @@ def recorded(folder: Path) -> dict[str, Any]:
     for path in sorted(folder.glob("*.csv")):
         with path.open(encoding="utf-8", newline="") as file:
             head, *rows = csv.reader(file)
-        tables[path.stem] = {
-            name: [_plain(row[place]) for row in rows] for place, name in enumerate(head)
-        }
+        columns = zip(*([_plain(cell) for cell in row] for row in rows), strict=True)
+        tables[path.stem] = dict(zip(head, map(list, columns), strict=bool(rows)))
     found = {"numbers": read_json(folder / "numbers.json"), "tables": tables}
     errors = read_json(folder / "errors.json")
     return {**found, "errors": errors} if errors else found
@@ -67,16 +72,13 @@ def folders(results: Path) -> dict[str, Path]:
 
 def verify(results: Path, reference: Path) -> Agreement:
     """Compare what all notebooks recorded with the reference."""
-    seen = Agreement()
-    here = folders(results)
-    known = {
-        path.relative_to(reference).with_suffix("").as_posix(): path
-        for path in sorted(reference.rglob("*.json"))
-    }
+    seen, here, known = Agreement(), folders(results), {}
+    for path in sorted(reference.rglob("*.json")):
+        known[path.relative_to(reference).with_suffix("").as_posix()] = path
     seen.problems += [f"{name}: there is no reference" for name in here if name not in known]
     seen.problems += [f"{name}: there is no result" for name in known if name not in here]
     for name in here.keys() & known.keys():
-        compare(name, recorded(here[name]), json.loads(known[name].read_text("utf-8")), seen)
+        compare(name, recorded(here[name]), read_json(known[name]), seen)
     seen.problems.sort()
     return seen
 
@@ -84,12 +86,12 @@ def verify(results: Path, reference: Path) -> Agreement:
 def compare(name: str, found: Mapping[str, Any], known: Mapping[str, Any], seen: Agreement) -> None:
     """Compare what one notebook recorded with what the reference says of it."""
     errors = {**known.get("errors", {}), **found.get("errors", {})}
-    there, here = dict(values_of(known)), dict(values_of(found))
-    for key in [*there, *(one for one in here if one not in there)]:
-        column, _, row = key.partition("[")
-        error = errors.get(column, 0.0)
+    there, here = values_of(known), values_of(found)
+    for key in {**there, **here}:
+        label, _, row = key.partition("[")
+        error = errors.get(label, 0.0)
         if isinstance(error, list):
-            error = error[int(row[:-1])] if int(row[:-1]) < len(error) else 0.0
+            error = dict(enumerate(error)).get(int(row[:-1]), 0.0)
         if error is None:
             continue  # it belongs to the machine
         seen.compared += 1
@@ -99,9 +101,9 @@ def compare(name: str, found: Mapping[str, Any], known: Mapping[str, Any], seen:
             continue
         one, other = here[key], there[key]
         difference, allowed = 0.0 if one == other else math.inf, 0.0
-        if _is_number(one) and _is_number(other) and one != other:
-            difference = abs(one - other) / max(1.0, abs(other))
-            allowed = max(TOLERANCE, ERRORS * error / max(1.0, abs(other)))
+        if one != other and _is_number(one) and _is_number(other):
+            size = max(1.0, abs(other))
+            difference, allowed = abs(one - other) / size, max(TOLERANCE, ERRORS * error / size)
         if difference <= allowed:
             seen.agreed += 1
             if not error and difference > seen.largest:
@@ -111,28 +113,26 @@ def compare(name: str, found: Mapping[str, Any], known: Mapping[str, Any], seen:
             seen.problems.append(f"{name}::{key}: {one!r} against {other!r}{within}")
 
 
-def values_of(kept: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield every number and every cell of every table under a name."""
-    yield from kept["numbers"].items()
-    for table, columns in kept["tables"].items():
-        for column, values in columns.items():
-            yield from ((f"{table}.{column}[{row}]", one) for row, one in enumerate(values))
+def values_of(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every number and every cell of every table under a name."""
+    return dict(kept["numbers"]) | {
+        f"{table}.{column}[{row}]": one
+        for table, columns in kept["tables"].items()
+        for column, values in columns.items()
+        for row, one in enumerate(values)
+    }
 
 
 def accept(results: Path, reference: Path) -> list[Path]:
     """Make what all notebooks recorded the reference, and return the files that changed."""
-    changed = []
-    wanted = {}
-    for name, folder in folders(results).items():
-        seconds = float(f"{read_json(folder / PROVENANCE).get('seconds', 0.0):.1g}")
-        wanted[reference / f"{name}.json"] = {**recorded(folder), "seconds": seconds}
-    for path in reference.rglob("*.json"):
-        if path not in wanted:
-            path.unlink()
-            changed.append(path)
-    for path, content in wanted.items():
-        old = read_json(path)
-        if {**old, "seconds": 0} != {**content, "seconds": 0}:
+    wanted = {reference / f"{name}.json": one for name, one in folders(results).items()}
+    changed = [path for path in reference.rglob("*.json") if path not in wanted]
+    for path in changed:
+        path.unlink()
+    for path, folder in wanted.items():
+        seconds = read_json(folder / PROVENANCE).get("seconds", 0.0)
+        content = {**recorded(folder), "seconds": float(f"{seconds:.1g}")}
+        if {**read_json(path), "seconds": 0} != {**content, "seconds": 0}:
             write_atomically(path, json_bytes(content))
             changed.append(path)
     return changed
@@ -142,37 +142,26 @@ def certificate(results: Path, reference: Path) -> dict[str, Any]:
     """Return what the book says of its own build: the agreement, the machine, how long it took."""
     seen = verify(results, reference)
     made = [read_json(folder / PROVENANCE) for folder in folders(results).values()]
-    versions = {key: one for each in made for key, one in each["made from"]["versions"].items()}
+    info = Path("/proc/cpuinfo")
+    named = re.search(r"model name\s*: (.*)", info.read_text("utf-8") if info.is_file() else "")
+    processor = named[1] if named else platform.processor() or "unknown processor"
     return {
         "agreement": str(seen),
         "problems": seen.problems,
-        "machine": f"{platform.system()} on {platform.machine()}, {processor()}",
-        "versions": {name: versions[name] for name in ("python", *LIBRARIES) if name in versions},
+        "machine": f"{platform.system()} on {platform.machine()}, {processor}",
+        "versions": {
+            key: one for each in made for key, one in each["made from"]["versions"].items()
+        },
         "notebooks": len(made),
         "seconds": round(sum(one["seconds"] for one in made)),
     }
 
 
 def book_run(notebook: Path, name: str) -> dict[str, Any] | None:
-    """Return parameters and numbers of the book's own run, from its build or from the reference."""
-    for root in notebook.parents:
-        built = root / "book" / "results" / name
-        if (built / PROVENANCE).is_file():
-            parameters = read_json(built / PROVENANCE)["parameters"]
-            return {"parameters": parameters, "numbers": read_json(built / "numbers.json")}
-        reference = root / "book" / "reference" / f"{name}.json"
-        if reference.is_file():
-            defaults = {key: one.default for key, one in declared(load(notebook)).items()}
-            return {"parameters": defaults, "numbers": read_json(reference)["numbers"]}
-    return None
-
-
-def processor() -> str:
-    """Return the name of the processor, where the system tells it."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or "unknown processor"
+    """Return parameters and numbers of the book's own run, where the reference has the notebook."""
+    known = read_json(REFERENCE / f"{name}.json")
+    parameters = {key: one.default for key, one in declared(load(notebook)).items()}
+    return {**known, "parameters": parameters} if known else None
 
 
 def _plain(text: str) -> Any:
@@ -184,8 +173,3 @@ def _plain(text: str) -> Any:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value)
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Return the content of a JSON file; nothing where there is none."""
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}

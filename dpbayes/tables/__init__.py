@@ -2,13 +2,13 @@
 
 `table` one reader of CSV and Parquet, attributes, cubes · `units` who is protected · `plan` plan,
 cube and service files · `account` what may be spent, what has been, every answer so far · `release`
-price, reserve, draw, keep, print · `reading` what a noisy release says · `report`, `forecast`.
+price, reserve, draw, keep, print · `reading` what a noisy release says · `report`.
 
-`workload` queries, sensitivities, scales · `inference` best linear unbiased estimates ·
-`noise_law` the exact law of their errors, intervals, hypotheses · `approximations` E's algorithms ·
-`consistency` estimates that fit counts of at least 0 · `budgets`, `decision` what an answer
-costs, and whether it is derived, bought or refused · `noise` exact draws on a grid · `predicate`
-questions in words · `answering` answers paid from an account · `service` answers over HTTP.
+`inference` queries, their sensitivity and cost, best linear unbiased estimates · `noise_law` the
+exact law of their errors, intervals, hypotheses · `approximations` E's algorithms, and estimates
+that fit counts of at least 0 · `decision` budgets, and whether an answer is derived, bought or
+refused · `noise` exact draws on a grid · `predicate` questions in words · `answering` answers paid
+from an account · `service` answers over HTTP · `analysis` what a release says, or will.
 """
 
 from __future__ import annotations
@@ -16,29 +16,27 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 
 _HOME = {
-    "answering": "Answer Answering",
+    "answering": "Answering",
     "approximations": (
-        "CellInterval MassVector convolution_work credible_interval "
-        "exact_masses expected_squared_error laplace_masses pmf_monte_carlo "
-        "pmf_probability_calculation"
+        "CellInterval MassVector consistent convolution_work credible_interval "
+        "exact_masses expected_squared_error pmf_monte_carlo pmf_probability_calculation"
     ),
-    "budgets": (
-        "Allocation CellCosts allocation budget combine cost_of_scales no_cost privacy_cost"
+    "attributes": "Bins Categories Cube",
+    "decision": (
+        "Allocation Decision Policy State Stream allocation budget combine decide empty_state "
+        "stream"
     ),
-    "consistency": "Consistent consistent",
-    "cubes": "Cube build_cube",
-    "decision": "Decision Policy State Stream decide empty_state stream",
     "inference": (
-        "Blue Factor NotEstimableError blue blue_sparse chebyshev_half_width empty_factor"
+        "Blue Factor NotEstimableError blue blue_sparse chebyshev_half_width cost_of_scales "
+        "empty_factor laplace_scales privacy_cost random_ranges sensitivity"
     ),
-    "noise_law": "Interval NoiseLaw equal_scale_density interval probability_at_least",
+    "noise_law": "Interval NoiseLaw interval probability_at_least",
     "opening": "create_account open_account",
     "plan": "Plan read_plan",
-    "predicate": "PredicateError",
+    "predicate": "Answer PredicateError",
     "reading": "NoiseAwarePosterior noise_aware",
-    "table": "Bins Categories TableError count",
+    "table": "TableError build_cube count",
     "units": "Unit",
-    "workload": "laplace_scales random_ranges range_query sensitivity",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 

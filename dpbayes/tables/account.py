@@ -1,16 +1,16 @@
 """One account for one table: what may be spent on it, what has been, and every answer so far.
 
 An account is an append-only SQLite file. Each entry carries a digest keyed with a secret that is
-kept elsewhere (`dpbayes.tables.keys`) and chained to the entry before, and the last digest is kept
-beside the key. An entry that was edited, a file that was cut short, deleted, or replaced by an
-older copy is noticed. Opening an account never makes one. Spends are written durably before
-anything is drawn; the drawn result is written durably before it is shown. The account is the only
-history there is: what an answer costs follows from what was paid for the answers in it.
+kept elsewhere and chained to the entry before, and the last digest is kept beside the key. An entry
+that was edited, a file that was cut short, deleted, or replaced by an older copy is noticed.
+Opening an account never makes one. Spends are written durably before anything is drawn; the drawn
+result is written durably before it is shown. The account is the only history there is: what an
+answer costs follows from what was paid for the answers in it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,25 +18,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes.tables.chain import Answered, Chain, Entry, Receipt, answered, packed
-from dpbayes.tables.decimals import decimal_text, significant_text
-from dpbayes.tables.keys import AccountError
+from dpbayes.tables.chain import Answered, Chain, Entry, Receipt, packed
+from dpbayes.tables.decimals import decimal_text
+from dpbayes.tables.keys import AccountError, file_digest
 from dpbayes.tables.units import RELATIONS, Unit
 
 __all__ = ["Account", "AccountError", "Answered", "Entry", "Receipt"]
 
 
-@dataclass
-class Account:
+@dataclass(kw_only=True)
+class Account(Chain):
     r"""An open account; make one with `create_account`, open one with `open_account`.
 
-    `bound` is the largest epsilon of all spends together, `delta_bound` their largest delta,
-    `unit` and `neighbours` whom and what they are for. Spends add up, epsilon and delta each by
-    itself: all of them together are (sum of epsilons, sum of deltas)-private, also where one was
-    chosen after seeing another (basic composition; book: `thm-account`).
+    `bound` is the largest epsilon of all spends together, `unit` and `neighbours` whom and what it
+    is for, `receipts` a second file that gets a line for each entry. Spends add up, also where one
+    was chosen after seeing another (basic composition; book: `thm-account`, with every delta 0).
 
     >>> import os, tempfile
-    >>> from dpbayes.tables.opening import create_account
+    >>> from dpbayes.tables import create_account
     >>> from unittest.mock import patch
     >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):
     ...     table = Path(folder) / "people.csv"
@@ -53,35 +52,6 @@ class Account:
     bound: Fraction
     neighbours: str
     unit: Unit
-    delta_bound: Fraction
-    _chain: Chain = field(repr=False)
-
-    @property
-    def path(self) -> Path:
-        """The file of the account."""
-        return self._chain.path
-
-    @property
-    def dataset(self) -> str:
-        """The name of the data set."""
-        return self._chain.dataset
-
-    @property
-    def receipts(self) -> str | None:
-        """A second file that gets a line for each entry, if there is one."""
-        return self._chain.receipts
-
-    @property
-    def entries(self) -> tuple[Entry, ...]:
-        """All entries, after checking that none is missing or changed."""
-        self._chain.read()
-        return tuple(self._chain.entries)
-
-    @property
-    def position(self) -> int:
-        """The number of entries, after checking them."""
-        self._chain.read()
-        return len(self._chain.entries)
 
     @property
     def spent(self) -> Fraction:
@@ -93,30 +63,23 @@ class Account:
         """What is left to spend."""
         return self.bound - self.spent
 
-    @property
-    def delta_spent(self) -> Fraction:
-        """The sum of the deltas of all spends."""
-        return sum((entry.delta for entry in self.entries), Fraction(0))
-
-    @property
-    def delta_balance(self) -> Fraction:
-        """What is left of the delta."""
-        return self.delta_bound - self.delta_spent
-
-    @property
-    def receipt(self) -> Receipt:
-        """The receipt of the last entry."""
-        return self._chain.receipt(self.entries[-1])
-
     def paid_by(self, payer: str) -> Fraction:
         """Return the sum of the spends of one payer."""
         spends = (e for e in self.entries if e.kind == "spend" and e.fields["payer"] == payer)
         return sum((entry.epsilon for entry in spends), Fraction(0))
 
+    def fingerprint(self, table: Path) -> str:
+        """Return the keyed fingerprint of a table, which tells nothing without the key."""
+        return self.witness.fingerprint(file_digest(table))
+
+    def mark(self, content: bytes) -> str:
+        """Return a keyed mark of some bytes, by which only the holder of the key can know them."""
+        return self.witness.sign("mark", content.hex())[:24]
+
     def check_table(self, table: Path) -> str:
         """Return the fingerprint of a table; AccountError unless the account stands for it."""
         mark = self.fingerprint(table)
-        if mark not in self._chain.witness.tables:
+        if mark not in (e.fields["table"] for e in self.entries if e.kind == "table"):
             raise AccountError(
                 f"table {table} is not one that account {self.path} stands for. If it is a newer "
                 f"version about the same people, say so first: dpbayes account accept {self.path} "
@@ -143,31 +106,19 @@ class Account:
             raise ValueError(
                 f"neighbours must be one of {', '.join(RELATIONS)}, got {neighbours!r}"
             )
-        if relation == self.neighbours:
-            return self.unit.keep
-        if self.neighbours == RELATIONS[0]:
-            return 2 * self.unit.keep
-        raise ValueError(
-            f"neighbours must be 'add-or-remove' for account {self.path}, whose epsilon is for "
-            f"{self.unit.differ_by(self.neighbours)}, got {neighbours!r}"
-        )
-
-    def fingerprint(self, table: Path) -> str:
-        """Return the keyed fingerprint of a table, which tells nothing without the key."""
-        return self._chain.witness.fingerprint(table)
-
-    def mark(self, content: bytes) -> str:
-        """Return a keyed mark of some bytes, by which only the holder of the key can know them."""
-        return self._chain.witness.sign("mark", content.hex())[:24]
+        if relation != self.neighbours == RELATIONS[1]:
+            raise ValueError(
+                f"neighbours must be 'add-or-remove' for account {self.path}, whose epsilon is for "
+                f"{self.unit.differ_by(self.neighbours)}, got {neighbours!r}"
+            )
+        return self.unit.keep * (1 if relation == self.neighbours else 2)
 
     def accept(self, table: Path) -> Receipt:
         """Let the account stand for another version of its table too; costs nothing."""
-        fingerprint = self._chain.witness.fingerprint(table)
-        with self._chain.writing() as connection:
-            self._chain.append(connection, "table", "", {"table": fingerprint})
-            known = dict.fromkeys((*self._chain.witness.tables, fingerprint))
-            self._chain.witness = replace(self._chain.witness, tables=tuple(known))
-        return self._chain.settled()
+        mark = self.fingerprint(table)
+        with self._writing() as connection:
+            self.append(connection, "table", "", {"table": mark})
+        return self.receipt
 
     def reserve(
         self,
@@ -177,11 +128,10 @@ class Account:
         *,
         table: str = "",
         payer: str = "",
-        delta: Fraction = Fraction(0),
         seen: int | None = None,
         more: dict[str, Any] | None = None,
     ) -> bool | None:
-        """Reserve `epsilon` and `delta` for a request, durably, before anything is drawn.
+        """Reserve `epsilon` for a request, durably, before anything is drawn.
 
         True where it was done now, False where it was done before for the same `statement` on the
         same `table` (its fingerprint): a request for something else is refused, and so is what the
@@ -191,72 +141,61 @@ class Account:
         """
         if epsilon < 0 or (not epsilon and more is None):
             raise ValueError(f"epsilon must be positive, got {epsilon}")
-        if not 0 <= delta < 1:
-            raise ValueError(f"delta must be at least 0 and below 1, got {delta}")
         body = {"statement": statement, "table": table, "payer": payer, **(more or {})}
-        with self._chain.writing() as connection:
+        with self._writing() as connection:
             before = self._same(request, "spend", table)
             if before is not None:
-                if (before.fields, before.epsilon, before.delta) != (body, epsilon, delta):
+                if (before.fields, before.epsilon) != (body, epsilon):
                     raise self._other(request, before)
-                fresh = False
-            elif seen is not None and len(self._chain.entries) != seen:
+            elif seen is not None and len(self._known) != seen:
                 return None
             else:
                 self._same(request, "reply", table)
-                self._require(epsilon, delta)
-                self._chain.append(connection, "spend", request, body, epsilon, delta)
-                fresh = True
-        self._chain.settled()
-        return fresh
+                self._require(epsilon)
+                self.append(connection, "spend", request, body, epsilon)
+        return before is None
 
     def keep(self, request: str, result: str, reply: str = "") -> str:
         """Write the result of a request durably and return it; the first one stays for ever.
 
         `reply` is what was told about it, to be told again.
         """
-        with self._chain.writing() as connection:
-            if self._chain.of(request, "spend") is None:
+        with self._writing() as connection:
+            if ("spend", request) not in self._named:
                 raise AccountError(f"request {request!r} has not been paid for")
-            before = self._chain.of(request, "result")
+            before = self._named.get(("result", request))
             if before is None:
-                self._chain.append(
-                    connection, "result", request, {"result": result, "reply": reply}
-                )
-        self._chain.settled()
+                self.append(connection, "result", request, {"result": result, "reply": reply})
         return result if before is None else str(before.fields["result"])
 
     def result(self, request: str, table: str = "") -> str | None:
         """Return the result kept for a request, if there is one, on this version of the table."""
-        self._chain.read()
+        _ = self.entries
         self._same(request, "spend", table)
-        found = self._chain.of(request, "result")
+        found = self._named.get(("result", request))
         return None if found is None else str(found.fields["result"])
 
     def remember(self, request: str, asked: str, reply: str, table: str = "") -> str:
         """Write a reply that cost nothing under a request's id; return it, or the first one."""
-        with self._chain.writing() as connection:
-            before = self._same(request, "reply", table)
-            if before is not None and before.fields["asked"] != asked:
-                raise self._other(request, before)
+        with self._writing() as connection:
+            before = self._same(request, "reply", table) or self._same(request, "spend", table)
             if before is None:
-                if (bought := self._chain.of(request, "spend")) is not None:
-                    raise self._other(request, bought)
                 body = {"asked": asked, "reply": reply, "table": table}
-                self._chain.append(connection, "reply", request, body)
-        self._chain.settled()
+                self.append(connection, "reply", request, body)
+            elif before.kind == "spend" or before.fields["asked"] != asked:
+                raise self._other(request, before)
         return reply if before is None else str(before.fields["reply"])
 
     def remembered(self, request: str, table: str = "") -> tuple[str, str] | None:
         """Return what was asked under an id and the reply to it, "" where it has none yet."""
-        self._chain.read()
+        _ = self.entries
         free = self._same(request, "reply", table)
         if free is not None:
             return str(free.fields["asked"]), str(free.fields["reply"])
         bought = self._same(request, "spend", table)
         if bought is None:
             return None
-        result = self._chain.of(request, "result")
+        result = self._named.get(("result", request))
         reply = "" if result is None else str(result.fields["reply"])
         return str(bought.fields.get("asked", bought.fields["statement"])), reply
 
@@ -270,48 +209,35 @@ class Account:
         scale: int,
         *,
         asked: str = "",
-        table: str = "",
-        payer: str = "",
-        seen: int | None = None,
+        **others: Any,
     ) -> bool | None:
-        """Reserve an answer about the cube with this mark, as `reserve` does."""
+        """Reserve an answer about the cube with this mark; `others` as in `reserve`."""
         more = {"cube": cube, "query": packed(query), "scale": hex(scale), "asked": asked}
-        return self.reserve(request, epsilon, label, table=table, payer=payer, seen=seen, more=more)
+        return self.reserve(request, epsilon, label, more=more, **others)
 
     def history(self, cube: str, after: int = -1) -> list[Answered]:
         """Return the answers bought about a cube in entries above `after`, in their order."""
-        self._chain.read()
-        spends = (e for e in self._chain.entries[after + 1 :] if e.kind == "spend")
         return [
-            answered(e, self._chain.of(e.request, "result"))
-            for e in spends
-            if e.fields.get("cube") == cube
+            Answered.of(entry, self._named.get(("result", entry.request)))
+            for entry in self.entries[after + 1 :]
+            if entry.kind == "spend" and entry.fields.get("cube") == cube
         ]
 
     def verify(self, receipts: list[Receipt]) -> None:
         """Raise AccountError unless every receipt is an entry of this account."""
-        entries = {entry.sequence: entry.digest for entry in self.entries}
+        digests = {entry.sequence: entry.digest for entry in self.entries}
         for receipt in receipts:
             if receipt.dataset != self.dataset:
                 raise AccountError(f"receipt {receipt} is for another data set")
-            if entries.get(receipt.sequence) != receipt.digest:
+            if digests.get(receipt.sequence) != receipt.digest:
                 raise AccountError(
                     f"account {self.path} does not hold entry {receipt.sequence} as it was when "
                     "its receipt was given: the account was rolled back or rewritten"
                 )
 
-    def without_receipt(self) -> list[int]:
-        """Return the numbers of the entries that the second place has no line for."""
-        self._chain.read()
-        return [one.sequence for one in self._chain.unlisted()]
-
-    def close(self) -> None:
-        """Forget what was read; no file is held open between calls."""
-        self._chain.forget(0)
-
     def _same(self, request: str, kind: str, table: str) -> Entry | None:
         """Return the entry of a request if it was made on this version of the table."""
-        found = self._chain.of(request, kind)
+        found = self._named.get((kind, request))
         if found is not None and found.fields["table"] != table:
             raise AccountError(
                 f"request {request!r} was made on another version of the table (entry "
@@ -325,17 +251,11 @@ class Account:
             "new one differently"
         )
 
-    def _require(self, epsilon: Fraction, delta: Fraction) -> None:
+    def _require(self, epsilon: Fraction) -> None:
         """Refuse a spend that the entries known under the write lock do not leave room for."""
-        left = self.bound - sum((entry.epsilon for entry in self._chain.entries), Fraction(0))
+        left = self.bound - sum((entry.epsilon for entry in self._known), Fraction(0))
         if epsilon > left:
             raise AccountError(
-                f"epsilon must be at most {decimal_text(left, 'down')}, what is left of "
-                f"account {self.path}, got {decimal_text(epsilon, 'up')}"
-            )
-        spare = self.delta_bound - sum((entry.delta for entry in self._chain.entries), Fraction(0))
-        if delta > spare:
-            raise AccountError(
-                f"delta must be at most {significant_text(spare, 'down')}, what is left of "
-                f"account {self.path}, got {significant_text(delta, 'up')}"
+                f"epsilon must be at most {decimal_text(left, 'down')}, what is left of account "
+                f"{self.path}, got {decimal_text(epsilon, 'up')}"
             )

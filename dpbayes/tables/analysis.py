@@ -1,20 +1,21 @@
-"""What can be said about a release once it is safe: errors and intervals, in bounded time.
+"""What can be said about a release once it is safe, or about a planned one, in bounded time.
 
-Run as a program it reads the fields of a release from standard input and writes one JSON object a
-line as soon as a part is finished. `bounded_analysis` starts it with a limit on time and memory and
-takes what has arrived by then: a release never waits for its analysis, and never fails with it.
+Run as a program it reads a request from standard input and writes one JSON object a line as soon as
+a part is finished. `bounded_analysis` and `forecast` start it with a limit on time and memory and
+take what has arrived by then: a release never waits for its analysis, and never fails with it.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
-import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -22,11 +23,15 @@ from dpbayes.tables.report import LEVEL
 
 SECONDS = 60.0
 EXACT_SECONDS = 8.0
+WIDTH_SECONDS = 8.0
 MEMORY = 4 << 30
 DRAWS, FEWEST = 200, 3
-# What is quick and what a reader wants most comes first; the exact error is simulated before.
+GROUPS, ERROR, SIMULATED, WIDTH = "groups", "error", "simulated", "width"
+# What is quick and what a reader wants most comes first; the exact error comes last.
 PARTS = ("plain", "noise_aware", "simulated_distance", "expected_distance")
-GROUPS = "groups"
+SHAPES = ("even", "halving")
+_LATE = 3  # exit status of a program whose last part took too long
+Part = Callable[[], dict[str, Any]]
 
 
 def bounded_analysis(record: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
@@ -35,7 +40,7 @@ def bounded_analysis(record: Mapping[str, Any], seconds: float = SECONDS) -> dic
     `record` is what `PaidRelease.record` returns. Each part is a mapping, {"missing": reason} where
     it was not computed.
     """
-    return bounded("dpbayes.tables.analysis", record, parts_wanted(record), seconds)
+    return bounded(record, parts_wanted(record), seconds)
 
 
 def parts_wanted(record: Mapping[str, Any]) -> tuple[str, ...]:
@@ -43,40 +48,48 @@ def parts_wanted(record: Mapping[str, Any]) -> tuple[str, ...]:
     return PARTS if record["groups"] is None else (*PARTS[:2], GROUPS, *PARTS[2:])
 
 
-def bounded(
-    module: str, request: Mapping[str, Any], parts: Sequence[str], seconds: float
-) -> dict[str, Any]:
-    """Run a module as a program on a request; return its parts, as far as time and memory allow."""
-    worker = subprocess.Popen(
-        [sys.executable, "-m", module],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    late = False
+def forecast(request: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
+    """Return the errors of a planned release and the width of its intervals, as time allows.
+
+    It is worked out from made-up counts, never from a table. `request` has name, options, epsilon
+    (of one record, a fraction as text), prior and records. An error that was not computed exactly
+    in time is the simulated one, with standard errors and "draws" beside it.
+    """
+    found = bounded(request, (SIMULATED, WIDTH, ERROR), seconds)
+    instead = found.pop(SIMULATED)
+    if "missing" in found[ERROR] and "missing" not in instead:
+        found[ERROR] = instead
+    return found
+
+
+def bounded(request: Mapping[str, Any], parts: Sequence[str], seconds: float) -> dict[str, Any]:
+    """Run this module as a program on a request; return its parts, as time and memory allow."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    worker = subprocess.Popen([sys.executable, "-m", __name__], text=True, **pipes)  # type: ignore[call-overload]
+    reason = "needs more memory than allowed"
     try:
         answered, _ = worker.communicate(json.dumps(dict(request)), timeout=seconds)
     except subprocess.TimeoutExpired:
         worker.kill()
         answered, _ = worker.communicate()
-        late = True
-        if worker.stdin is not None:
-            # What was not read of the request is of no use to anybody now.
-            with suppress(OSError):
-                worker.stdin.close()
+        reason = f"not finished within {seconds:g} seconds"
+        with suppress(OSError):  # what was not read of the request is of no use to anybody now
+            worker.stdin.close()
+    if worker.returncode == _LATE:
+        reason = f"not finished within {EXACT_SECONDS:g} seconds"
     found: dict[str, Any] = {}
     for line in answered.splitlines():
         if line.endswith("}"):
             found.update(json.loads(line))
-    reason = (
-        f"not finished within {seconds:g} seconds" if late else "needs more memory than allowed"
-    )
     return {part: found.get(part, {"missing": reason}) for part in parts}
 
 
-def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]]]:
-    """Return the computation of each part of the analysis."""
+def parts_of(request: Mapping[str, Any]) -> dict[str, Part]:
+    """Return the computation of each part, of a release that has counts or of a planned one."""
+    return _of_release(request) if "counts" in request else _of_plan(request)
+
+
+def _of_release(record: Mapping[str, Any]) -> dict[str, Part]:
     import numpy as np
 
     from dpbayes.tables.drawn import Release
@@ -87,33 +100,45 @@ def parts_of(record: Mapping[str, Any]) -> dict[str, Callable[[], dict[str, Any]
     chosen = chosen_mechanism(described["name"], epsilon, described["options"])
     counts, prior = np.array(record["counts"]), np.array(record["prior"], dtype=float)
     private = Release(chosen, prior, int(counts.sum()), np.array(record["noisy"]), counts)
-
-    def expected_distance() -> dict[str, Any]:
-        return {"value": private.expected_distance()}
-
-    def simulated_distance() -> dict[str, Any]:
-        bits = RepeatedBits(json.dumps([record["counts"], record["mechanism"]]))
-        return simulated(chosen, counts, prior, bits)
-
-    def plain() -> dict[str, Any]:
-        ends = private.posterior.interval(LEVEL).tolist()
-        return {"mean": private.posterior.mean.tolist(), "intervals": ends}
-
-    def noise_aware() -> dict[str, Any]:
-        aware = private.noise_aware()
-        return {"mean": aware.mean.tolist(), "intervals": aware.interval(LEVEL).tolist()}
-
-    def groups() -> dict[str, Any]:
-        return {"panels": panels(private, record["groups"])}
-
-    computations: dict[str, Callable[[], dict[str, Any]]] = {
-        "plain": plain,
-        "noise_aware": noise_aware,
-        GROUPS: groups,
-        "simulated_distance": simulated_distance,
-        "expected_distance": expected_distance,
+    bits = RepeatedBits(json.dumps([record["counts"], record["mechanism"]]))
+    parts: dict[str, Part] = {
+        "plain": lambda: _reading(private.posterior),
+        "noise_aware": lambda: _reading(private.noise_aware()),
+        GROUPS: lambda: {"panels": panels(private, record["groups"])},
+        "simulated_distance": lambda: simulated(chosen, counts, prior, bits),
+        "expected_distance": lambda: {"value": private.expected_distance()},
     }
-    return {name: computations[name] for name in parts_wanted(record)}
+    return {name: parts[name] for name in parts_wanted(record)}
+
+
+def _of_plan(request: Mapping[str, Any]) -> dict[str, Part]:
+    import numpy as np
+
+    from dpbayes.tables.release import chosen_mechanism
+
+    chosen = chosen_mechanism(request["name"], Fraction(request["epsilon"]), request["options"])
+    prior = np.array(request["prior"], dtype=float)
+    bits = RepeatedBits(json.dumps([request["records"], request["name"]]))
+    made = dict(zip(SHAPES, made_up(prior.size, request["records"]), strict=True))
+
+    def error(of: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for shape, counts in made.items():
+            one = of(counts)
+            found[shape] = one.pop("value")
+            found |= {f"{shape}_error" if name == "error" else name: one[name] for name in one}
+        return found
+
+    def exact(counts: Any) -> dict[str, Any]:
+        mean: Any = chosen.law(counts, prior).mean_distance()
+        drawn = getattr(mean, "how", "") == "draws"  # of a law that is too wide to be added up
+        return {"value": float(mean)} | ({"error": mean.error} if drawn else {})
+
+    return {
+        SIMULATED: lambda: error(lambda counts: simulated(chosen, counts, prior, bits, 2.0)),
+        WIDTH: lambda: _width(chosen, made["even"], prior),
+        ERROR: lambda: error(exact),
+    }
 
 
 class RepeatedBits:
@@ -123,10 +148,7 @@ class RepeatedBits:
     """
 
     def __init__(self, seed: str) -> None:
-        self._random = random.Random(seed)
-
-    def bits(self, count: int) -> int:
-        return self._random.getrandbits(count)
+        self.bits = random.Random(seed).getrandbits
 
 
 def simulated(
@@ -138,8 +160,7 @@ def simulated(
     from dpbayes.divergences import hellinger
     from dpbayes.tables.drawn import draw
 
-    drawn: list[Any] = []
-    begun = time.monotonic()
+    drawn, begun = list[Any](), time.monotonic()
     while len(drawn) < DRAWS and (len(drawn) < FEWEST or time.monotonic() - begun < seconds):
         drawn.append(draw(chosen, counts, prior, bits)[1])
     found = hellinger(prior + counts, prior + np.array(drawn))
@@ -147,31 +168,60 @@ def simulated(
     return {"value": float(np.mean(found)), "error": error, "draws": len(drawn)}
 
 
+def made_up(k: int, records: int) -> list[Any]:
+    """Return evenly spread counts, and counts of which each is half the one before; (k,) each."""
+    import numpy as np
+
+    halving = 0.5 ** np.arange(1, k + 1)
+    found = [np.floor(shares * records) for shares in (np.full(k, 1 / k), halving / halving.sum())]
+    for counts in found:
+        counts[0] += records - counts.sum()
+    return [counts.astype(np.int64) for counts in found]
+
+
+def _width(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
+    """Return the mean width of intervals over at most 16 made-up releases.
+
+    They end when the mean is steady to a thousandth: with many records each is like the others. A
+    few that happen to be equal, as with little noise, do not say how the others are.
+    """
+    import numpy as np
+
+    from dpbayes.tables.drawn import release
+
+    widths, error, begun = list[list[float]](), np.inf, time.monotonic()
+    while len(widths) < FEWEST or (
+        len(widths) < 16
+        and time.monotonic() - begun < WIDTH_SECONDS
+        and not 0.0 < error <= 1e-3 * np.mean(widths, axis=0)[0]
+    ):
+        one = release(chosen, counts, prior)
+        readings = one.interval(LEVEL), one.posterior.interval(LEVEL)
+        widths.append([float(np.diff(ends).mean()) for ends in readings])
+        if len(widths) > 1:
+            error = float(np.std(widths, axis=0, ddof=1)[0] / len(widths) ** 0.5)
+    aware, plain = np.mean(widths, axis=0).tolist()
+    return {"aware": aware, "plain": plain, "error": error, "draws": len(widths)}
+
+
 def panels(private: Any, groups: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return one panel a group: its size and the shares within it, read in both ways.
 
     `groups` has the labels of the groups and those within; cells of a group stand together.
     """
-    import numpy as np
-
     from dpbayes.posteriors import Posterior
 
     aware, size, found = private.noise_aware(), len(groups["within"]), []
     for place, label in enumerate(groups["labels"]):
         cells = list(range(place * size, (place + 1) * size))
-        inside = aware.group(cells)
-        values, weights = inside.counts.total()
-        ends = np.searchsorted(np.cumsum(weights), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        plain = Posterior(private.prior[cells] + private.counts[cells])
-        found.append(
-            {
-                "label": label,
-                "released": int(private.counts[cells].sum()),
-                "records": [int(values[min(end, values.size - 1)]) for end in ends],
-                "noise_aware": _reading(inside),
-                "plain": _reading(plain),
-            }
-        )
+        inside, counts = aware.group(cells), private.counts[cells]
+        panel = {
+            "label": label,
+            "released": int(counts.sum()),
+            "records": list(inside.records(LEVEL)),
+        }
+        plain = Posterior(private.prior[cells] + counts)
+        found.append(panel | {"noise_aware": _reading(inside), "plain": _reading(plain)})
     return found
 
 
@@ -179,58 +229,27 @@ def _reading(posterior: Any) -> dict[str, Any]:
     return {"mean": posterior.mean.tolist(), "intervals": posterior.interval(LEVEL).tolist()}
 
 
-def limit_memory() -> None:
-    """Let allocations beyond `MEMORY` fail, where the system can."""
-    try:
-        import resource
-    except ImportError:
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-
-
-def report_parts(
-    parts: Mapping[str, Callable[[], dict[str, Any]]], seconds: Mapping[str, float] | None = None
-) -> None:
-    """Compute each part and print it as it comes, or why it is missing.
-
-    `seconds` limits single parts, where the system has an alarm; the others are only limited
-    together.
-    """
+def report_parts(parts: Mapping[str, Part]) -> None:
+    """Compute each part and print it as it comes, or why it is missing."""
     for name, compute in parts.items():
+        if name in (ERROR, PARTS[-1]):  # the last ends the program where it takes too long
+            limit = threading.Timer(EXACT_SECONDS, os._exit, [_LATE])
+            limit.daemon = True
+            limit.start()
         try:
-            with _alarm((seconds or {}).get(name)):
-                result = compute()
-        except (ValueError, TypeError, ArithmeticError, MemoryError, ImportError, _Late) as error:
+            result = compute()
+        except (ValueError, TypeError, ArithmeticError, MemoryError, ImportError) as error:
             result = {"missing": str(error) or type(error).__name__}
         print(json.dumps({name: result}), flush=True)
 
 
-class _Late(Exception):
-    """A part has had its time."""
-
-
-@contextmanager
-def _alarm(seconds: float | None) -> Iterator[None]:
-    if seconds is None or not hasattr(signal, "setitimer"):
-        yield
-        return
-
-    def ring(*_: Any) -> None:
-        raise _Late(f"not finished within {seconds:g} seconds")
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def main() -> None:
-    """Read a release, compute each part, write each result as it comes."""
-    limit_memory()
-    report_parts(parts_of(json.load(sys.stdin)), {"expected_distance": EXACT_SECONDS})
+    """Read a request, compute each part within the limits, write each result as it comes."""
+    with suppress(ImportError):  # where the system has no such limit
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    report_parts(parts_of(json.load(sys.stdin)))
 
 
 if __name__ == "__main__":

@@ -18,9 +18,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from dpbayes._validate import open_unit, positive, shown
-from dpbayes.tables.consistency import LARGEST, consistent
+from dpbayes.tables.approximations import LARGEST, consistent
 from dpbayes.tables.decision import (
     REJECTED,
     Decision,
@@ -32,20 +33,20 @@ from dpbayes.tables.decision import (
 )
 from dpbayes.tables.noise import as_float, on_grid, system_noise, true_answer
 from dpbayes.tables.noise_law import interval
-from dpbayes.tables.predicate import coefficients
-from dpbayes.tables.questions import Answer, Question, answer_from, answer_text
+from dpbayes.tables.predicate import Answer, Question, Wish, coefficients
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from dpbayes.tables.account import Account, Answered
-    from dpbayes.tables.cubes import Cube
+    from dpbayes.tables.attributes import Cube
 
 MOST_ANSWERS = 1000
 """Answers in one cube's history: a decision about the next one then takes a tenth of a second."""
 
 _TRIES = 100
 _LENGTHS = (1e-9, 1e15)  # beyond them no query has noise of an allowed scale
+_ANSWERS = TypeAdapter(Answer)
 
 
 class Answering:
@@ -69,7 +70,7 @@ class Answering:
     >>> from unittest.mock import patch
     >>> from dpbayes.tables.attributes import Categories
     >>> from dpbayes.tables.opening import create_account
-    >>> from dpbayes.tables.cubes import Cube
+    >>> from dpbayes.tables.attributes import Cube
     >>> from dpbayes.tables.units import Unit
     >>> cube = Cube((Categories("sex", ("f", "m")),), [30, 60])
     >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):
@@ -96,15 +97,14 @@ class Answering:
         most_answers: int = MOST_ANSWERS,
     ) -> None:
         self.cube, self.account, self.bound = cube, account, positive("bound", bound)
-        policy = policy or Policy()
-        self.policy, self.table = policy, table
-        self._factor = account.factor(policy.neighbours)
+        self.policy, self.table = policy or Policy(), table
+        self._factor = account.factor(self.policy.neighbours)
         self._smallest, self._most_answers = smallest_price, most_answers
-        terms = f"|{policy.neighbours}|{policy.accounting}"
+        terms = f"|{self.policy.neighbours}|{self.policy.accounting}"
         self._mark = account.mark(cube.content() + terms.encode())
         self._lock = threading.RLock()
         self._draw: Callable[[int], int] = system_noise
-        self._state: State = empty_state(cube.counts.size, policy.neighbours)
+        self._state: State = empty_state(cube.counts.size, self.policy.neighbours)
         self._history: list[Answered] = []
         self._catch_up()
 
@@ -118,12 +118,35 @@ class Answering:
             raise ValueError(f"length must lie between {low:g} and {high:g}, got {length!r}")
         return Question(text, query, float(length), open_unit("delta", delta), payer, request)
 
-    def price(self, question: Question, most: Fraction | None = None) -> Answer:
+    def questions(self, wish: Wish, payer: str = "") -> list[Question]:
+        """Return the questions of a wish, one for each value of `by`.
+
+        The first of them has the wish's id, the others this id with "#" and a number.
+        """
+        whole = self.question(
+            wish.question, wish.length, 1.0 - wish.confidence, payer=payer, request=wish.request
+        )
+        if wish.by is None:
+            return [whole]
+        names = [one.name for one in self.cube.attributes]
+        if wish.by not in names:
+            known = ", ".join(names)
+            raise ValueError(f"by must be an attribute of the cube ({known}), got {wish.by!r}")
+        axis, found = names.index(wish.by), list[Question]()
+        place = np.indices(self.cube.shape)[axis].reshape(-1)
+        for i, label in enumerate(self.cube.attributes[axis].labels):
+            query = np.where(place == i, whole.query, 0.0)
+            if query.any():
+                text = f"({wish.question}) and {wish.by} = {label}"
+                request = f"{wish.request}#{i}" if found and wish.request else wish.request
+                found.append(replace(whole, text=text, query=query, request=request))
+        return found
+
+    def price(self, question: Question, most: Callable[[], Fraction] | None = None) -> Answer:
         """Return what `ask` would do and charge; nothing is drawn or spent."""
         with self._lock:
             self._catch_up()
-            decision, cost = self._decided(question, most)
-            return self._priced(question, decision, cost, most)
+            return self._told(question, *self._decided(question, most))
 
     def ask(self, question: Question, most: Callable[[], Fraction] | None = None) -> Answer:
         """Return an answer whose credible interval at confidence 1 - delta is short enough.
@@ -140,27 +163,12 @@ class Answering:
                 # Before the history is read: what is bought after it must change the decision.
                 seen = self.account.position
                 self._catch_up()
-                known = None if question.request is None else self._known(name, question.asked)
-                if known == "":
-                    raise ValueError(
-                        "request was paid for on other terms than these; what it bought is in the "
-                        "history: ask again under a new id"
-                    )
-                if known is not None:
-                    return answer_from(known)
-                answer = self._answered(question, name, most, seen)
+                answer = self._known(name, question) or self._answered(question, name, most, seen)
             if answer is not None:
                 return answer
         raise ValueError(
             f"the account is written by others without pause: nothing was spent in {_TRIES} tries"
         )
-
-    def bind(self, request: str, asked: str, payer: str = "") -> None:
-        """Let an id stand for several questions, each asked under `request`, "#" and its number."""
-        with self._lock:
-            name = f"answer-{payer}-{request}"
-            if self._known(name, asked) is None:
-                self.account.remember(name, asked, "", self.table)
 
     def consistent(self, question: Question, answers: int) -> float | None:
         """Return the estimate that fits counts of at least 0, from the first of the answers.
@@ -177,7 +185,7 @@ class Answering:
             )
         H = np.array([entry.query for entry in entries])
         y = np.array([as_float(entry.value or 0) for entry in entries])
-        value = float(consistent(H, scales, y, question.query).estimates)
+        value = float(consistent(H, scales, y, question.query))
         return None if math.isnan(value) else value
 
     def sources(self, question: Question) -> list[tuple[int, str, float]]:
@@ -188,82 +196,69 @@ class Answering:
         used = np.flatnonzero(shares > 1e-18)  # less is rounding of nothing
         return [(int(i) + 1, history[i].label, float(shares[i])) for i in used]
 
-    def _known(self, name: str, asked: str) -> str | None:
-        """Return the reply kept under a request's name; ValueError where something else was asked.
-
-        It is empty for an id that stands for several questions.
-        """
+    def _known(self, name: str, question: Question) -> Answer | None:
+        """Return the answer kept under a name; ValueError where something else was asked."""
         found = self.account.remembered(name, self.table)
-        if found is not None and found[0] != asked:
+        if found is None:
+            return None
+        asked, reply = found
+        if asked != question.asked:
             raise ValueError(
-                f"request must be a new id for a new question, got {shown(name.split('-', 2)[2])}, "
+                f"request must be a new id for a new question, got {shown(question.request)}, "
                 "under which something else was asked"
             )
-        return None if found is None else found[1]
+        # Paid and not drawn yet, perhaps by another just now: reserved again, it is drawn once.
+        return _ANSWERS.validate_json(reply) if reply else None
 
-    def _limit(self, most: Fraction | None) -> tuple[float, Fraction]:
-        """Return the overall cost the cube may come to, and the epsilon that may be charged."""
-        left = self.account.balance if most is None else min(most, self.account.balance)
-        spent = Fraction(self._state.spent(self.policy.accounting))
-        total = spent + left / self._factor
-        return min(self.bound, math.nextafter(float(total), 0.0)), left
-
-    def _decided(self, question: Question, most: Fraction | None) -> tuple[Decision, Fraction]:
-        """Return what is to be done, and what the account is to be charged for it."""
-        limit, left = self._limit(most)
-        state = self._state
+    def _decided(
+        self, question: Question, most: Callable[[], Fraction] | None
+    ) -> tuple[Decision, Fraction, float]:
+        """Return what is to be done, what the account is charged, and how far the cube may go."""
+        left, state = self.account.balance, self._state
+        left = left if most is None else min(most(), left)
+        spent = Fraction(state.spent(self.policy.accounting))
+        limit = min(self.bound, math.nextafter(float(spent + left / self._factor), 0.0))
         made = decide(state, question.query, question.length, question.delta, limit, self.policy)
         if made.outcome != "fresh":
-            return made, Fraction(0)
+            return made, Fraction(0), limit
         if len(self._history) >= self._most_answers:
             raise ValueError(
                 f"the history must hold at most {self._most_answers} answers, and it is full; only "
                 "what follows from them is answered, at no cost: ask for a longer interval"
             )
-        after = state.spent_after(question.query, as_float(made.scale_units), self.policy)
-        rise = Fraction(after) - Fraction(state.spent(self.policy.accounting))
-        cost = max(rise * self._factor, self._smallest)
-        if cost > left:
-            return REJECTED, Fraction(0)
-        return made, cost
-
-    def _priced(
-        self, question: Question, decision: Decision, cost: Fraction, most: Fraction | None
-    ) -> Answer:
-        spent, shortest = self._state.spent(self.policy.accounting), None
-        if decision.outcome == "rejected":
-            limit, _ = self._limit(most)
-            query, delta = question.query, question.delta
-            shortest = shortest_affordable(self._state, query, delta, limit, self.policy)
-        return Answer(
-            question.text,
-            decision.outcome,
-            None,
-            None,
-            1.0 - question.delta,
-            float(cost),
-            spent,
-            self.bound - spent,
-            len(self._history),
-            shortest,
+        after = state.spent_after(
+            question.query, as_float(made.scale_units), self.policy.accounting
         )
+        cost = max((Fraction(after) - spent) * self._factor, self._smallest)
+        return (made, cost, limit) if cost <= left else (REJECTED, Fraction(0), limit)
+
+    def _told(self, question: Question, decision: Decision, cost: Fraction, limit: float) -> Answer:
+        """Return what is told before anything is drawn."""
+        state, spent, shortest = self._state, self._state.spent(self.policy.accounting), None
+        if decision.outcome == "rejected":
+            shortest = shortest_affordable(
+                state, question.query, question.delta, limit, self.policy
+            )
+        return Answer(
+            question.text, decision.outcome, None, None, 1.0 - question.delta, float(cost),
+            spent, self.bound - spent, len(self._history), shortest,
+        )  # fmt: skip
 
     def _answered(
         self, question: Question, name: str, most: Callable[[], Fraction] | None, seen: int
     ) -> Answer | None:
         """Answer under the lock; None where the account has moved on since `seen` entries."""
-        left = None if most is None else most()
-        decision, cost = self._decided(question, left)
+        decision, cost, limit = self._decided(question, most)
         if decision.outcome == "rejected":
-            told = self._priced(question, decision, cost, left)
+            told = self._told(question, decision, cost, limit)
             return told if self.account.position == seen else None
+        asked = question.asked if question.request is not None else ""
         if decision.outcome == "derived":
             answer = self._described(question, decision, cost, None)
-            if question.request is not None:
-                text = answer_text(answer)
-                self.account.remember(name, question.asked, text, self.table)
+            if asked:
+                reply = _ANSWERS.dump_json(answer).decode()
+                self.account.remember(name, asked, reply, self.table)
             return answer
-        asked = question.asked if question.request is not None else ""
         paid = self.account.reserve_answer(
             name, cost, self._mark, question.text, question.query, decision.scale_units,
             asked=asked, table=self.table, payer=question.payer, seen=seen,
@@ -280,20 +275,20 @@ class Answering:
         """Draw, unless the account holds a draw, and keep it with its reply."""
         value = true_answer(question.query, self.cube.counts) + self._draw(decision.scale_units)
         answer = self._described(question, decision, cost, value)
-        kept = int(self.account.keep(name, hex(value), answer_text(answer)), 0)
+        reply = _ANSWERS.dump_json(answer).decode()
+        kept = int(self.account.keep(name, hex(value), reply), 0)
         return (answer if kept == value else self._described(question, decision, cost, kept)), kept
 
     def _described(
         self, question: Question, decision: Decision, cost: Fraction, value: int | None
     ) -> Answer:
         assert decision.law is not None
-        state = self._state
+        state, told = self._state, self._told(question, decision, cost, self.bound)
         estimate = float(decision.history_weights @ state.scaled_answers)
-        told = self._priced(question, decision, cost, None)
         if value is not None:
             estimate += decision.fresh_share * as_float(value)
             scale = as_float(decision.scale_units)
-            spent = state.spent_after(question.query, scale, self.policy)
+            spent = state.spent_after(question.query, scale, self.policy.accounting)
             told = replace(told, spent=spent, left=self.bound - spent, history=told.history + 1)
         box = interval(estimate, decision.law, question.delta)
         return replace(told, estimate=estimate, interval=(box.low, box.high))
@@ -303,23 +298,19 @@ class Answering:
         after = self._history[-1].number if self._history else -1
         for entry in self.account.history(self._mark, after):
             value = entry.value if entry.value is not None else self._finished(entry)
-            scale = as_float(entry.scale)
-            self._state = self._state.after(
-                entry.query, scale, as_float(value), self.policy.neighbours
-            )
+            self._state = self._state.after(entry.query, as_float(entry.scale), as_float(value))
             self._history.append(replace(entry, value=value))
 
     def _finished(self, entry: Answered) -> int:
         """Draw for a spend that a crash has left without, and keep the reply it would have got."""
-        name, cost = entry.request, entry.epsilon
         if entry.asked:
             text, length, delta = json.loads(entry.asked)
-            question = Question(text, entry.query, length, delta, entry.payer, name)
+            question = Question(text, entry.query, length, delta, entry.payer, entry.request)
             made = decide(self._state, entry.query, length, delta, sys.float_info.max, self.policy)
             if (made.outcome, made.scale_units) == ("fresh", entry.scale):
-                return self._drawn(question, made, cost, name)[1]
+                return self._drawn(question, made, entry.epsilon, entry.request)[1]
         value = true_answer(entry.query, self.cube.counts) + self._draw(entry.scale)
-        return int(self.account.keep(name, hex(value)), 0)
+        return int(self.account.keep(entry.request, hex(value)), 0)
 
 
 def open_answering(cube_file: str | Path, account: Account, **others: Any) -> Answering:
@@ -328,7 +319,7 @@ def open_answering(cube_file: str | Path, account: Account, **others: Any) -> An
     The account stands for the cube's file and protects the cube's unit, or AccountError says why
     not; `others` as in `Answering`.
     """
-    from dpbayes.tables.cube_file import read_cube
+    from dpbayes.tables.files import read_cube
 
     declared = read_cube(cube_file)
     account.require_unit(declared.unit)

@@ -1,21 +1,26 @@
-"""Declared attributes of a table: numbers cut at edges, or listed values."""
+"""Declared attributes of a table: numbers cut at edges, or listed values; counts of their cells."""
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes._validate import flag, items, real, shown
+from dpbayes._validate import count_array, flag, items, real, shown
 
 MOST_CELLS = 1 << 20
+MOST_RECORDS = 1 << 53
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,5})?")
 _COMPARE = {
     "<": np.less,
     "<=": np.less_equal,
@@ -34,6 +39,12 @@ def digits(number: float) -> str:
     """
     short = f"{number:g}"
     return short if float(short) == number else repr(float(number))
+
+
+def decimal(text: str) -> Decimal | None:
+    """Return the number that a text writes in the digits 0 to 9, or None."""
+    plain = text.strip(" ")
+    return Decimal(plain) if _NUMBER.fullmatch(plain) else None
 
 
 @dataclass(frozen=True)
@@ -72,11 +83,6 @@ class Bins:
         return len(self.edges) - 1
 
     @property
-    def points(self) -> tuple[float, ...]:
-        """The numbers at which texts are told apart digit by digit."""
-        return self.edges
-
-    @property
     def labels(self) -> tuple[str, ...]:
         """One text a bin."""
         return tuple(f"{digits(a)} to {digits(b)}" for a, b in pairwise(self.edges))
@@ -94,17 +100,21 @@ class Bins:
         holds = (first <= value) & (value <= last) & (first < last)
         cut = holds if sign in ("=", "!=") else below != above
         if np.any(cut):
-            i = int(np.flatnonzero(cut)[0])
+            label = self.labels[int(np.flatnonzero(cut)[0])]
             raise ValueError(
-                f"{self.name} {sign} {digits(value)} cuts through the bin {self.labels[i]}; "
+                f"{self.name} {sign} {digits(value)} cuts through the bin {label}; "
                 f"the edges are {', '.join(digits(edge) for edge in self.edges)}"
             )
         return np.asarray(below)
 
-    def place(self, value: Decimal) -> int:
-        """Return the bin of a number, by its decimal digits; -1 for none."""
-        cuts = [Decimal(repr(edge)) for edge in self.edges]
-        found = bisect_right(cuts, value) - 1
+    @cached_property
+    def _cuts(self) -> list[Decimal]:
+        return [Decimal(repr(edge)) for edge in self.edges]
+
+    def place(self, text: str) -> int:
+        """Return the bin of a number, by the decimal digits of its text; -1 for none."""
+        value = decimal(text)
+        found = -1 if value is None else bisect_right(self._cuts, value) - 1
         return found if found < self.size else -1
 
 
@@ -149,11 +159,6 @@ class Categories:
         return isinstance(self.values[0], str)
 
     @property
-    def points(self) -> tuple[float, ...]:
-        """The numbers at which texts are told apart digit by digit."""
-        return tuple(float(value) for value in self.values)
-
-    @property
     def labels(self) -> tuple[str, ...]:
         """One text a value."""
         return tuple(v if isinstance(v, str) else digits(v) for v in self.values)
@@ -170,10 +175,15 @@ class Categories:
             raise ValueError(f"{self.name} has no order: use =, != or in, got {sign!r}")
         return np.asarray(_COMPARE[sign](np.array(self.values), value), dtype=np.bool_)
 
-    def place(self, value: Decimal) -> int:
-        """Return the place of a number, by its decimal digits; -1 for none."""
-        listed = [Decimal(repr(one)) for one in self.values]
-        return listed.index(value) if value in listed else -1
+    @cached_property
+    def _places(self) -> dict[str | Decimal, int]:
+        keys = (v if isinstance(v, str) else Decimal(repr(v)) for v in self.values)
+        return {key: i for i, key in enumerate(keys)}
+
+    def place(self, text: str) -> int:
+        """Return the place of a text, or of a number by the digits of its text; -1 for none."""
+        value = text if self.of_texts else decimal(text)
+        return -1 if value is None else self._places.get(value, -1)
 
 
 Attribute = Bins | Categories
@@ -198,3 +208,43 @@ def _check_name(name: str) -> None:
         raise ValueError(f"name must be the name of a column, got {shown(name)}")
     if '"' in name and "'" in name:
         raise ValueError(f"name must not hold both kinds of quotation mark, got {shown(name)}")
+
+
+@dataclass(frozen=True)
+class Cube:
+    """Counts of records over the cells of declared attributes, last attribute fastest.
+
+    `attributes` at least one; `counts` (cells,) whole and not negative.
+
+    >>> cube = Cube((Bins("income", (0, 10, 20)), Categories("sex", ("f", "m"))), [1, 2, 3, 4])
+    >>> cube.shape, cube.query("income >= 10 and sex = f")
+    ((2, 2), array([0., 0., 1., 0.]))
+    """
+
+    attributes: tuple[Attribute, ...]
+    counts: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", check_attributes(self.attributes))
+        counts, cells = count_array("counts", self.counts), math.prod(self.shape)
+        if counts.shape != (cells,):
+            raise ValueError(f"counts must have {cells} numbers, one a cell, got {counts.shape}")
+        if np.any(counts > MOST_RECORDS):
+            raise ValueError(f"counts must be from 0 to 2^53, got {counts.max()!r}")
+        object.__setattr__(self, "counts", counts)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of bins of each attribute."""
+        return tuple(attribute.size for attribute in self.attributes)
+
+    def query(self, text: str) -> NDArray[np.float64]:
+        """Return the coefficients (cells,) of a query text."""
+        from dpbayes.tables.predicate import coefficients
+
+        return coefficients(text, self.attributes)
+
+    def content(self) -> bytes:
+        """Return bytes that two cubes share only if cells, by name, and counts are the same."""
+        schema = [[type(a).__name__, a.name, list(a.labels)] for a in self.attributes]
+        return json.dumps(schema).encode() + self.counts.astype("<i8").tobytes()

@@ -1,33 +1,144 @@
-"""What the online system does with a question, decided from H, b and alpha only, never from y.
+"""What an answer costs, and whether the online system derives it, buys it or refuses it.
 
-E, section 5.1 and Figure 4: derive the answer from the history when that is short enough; else buy
-the smallest budget; else refuse.
+E, section 5 and Figure 4: derive the answer from the history when that is short enough; else buy
+the smallest budget; else refuse. E's rules for a budget are lost: these follow from its definition
+of the interval. Decisions follow from H, b and alpha, never from y: they tell nothing of the data.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 
-from dpbayes._validate import (
-    choice,
-    flag,
-    frozen,
-    instance,
-    non_negative,
-    open_unit,
-    positive,
-    positive_array,
+from dpbayes import _validate as check
+from dpbayes.tables.inference import (
+    NEIGHBOURS,
+    Array,
+    Factor,
+    changes,
+    coefficients,
+    empty_factor,
+    no_losses,
+    shaped,
 )
-from dpbayes.tables import workload
-from dpbayes.tables.budgets import CellCosts, allocation, combine, no_cost
-from dpbayes.tables.inference import Factor, empty_factor
 from dpbayes.tables.noise import LARGEST_SCALE, SMALLEST_SCALE, as_float, on_grid, scale_in_units
 from dpbayes.tables.noise_law import NoiseLaw
-from dpbayes.tables.workload import Array, sensitivity
+
+_SMALLEST_SHARE = 1e-6  # of the direct budget: what is cheaper still is charged as this
+
+
+def budget(S: float, L: float, delta: float) -> float:
+    """Return the budget 2 S ln(1/delta) / L at which one answer has an interval of length L.
+
+    `S` > 0 sensitivity; `L` > 0 length; `delta` in (0, 1), one minus the confidence: a Laplace
+    variable of scale b exceeds b ln(1/delta) in absolute value with probability delta.
+
+    Source: derived; E's text is lost. In the book: `thm-direct-budget`.
+
+    >>> round(budget(1.0, 40.0, 0.05), 10)
+    0.1497866137
+    """
+    length, missing = check.positive("L", L), -math.log(check.open_unit("delta", delta))
+    alpha = 2.0 * check.positive("S", S) * missing / length
+    if not 0.0 < alpha < math.inf:
+        raise ValueError(f"L must be a length whose budget is a number, got {L!r} for S = {S!r}")
+    return alpha
+
+
+def combine(w0: ArrayLike, scale: float) -> tuple[float, Array]:
+    """Return kappa and the joined weights ((1 - kappa) w0, kappa scale) of history and answer.
+
+    kappa = v0 / (v0 + 2 scale^2) with v0 = 2 sum w0^2 makes the variance smallest.
+
+    >>> combine([1.0], 1.0)
+    (0.5, array([0.5, 0.5]))
+    """
+    weights, s = shaped("w0", w0, "m"), check.positive("scale", scale)
+    ratio = float(np.linalg.norm(weights / s)) ** 2
+    kappa = ratio / (ratio + 1.0) if ratio < math.inf else 1.0
+    return kappa, check.frozen(np.append((1.0 - kappa) * np.abs(weights), kappa * s))
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """A budget `alpha`, 0 when the history suffices, and what it buys.
+
+    `fresh_share` kappa is the weight of the fresh answer, `history_share` 1 - kappa the factor on
+    the history's weights; `noise_weights` those of the combined error, the fresh answer last.
+
+    >>> bought = allocation([4.0], 1.0, 20.0, 0.05)
+    >>> round(bought.alpha, 6), round(bought.fresh_share, 6), bought.noise_weights.round(4)
+    (0.150645, 0.26638, array([2.9345, 1.7683]))
+    """
+
+    alpha: float
+    fresh_share: float
+    noise_weights: Array
+
+    @property
+    def history_share(self) -> float:
+        """The factor 1 - kappa on the history's weights."""
+        return 1.0 - self.fresh_share
+
+
+def allocation(
+    w0: ArrayLike | None, S: float, L: float, delta: float, spending: str = "smallest"
+) -> Allocation:
+    """Return the budget whose answer, joined with the history, has an interval of length L.
+
+    `w0` (m,) are the noise weights of the query's estimate from the history, None when it was not
+    estimable: then the fresh answer stands alone. `spending` "smallest" looks for the smallest
+    budget, not below a millionth of the direct one; "direct" takes the direct budget unless the
+    history alone suffices. Best linear weights make the variance smallest, not the quantile: from
+    about delta = 1/e on joining can make the interval longer, which is checked; the fresh answer is
+    then used alone at the direct budget.
+
+    Source: derived; E's text is lost. In the book: `thm-history-budget`.
+
+    >>> allocation([1.0], 1.0, 40.0, 0.05).alpha
+    0.0
+    """
+    direct = budget(S, L, delta)
+    weights = np.zeros(0) if w0 is None else np.abs(shaped("w0", w0, "m"))
+    alone = Allocation(direct, 1.0, check.frozen(np.append(np.zeros(weights.size), S / direct)))
+    if w0 is None:
+        return alone
+    target = math.log(0.5 * delta)
+    if not np.any(weights) or NoiseLaw(weights).log_tail(0.5 * L) <= target:
+        return Allocation(0.0, 0.0, check.frozen(np.append(weights, 0.0)))
+
+    def excess(share: float) -> float:
+        return NoiseLaw(combine(weights, S / (share * direct))[1]).log_tail(0.5 * L) - target
+
+    if excess(1.0) > 0.0:
+        return alone
+    share = 1.0 if spending == "direct" else _smallest(excess, weights, S / direct)
+    return Allocation(share * direct, *combine(weights, S / (share * direct)))
+
+
+def _smallest(excess: Callable[[float], float], weights: Array, scale: float) -> float:
+    """Return the smallest share of the direct budget at which an excess is at most 0.
+
+    It is almost linear in x = ln(1 + (share |w0| / scale)^2), the log ratio of the variances.
+    """
+    if excess(_SMALLEST_SHARE) <= 0.0:
+        return _SMALLEST_SHARE
+    ratio = float(np.linalg.norm(weights)) / scale
+
+    def share_at(x: float) -> float:
+        return min(math.sqrt(math.expm1(x)) / ratio, 1.0)
+
+    low, high = (math.log1p((share * ratio) ** 2) for share in (_SMALLEST_SHARE, 1.0))
+    root = brentq(lambda x: excess(share_at(x)), low, high, xtol=1e-300, rtol=1e-14)
+    share, nudge = share_at(float(root)), 1e-14
+    while excess(share) > 0.0 and share < 1.0:  # never on the wrong side of the promise
+        share, nudge = min(1.0, share * (1.0 + nudge)), 2.0 * nudge
+    return share
 
 
 @dataclass(frozen=True)
@@ -38,8 +149,8 @@ class Policy:
     "sequential" (sum of budgets); `spending` "smallest" (with the history's help) or "direct";
     `inference` whether answers are derived from the history at all.
 
-    >>> Policy().neighbours, Policy(spending="direct").spending
-    ('add-remove', 'direct')
+    >>> Policy(spending="direct").neighbours
+    'add-remove'
     """
 
     neighbours: str = "add-remove"
@@ -48,17 +159,20 @@ class Policy:
     inference: bool = True
 
     def __post_init__(self) -> None:
-        choice("neighbours", self.neighbours, workload.NEIGHBOURS)
-        choice("accounting", self.accounting, ("cells", "sequential"))
-        choice("spending", self.spending, ("smallest", "direct"))
-        flag("inference", self.inference)
+        check.choice("neighbours", self.neighbours, NEIGHBOURS)
+        check.choice("accounting", self.accounting, ("cells", "sequential"))
+        check.choice("spending", self.spending, ("smallest", "direct"))
+        check.flag("inference", self.inference)
 
 
 @dataclass(frozen=True)
 class State:
-    """Everything the answers so far have left behind: factorisation, answers / b, scales, spend.
+    """What the answers so far have left: factorisation, answers / b, scales, and what was spent.
 
-    >>> later = empty_state(2, "add-remove").after(np.ones(2), 4.0, 12.0, "add-remove")
+    `losses` of each cell (add-remove) or pair of cells (replace-one) and the sum of budgets
+    `in_sequence` are rounded up: what is recorded is never below what was spent.
+
+    >>> later = empty_state(2, "add-remove").after(np.ones(2), 4.0, 12.0)
     >>> later.scaled_answers, later.scales, round(later.spent("sequential"), 12)
     (array([3.]), array([4.]), 0.25)
     """
@@ -66,44 +180,50 @@ class State:
     factor: Factor
     scaled_answers: Array
     scales: Array
-    costs: CellCosts
+    losses: Array
     in_sequence: float
 
-    def after(self, query: Array, scale: float, y: float, neighbours: str) -> State:
+    def after(self, query: Array, scale: float, y: float) -> State:
         """Return the state once `query` has been answered by y with noise of this scale."""
         return State(
             self.factor.append(query, scale),
-            frozen(np.append(self.scaled_answers, y / scale)),
-            frozen(np.append(self.scales, scale)),
-            self.costs.after(query, scale),
-            self._in_sequence_after(query, scale, neighbours),
+            check.frozen(np.append(self.scaled_answers, y / scale)),
+            check.frozen(np.append(self.scales, scale)),
+            *self._spent_after(query, scale),
         )
-
-    def spent_after(self, query: Array, scale: float, policy: Policy) -> float:
-        """Return the overall cost once a query was answered with noise of this scale."""
-        if policy.accounting == "cells":
-            return self.costs.after(query, scale).total
-        return self._in_sequence_after(query, scale, policy.neighbours)
-
-    def _in_sequence_after(self, query: Array, scale: float, neighbours: str) -> float:
-        """Return the sum of budgets after one more answer, never below the true one."""
-        S = float(sensitivity(query[None, :], neighbours)[0])
-        return math.nextafter(self.in_sequence + math.nextafter(S / scale, math.inf), math.inf)
 
     def spent(self, accounting: str) -> float:
         """Return the overall cost under the named accounting."""
-        return self.costs.total if accounting == "cells" else self.in_sequence
+        return float(self.losses.max()) if accounting == "cells" else self.in_sequence
+
+    def spent_after(self, query: Array, scale: float, accounting: str) -> float:
+        """Return the overall cost once a query was answered with noise of this scale."""
+        losses, in_sequence = self._spent_after(query, scale)
+        return float(losses.max()) if accounting == "cells" else in_sequence
+
+    def room(self, query: Array, bound: float, accounting: str) -> float:
+        """Return the largest 1 / scale with which a query can still be answered within a bound."""
+        change = changes(query, self.losses)
+        if accounting == "sequential":
+            return max((bound - self.in_sequence) / float(change.max()), 0.0)
+        left = (bound - self.losses[change > 0.0]) / change[change > 0.0]
+        return max(float(left.min()), 0.0)
+
+    def _spent_after(self, query: Array, scale: float) -> tuple[Array, float]:
+        change = changes(query, self.losses)
+        costs = np.nextafter(change / scale, np.inf)
+        losses = np.where(change > 0.0, np.nextafter(self.losses + costs, np.inf), self.losses)
+        return check.frozen(losses), math.nextafter(self.in_sequence + costs.max(), math.inf)
 
 
 def empty_state(cells: int, neighbours: str) -> State:
     """Return the state before the first answer.
 
-    >>> later = empty_state(2, "add-remove").after(np.ones(2), 4.0, 12.0, "add-remove")
-    >>> later.factor.rank, round(later.spent("cells"), 12)
-    (1, 0.25)
+    >>> empty_state(2, "add-remove").spent("cells")
+    0.0
     """
-    nothing = frozen(np.zeros(0))
-    return State(empty_factor(cells), nothing, nothing, no_cost(cells, neighbours), 0.0)
+    losses = check.frozen(no_losses(check.integer("cells", cells, 1), neighbours))
+    return State(empty_factor(cells), np.zeros(0), np.zeros(0), losses, 0.0)
 
 
 @dataclass(frozen=True)
@@ -112,11 +232,11 @@ class Decision:
 
     `history_weights` (m,) signed A_i b_i of the history's part of the estimate; `scale_units` the
     scale of the fresh noise on the grid, 0 when there is none; `fresh_share` its weight; `law` of
-    the error of the estimate, None when rejected; `cost` S / b of the fresh answer.
+    the error of the estimate, None when rejected.
 
     >>> made = decide(empty_state(2, "add-remove"), np.ones(2), 40.0, 0.05, 1.0, Policy())
-    >>> made.outcome, round(made.cost, 6), made.fresh_share, round(made.law.half_width(0.05), 6)
-    ('fresh', 0.149787, 1.0, 20.0)
+    >>> made.outcome, made.fresh_share, round(made.law.half_width(0.05), 6)
+    ('fresh', 1.0, 20.0)
     """
 
     outcome: str
@@ -124,10 +244,9 @@ class Decision:
     scale_units: int
     fresh_share: float
     law: NoiseLaw | None
-    cost: float
 
 
-REJECTED = Decision("rejected", frozen(np.zeros(0)), 0, 0.0, None, 0.0)
+REJECTED = Decision("rejected", check.frozen(np.zeros(0)), 0, 0.0, None)
 
 
 def decide(
@@ -135,39 +254,34 @@ def decide(
 ) -> Decision:
     """Return what to do with a query that is to have an interval of length at most L.
 
-    The answers in `state` are not looked at: the decision, and so a refusal, tells nothing about
-    the data.
-
-    >>> empty = empty_state(2, "add-remove")
-    >>> decide(empty, np.ones(2), 1.0, 0.05, 1.0, Policy()).outcome
+    >>> decide(empty_state(2, "add-remove"), np.ones(2), 1.0, 0.05, 1.0, Policy()).outcome
     'rejected'
     """
-    limit = non_negative("bound", bound)  # nothing may be left at all
+    limit = check.non_negative("bound", bound)  # nothing may be left at all
     S, w0 = _known(state, query, policy)
     bought = allocation(w0, S, L, delta, policy.spending)
     if bought.alpha == 0.0 and w0 is not None:
-        return Decision("derived", frozen(w0), 0, 0.0, NoiseLaw(w0), 0.0)
+        return Decision("derived", check.frozen(w0), 0, 0.0, NoiseLaw(w0))
     units = scale_in_units(S, bought.alpha)
-    scale = as_float(units)
-    if state.spent_after(query, scale, policy) > limit:
+    scale, share = as_float(units), bought.fresh_share
+    if state.spent_after(query, scale, policy.accounting) > limit:
         return REJECTED
-    share = bought.fresh_share
-    weights = np.zeros(state.factor.answers) if w0 is None else bought.history_share * w0
+    weights = np.zeros(state.scales.size) if w0 is None else bought.history_share * w0
     law = NoiseLaw(np.append(weights, share * scale))
-    return Decision("fresh", frozen(weights), units, share, law, S / scale)
+    return Decision("fresh", check.frozen(weights), units, share, law)
 
 
 def _known(state: State, query: Array, policy: Policy) -> tuple[float, Array | None]:
     """Return the sensitivity of a query, and its noise weights over the history, if it has any."""
-    cells = instance("state", state, State).factor.Z.shape[1]
-    checked = workload.query("query", query, cells)
-    S = float(sensitivity(checked[None, :], instance("policy", policy, Policy).neighbours)[0])
+    losses = check.instance("state", state, State).losses
+    S = float(changes(coefficients("query", query, len(losses)), losses).max())
     if S == 0.0:
         raise ValueError(
-            f"query must be one that some neighbour changes, but under {policy.neighbours} its "
-            "sensitivity is 0: its answer is public and needs no private system"
+            "query must be one that some neighbour changes: its answer is public and needs no "
+            "private system"
         )
-    return S, state.factor.noise_weights(checked) if policy.inference else None
+    inference = check.instance("policy", policy, Policy).inference
+    return S, state.factor.noise_weights(query) if inference else None
 
 
 def shortest_affordable(
@@ -176,18 +290,11 @@ def shortest_affordable(
     """Return about the shortest length, to a thousandth, that the bound allows, if any does.
 
     All that is left goes into one answer, which is joined with the history; where the history alone
-    does better, that. It follows from history and bound, so it tells nothing about the data.
-
-    >>> found = shortest_affordable(empty_state(2, "add-remove"), np.ones(2), 0.05, 0.1, Policy())
-    >>> round(found, 1)
-    59.9
+    does better, that.
     """
-    S, w0 = _known(state, query, policy)
+    _, w0 = _known(state, query, policy)
     lengths = [] if w0 is None else [2.0 * NoiseLaw(w0).half_width(delta)]
-    if policy.accounting == "cells":
-        room = state.costs.room(query, bound)
-    else:
-        room = max(bound - state.in_sequence, 0.0) / S
+    room = state.room(query, bound, policy.accounting)
     if room >= 1.0 / LARGEST_SCALE:
         scale = max(1.0 / room, SMALLEST_SCALE)
         lengths.append(-2.0 * scale * math.log(delta))
@@ -200,9 +307,8 @@ def shortest_affordable(
 class Stream:
     """What was done with each question: `outcomes` (k,) words, overall cost `spent` (k,).
 
-    >>> seen = Stream(("fresh", "derived", "rejected"), np.array([0.2, 0.2, 0.2]))
-    >>> seen.answered.round(3), seen.first_rejection
-    (array([1.   , 1.   , 0.667]), 3)
+    >>> Stream(("fresh", "rejected"), np.array([0.2, 0.2])).answered
+    array([1. , 0.5])
     """
 
     outcomes: tuple[str, ...]
@@ -223,30 +329,28 @@ class Stream:
 def stream(
     questions: ArrayLike, lengths: ArrayLike, delta: float, bound: float, policy: Policy
 ) -> Stream:
-    """Return what the online system does with a stream of questions.
+    """Return what the online system does with a stream of questions; it needs no data or noise.
 
-    The decisions depend on queries, lengths and budgets only, so none of it needs data or noise;
-    and they depend on lengths and bound only through their product.
-
-    Parameters: `questions` (k, cells); `lengths` one or (k,); `delta` in (0, 1); `bound` > 0.
+    `questions` (k, cells); `lengths` one or (k,); `bound` > 0: the outcomes depend on both only
+    through their product.
 
     >>> stream([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 40.0, 0.05, 0.2, Policy()).outcomes
     ('fresh', 'derived', 'fresh')
     """
-    rows = workload.history("questions", questions)
-    count, cells = rows.shape
-    wanted = positive_array("lengths", lengths)
-    if wanted.shape not in ((), (count,)):
-        raise ValueError(f"lengths must be one number or {count}, got shape {wanted.shape}")
-    instance("policy", policy, Policy)
-    open_unit("delta", delta)
-    limit = positive("bound", bound)
-    state, outcomes, spent = empty_state(cells, policy.neighbours), [], []
-    for row, length in zip(rows, np.broadcast_to(wanted, count), strict=True):
-        query = on_grid(row, cells)
-        decision = decide(state, query, float(length), delta, limit, policy)
-        if decision.outcome == "fresh":
-            state = state.after(query, as_float(decision.scale_units), 0.0, policy.neighbours)
-        outcomes.append(decision.outcome)
+    rows, wanted = (
+        shaped("questions", questions, "k", "cells"),
+        check.positive_array("lengths", lengths),
+    )
+    if wanted.ndim:
+        shaped("lengths", wanted, len(rows))
+    check.instance("policy", policy, Policy)
+    limit, outcomes, spent = check.positive("bound", bound), [], []
+    state = empty_state(rows.shape[1], policy.neighbours)
+    for row, length in zip(rows, np.broadcast_to(wanted, len(rows)), strict=True):
+        query = on_grid(row, row.size)
+        made = decide(state, query, float(length), delta, limit, policy)
+        if made.outcome == "fresh":
+            state = state.after(query, as_float(made.scale_units), 0.0)
+        outcomes.append(made.outcome)
         spent.append(state.spent(policy.accounting))
-    return Stream(tuple(outcomes), frozen(np.array(spent)))
+    return Stream(tuple(outcomes), check.frozen(np.array(spent)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.mechanisms import REGISTRY
-from dpbayes.mechanisms.guarantees import Guarantee, guarantee, own
-from dpbayes.mechanisms.protocol import Counts, Drawn, Mechanism
+from dpbayes.mechanisms.protocol import Counts, Drawn, Guarantee, Mechanism, guarantee, own
 from dpbayes.posteriors import Posterior
 from dpbayes.samplers.bits import BitSource, SystemBits
 from dpbayes.tables.reading import NoiseAwarePosterior, noise_aware
@@ -77,44 +75,19 @@ class Release:
         """Return the central noise-aware interval of each category's share, shape (k, 2)."""
         return self.noise_aware().interval(confidence)
 
-    def columns(self, confidence: float = 0.95) -> dict[str, list[Any]]:
-        """Return one entry a category: label, released count, noise-aware share and interval."""
-        aware = self.noise_aware()
-        low, high = aware.interval(confidence).T
-        columns = {"released": self.counts, "share": aware.mean, "low": low, "high": high}
-        return {"category": list(self._names())} | {n: c.tolist() for n, c in columns.items()}
-
-    def to_frame(self, confidence: float = 0.95) -> Any:
-        """Return a pandas DataFrame, one row a category; ImportError where pandas is missing."""
-        try:
-            pandas = import_module("pandas")
-        except ImportError:
-            raise ImportError("to_frame needs pandas, which is not installed") from None
-        return pandas.DataFrame(self.columns(confidence)).set_index("category")
-
-    def plot(self, confidence: float = 0.95) -> Any:
-        """Return a matplotlib figure of the noise-aware and the plain intervals."""
-        from dpbayes.figures.intervals import intervals
-
-        readings = {
-            "noise-aware": self.interval(confidence),
-            "plain": self.posterior.interval(confidence),
-        }
-        return intervals(self._names(), readings, "share of the category")[0]
-
-    def _names(self) -> tuple[str, ...]:
-        return self.labels or tuple(f"category {i}" for i in range(self.prior.size))
-
     def _repr_html_(self) -> str:
-        rows = [
+        low, high = self.interval().T
+        labels = self.labels or [f"category {i}" for i in range(self.prior.size)]
+        columns = labels, self.counts, self.noise_aware().mean, low, high
+        rows = "".join(
             f"<tr><td>{html.escape(str(label))}</td><td>{count:,}</td><td>{share:.4f}</td>"
-            f"<td>{low:.4f} to {high:.4f}</td></tr>"
-            for label, count, share, low, high in zip(*self.columns().values(), strict=True)
-        ]
+            f"<td>{left:.4f} to {right:.4f}</td></tr>"
+            for label, count, share, left, right in zip(*columns, strict=True)
+        )
         head = "<th>category</th><th>released</th><th>share</th><th>95% interval</th>"
         return (
             f"<p>{html.escape(self.guarantee.sentence)}</p>"
-            f'<table class="dataframe"><tr>{head}</tr>{"".join(rows)}</table>'
+            f'<table class="dataframe"><tr>{head}</tr>{rows}</table>'
         )
 
     def __str__(self) -> str:
@@ -197,35 +170,29 @@ def release(
 def _ordered(counts: Any, order: Sequence[str] | None) -> tuple[ArrayLike, tuple[str, ...] | None]:
     """Return counts as a vector in the declared order, with their labels.
 
-    `counts` is a vector, or a mapping or pandas Series from labels to counts; only the latter take
-    an `order`, and they need one: their own order may follow the data, as that of `value_counts`
-    does, which ranks the true counts. A label missing in `counts` counts 0.
+    Only a mapping or a pandas Series needs an `order`: its own may follow the data, as that of
+    `value_counts` does, which ranks the true counts. A label missing in `counts` counts 0.
     """
     labelled = isinstance(counts, Mapping) or (
         hasattr(counts, "items") and hasattr(counts, "index")
     )
+    if order is None:
+        if labelled:
+            raise ValueError(
+                "counts must be a vector, or come with the order of the categories, got a "
+                f"{type(counts).__name__} without one: its own order may follow the data and would "
+                "then publish their ranking"
+            )
+        return counts, None
+    labels = tuple(order)
+    if isinstance(order, str) or len(labels) < 2 or len(set(labels)) != len(labels):
+        raise ValueError(f"order must be at least 2 different labels, got {order!r}")
     if not labelled:
-        if order is None:
-            return counts, None
-        labels = _labels(order)
         if len(labels) != np.size(counts):
             raise ValueError(f"order must have {np.size(counts)} labels, got {len(labels)}")
         return counts, labels
-    if order is None:
-        raise ValueError(
-            "counts must be a vector, or come with the order of the categories, got a "
-            f"{type(counts).__name__} without one: its own order may follow the data and would "
-            "then publish their ranking"
-        )
-    labels, found = _labels(order), dict(counts.items())
+    found = dict(counts.items())
     unknown = [label for label in found if label not in labels]
     if unknown:
         raise ValueError(f"order must list every category of counts, got none for {unknown[0]!r}")
     return [found.get(label, 0) for label in labels], labels
-
-
-def _labels(order: Sequence[str]) -> tuple[str, ...]:
-    labels = tuple(order)
-    if isinstance(order, str) or len(labels) < 2 or len(set(labels)) != len(labels):
-        raise ValueError(f"order must be at least 2 different labels, got {order!r}")
-    return labels

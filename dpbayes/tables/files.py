@@ -1,39 +1,65 @@
-"""TOML files, checked by pydantic; mistakes are told with file, line, key and value."""
+"""TOML files that are written before a table is opened, checked by pydantic: cubes and services.
+
+A cube file, and a service file for questions about its cube::
+
+    source = "people.csv"            # or .parquet
+    unit = "record"                  # or: person = "id" and, if wanted, keep = 3
+    bound = 1.0
+    neighbours = "add-or-remove"     # or "replace-one"; optional
+    outside = "refuse"               # or "drop"; optional
+    count = "records"                # a column with the number of records of each row; optional
+    [[attribute]]
+    name = "age"
+    edges = [18, 40, 65]             # or: values = ["f", "m"]
+    whole = true                     # optional
+
+    cube = "people.toml"
+    account = "clinic.account"
+    tick = 0.1                       # seconds; optional
+    smallest_price = "0.001"         # of an answer that is not derived; optional
+    most_answers = 1000              # optional
+    [[analyst]]
+    name = "anna"
+    token = "9f86d081884c7d65…"      # the digest, not the token
+    budget = "0.4"
+
+Paths are relative to the file. Mistakes are told with file, line, key and value.
+"""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from dataclasses import dataclass
+from fractions import Fraction
+from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
 from dpbayes._validate import shown
-from dpbayes.tables.units import MOST_KEPT, Unit
+from dpbayes.mechanisms.protocol import exact_epsilon, given_epsilon
+from dpbayes.tables.attributes import Attribute, Bins, Categories, Cube, check_attributes
+from dpbayes.tables.keys import NAME
+from dpbayes.tables.table import Rules, count
+from dpbayes.tables.units import RELATIONS, Unit
 
-LARGEST = 1 << 17
-_MOST_DOTS = 20
-MOST_DIGITS = 1000
-_LONG = re.compile(rf"[0-9a-fA-F_]{{{MOST_DIGITS}}}")
-_Model = TypeVar("_Model", bound=BaseModel)
-Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
-Number = Annotated[float, Field(allow_inf_nan=False)]
+MOST_ANSWERS = 1000
+TICK = 0.1
 
 
 class PlanError(ValueError):
     """A file has a mistake; the message names file, line, key, value and what is allowed."""
-
-
-class Settings(BaseModel):
-    """The keys that all files share: who is protected, stated in every one of them."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    unit: Literal["record"] | None = None
-    person: Text | None = None
-    keep: Annotated[int, Field(ge=1, le=MOST_KEPT)] = 1
 
 
 @dataclass(frozen=True)
@@ -53,71 +79,244 @@ class File:
 
     def where(self, key: str) -> str:
         """Return the file, and the line that begins with a key where there is one."""
-        pattern = re.compile(rf"\s*[\[\"']*{re.escape(key)}(?![\w-])")
-        lines = [i for i, line in enumerate(self.text.split("\n"), 1) if pattern.match(line)]
-        return f"{self.path}, line {lines[0]}" if lines else str(self.path)
+        found = re.search(rf"^\s*[\[\"']*{re.escape(key)}(?![\w-])", self.text, re.MULTILINE)
+        line = self.text.count("\n", 0, found.end()) + 1 if found else 0
+        return f"{self.path}, line {line}" if found else str(self.path)
 
     def fail(self, key: str, allowed: str, value: object) -> PlanError:
         """Return the error for a key: where it stands, what it was, what it may be."""
         return PlanError(f"{self.where(key)}: {key} must be {allowed}, got {shown(value)}")
 
-    def model(self, kind: type[_Model]) -> _Model:
-        """Return the settings as a model, or raise PlanError for the first mistake."""
-        try:
-            return kind.model_validate(self.settings)
-        except ValidationError as error:
-            first = error.errors()[0]
-            key = str(first["loc"][0])
-            if first["type"] == "extra_forbidden" and len(first["loc"]) == 1:
-                known = ", ".join(kind.model_fields)
-                raise PlanError(
-                    f"{self.where(key)}: no such key {shown(key)}; there are {known}"
-                ) from None
-            if first["type"] == "missing":
-                raise PlanError(f"{self.path}: {key} must be given") from None
-            told = {one["msg"].removeprefix("Input should be ") for one in error.errors()
-                    if str(one["loc"][0]) == key}  # fmt: skip
-            raise self.fail(key, " or ".join(sorted(told)), self.settings.get(key)) from None
-
-    def unit(self, settings: Settings) -> Unit:
-        """Return who is protected; PlanError where the file does not say so once."""
-        if (settings.unit is None) == (settings.person is None):
-            raise PlanError(
-                f'{self.path}: unit = "record", or person = "…", the column that identifies '
-                "people, must be given, and not both: it says who is protected"
-            )
-        if "keep" in self.settings and settings.person is None:
-            raise self.fail("keep", "used with person", settings.keep)
-        return Unit(settings.person, settings.keep)
-
 
 def read_file(path: str | Path) -> File:
-    """Return a TOML file of at most 128 kB, or raise PlanError."""
-    place = Path(path)
+    """Return a TOML file, or raise PlanError."""
+    place, refused = Path(path), "plan {} cannot be read: {}"
     if place.exists() and not place.is_file():
-        raise PlanError(f"plan {place} cannot be read: it is not a file")
+        raise PlanError(refused.format(place, "it is not a file"))
     try:
-        content = place.read_bytes()
-        if len(content) > LARGEST:
-            raise PlanError(f"plan {place} cannot be read: it is larger than {LARGEST} bytes")
-        text = content.decode("utf-8-sig").replace("\r\n", "\n")
-        crowded = [i for i, line in enumerate(text.split("\n"), 1)
-                   if line.partition("=")[0].count(".") > _MOST_DOTS]  # fmt: skip
-        if crowded:  # the time for such a key grows with the square of its parts
-            raise PlanError(f"{place}, line {crowded[0]}: keys must have at most {_MOST_DOTS} dots")
-        long = [i for i, line in enumerate(text.split("\n"), 1) if _LONG.search(line)]
-        if long:
-            key = text.split("\n")[long[0] - 1].partition("=")[0].strip()[:40]
-            raise PlanError(
-                f"{place}, line {long[0]}: {key} must be a number of at most {MOST_DIGITS} digits, "
-                "got a longer one"
-            )
+        text = place.read_text(encoding="utf-8-sig")
         return File(place, text, tomllib.loads(text))
     except OSError as error:
-        raise PlanError(f"plan {place} cannot be read: {error.strerror or error}") from error
+        raise PlanError(refused.format(place, error.strerror or error)) from error
     except UnicodeDecodeError as error:
-        raise PlanError(f"plan {place} cannot be read: it is not UTF-8") from error
+        raise PlanError(refused.format(place, "it is not UTF-8")) from error
     except RecursionError:
-        raise PlanError(f"plan {place} cannot be read: lists stand in lists too deep") from None
-    except tomllib.TOMLDecodeError as error:
+        raise PlanError(refused.format(place, "lists stand in lists too deep")) from None
+    except ValueError as error:  # no TOML, or a number of thousands of digits
         raise PlanError(f"{place}: {error}") from error
+
+
+# Validators; what they raise is "<key> must be <this>", or a whole sentence that says "must".
+def _epsilon(value: Any) -> Fraction:
+    try:
+        if isinstance(value, str) and not value.isascii():
+            raise ValueError("in another alphabet")
+        return exact_epsilon(given_epsilon(value))
+    except (ValueError, TypeError):
+        raise ValueError("a positive number in the digits 0 to 9") from None
+
+
+def _price(value: Any) -> Fraction:
+    return Fraction(0) if value in (0, "0") and value is not False else _epsilon(value)
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not NAME.fullmatch(value):
+        raise ValueError(
+            "1 to 64 letters, digits, '.', '_' and '-', beginning with a letter or digit"
+        )
+    return value
+
+
+def _beside(value: Any, info: ValidationInfo) -> Path:
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise ValueError("the path of a file")
+    return Path(info.data["file"].path.parent / value)
+
+
+def _attribute(given: Any) -> Attribute:
+    known = {"name", "values", "edges", "whole"}
+    if not isinstance(given, dict) or not given.keys() <= known or "name" not in given:
+        raise ValueError("tables with name, and values or edges")
+    if ("values" in given) == ("edges" in given):
+        raise ValueError(f"attribute {given['name']!r} must have either edges or values")
+    try:
+        return Bins(**given) if "edges" in given else Categories(**given)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+
+
+Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Epsilon = Annotated[Fraction, PlainValidator(_epsilon)]
+Named = Annotated[str, PlainValidator(_name)]
+Beside = Annotated[Path, PlainValidator(_beside)]
+_Model = TypeVar("_Model", bound="Settings")
+
+
+class Settings(BaseModel):
+    """A file as a model; `file` is where its keys stand."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True
+    )
+    file: File = Field(repr=False)
+
+    @classmethod
+    def read(cls: type[_Model], path: str | Path) -> _Model:
+        """Return the settings of a file, or raise PlanError for the first mistake."""
+        file = read_file(path)
+        known = [f.alias or name for name, f in cls.model_fields.items() if name != "file"]
+        for key in file.settings:
+            if key not in known:
+                raise PlanError(
+                    f"{file.where(key)}: no such key {shown(key)}; there are {', '.join(known)}"
+                )
+        try:
+            return cls.model_validate({**file.settings, "file": file})
+        except ValidationError as error:
+            first = error.errors()[0]
+            if isinstance(raised := first.get("ctx", {}).get("error"), PlanError):
+                raise raised from None
+            key = str(first["loc"][0])
+            if first["type"] == "missing" and len(first["loc"]) == 1:
+                raise PlanError(f"{file.path}: {key} must be given") from None
+            told = [one["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+                    for one in error.errors() if str(one["loc"][0]) == key]  # fmt: skip
+            if " must " in told[0]:
+                raise PlanError(f"{file.where(key)}: {key}: {told[0]}") from None
+            allowed = " or ".join(sorted(set(told)))
+            raise file.fail(key, allowed, file.settings.get(key)) from None
+
+
+class Declared(Settings):
+    """The keys that say who is protected."""
+
+    record: Literal["record"] | None = Field(None, alias="unit")
+    person: Text | None = None
+    keep: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+
+    @model_validator(mode="after")
+    def _one_unit(self) -> Declared:
+        if (self.record is None) == (self.person is None):
+            raise PlanError(
+                f'{self.file.path}: unit = "record", or person = "…", the column that identifies '
+                "people, must be given, and not both: it says who is protected"
+            )
+        if "keep" in self.file.settings and self.person is None:
+            raise self.file.fail("keep", "used with person", self.keep)
+        return self
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+        return Unit(self.person, self.keep)
+
+
+class CubeFile(Declared):
+    """A checked cube file; make one with `read_cube`."""
+
+    source: Beside
+    bound: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    relation: Literal["add-or-remove", "add-remove", "replace-one"] = Field(
+        "add-or-remove", alias="neighbours"
+    )
+    outside: Literal["refuse", "drop"] = "refuse"
+    count: Text | None = None
+    attribute: list[Annotated[Any, PlainValidator(_attribute)]]
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> CubeFile:
+        try:
+            _ = self.attributes, self.rules
+        except (ValueError, TypeError) as error:
+            raise PlanError(f"{self.file.path}: {error}") from None
+        return self
+
+    @property
+    def neighbours(self) -> str:
+        """The relation of the promise."""
+        return RELATIONS[self.relation != RELATIONS[0]]
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The declared attributes."""
+        return check_attributes(self.attribute)
+
+    @property
+    def rules(self) -> Rules:
+        """How the table is counted."""
+        return Rules(self.unit, self.outside, count=self.count)
+
+    def cube(self) -> Cube:
+        """Return the counts of the table."""
+        return Cube(self.attributes, count(self.source, self.attributes, self.rules))
+
+
+@dataclass(frozen=True)
+class Analyst:
+    """Who may ask: a name, the digest of a token, and a budget of the account's epsilon."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+    name: Annotated[str, Field(pattern="^[A-Za-z0-9]{1,64}$")]
+    token: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    budget: Epsilon
+
+
+class ServiceFile(Settings):
+    """A checked service file; make one with `read_service`."""
+
+    cube: Beside
+    account: Beside
+    tick: Annotated[float, Field(gt=0, le=60)] = TICK
+    smallest_price: Annotated[Fraction, BeforeValidator(_price)] = Fraction(0)
+    most_answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS)] = MOST_ANSWERS
+    analysts: tuple[Analyst, ...] = Field(alias="analyst", strict=False, min_length=1)
+
+    @model_validator(mode="after")
+    def _different_names(self) -> ServiceFile:
+        names = [one.name for one in self.analysts]
+        if len(set(names)) != len(names):
+            raise self.file.fail("analyst", "of different names", names)
+        return self
+
+
+def read_cube(path: str | Path) -> CubeFile:
+    r"""Return the cube that a TOML file declares, or raise PlanError with its line.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "people.toml"
+    ...     _ = file.write_text(
+    ...         'source = "people.csv"\nunit = "record"\nbound = 1.0\n'
+    ...         '[[attribute]]\nname = "age"\nedges = [18, 40, 65]\n'
+    ...     )
+    ...     found = read_cube(file)
+    >>> found.neighbours, found.attributes[0].labels
+    ('add-or-remove', ('18 to 40', '40 to 65'))
+    """
+    return CubeFile.read(path)
+
+
+def read_service(path: str | Path) -> ServiceFile:
+    """Return the service that a TOML file declares, or raise PlanError with its line."""
+    return ServiceFile.read(path)
+
+
+RAND_HIE = Path(str(files("dpbayes") / "data" / "rand-hie.toml"))
+"""20,190 person-years of the RAND Health Insurance Experiment, a real table to ask.
+
+Counts by self-rated health, physical limitation, chronic diseases and outpatient visits, derived
+from the public-domain table that statsmodels ships. One record is one person in one year: a person
+can have up to five, so that the guarantee for one record is not one for one person.
+"""
+
+
+def rand_hie_cube() -> Cube:
+    """Return the cube of 4 x 2 x 8 x 16 = 1024 cells.
+
+    >>> cube = rand_hie_cube()
+    >>> cube.shape, int(cube.counts.sum())
+    ((4, 2, 8, 16), 20190)
+    """
+    return read_cube(RAND_HIE).cube()

@@ -1,10 +1,11 @@
-"""Best linear unbiased estimates of queries from noisy answers to other queries (E, section 3).
+"""Linear queries over the cells of a cube, and their best linear unbiased estimates (E, section 3).
 
+A history is a matrix H, one row a query and one column a cell; its answers are y = Hx + N with
+independent Laplace noise of scales b = S/alpha (E, Definition 2.6, Lemma 2.1, equations 9 and 10).
 With B = diag(1/b) H the noise weights w = b A of a query q are the shortest solution of B^T w = q.
-`Factor` keeps B = Q T Z, with orthonormal columns in Q and rows in Z and T lower triangular, so
-that w = Q T^-T Z q. One more answer adds a row: in a new direction it borders T; else it is turned
-into T by plane rotations. Nothing is squared, so that no digits are lost where answers are many and
-few of them new; the normal equations lose every digit there without saying so.
+`Factor` keeps B = Q R Z, with orthonormal columns in Q and rows in Z and R upper triangular: then
+w = Q R^-T Z q. Nothing is squared: where answers are many and few of them new, the normal equations
+lose every digit without saying so.
 """
 
 from __future__ import annotations
@@ -14,17 +15,151 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import solve_triangular
-from scipy.linalg.blas import drot, drotg
+from scipy.linalg import qr_insert, solve_triangular
 from scipy.sparse import csr_array, diags_array, issparse, vstack
 from scipy.sparse.linalg import lsmr
 
-from dpbayes._validate import frozen, integer, non_negative, offering, open_unit, positive
-from dpbayes.tables import workload
-from dpbayes.tables.workload import Array
+from dpbayes import _validate as check
 
+Array = NDArray[np.float64]
+NEIGHBOURS = ("add-remove", "replace-one")
+
+_MOST_PAIRED_CELLS = 4096  # one float64 for each pair of cells: 128 MiB
 _NEW = 1e-10  # share of a row's length outside all others; rounding leaves some 1e-14
 _ESTIMABLE = 1e-9  # share of a query outside the row space up to which it counts as inside
+
+
+def shaped(name: str, value: ArrayLike, *shape: int | str) -> Array:
+    """Return a read-only array of finite numbers; a word in `shape` stands for 1 or more."""
+    array = check.real_array(name, value)
+    pairs = zip(shape, array.shape, strict=False)
+    fits = all(size == wanted for wanted, size in pairs if isinstance(wanted, int))
+    if array.ndim != len(shape) or not array.size or not fits:
+        wanted = ", ".join(map(str, shape))
+        raise ValueError(f"{name} must have shape ({wanted}), none of it 0, got {array.shape}")
+    return array
+
+
+def coefficients(name: str, value: ArrayLike, cells: int) -> Array:
+    """Return one coefficient a cell; a query that asks for nothing is refused."""
+    array = shaped(name, value, cells)
+    if not np.any(array):
+        raise ValueError(f"{name} must have a coefficient that is not 0, got all zeros")
+    return array
+
+
+def sensitivity(H: ArrayLike, neighbours: str = "add-remove") -> Array:
+    """Return the sensitivity of each query of a history (m, cells).
+
+    S_i = max_j |H_ij| for one record added or removed ("add-remove"); max_j H_ij - min_j H_ij,
+    at most twice as much, for one that leaves a cell and enters another ("replace-one").
+
+    Source: E, Lemma 2.1; the replaced record is ours. In the book: `lem-query-sensitivity`.
+
+    >>> H = [[1.0, 0.0, -1.0], [0.0, 2.0, 2.0]]
+    >>> sensitivity(H), sensitivity(H, neighbours="replace-one")
+    (array([1., 2.]), array([2., 2.]))
+    """
+    matrix = shaped("H", H, "m", "cells")
+    if check.choice("neighbours", neighbours, NEIGHBOURS) == "add-remove":
+        return np.asarray(np.abs(matrix).max(axis=1))
+    return np.asarray(matrix.max(axis=1) - matrix.min(axis=1))
+
+
+def laplace_scales(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-remove") -> Array:
+    """Return the scale b_i = S_i / alpha_i of the Laplace noise of each answer.
+
+    P[y_i in B | x] <= e^alpha_i P[y_i in B | x'] for all neighbours x, x' and sets B (E, Theorem
+    2.1). `H` (m, cells); `alpha` (m,) positive budgets. A query that no neighbour changes needs no
+    noise; it is refused, because a scale of 0 is not a Laplace law.
+
+    >>> laplace_scales([[0.0, 2.0], [1.0, 1.0]], [0.5, 0.1])
+    array([ 4., 10.])
+    """
+    S = sensitivity(H, neighbours)
+    budgets = shaped("alpha", check.positive_array("alpha", alpha), S.size)
+    if np.any(S == 0.0):
+        raise ValueError(
+            f"H must have queries that some neighbour changes, but row {int(np.argmin(S))} has "
+            f"sensitivity 0 under {neighbours}"
+        )
+    return np.asarray(S / budgets)
+
+
+def cost_of_scales(H: ArrayLike, scales: ArrayLike, neighbours: str = "add-remove") -> float:
+    """Return the overall cost of answers whose noise scales are given, however they were chosen.
+
+    So noise made for one neighbour relation can be valued under the other.
+
+    >>> [cost_of_scales([[1.0, -1.0]], [2.0], relation) for relation in NEIGHBOURS]
+    [0.5, 1.0]
+    """
+    matrix = shaped("H", H, "m", "cells")
+    b = shaped("scales", check.positive_array("scales", scales), len(matrix))
+    losses = no_losses(matrix.shape[1], neighbours)
+    for row, scale in zip(matrix, b, strict=True):
+        losses = losses + changes(row, losses) / scale
+    return float(losses.max())
+
+
+def privacy_cost(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-remove") -> float:
+    """Return the budget that all answers together have spent on the record that suffers most.
+
+    With b_i = S_i / alpha_i, a record in cell j loses sum_i |H_ij| / b_i when it is added or
+    removed, sum_i |H_ij - H_il| / b_i when it is moved from cell l to cell j; the cost is the
+    maximum over cells or pairs of cells: P[y in B | x] <= e^cost P[y in B | x'], and no smaller
+    number will do. It contains sequential and parallel composition. The inequality also holds for
+    queries chosen from earlier answers, with the largest cost over all courses.
+
+    `H` (m, cells); `alpha` (m,) positive. A query that no neighbour changes costs nothing.
+
+    Source: E, Theorems 2.1, 5.1, 5.2; the joint form is derived. In the book: `thm-overall-cost`.
+
+    >>> H = [[1.0, 0.0], [0.0, 1.0]]
+    >>> [round(privacy_cost(H, [0.1, 0.2], relation), 12) for relation in NEIGHBOURS]
+    [0.2, 0.3]
+    """
+    matrix = shaped("H", H, "m", "cells")
+    budgets = shaped("alpha", check.positive_array("alpha", alpha), len(matrix))
+    moving = sensitivity(matrix, neighbours) > 0.0
+    if not np.any(moving):
+        return 0.0
+    scales = laplace_scales(matrix[moving], budgets[moving], neighbours)
+    return cost_of_scales(matrix[moving], scales, neighbours)
+
+
+def no_losses(cells: int, neighbours: str) -> Array:
+    """Return a zero for each cell, or for each pair of cells where records are replaced."""
+    if check.choice("neighbours", neighbours, NEIGHBOURS) == "add-remove":
+        return np.zeros(cells)
+    if cells > _MOST_PAIRED_CELLS:
+        raise ValueError(
+            f"cells must be at most {_MOST_PAIRED_CELLS} under replace-one, which keeps one number "
+            f"for each pair of cells, got {cells}"
+        )
+    return np.zeros((cells, cells))
+
+
+def changes(query: Array, losses: Array) -> Array:
+    """Return by how much one record changes a query, for each cell or pair of cells."""
+    return np.abs(query if losses.ndim == 1 else np.subtract.outer(query, query))
+
+
+def random_ranges(shape: Any, count: int, rng: np.random.Generator) -> Array:
+    """Return `count` random boxes of a cube as rows (count, cells); each pair of ends is as likely.
+
+    >>> random_ranges((2, 3), 4, np.random.default_rng(1)).shape
+    (4, 6)
+    """
+    sides = tuple(check.integer("shape", side, 1) for side in check.items("shape", shape))
+    if not sides:
+        raise ValueError("shape must have at least 1 side, got none")
+    check.generator("rng", rng)
+    boxes = np.zeros((check.integer("count", count, 1), *sides))
+    for box in boxes:
+        ends = [np.sort(rng.choice(side + 1, 2, replace=False)) for side in sides]
+        box[tuple(slice(*pair) for pair in ends)] = 1.0
+    return check.frozen(boxes.reshape(len(boxes), -1))
 
 
 class NotEstimableError(ValueError):
@@ -41,8 +176,7 @@ class NotEstimableError(ValueError):
 class Blue:
     """Best linear unbiased estimators of t queries from m answers; no t axis for one query.
 
-    `weights` (t, m) the matrix A, NaN in the rows of queries that are not estimable; `scales` (m,);
-    `estimable` (t,).
+    `weights` A (t, m), NaN in rows of queries that are not `estimable` (t,); `scales` (m,).
 
     >>> pair = blue([[1.0], [1.0]], [1.0, 2.0], [1.0])
     >>> pair.weights.round(12), round(float(pair.estimate([5, 10])), 9)
@@ -61,7 +195,7 @@ class Blue:
     @property
     def variance(self) -> Array:
         """The variance 2 sum_i (A_i b_i)^2 of each estimate; NaN where not estimable."""
-        return np.asarray(2.0 * np.sum((self.weights * self.scales) ** 2, axis=-1))
+        return np.asarray(2.0 * np.sum(self.noise_weights**2, axis=-1))
 
     @property
     def covariance(self) -> Array:
@@ -71,8 +205,8 @@ class Blue:
 
     def estimate(self, y: ArrayLike) -> Array:
         """Return A y, NaN where not estimable; a single query raises `NotEstimableError`."""
-        answers = workload.vector("y", y, self.scales.size)
-        if not np.any(self.estimable) and self.estimable.ndim == 0:
+        answers = shaped("y", y, self.scales.size)
+        if self.estimable.ndim == 0 and not self.estimable:
             raise NotEstimableError(
                 "Q must lie in the row space of the history: no combination of its answers gives it"
             )
@@ -81,70 +215,46 @@ class Blue:
 
 @dataclass(frozen=True)
 class Factor:
-    """B = Q T Z of m scaled answers over some cells, of rank r; grows by `append`.
-
-    `Q` (m, r) with orthonormal columns; `T` (r, r) lower triangular; `Z` (r, cells) with
-    orthonormal rows.
+    """B = Q R Z of m scaled answers of rank r: `Q` (m, r), `R` (r, r), `Z` (r, cells).
 
     >>> one = empty_factor(2).append([1.0, 1.0], 2.0)
-    >>> one.rank, one.noise_weights([2.0, 2.0]).round(12), one.noise_weights([1.0, 0.0])
-    (1, array([4.]), None)
+    >>> one.noise_weights([2.0, 2.0]).round(12), one.noise_weights([1.0, 0.0])
+    (array([4.]), None)
     """
 
     Q: Array
-    T: Array
+    R: Array
     Z: Array
-
-    @property
-    def answers(self) -> int:
-        """The number m of answers."""
-        return int(self.Q.shape[0])
-
-    @property
-    def rank(self) -> int:
-        """The dimension r of the row space."""
-        return int(self.Z.shape[0])
 
     def noise_weights(self, query: ArrayLike) -> Array | None:
         """Return the signed weights A_i b_i of the best estimate, or None when there is none."""
-        q = workload.query("query", query, self.Z.shape[1])
-        inside = self.Z @ q
-        outside = q - inside @ self.Z
+        q = coefficients("query", query, self.Z.shape[1])
+        inside, outside = self._split(q)
         if np.linalg.norm(outside) > _ESTIMABLE * np.linalg.norm(q):
             return None
-        return np.asarray(self.Q @ solve_triangular(self.T, inside, trans="T", lower=True))
+        return np.asarray(self.Q @ solve_triangular(self.R, inside, trans="T"))
 
     def append(self, query: ArrayLike, scale: float) -> Factor:
         """Return the factorisation after one more answer, to `query` with noise of this scale."""
-        row = workload.query("query", query, self.Z.shape[1]) / positive("scale", scale)
+        row = coefficients("query", query, self.Z.shape[1]) / check.positive("scale", scale)
+        inside, outside = self._split(row)
+        length, (m, r) = float(np.linalg.norm(outside)), self.Q.shape
+        if length <= _NEW * float(np.linalg.norm(row)):
+            Q, R = qr_insert(self.Q, self.R, inside, m, "row", check_finite=False)
+            return Factor(check.frozen(Q[:, :r]), check.frozen(R[:r]), self.Z)
+        Q, R = np.zeros((m + 1, r + 1)), np.zeros((r + 1, r + 1))
+        Q[m, 0], Q[:m, 1:], R[0, 0], R[0, 1:], R[1:, 1:] = 1.0, self.Q, length, inside, self.R
+        return Factor(
+            check.frozen(Q), check.frozen(R), check.frozen(np.vstack([outside / length, self.Z]))
+        )
+
+    def _split(self, row: Array) -> tuple[Array, Array]:
+        """Return the coordinates of a row, and its part in no known direction."""
         inside = self.Z @ row
         outside = row - inside @ self.Z
         # Once more, because one projection leaves rounding of the size of what it removed.
         again = self.Z @ outside
-        inside, outside = inside + again, outside - again @ self.Z
-        length = float(np.linalg.norm(outside))
-        m, r = self.Q.shape
-        if length > _NEW * float(np.linalg.norm(row)):
-            Q, T = np.zeros((m + 1, r + 1), order="F"), np.zeros((r + 1, r + 1))
-            Q[:m, :r], Q[m, r], T[:r, :r] = self.Q, 1.0, self.T
-            T[r, :r], T[r, r] = inside, length
-            return Factor(frozen(Q), frozen(T), frozen(np.vstack([self.Z, outside / length])))
-        return self._rotated(inside)
-
-    def _rotated(self, row: Array) -> Factor:
-        """Return the factors once a row of known coordinates is turned into T, from its end."""
-        m, r = self.Q.shape
-        Q, T = np.zeros((m + 1, r), order="F"), self.T.copy()
-        Q[:m], row, new = self.Q, row.copy(), np.zeros(m + 1)
-        new[m] = 1.0
-        columns, rows = Q.reshape(-1, order="F"), T.reshape(-1)
-        for k in range(r - 1, -1, -1):
-            if row[k] == 0.0:
-                continue
-            c, s = drotg(T[k, k], row[k])
-            drot(rows, row, c, s, k + 1, k * r, 1, 0, 1, True, True)
-            drot(columns, new, c, s, m + 1, k * (m + 1), 1, 0, 1, True, True)
-        return Factor(frozen(Q), frozen(T), self.Z)
+        return inside + again, outside - again @ self.Z
 
 
 def empty_factor(cells: int) -> Factor:
@@ -154,18 +264,17 @@ def empty_factor(cells: int) -> Factor:
     >>> grown.noise_weights([0.0, 1.0]).round(12)
     array([ 1., -2.])
     """
-    size = integer("cells", cells, 1)
-    return Factor(np.zeros((0, 0), order="F"), np.zeros((0, 0)), np.zeros((0, size)))
+    return Factor(
+        np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((0, check.integer("cells", cells, 1)))
+    )
 
 
 def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
     """Return the best linear unbiased estimator of each query of Q from answers y = Hx + N.
 
-    A = q (H^T W H)^- H^T W with W = diag(1/b^2); the estimate A y has the smallest variance,
-    2 sum (A_i b_i)^2, among all linear unbiased ones. A query is estimable exactly when it lies in
-    the row space of H.
-
-    Parameters: `H` (m, cells); `scales` (m,) positive; `Q` (cells,) or (t, cells).
+    A = q (H^T W H)^- H^T W with W = diag(1/b^2); A y has the smallest variance, 2 sum (A_i b_i)^2,
+    among all linear unbiased ones. Estimable is exactly what lies in the row space of H.
+    `H` (m, cells); `scales` b (m,) positive; `Q` (cells,) or (t, cells).
 
     Source: E, Theorem 3.1 and Corollaries 3.1, 3.2. In the book: `thm-blue`.
 
@@ -173,67 +282,68 @@ def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
     >>> one.weights.round(12), round(float(one.variance), 12)
     (array([ 1., -1.]), 10.0)
     """
-    matrix = workload.history("H", H)
-    b = workload.positive_entries("scales", scales, matrix.shape[0])
-    wanted = workload.targets("Q", Q, matrix.shape[1])
+    matrix = shaped("H", H, "m", "cells")
+    b, rows = _scales_and_targets(scales, Q, *matrix.shape)
     factor, asked = empty_factor(matrix.shape[1]), matrix.any(axis=1)
     for row, scale in zip(matrix[asked], b[asked], strict=True):
         factor = factor.append(row, float(scale))
-    weights = np.zeros((len(np.atleast_2d(wanted)), b.size))
-    for line, q in zip(weights, np.atleast_2d(wanted), strict=True):
-        found = factor.noise_weights(q) if np.any(q) else np.zeros(factor.answers)
-        if found is None:
-            line[:] = np.nan
-        else:
-            line[asked] = found / b[asked]
-    return _shaped(weights, b, wanted)
+    weights = np.zeros((len(rows), b.size))
+    for line, q in zip(weights, rows, strict=True):
+        if q.any():
+            found = factor.noise_weights(q)
+            line[asked] = 0.0 if found is None else found / b[asked]
+            line[:] = np.nan if found is None else line
+    return _blue(weights, b, np.ndim(Q))
 
 
 def blue_sparse(H: Any, scales: ArrayLike, Q: ArrayLike) -> Blue:
     """Return what `blue` returns for a sparse history over many cells, by least squares (LSMR).
 
-    The weights minimise |B^T w - q| by an iteration that starts at 0 and so ends at the shortest
-    solution; a query is estimable when what is left of it is below 1e-6 of its length. Cells that
-    no query tells apart are looked at once: they are found by the sums of their columns with random
-    weights, which agree by chance for one pair in 10^30.
+    From 0 the iteration ends at the shortest solution; a query is estimable when what is left of it
+    is below 1e-6 of its length. Cells that no query tells apart are looked at once: sums of their
+    columns with random weights agree, which others do by chance for one pair in 10^30.
 
-    Parameters: `H` (m, cells) a scipy sparse array or matrix, cells up to some millions; `scales`
-    within some six powers of ten; `Q` as in `blue`, dense or sparse.
+    `H` (m, cells) a scipy sparse array, up to some millions of cells; `scales` within some six
+    powers of ten; `Q` as in `blue`, dense or sparse.
 
     >>> from scipy.sparse import csr_array
     >>> one = blue_sparse(csr_array([[1.0, 1.0], [1.0, 0.0]]), [1.0, 2.0], [0.0, 1.0])
     >>> one.weights.round(9)
     array([ 1., -1.])
     """
-    matrix = csr_array(offering("H", H, "tocsr"), dtype=np.float64)
-    b = workload.positive_entries("scales", scales, matrix.shape[0])
-    wanted = workload.targets("Q", Q.toarray() if issparse(Q) else Q, matrix.shape[1])
-    rows = vstack([matrix, csr_array(np.atleast_2d(wanted))]).tocsc()
+    matrix = csr_array(check.offering("H", H, "tocsr"), dtype=np.float64)
+    dense = Q.toarray() if issparse(Q) else Q
+    b, targets = _scales_and_targets(scales, dense, *matrix.shape)
+    rows = vstack([matrix, csr_array(targets)]).tocsc()
     real, imaginary = np.random.default_rng(0).standard_normal((2, rows.shape[0]))
     _, chosen = np.unique(rows.T @ real + 1j * (rows.T @ imaginary), return_index=True)
     transposed = (diags_array(1.0 / b) @ matrix.tocsc()[:, chosen]).T.tocsr()
-    weights = np.empty((rows.shape[0] - b.size, b.size))
-    for line, q in zip(weights, np.atleast_2d(wanted)[:, chosen], strict=True):
-        limit = 10 * (b.size + 100)
+    weights, limit = np.empty((len(targets), b.size)), 10 * (b.size + 100)
+    for line, q in zip(weights, targets[:, chosen], strict=True):
         found = lsmr(transposed, q, atol=1e-13, btol=1e-13, conlim=0.0, maxiter=limit)[0]
         left = np.linalg.norm(transposed @ found - q)
         line[:] = found / b if left <= 1e-6 * np.linalg.norm(q) else np.nan
-    return _shaped(weights, b, wanted)
+    return _blue(weights, b, np.ndim(dense))
 
 
-def _shaped(weights: Array, b: Array, wanted: Array) -> Blue:
-    shape = wanted.shape[:-1]
-    estimable = np.asarray(~np.isnan(weights).any(axis=1)).reshape(shape)
-    return Blue(frozen(weights.reshape(*shape, -1)), b, frozen(np.asarray(estimable)))
+def _scales_and_targets(scales: ArrayLike, Q: ArrayLike, m: int, cells: int) -> tuple[Array, Array]:
+    b = shaped("scales", check.positive_array("scales", scales), m)
+    return b, shaped("Q", np.atleast_2d(check.real_array("Q", Q)), "t", cells)
+
+
+def _blue(weights: Array, b: Array, axes: int) -> Blue:
+    lines = weights if axes == 2 else weights[0]
+    return Blue(check.frozen(lines), b, check.frozen(np.asarray(~np.isnan(lines).any(axis=-1))))
 
 
 def chebyshev_half_width(variance: float, delta: float) -> float:
-    """Return the distance sqrt(variance / delta) that Chebyshev's bound grants at level delta.
+    """Return sqrt(variance / delta), at which an answer is (epsilon, delta)-useful by Chebyshev.
 
-    An answer is (epsilon, delta)-useful with epsilon this distance (E, Definition 2.4, Theorem
-    3.2). In the book: `thm-chebyshev`.
+    Source: E, Definition 2.4, Theorem 3.2. In the book: `thm-chebyshev`.
 
     >>> chebyshev_half_width(2.0, 0.125)
     4.0
     """
-    return float(np.sqrt(non_negative("variance", variance) / open_unit("delta", delta)))
+    return float(
+        np.sqrt(check.non_negative("variance", variance) / check.open_unit("delta", delta))
+    )

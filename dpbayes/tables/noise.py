@@ -14,22 +14,21 @@ the at most 2^53 records in each of 2^20 cells, while no scale of noise is below
 from __future__ import annotations
 
 import math
-import secrets
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes._validate import frozen, integer, positive
-from dpbayes.tables import workload
+from dpbayes.samplers.bits import SystemBits
+from dpbayes.samplers.whole_numbers import two_sided_geometric
+from dpbayes.tables.inference import coefficients
 
 GRID_BITS = 128
 _COARSE_BITS = 32  # scales are multiples of 2^-32
 _LARGEST_COEFFICIENT = 2.0**20
 SMALLEST_SCALE, LARGEST_SCALE = 2.0**-12, 2.0**40
-
-Uniform = Callable[[int], int]
+_LARGEST = int(LARGEST_SCALE) << GRID_BITS
 
 
 def on_grid(query: ArrayLike, cells: int) -> NDArray[np.float64]:
@@ -38,14 +37,15 @@ def on_grid(query: ArrayLike, cells: int) -> NDArray[np.float64]:
     >>> on_grid([1 / 3, 0.5, 0.0], 3) == [1 / 3, 0.5, 0.0]
     array([ True,  True,  True])
     """
-    coefficients = workload.query("query", query, cells)
-    if np.any(np.abs(coefficients) > _LARGEST_COEFFICIENT):
+    asked = coefficients("query", query, cells)
+    largest = float(np.abs(asked).max())
+    if largest > _LARGEST_COEFFICIENT:
         raise ValueError(
             f"query must have coefficients of at most {_LARGEST_COEFFICIENT:g} in absolute value, "
-            f"got {float(np.abs(coefficients).max())!r}"
+            f"got {largest!r}"
         )
-    rounded = np.ldexp(np.rint(np.ldexp(coefficients, GRID_BITS)), -GRID_BITS)
-    return frozen(workload.query("query", rounded, cells))
+    rounded = np.ldexp(np.rint(np.ldexp(asked, GRID_BITS)), -GRID_BITS)
+    return frozen(coefficients("query", rounded, cells))
 
 
 def true_answer(query: NDArray[np.float64], counts: NDArray[np.int64]) -> int:
@@ -89,41 +89,9 @@ def as_float(units: int) -> float:
 
 
 def system_noise(scale: int) -> int:
-    """Return a discrete Laplace integer of this scale, P(k) proportional to exp(-|k| / scale).
+    """Return k with probability proportional to exp(-|k| / scale), from the system's random bits.
 
-    The bits come from the operating system; there is no seed. For integers z, z' that differ by d
-    and every set B, P[z + noise in B] <= e^(|d| / scale) P[z' + noise in B].
+    There is no seed. For integers z, z' that differ by d and every set B of integers,
+    P[z + k in B] <= e^(|d| / scale) P[z' + k in B].
     """
-    return discrete_laplace(scale, secrets.randbelow)
-
-
-def discrete_laplace(scale: int, below: Uniform) -> int:
-    """Return a discrete Laplace integer, given a source of uniform integers below a bound.
-
-    Exact rejection with integers only: |k| = U + scale V with U uniform, kept with probability
-    exp(-U / scale), and V geometric with ratio 1/e; minus zero is drawn again.
-
-    Source: the sampler of Canonne, Kamath and Steinke (2020), section 5; own code.
-    """
-    t = integer("scale", scale, 1, int(LARGEST_SCALE) << GRID_BITS)
-    while True:
-        remainder = below(t)
-        if not _bernoulli_exp(remainder, t, below):
-            continue
-        whole = 0
-        while _bernoulli_exp(1, 1, below):
-            whole += 1
-        size, negative = remainder + t * whole, below(2) == 1
-        if not (negative and size == 0):
-            return -size if negative else size
-
-
-def _bernoulli_exp(numerator: int, denominator: int, below: Uniform) -> bool:
-    """Return True with probability exp(-numerator / denominator), for a ratio in [0, 1].
-
-    The first k at which a coin of probability ratio / k fails is odd with that probability.
-    """
-    k = 1
-    while below(denominator * k) < numerator:
-        k += 1
-    return k % 2 == 1
+    return two_sided_geometric(SystemBits(), Fraction(1, integer("scale", scale, 1, _LARGEST)))

@@ -4,32 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
-from dataclasses import replace
-from decimal import Decimal
-from fractions import Fraction
+import secrets
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from dpbayes.mechanisms.guarantees import NEIGHBOURS, Epsilon, exact_epsilon, given_epsilon
+from dpbayes._validate import choice, instance
+from dpbayes.mechanisms.protocol import Epsilon, exact_epsilon, given_epsilon
+from dpbayes.tables import keys
 from dpbayes.tables.account import Account
-from dpbayes.tables.chain import SCHEMA, Chain, connected, exact, lines_of
-from dpbayes.tables.keys import (
-    AccountError,
-    all_witnesses,
-    creating,
-    dataset_name,
-    file_digest,
-    forget_abandoned,
-    new_witness,
-    others_for,
-    read_witness,
-    sync_folder,
-    write_witness,
-)
-from dpbayes.tables.units import Unit
+from dpbayes.tables.chain import SCHEMA, exact, lines_of
+from dpbayes.tables.keys import AccountError, Witness, connected, witness_file
+from dpbayes.tables.units import RELATIONS, Unit
 
-FORMAT = 2
+FORMAT = 3
 NOTE = ".dpbayes"
 """Ending of the note beside a table that says which account it has."""
 
@@ -42,16 +30,15 @@ def create_account(
     unit: Unit,
     neighbours: str = "replace-one",
     receipts: str | Path | None = None,
-    delta: Epsilon = 0,
 ) -> Account:
     r"""Make the account of a data set and return it; its key goes to the folder of keys.
 
-    `epsilon` > 0 and `delta` in [0, 1) bound all spends together, `table` is the file the data set
-    consists of, `unit` whom the bound protects, `receipts` a second file to which a line is added
-    for each entry. A data set or a table that has an account already is refused, as the keys here
-    and in the known folder tell, or the note beside the table; so is a path that exists. The key is
-    written first, marked as pending, then the account appears as a whole, then the mark is taken
-    off. A crash in between is mended by making the account again, or by opening it.
+    `epsilon` > 0 bounds all spends together, `table` is the file the data set consists of, `unit`
+    whom the bound protects, `receipts` a second file that gets a line for each entry. A data set or
+    a table that has an account already is refused, as the keys here and in the known folder tell,
+    or the note beside the table; so is a path that exists. The key is written first, as pending,
+    then the account appears as a whole, then the key is made final: a crash in between is mended by
+    making the account again, or by opening it.
 
     >>> import os, tempfile
     >>> from unittest.mock import patch
@@ -62,77 +49,60 @@ def create_account(
     ...     account.dataset, account.bound, account.receipt.sequence
     ('clinic', Fraction(3, 10), 1)
     """
-    place, name = _file_path(path), dataset_name(dataset)
-    bound, slack = exact_epsilon(given_epsilon(epsilon)), given_delta(delta)
-    if neighbours not in NEIGHBOURS:
-        raise ValueError(f"neighbours must be one of {', '.join(NEIGHBOURS)}, got {neighbours!r}")
-    second = None if receipts is None else str(Path(receipts).absolute())
-    if not isinstance(unit, Unit):
-        raise TypeError(f"unit must be a Unit, got {unit!r}")
-    with creating():
-        forget_abandoned()
-        if place.exists():
-            raise AccountError(f"account {place} exists already")
-        _refuse_second_account(Path(table))
-        witness = new_witness(name, place)
-        account = Account(bound, neighbours, unit, slack, Chain(place, name, second, witness))
-        _written(account, Path(table))
-    account._chain.settled()
-    return open_account(place)
-
-
-def _written(account: Account, table: Path) -> None:
-    """Write the file beside its place, then its key as pending, put it in place, free the key."""
-    place, chain, witness = account.path, account._chain, account._chain.witness
-    fingerprint = witness.fingerprint(table)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    part = place.with_name(f".{place.name}.dpbayes-part")
-    part.unlink(missing_ok=True)
-    with connected(part, new=True) as connection:
-        connection.execute(SCHEMA)
-        chain.append(connection, "open", "", _terms(account))
-        chain.append(connection, "table", "", {"table": fingerprint, "path": str(table.absolute())})
-    last = chain.entries[-1]
-    seen = replace(witness.seen(last.sequence, last.digest), tables=(fingerprint,))
-    write_witness(replace(seen, pending=True))
-    try:
-        os.link(part, place)
-    except FileExistsError:
-        raise AccountError(f"account {place} exists already") from None
-    finally:
-        part.unlink()
-    sync_folder(place.parent)
-    leave_note(table, account)
-    write_witness(seen)
-
-
-def _terms(account: Account) -> dict[str, object]:
-    return {
+    place, table = _file_path(path), Path(table)
+    terms = {
         "format": FORMAT,
-        "dataset": account.dataset,
-        "bound": str(account.bound),
-        "neighbours": account.neighbours,
-        "receipts": account.receipts,
-        "unit": account.unit.fields(),
-        "delta": str(account.delta_bound),
+        "dataset": keys.dataset_name(dataset),
+        "bound": str(exact_epsilon(given_epsilon(epsilon))),
+        "neighbours": choice("neighbours", neighbours, RELATIONS),
+        "receipts": None if receipts is None else str(Path(receipts).absolute()),
+        "unit": asdict(instance("unit", unit, Unit)),
     }
+    with keys.creating():
+        digest = keys.file_digest(table)
+        _refuse_second(place, dataset, table, digest)
+        witness = Witness(dataset, str(place.absolute()), secrets.token_hex(32))
+        witness = replace(witness, tables=[witness.fingerprint(digest)])
+        account = _account(place, terms, witness)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        part = place.with_name(f".{place.name}.dpbayes-part")
+        part.unlink(missing_ok=True)
+        with connected(part, new=True) as connection:
+            connection.execute(SCHEMA)
+            account.append(connection, "open", "", terms)
+            where = {"table": witness.tables[0], "path": str(table.absolute())}
+            account.append(connection, "table", "", where)
+        keys.write_witness(witness)
+        try:
+            os.link(part, place)
+        except FileExistsError:
+            raise AccountError(f"account {place} exists already") from None
+        finally:
+            part.unlink()
+        keys.sync_folder(place.parent)
+        _finish(account, table)
+    account.settle()
+    return account
 
 
-def given_delta(value: Epsilon) -> Fraction:
-    """Return the exact delta that text or a number stands for; it lies in [0, 1).
+def _finish(account: Account, table: Path) -> None:
+    """Leave the note and make the key final: from now on an account that is gone is missed."""
+    leave_note(table, account)
+    last = account.entries[-1]
+    keys.write_witness(replace(account.witness, sequence=last.sequence, digest=last.digest))
+    account.witness = keys.read_witness(witness_file(account.dataset))
 
-    >>> given_delta("1e-6"), given_delta(0)
-    (Fraction(1, 1000000), Fraction(0, 1))
-    """
-    try:
-        plain = isinstance(value, str) and "/" not in value
-        zero = (Decimal(str(value)) if plain else value) == 0
-        delta = Fraction(0) if zero else exact_epsilon(given_epsilon(value))
-    except (ValueError, TypeError, ArithmeticError):
-        delta = Fraction(-1)
-    if isinstance(value, bool) or not 0 <= delta < 1:
-        raise ValueError(f"delta must be at least 0 and below 1, got {value!r}")
-    return delta
+
+def _account(place: Path, terms: dict[str, Any], witness: Witness) -> Account:
+    return Account(
+        path=place,
+        dataset=keys.dataset_name(terms["dataset"]),
+        receipts=terms["receipts"],
+        witness=witness,
+        bound=exact(terms["bound"]),
+        neighbours=terms["neighbours"],
+        unit=Unit(**terms["unit"]),
+    )
 
 
 def open_account(path: str | Path) -> Account:
@@ -148,77 +118,36 @@ def open_account(path: str | Path) -> Account:
     """
     place = _file_path(path)
     if not place.is_file():
-        raise AccountError(_absence(place))
-    terms = _terms_of(place)
-    try:
-        bounds, unit = (exact(terms["bound"]), exact(terms["delta"])), Unit.of(terms["unit"])
-        named = dataset_name(terms["dataset"]), terms["neighbours"], terms["receipts"]
-    except (TypeError, KeyError, ValueError) as error:
-        raise AccountError(f"account {place} is damaged: its terms cannot be read") from error
-    witness = read_witness(named[0])
-    chain = Chain(place, named[0], named[2], witness)
-    account = Account(bounds[0], named[1], unit, bounds[1], chain)
-    if Path(witness.account).resolve() != place.resolve():
         raise AccountError(
-            f"the account of data set {account.dataset!r} is {witness.account}; {place} is a copy "
-            f"of it. If it was moved on purpose, correct the path in the key file"
+            f"no account at {place.absolute()}; make one with: dpbayes account create"
         )
-    account.verify([])
-    if witness.pending:
-        _finish(account)
+    try:
+        with connected(place) as connection:
+            terms = json.loads(connection.execute("SELECT body FROM entries").fetchone()[0])
+        account = _account(place, terms, Witness(terms["dataset"], str(place), "0" * 64))
+        if terms["format"] != FORMAT:
+            raise ValueError(f"its format is {terms['format']!r}, this version reads {FORMAT}")
+    except (TypeError, KeyError, ValueError) as error:
+        raise AccountError(
+            f"{place} is no account of this version, or damaged: its terms cannot be read "
+            f"({error}). Where it is an old one, make a new one with what was left as its epsilon"
+        ) from error
+    account.witness = keys.read_witness(witness_file(account.dataset))
+    if Path(account.witness.account).resolve() != place.resolve():
+        raise AccountError(
+            f"the account of data set {account.dataset!r} is {account.witness.account}; {place} is "
+            "a copy of it. If it was moved on purpose, correct the path in the key file"
+        )
+    table = Path(account.entries[1].fields["path"])
+    if account.witness.pending:
+        with keys.creating():
+            if keys.read_witness(witness_file(account.dataset)).pending:
+                _finish(account, table)
     return account
 
 
-def _terms_of(path: Path) -> dict[str, Any]:
-    """Return what an account was made on; AccountError where that cannot be told, or is old."""
-    with connected(path) as connection:
-        try:
-            row = connection.execute("SELECT body FROM entries WHERE sequence = 0").fetchone()
-        except sqlite3.OperationalError as error:
-            if "no such table" in str(error):
-                raise AccountError(f"{path} is no account: it has no entries") from None
-            raise
-    try:
-        terms: dict[str, Any] = json.loads(row[0])
-        made = terms["format"]
-    except (TypeError, KeyError, ValueError) as error:
-        raise AccountError(f"account {path} is damaged: its terms cannot be read") from error
-    if made != FORMAT:
-        raise AccountError(
-            f"account {path} has format {made!r}, which states no unit of protection; this version "
-            f"reads format {FORMAT}. Make a new account (another name of the data set), with what "
-            "was left as its epsilon"
-        )
-    return terms
-
-
-def _finish(account: Account) -> None:
-    """Free the key of an account that was put in place just before its maker was interrupted."""
-    with creating():
-        newest = read_witness(account.dataset)
-        if newest.pending:
-            leave_note(Path(account.entries[1].fields["path"]), account)
-            write_witness(replace(newest, pending=False))
-    account._chain.witness = read_witness(account.dataset)
-
-
-def _absence(place: Path) -> str:
-    """Say that there is no account here, and what to do about it."""
-    where = place.absolute()
-    try:
-        interrupted = any(w.abandoned and Path(w.account) == where for w in all_witnesses())
-    except AccountError:
-        interrupted = False
-    if interrupted:
-        return (
-            f"no account at {where}: its making was interrupted before anything was spent; give "
-            "the same command again: dpbayes account create"
-        )
-    return f"no account at {where}; make one with: dpbayes account create"
-
-
-def leave_note(table: Path, account: Account) -> bool:
-    """Write beside a table which account it has; return whether that was possible."""
+def leave_note(table: Path, account: Account) -> str:
+    """Write beside a table which account it has; return where, or why that was not possible."""
     note = table.with_name(table.name + NOTE)
     try:
         note.write_text(
@@ -228,16 +157,25 @@ def leave_note(table: Path, account: Account) -> bool:
             encoding="utf-8",
         )
     except OSError:
-        return False
-    return True
+        return "none: the folder of the table is read-only"
+    return str(note)
 
 
-def _refuse_second_account(table: Path) -> None:
-    file_digest(table)
-    for account, dataset in others_for(table):
-        raise AccountError(
-            f"table {table} has an account already: {account} (data set {dataset!r})"
-        )
+def _refuse_second(place: Path, dataset: str, table: Path, digest: bytes) -> None:
+    """Refuse to make what there is already; keys of accounts that never came to be are removed."""
+    if place.exists():
+        raise AccountError(f"account {place} exists already")
+    for witness in keys.all_witnesses(keys.keys_folder()):
+        if witness.abandoned:
+            witness_file(witness.dataset).unlink()
+        elif witness.dataset == dataset:
+            raise AccountError(f"data set {dataset!r} has an account already: {witness.account}")
+    for witness in keys.all_witnesses(keys.keys_folder()) + keys.all_witnesses(keys.known_folder()):
+        if witness.fingerprint(digest) in witness.tables:
+            raise AccountError(
+                f"table {table} has an account already: {witness.account} (data set "
+                f"{witness.dataset!r})"
+            )
     note = table.with_name(table.name + NOTE)
     lines = lines_of(note)
     if lines:

@@ -1,4 +1,4 @@
-"""A small language for queries: conditions on declared attributes, and weighted sums of them.
+"""Questions in words: conditions on declared attributes, and weighted sums of them.
 
     income >= 10 and (age < 35 or health in (good, fair))
     2 * (income >= 10) - (not physical_limitation = 1)
@@ -13,14 +13,20 @@ rest is read by Python's own parser, and only the nodes below are taken; nothing
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from dpbayes._validate import shown
 from dpbayes.tables.attributes import Attribute
+from dpbayes.tables.inference import Array
 
 LONGEST = 2000
 """Letters of a query."""
@@ -32,7 +38,7 @@ _TOKEN = re.compile(
     r"|(?P<quoted>'[^']*'|\"[^\"]*\")|(?P<sign><=|>=|!=|==|[-<>=(),*+]))"
 )
 _SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=", ast.NotEq: "!="}
-_RESERVED = ("and", "or", "not", "in", "all", "between")
+_RESERVED = ("and", "or", "not", "in", "between")
 
 
 class PredicateError(ValueError):
@@ -46,7 +52,84 @@ class PredicateError(ValueError):
     """
 
 
-def coefficients(text: str, attributes: Sequence[Attribute]) -> NDArray[np.float64]:
+class Wish(BaseModel):
+    """What somebody asks for, as far as it can be checked without the cube; see `wished`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    question: str
+    length: Annotated[float, Field(allow_inf_nan=False)]
+    confidence: Annotated[float, Field(ge=1e-15, le=1.0 - 1e-15)] = 0.95
+    consistent: bool = False
+    by: str | None = None
+    request: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] | None = None
+
+
+def wished(fields: Any) -> Wish:
+    """Return what fields ask for, or raise ValueError naming the one that is wrong.
+
+    >>> wished({"question": "all", "length": 40}).confidence
+    0.95
+    """
+    try:
+        return Wish.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+    if not first["loc"] or first["type"] in ("missing", "extra_forbidden"):
+        raise ValueError(
+            "a question must have the fields question, length and, if wanted, confidence, "
+            "consistent, by and request"
+        )
+    allowed = re.sub(r"^\w+ should ", "", first["msg"])
+    raise ValueError(f"{first['loc'][0]} must {allowed}, got {shown(first['input'])}")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question in words, checked: `query` (cells,) on the grid, the longest interval that will
+    do, its `delta`, who pays, and an id under which the same answer can be had again.
+    """
+
+    text: str
+    query: Array
+    length: float
+    delta: float
+    payer: str = ""
+    request: str | None = None
+
+    @property
+    def asked(self) -> str:
+        """What is asked, as text: the same text for the same question only."""
+        return json.dumps([self.text, self.length, self.delta])
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a question got.
+
+    `outcome` "derived", "fresh" or "rejected"; `estimate` and `interval`, None when rejected;
+    `cost` the epsilon that the account was charged; `spent` the cube's overall cost after it and
+    `left` what is left of its bound; `history` the number of answers it was made from or is one of;
+    `affordable` about the shortest length that can be had, told when a question is rejected;
+    `consistent` the estimate that fits counts of at least 0, where it was asked for.
+
+    >>> Answer("all", "fresh", 61.5, (41.5, 81.5), 0.95, 0.15, 0.15, 0.85, 1).affordable
+    """
+
+    question: str
+    outcome: str
+    estimate: float | None
+    interval: tuple[float, float] | None
+    confidence: float
+    cost: float
+    spent: float
+    left: float
+    history: int
+    affordable: float | None = None
+    consistent: float | None = None
+
+
+def coefficients(text: str, attributes: Sequence[Attribute]) -> Array:
     """Return one coefficient a cell for a query text; cells vary fastest in the last attribute.
 
     At most `LONGEST` letters and `MOST_TERMS` terms.
@@ -65,7 +148,7 @@ class _Query:
         self._text, self._attributes = text, attributes
         self._tokens = self._split()
 
-    def coefficients(self) -> NDArray[np.float64]:
+    def coefficients(self) -> Array:
         body = self._tree()
         terms = sum(isinstance(n, (ast.Name, ast.UnaryOp, ast.BinOp)) for n in ast.walk(body))
         if terms > MOST_TERMS:
@@ -83,19 +166,19 @@ class _Query:
             if match is None or match.lastgroup is None:
                 raise self._error(f"unexpected {text[place:].strip()[:1]!r}")
             kind, token, place = match.lastgroup, match[match.lastgroup], match.end()
-            reserved = kind == "word" and token in _RESERVED and token != "all"
-            tokens.append(("reserved" if reserved else kind, token))
+            tokens.append(("reserved" if kind == "word" and token in _RESERVED else kind, token))
         if not tokens:
             raise PredicateError("query must not be empty; 'all' asks for every record")
         return tokens
 
     def _tree(self) -> ast.expr:
         """Return the tree of the text with place holders _0, _1, ... for names and values."""
-        kept = ("reserved", "sign")
-        read = [t if kind in kept else f"_{i}" for i, (kind, t) in enumerate(self._tokens)]
-        read = ["==" if t == "=" else t for t in read]
+        read = [token if kind in ("reserved", "sign") else f"_{i}"
+                for i, (kind, token) in enumerate(self._tokens)]  # fmt: skip
         for i, token in enumerate(self._tokens):
-            if token == ("reserved", "between"):
+            if token == ("sign", "="):
+                read[i] = "=="
+            elif token == ("reserved", "between"):
                 middle = i + 2 + (read[i + 1 : i + 2] in (["-"], ["+"]))
                 last = middle + 1 + (read[middle + 1 : middle + 2] in (["-"], ["+"]))
                 if last >= len(read) or read[middle] != "and":
@@ -109,7 +192,7 @@ class _Query:
             near = self._tokens[min(int(np.searchsorted(ends, at, "right")), len(read) - 1)][1]
             raise self._error(f"it breaks off or goes wrong at {near!r}") from None
 
-    def _sum(self, node: ast.expr) -> NDArray[np.float64]:
+    def _sum(self, node: ast.expr) -> Array:
         match node:
             case ast.BinOp(left=left, op=ast.Add(), right=right):
                 return np.asarray(self._sum(left) + self._sum(right))
@@ -133,32 +216,29 @@ class _Query:
                 return ~self._condition(inside)
             case ast.Name() if self._literal(node) == ("word", "all"):
                 return np.ones((1,) * len(self._attributes), dtype=np.bool_)
+            case ast.BinOp() | ast.Compare(left=ast.BinOp()):
+                raise self._error("conditions that are added or multiplied stand in brackets")
             case ast.Compare(left=left, ops=[sign], comparators=[right]):
                 return self._compared(left, sign, right)
             case ast.Compare():
                 raise self._error("one comparison at a time: join them by and, brackets round each")
-            case ast.BinOp():
-                raise self._error("conditions that are added or multiplied stand in brackets")
         raise self._error("a condition on an attribute must stand here, such as age < 40")
 
     def _compared(self, left: ast.expr, sign: ast.cmpop, right: ast.expr) -> NDArray[np.bool_]:
-        if isinstance(left, ast.BinOp):
-            raise self._error("conditions that are added or multiplied stand in brackets")
         kind, name = self._literal(left)
-        places = [i for i, a in enumerate(self._attributes) if a.name == name]
-        if kind == "number" or not places:
-            known = ", ".join(a.name for a in self._attributes) or "none"
+        names = [attribute.name for attribute in self._attributes]
+        if kind == "number" or name not in names:
+            known = ", ".join(names) or "none"
             raise self._error(f"no attribute {name!r}; the cube has {known}")
-        attribute = self._attributes[places[0]]
+        place, shape = names.index(name), [1] * len(names)
+        attribute = self._attributes[place]
         if isinstance(sign, (ast.In, ast.NotIn)):
-            chosen = self._among(attribute, right)
-            chosen = ~chosen if isinstance(sign, ast.NotIn) else chosen
+            chosen = self._among(attribute, right) ^ isinstance(sign, ast.NotIn)
         elif type(sign) in _SIGNS:
             chosen = attribute.select(_SIGNS[type(sign)], self._value(attribute, right))
         else:
             raise self._error("a comparison must be one of <, <=, >, >=, =, !=, in, between")
-        shape = [1] * len(self._attributes)
-        shape[places[0]] = attribute.size
+        shape[place] = attribute.size
         return chosen.reshape(shape)
 
     def _among(self, attribute: Attribute, values: ast.expr) -> NDArray[np.bool_]:
@@ -170,9 +250,9 @@ class _Query:
                 )
             return attribute.select(">=", low) & attribute.select("<", high)
         listed = values.elts if isinstance(values, ast.Tuple) else [values]
-        each = [attribute.select("=", self._value(attribute, value)) for value in listed]
-        if not each:
+        if not listed:
             raise self._error("in takes at least one value, as in: health in (good, fair)")
+        each = [attribute.select("=", self._value(attribute, value)) for value in listed]
         return np.asarray(reduce(np.logical_or, each))
 
     def _value(self, attribute: Attribute, node: ast.expr) -> float | str:
@@ -192,5 +272,5 @@ class _Query:
         raise self._error("a name or a value must stand on each side of a comparison")
 
     def _error(self, reason: str) -> PredicateError:
-        shown = self._text if len(self._text) <= 200 else f"{self._text[:200]}..."
-        return PredicateError(f"query {shown!r} cannot be read: {reason}")
+        text = self._text if len(self._text) <= 200 else f"{self._text[:200]}..."
+        return PredicateError(f"query {text!r} cannot be read: {reason}")

@@ -1,43 +1,54 @@
 """Counting a table of people as declared; the counts are the only thing that leaves.
 
-One reader for releases and cubes. DuckDB reads every column as text and groups; which text is
-which category is decided by what was declared, never by the rows. Numbers are compared digit by
-digit: a text whose nearest float is an edge is placed by its decimals.
+One reader for releases and cubes, for CSV and Parquet. Every value is read as text, and which text
+is which category is decided by what was declared, never by the rows: nothing is guessed from them.
+Numbers are compared digit by digit.
 """
 
 from __future__ import annotations
 
-import tempfile
+import codecs
+import csv
+import glob
+import math
+import re
+import sys
+import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal
+from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes._validate import choice
-from dpbayes.tables.attributes import (
-    Attribute,
-    Bins,
-    Categories,
-    check_attributes,
-)
-from dpbayes.tables.source import Source, TableError, open_source, trouble
+from dpbayes._validate import choice, shown
+from dpbayes.tables.attributes import MOST_RECORDS, Attribute, Cube, check_attributes
 from dpbayes.tables.units import RECORD, Unit
 
-__all__ = ["Bins", "Categories", "Rules", "TableError", "count"]
-
 REFUSE, DROP = "refuse", "drop"
-_MEMORY = "2GB"
-_MOST_GROUPS = 1 << 21
-MOST_RECORDS = 1 << 53
-_NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,5})?"
-_OUTSIDE, _MISSING = "?", "-"
-_KEPT = "="
+PROGRESS = 2.0
+"""Seconds after which a count says how far it is, at a terminal."""
+
+_SEPARATORS = {".csv": ",;\t|", ".tsv": "\t"}
+_PIECE = 1 << 11
+_WHOLE = re.compile(r" *([0-9]{1,16})(\.0*)? *")
+_OUTSIDE, _MISSING = -1, -2
 Counts = NDArray[np.int64]
+Texts = tuple[str, ...]
+
+
+class TableError(ValueError):
+    """A table disagrees with what was declared; rows are named, their content only if asked.
+
+    >>> raise TableError("row 2 has a value in 'health' that was not declared")
+    Traceback (most recent call last):
+        ...
+    dpbayes.tables.table.TableError: row 2 has a value in 'health' that was not declared
+    """
 
 
 @dataclass(frozen=True)
@@ -74,234 +85,245 @@ def count(
 
     Where the unit is a person, the first `keep` records of each are counted, in the order of the
     table. Raises TableError for what was not declared, with the row; `show_values` adds what stands
-    in it. Needs the extra `tables`. For tables that differ by one record the counts differ by one
-    in at most one cell (a record more or less) or by one in two (a record replaced).
+    in it. Parquet needs the extra `tables`. For tables that differ by one record the counts differ
+    by one in at most one cell (a record more or less) or by one in two (a record replaced).
 
+    >>> import tempfile
+    >>> from dpbayes.tables.attributes import Categories
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     table = Path(folder) / "people.csv"
     ...     _ = table.write_text("health\ngood\npoor\ngood\n")
     ...     count(table, [Categories("health", ("good", "fair", "poor"))])
     array([2, 0, 1])
     """
-    declared = check_attributes(attributes)
-    with _opened(Path(table), declared, rules or Rules(), show_values) as counting:
-        counting.check_persons()
-        groups = counting.groups()
-        counting.check_records(groups)
-        return counting.placed(groups)
+    return _counted(Path(table), check_attributes(attributes), rules or Rules(), show_values)
 
 
-@contextmanager
-def _opened(
-    table: Path, attributes: tuple[Attribute, ...], rules: Rules, show: bool
-) -> Iterator[_Counting]:
+def _counted(
+    table: Path, attributes: tuple[Attribute, ...], rules: Rules, show_values: bool
+) -> Counts:
+    places = [_Places(attribute, rules) for attribute in attributes]
+    sizes = [attribute.size for attribute in attributes]
+    strides = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
+    counts, persons, above = [0] * math.prod(sizes), Counter[str](), 0
+    other = rules.unit.person or rules.count
+    names = [attribute.name for attribute in attributes] + ([other] if other else [])
+    told = time.monotonic()
+    for rows in _pieces(table, names, show_values):
+        taken = rows if rules.unit.person is None else _first_of_each(rows, above, rules, persons)
+        for texts, records in Counter(taken).items():
+            cell = [place[text] for place, text in zip(places, texts, strict=False)]
+            if min(cell) < 0:
+                reason = _refusal(cell, texts, names, rules, show_values)
+                if reason:
+                    raise TableError(f"row {above + _row(texts, rows)} {reason}")
+                continue
+            if rules.count is not None:
+                found = _WHOLE.fullmatch(texts[-1])
+                if found is None:
+                    raise TableError(
+                        f"row {above + _row(texts, rows)}: column {other!r} must hold a whole "
+                        "number of records"
+                    )
+                records *= int(found[1])
+            counts[sum(i * stride for i, stride in zip(cell, strides, strict=True))] += records
+        above += len(rows)
+        told = _tell(above, told)
+    if max(counts) > MOST_RECORDS:
+        raise TableError(f"column {other!r} must add up to at most 2^53 in a cell, got more")
+    return np.array(counts, dtype=np.int64)
+
+
+def _row(texts: Texts, rows: list[Texts]) -> int:
+    return 1 + next(i for i, row in enumerate(rows) if row[: len(texts)] == texts)
+
+
+def _first_of_each(
+    rows: list[Texts], above: int, rules: Rules, persons: Counter[str]
+) -> Iterator[Texts]:
+    """Yield the rows that are among the first of their person; `persons` counts all so far."""
+    absent, keep = {"", *rules.missing_values}, rules.unit.keep
+    for texts in rows:
+        person = texts[-1]
+        if person in absent:
+            raise TableError(
+                f"row {above + 1 + rows.index(texts)} has no value in {rules.unit.person!r}, the "
+                "column that identifies people; leave such rows out, or give each a name"
+            )
+        if persons[person] < keep:
+            persons[person] += 1
+            yield texts[:-1]
+
+
+def _refusal(cell: list[int], texts: Texts, names: list[str], rules: Rules, show: bool) -> str:
+    """Return why a row that fits no cell is refused, "" where it is dropped."""
+    if _OUTSIDE in cell:
+        i = cell.index(_OUTSIDE)
+        value, hint = (f" {texts[i]!r}", "") if show else ("", "; --show-values prints it")
+        told = f"has a value{value} in {names[i]!r} that was not declared{hint}"
+        return told if rules.outside == REFUSE else ""
+    told = f"has no value in {names[cell.index(_MISSING)]!r}; missing values are refused"
+    return f"{told} (missing = a category counts them)" if rules.missing == REFUSE else ""
+
+
+class _Places(dict[str, int]):
+    """The place of each text in an attribute, worked out once."""
+
+    def __init__(self, attribute: Attribute, rules: Rules) -> None:
+        self._attribute = attribute
+        for text in rules.missing_values:
+            known = rules.missing in attribute.labels and rules.missing not in (REFUSE, DROP)
+            self[text] = attribute.labels.index(rules.missing) if known else _MISSING
+
+    def __missing__(self, text: str) -> int:
+        self[text] = found = self._attribute.place(text)
+        return found
+
+
+def _tell(row: int, told: float) -> float:
+    """Say now and then how far a long count is, where somebody sits in front of it."""
+    now = time.monotonic()
+    if now - told < PROGRESS or not sys.stderr.isatty():
+        return told
+    print(f"counting: {row:,} rows so far", file=sys.stderr, flush=True)
+    return now
+
+
+def _pieces(table: Path, names: list[str], show: bool) -> Iterator[list[Texts]]:
+    """Yield the texts of some columns, many rows at a time; TableError has the place of a fault."""
+    kind = table.suffix.lower()
+    if not table.is_file():
+        raise TableError(f"table must be a CSV or Parquet file, got {str(table)!r}, which is none")
+    if kind == ".parquet":
+        return _parquet_pieces(table, names, show)
+    if kind not in _SEPARATORS:
+        listed = ", ".join([*_SEPARATORS, ".parquet"])
+        raise TableError(
+            f"table must end in {listed}, got {table.name!r}: export it as one of them"
+        )
+    return _csv_pieces(table, _SEPARATORS[kind], names, show)
+
+
+def _csv_pieces(
+    table: Path, separators: str, names: list[str], show: bool
+) -> Iterator[list[Texts]]:
+    """Yield rows of a CSV file; the separator is the one that finds most names in the first line.
+
+    Lines end in \\n or \\r\\n. A blank line, a line with more or fewer fields than the first and a
+    quotation mark without its partner are refused: none of them can be a record.
+    """
+    rows: list[list[str]] = []
+    line = 1
     try:
-        import duckdb
-    except ImportError:
-        raise ImportError("counting a table needs DuckDB: install dpbayes[tables]") from None
-    with tempfile.TemporaryDirectory() as folder:
-        connection = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": folder})
-        try:
+        with table.open("rb") as stream:
+            head = stream.readline().removeprefix(codecs.BOM_UTF8)
+            if not head.strip():
+                raise TableError(f"table {table} has no first line with the names of its columns")
+            heads = {s: next(csv.reader([head.decode()], delimiter=s), []) for s in separators}
+            best = max(heads, key=lambda s: len({*names} & {*heads[s]}))
+            text = map(bytes.decode, chain([head], stream))
+            reader = csv.reader(text, delimiter=best, strict=True)
+            there = next(reader)
+            chosen = [_column(name, there, table, show) for name in names]
+            while True:
+                line, rows = reader.line_num + 1, []
+                rows.extend(islice(reader, _PIECE))  # what was read before an error stays in it
+                if not rows:
+                    return
+                if {*map(len, rows)} != {len(there)}:
+                    wrong = next(row for row in rows if len(row) != len(there))
+                    del rows[rows.index(wrong) :]
+                    fields = "does not have as many fields as the first line"
+                    blank = 'is blank; take it out, or write an empty value as ""'
+                    raise TableError(
+                        f"table {table}: line {line + _lines(rows)} {fields if wrong else blank}"
+                    )
+                yield list(zip(*(map(itemgetter(i), rows) for i in chosen), strict=True))
+    except UnicodeDecodeError:
+        why = "is not UTF-8; save the table as UTF-8"
+    except csv.Error as error:
+        why = (
+            f"cannot be read ({error}); a value with a quotation mark in it stands in quotation "
+            "marks, and the one in it is written twice"
+        )
+    raise TableError(f"table {table}: line {line + _lines(rows)} {why}") from None
+
+
+def _lines(rows: list[list[str]]) -> int:
+    return sum(1 + sum(field.count("\n") for field in row) for row in rows)
+
+
+def _parquet_pieces(table: Path, names: list[str], show: bool) -> Iterator[list[Texts]]:
+    """Yield rows of a Parquet file, with the text that DuckDB writes for each value."""
+    import duckdb
+
+    source = (
+        "read_parquet(?, hive_partitioning = false, union_by_name = false, filename = false, "
+        "binary_as_string = true)"
+    )
+    file = [glob.escape(str(table.resolve()))]
+    try:
+        with duckdb.connect() as connection:
             # In a notebook without ipywidgets there is no progress bar to turn off, and it fails.
             with suppress(duckdb.Error):
                 connection.execute("SET enable_progress_bar = false")
-            others = [name for name in (rules.unit.person, rules.count) if name is not None]
-            wanted = [*(attribute.name for attribute in attributes), *others]
-            source = open_source(connection, table, wanted)
-            yield _Counting(connection, source, attributes, rules, show)
-        except duckdb.Error as error:
-            raise trouble(str(table), table.suffix.lower(), error, show) from None
-        finally:
-            connection.close()
+            there = connection.execute(f"SELECT * FROM {source} LIMIT 0", file).description or []
+            listed = [str(column[0]) for column in there]
+            wanted = [_column(name, listed, table, show) for name in names]
+            columns = ", ".join(f"coalesce(CAST(c{i} AS VARCHAR), '')" for i in wanted)
+            renamed = ", ".join(f"c{i}" for i in range(len(listed)))
+            connection.execute(f"SELECT {columns} FROM {source} AS t({renamed})", file)
+            while rows := connection.fetchmany(_PIECE):
+                yield rows
+    except duckdb.Error as error:
+        why = f": {str(error).splitlines()[0]}" if show else "; --show-values prints why"
+        raise TableError(f"table {table} cannot be read as .parquet{why}") from None
 
 
-@dataclass(frozen=True)
-class _Counting:
-    """A source that is being counted: v0, v1, … are the attributes' texts, in SQL."""
+def _column(name: str, there: Sequence[str], table: Path, show: bool) -> int:
+    """Return the place of the one column called exactly so.
 
-    connection: Any
-    source: Source
-    attributes: tuple[Attribute, ...]
-    rules: Rules
-    show: bool
-
-    def rows(self, sql: str, numbered: bool) -> list[tuple[Any, ...]]:
-        columns = [
-            f"coalesce(CAST({self.source.column(name, self.show)} AS VARCHAR), '') AS {new}"
-            for new, name in self._names().items()
-        ]
-        table = f"SELECT {', '.join(columns)} FROM {self.source.sql}"
-        if numbered:
-            table = f"SELECT *, row_number() OVER () AS _row FROM ({table})"
-        statement = f"WITH people AS ({table}) {sql}"
-        return list(self.connection.execute(statement, self.source.parameters).fetchall())
-
-    def _names(self) -> dict[str, str]:
-        names = {f"v{i}": attribute.name for i, attribute in enumerate(self.attributes)}
-        more = {"person": self.rules.unit.person, "weight": self.rules.count}
-        return names | {new: name for new, name in more.items() if name is not None}
-
-    def check_persons(self) -> None:
-        if self.rules.unit.person is None:
-            return
-        none = _listed(("", *self.rules.missing_values))
-        row, number = self.rows(
-            f"SELECT min(_row), count(*) FROM people WHERE person IN ({none})", True
-        )[0]
-        if number:
-            raise TableError(
-                f"row {row} (and {number - 1} more) has no value in {self.rules.unit.person!r}, "
-                "the column that identifies people"
-            )
-
-    def groups(self) -> list[tuple[Any, ...]]:
-        """Return the different cells, each with its numbers of rows, of records, of bad numbers."""
-        cells = [f"{self._cell(i)} AS c{i}" for i in range(len(self.attributes))]
-        people, unit = "people", self.rules.unit
-        if unit.person is not None:
-            people = (
-                "(SELECT * FROM people QUALIFY row_number() OVER (PARTITION BY person ORDER BY "
-                f"_row) <= {unit.keep})"
-            )
-        measure = "count(*), 0"
-        if self.rules.count is not None:
-            whole = r"'^ *([0-9]{1,16})(\.0*)? *$'"
-            number = f"TRY_CAST(regexp_extract(weight, {whole}, 1) AS HUGEINT)"
-            measure = f"coalesce(sum({number}), 0), count(*) - count({number})"
-        found = self.rows(
-            f"SELECT {', '.join(cells)}, count(*), {measure} FROM {people} GROUP BY ALL "
-            f"LIMIT {_MOST_GROUPS + 1}",
-            unit.person is not None,
+    The names in the file are told only if asked: without a first line of names they are a record.
+    """
+    if there.count(name) == 1:
+        return there.index(name)
+    if name in there:
+        raise TableError(
+            f"table {table} has {there.count(name)} columns {name!r}; rename all but one"
         )
-        if len(found) > _MOST_GROUPS:
-            raise TableError(
-                f"table {self.source.name} has more than {_MOST_GROUPS} spellings of numbers at "
-                "the edges"
-            )
-        return found
-
-    def _cell(self, i: int) -> str:
-        """Return SQL for a value: its text where it is listed, the number of its bin, ? or -."""
-        attribute, text = self.attributes[i], f"v{i}"
-        absent = _listed(self.rules.missing_values)
-        missing = f"WHEN {text} IN ({absent}) THEN '{_MISSING}' " if absent else ""
-        if attribute.of_texts:
-            listed = _listed(attribute.labels)
-            kept = f"WHEN {text} IN ({listed}) THEN '{_KEPT}' || {text}"
-            return f"CASE {missing}{kept} ELSE '{_OUTSIDE}' END"
-        number = f"TRY_CAST(trim({text}) AS DOUBLE)"
-        points = ", ".join(f"{point!r}::DOUBLE" for point in attribute.points)
-        exact = f"WHEN {number} IN ({points}) THEN '{_KEPT}' || trim({text})"
-        bins = _halved(number, attribute.edges, 0) if isinstance(attribute, Bins) else "-1"
-        outside = f"'{_OUTSIDE}'"
-        if isinstance(attribute, Bins):
-            low, high = attribute.edges[0], attribute.edges[-1]
-            within = f"{number} > {low!r}::DOUBLE AND {number} < {high!r}::DOUBLE"
-            inside = f"WHEN {within} THEN CAST({bins} AS VARCHAR) "
-        else:
-            inside = ""
-        return (
-            f"CASE {missing}WHEN NOT regexp_full_match(trim({text}), '{_NUMBER}') OR {number} IS "
-            f"NULL THEN {outside} {exact} {inside}ELSE {outside} END"
-        )
-
-    def check_records(self, groups: list[tuple[Any, ...]]) -> None:
-        """Refuse a file in which DuckDB finds more or fewer records than it has lines for them."""
-        if self.source.records is None:
-            return
-        if self.rules.unit.person is None:
-            found = sum(group[-3] for group in groups)
-        else:
-            found = self.rows("SELECT count(*) FROM people", False)[0][0]
-        if found != self.source.records:
-            raise TableError(
-                f"table {self.source.name} has lines for {self.source.records} records, but "
-                f"{found} are found: a quotation mark stands within a value; write it twice, in a "
-                "value in quotation marks"
-            )
-
-    def placed(self, groups: list[tuple[Any, ...]]) -> Counts:
-        counts = np.zeros(tuple(a.size for a in self.attributes), dtype=np.int64)
-        places = [_Places(attribute, self.rules.missing) for attribute in self.attributes]
-        outside = 0
-        for *cell, _, records, wrong in groups:
-            if wrong or int(records) > MOST_RECORDS:
-                raise TableError(
-                    f"column {self.rules.count!r} must hold a whole number from 0 to 2^53 in every "
-                    f"row, but {wrong or 'a sum'} {'do not' if wrong else 'does not'}"
-                )
-            place = [one.of(code) for one, code in zip(places, cell, strict=True)]
-            missed = [i for i, one in enumerate(place) if one is None]
-            if not missed:
-                counts[tuple(place)] += int(records)
-            elif any(cell[i] != _MISSING for i in missed):
-                if self.rules.outside == REFUSE:
-                    i = next(i for i in missed if cell[i] != _MISSING)
-                    raise self._disagreement(i, cell[i])
-                outside += 1
-            elif self.rules.missing == REFUSE:
-                raise self._absence(missed[0])
-        return counts.reshape(-1)
-
-    def _disagreement(self, i: int, code: str) -> TableError:
-        row, value = self._first(i, code)
-        shown_value = f" {value!r}" if self.show else ""
-        return TableError(
-            f"row {row} has a value{shown_value} in {self.attributes[i].name!r} that was not "
-            f"declared{'' if self.show else '; --show-values prints it'}"
-        )
-
-    def _absence(self, i: int) -> TableError:
-        row, _ = self._first(i, _MISSING)
-        return TableError(
-            f"row {row} has no value in {self.attributes[i].name!r}; missing values are refused "
-            "(missing = a category counts them)"
-        )
-
-    def _first(self, i: int, code: str) -> tuple[int, str]:
-        where = f"{self._cell(i)} = {_literal(code)}"
-        found = self.rows(f"SELECT _row, v{i} FROM people WHERE {where} ORDER BY 1 LIMIT 1", True)
-        return int(found[0][0]), str(found[0][1])
+    wanted = name.strip().casefold()
+    near = any(one.strip().casefold() == wanted for one in there)
+    hint = ", only one that differs from it by capitals or spaces" if near else ""
+    listed = f": {', '.join(map(repr, there))}" if show else "; --show-values prints their names"
+    plural = "s" * (len(there) != 1)
+    raise TableError(
+        f"table {table} has no column {name!r}{hint}; it has {len(there)} column{plural}{listed}"
+    )
 
 
-class _Places:
-    """The place of a value in an attribute, by the code it was grouped under; None for none."""
+def build_cube(
+    source: str | Path,
+    attributes: Sequence[Attribute],
+    *,
+    outside: str = REFUSE,
+    count: str | None = None,
+    unit: Unit = RECORD,
+) -> Cube:
+    r"""Return the cube of a CSV, TSV or Parquet file, as `dpbayes.tables.count` counts it.
 
-    def __init__(self, attribute: Attribute, missing: str) -> None:
-        self._attribute = attribute
-        self._known: dict[str, int | None] = {_OUTSIDE: None, _MISSING: None}
-        if missing not in (REFUSE, DROP) and missing in attribute.labels:
-            self._known[_MISSING] = attribute.labels.index(missing)
+    `outside` is what to do with records that fit no cell: "refuse" or "drop"; `count` a column with
+    the number of records of each row, for tables that are already aggregated.
 
-    def of(self, code: str) -> int | None:
-        if code not in self._known:
-            self._known[code] = self._found(code)
-        return self._known[code]
-
-    def _found(self, code: str) -> int | None:
-        if not code.startswith(_KEPT):
-            return int(code)
-        text = code[len(_KEPT) :]
-        if self._attribute.of_texts:
-            return self._attribute.labels.index(text)
-        place = self._attribute.place(Decimal(text))
-        return None if place < 0 else place
-
-
-def _halved(number: str, edges: Sequence[float], first: int) -> str:
-    # A hundred bins are told apart by seven comparisons, not by one after the other.
-    bins = len(edges) - 1
-    if bins == 1:
-        return str(first)
-    middle = bins // 2
-    below = _halved(number, edges[: middle + 1], first)
-    above = _halved(number, edges[middle:], first + middle)
-    return f"CASE WHEN {number} < {edges[middle]!r}::DOUBLE THEN {below} ELSE {above} END"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _listed(texts: Sequence[str]) -> str:
-    return ", ".join(_literal(text) for text in texts)
+    >>> import tempfile
+    >>> from dpbayes.tables.attributes import Bins
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = Path(folder) / "cells.csv"
+    ...     _ = table.write_text("age,records\n20,3\n45,2\n39,1\n")
+    ...     build_cube(table, [Bins("age", (18, 40, 65))], count="records").counts
+    array([4, 2])
+    """
+    if not isinstance(source, (str, Path)):
+        raise TypeError(f"source must be the path of a file, got {shown(source)}")
+    rules = Rules(unit, outside, count=count)
+    declared = check_attributes(attributes)
+    return Cube(declared, _counted(Path(source), declared, rules, False))

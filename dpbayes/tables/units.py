@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from dpbayes._validate import integer, shown
 
@@ -35,15 +34,6 @@ class Unit:
             return "one record"
         most = f"at most {self.keep} records of each" if self.keep > 1 else "one record of each"
         return f"one person (column {self.person!r}, {most})"
-
-    def fields(self) -> dict[str, Any]:
-        """Return the unit as it stands in an account."""
-        return {"person": self.person, "keep": self.keep}
-
-    @classmethod
-    def of(cls, fields: Any) -> Unit:
-        """Return the unit that stands in an account; ValueError or TypeError where none does."""
-        return cls(person=fields["person"], keep=fields["keep"])
 
     def differ_by(self, neighbours: str) -> str:
         """Return in words how neighbouring tables differ.

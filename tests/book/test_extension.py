@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dpbook.board import Claim, order, read_claims
+from dpbook.board import Claim, errata, order, read_claims
 from dpbook.build import build, overrides
 from dpbook.figures import inlined, themed
 from dpbook.quotes import formatted
@@ -23,7 +23,7 @@ PLOT = """from matplotlib.figure import Figure
 figure = Figure(figsize=(6.4, 4))
 figure.subplots().set(xlabel="records", ylabel="more")
 record.figure("line", figure, alt="A 'line'.", caption="It rises to $n$.")"""
-QUOTED = '<span class="result" data-quote="part/tiny::double:d">'
+QUOTED = '<span class="result">'
 
 
 def sphinx(project: Path) -> subprocess.CompletedProcess[str]:
@@ -67,7 +67,7 @@ def test_pages_show_results_and_follow_them(project: Path) -> None:
     assert sorted(order, key=result.index) == order
     assert list((project / "site" / "_downloads").rglob("executed.ipynb"))
 
-    (project / "parameters.yml").write_text("tiny: {n: '4'}\n")
+    (project / "notebooks" / "parameters.yml").write_text("tiny: {n: '4'}\n")
     second = sphinx(project)
     assert second.returncode == 0, second.stderr
     assert "parameters changed (n: 3 -> 4)" in second.stdout
@@ -109,9 +109,9 @@ def test_what_cannot_be_shown_stops_a_strict_build(project: Path) -> None:
 def test_parameters_are_refused_before_anything_runs(
     project: Path, parameters: str, said: str
 ) -> None:
-    (project / "parameters.yml").write_text(parameters)
+    (project / "notebooks" / "parameters.yml").write_text(parameters)
     with pytest.raises(ValueError, match=said):
-        build(project / "notebooks", project / "results", overrides(project))
+        build(project / "notebooks", project / "results", overrides(project / "notebooks"))
     assert not (project / "results").exists()
 
 
@@ -199,7 +199,14 @@ def test_a_broken_claim_is_named(tmp_path: Path, change: dict[str, Any], said: s
     path = tmp_path / "claims.yml"
     path.write_text(yaml.safe_dump([{**CLAIM, **change}]))
     with pytest.raises(ValueError, match=f"D-C4.*{said}"):
-        read_claims(path)
+        read_claims(path.read_text())
+
+
+def test_a_misprint_is_named_with_the_letters_of_its_documents_alone(tmp_path: Path) -> None:
+    (tmp_path / "claims").mkdir()
+    page = "(err-x)=\n**Smooth sensitivity** (D, Definition 3; E, Algorithm 3). Printed: a bound."
+    (tmp_path / "claims" / "errata.md").write_text(page)
+    assert errata(tmp_path) == {"err-x": "Smooth sensitivity (D, E)"}
 
 
 def test_a_claim_without_evidence_stops_the_build(project: Path) -> None:
@@ -215,7 +222,7 @@ def test_claims_are_named_once_and_ordered_by_section(tmp_path: Path) -> None:
     path = tmp_path / "claims.yml"
     path.write_text(yaml.safe_dump([CLAIM, CLAIM]))
     with pytest.raises(ValueError, match="D-C4 is listed twice"):
-        read_claims(path)
+        read_claims(path.read_text())
     plain: dict[str, Any] = {**CLAIM, "evidence": (), "errata": ()}
     where = {"A, section 5; D, section 7.2.2": (7, 2, 2), "D, Theorem 4.1": (4, 1), "D, end": (99,)}
     for source, place in where.items():

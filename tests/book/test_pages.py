@@ -1,233 +1,146 @@
-"""What the pages state in formulas, held against quadrature, high precision or brute force."""
+"""The pages: all in the contents, labels and links that lead somewhere, examples that run."""
 
 from __future__ import annotations
 
-import mpmath as mp
-import numpy as np
+import doctest
+import importlib
+import inspect
+import os
+import re
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.integrate import quad
-from scipy.special import betaln
-from scipy.stats import beta as beta_law
+import yaml
 
 import dpbayes as dp
-from dpbayes.divergences import affinity_by_step, one_step_affinity
-from tests.strategies import small_cases
+from dpbayes import tables
+from dpbayes.runner.notebooks import all_notebooks, load
+from dpbayes.runner.parameters import declared
 
-POSITIVE = [(0.3, 2.7), (1.0, 1.0), (5.0, 6.0), (20.0, 33.0)]
-
-
-def psi(s, t):
-    return mp.loggamma((s + t) / mp.mpf(2)) - (mp.loggamma(s) + mp.loggamma(t)) / 2
-
-
-def test_the_misprinted_beta_density_does_not_integrate_to_one():
-    area, _ = quad(lambda theta: theta * (1 - theta) / np.exp(betaln(1, 1)), 0, 1)
-    assert area == pytest.approx(1 / 6, rel=1e-12)
-
-
-@pytest.mark.slow
-@settings(deadline=None)
-@given(small_cases())
-def test_conjugacy_marginal_probability_is_a_ratio_of_beta_functions(case):
-    counts, prior = case
-    parameters, expected = prior.copy(), 0.0
-    for i in np.repeat(np.arange(counts.size), counts):
-        expected += np.log(parameters[i] / parameters.sum())
-        parameters[i] += 1
-    found = _log_beta(prior + counts) - _log_beta(prior)
-    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
-    np.testing.assert_allclose(parameters, dp.posterior(counts, prior).concentration, rtol=1e-12)
+ROOT = Path(__file__).parents[2]
+BOOK, README = ROOT / "book", ROOT / "README.md"
+NOTEBOOKS = all_notebooks(ROOT / "notebooks")
+PAGES = {
+    path.relative_to(BOOK).with_suffix("").as_posix(): path
+    for path in sorted(BOOK.rglob("*.md"))
+    if path.relative_to(BOOK).parts[0][0] != "_" and path.relative_to(BOOK).parts[0] != "results"
+}
+CITED = re.compile(r"\b(?:def|thm|lem)-[a-z0-9]+(?:-[a-z0-9]+)*")
+CODE = re.compile(r"^```python\n(>>> .*?)^```", re.MULTILINE | re.DOTALL)
+EXERCISE = re.compile(r"^::::\{exercise\} (.+?)$\n:label: (\S+)\n(.*?)^::::$", re.M | re.S)
+API = {
+    name: (kind, path)
+    for page, path in PAGES.items()
+    if page.startswith("api/")
+    for kind, name in re.findall(r"^\.\. (auto\w+|py:data):: (\S+)$", path.read_text(), re.M)
+}
 
 
-def _log_beta(a):
-    return float(sum(mp.loggamma(v) for v in a) - mp.loggamma(mp.fsum(a)))
+def listed(entry: Any) -> list[str]:
+    """Return every file named in a part of the contents."""
+    if isinstance(entry, list):
+        return [file for one in entry for file in listed(one)]
+    if not isinstance(entry, dict):
+        return []
+    own = [entry[key] for key in ("file", "root") if key in entry]
+    return own + [file for value in entry.values() for file in listed(value)]
 
 
-@pytest.mark.slow
-@settings(deadline=None)
-@given(small_cases(largest=(12, 7, 5)))
-def test_histogram_distance_counts_replacements(case):
-    counts, _ = case
-    reached, frontier = {tuple(counts): 0}, [tuple(counts)]
-    while frontier:
-        fresh = {tuple(y) for x in frontier for y in dp.neighbours(np.array(x))} - set(reached)
-        reached |= dict.fromkeys(fresh, reached[frontier[0]] + 1)
-        frontier = sorted(fresh)
-    every = dp.compositions(int(counts.sum()), counts.size)
-    assert len(reached) == len(every)
-    for y in every:
-        assert reached[tuple(y)] == np.abs(y - counts).sum() / 2
+CONTENTS = listed(yaml.safe_load((ROOT / "_toc.yml").read_text()))
+CHAPTERS = [name for name in CONTENTS if name.startswith("chapters/")]
 
 
-@pytest.mark.parametrize(("s", "t"), POSITIVE)
-def test_integral_for_psi(s, t):
-    def integrand(v):
-        return (mp.exp(-s * v / 2) - mp.exp(-t * v / 2)) ** 2 / (2 * v * (1 - mp.exp(-v)))
-
-    found = -mp.quad(integrand, [0, 0.1, 1, 5, 20, 100, mp.inf])
-    assert float(found) == pytest.approx(float(psi(s, t)), rel=1e-12, abs=1e-15)
+def test_every_page_and_notebook_is_in_the_contents_once() -> None:
+    assert sorted(CONTENTS) == sorted([*(f"results/{name}" for name in NOTEBOOKS), *PAGES])
+    assert len(CHAPTERS) == 12
 
 
-@pytest.mark.parametrize("z", [0.05, 0.3, 1.0, 7.0, 300.0])
-def test_one_step_integral_and_bounds(z):
-    found = mp.quad(
-        lambda v: -mp.exp(-z * v) * mp.tanh(v / 4) / (2 * v), [0, 0.1, 1, 5, 20, 100, mp.inf]
-    )
-    with mp.workdps(40):
-        precise = psi(mp.mpf(z), mp.mpf(z) + 1)
-        assert 1 / (8 * mp.mpf(z)) - 1 / (192 * mp.mpf(z) ** 3) < -precise < 1 / (8 * mp.mpf(z))
-    exact = float(precise)
-    assert float(found) == pytest.approx(exact, rel=1e-12)
-    assert float(one_step_affinity(z)) == pytest.approx(exact, rel=1e-13)
+def test_labels_are_unique_and_those_cited_in_code_exist() -> None:
+    texts = [path.read_text("utf-8") for path in [*PAGES.values(), *NOTEBOOKS.values()]]
+    labels = [label for text in texts for label in re.findall(r":label: ([\w-]+)", text)]
+    assert sorted(labels) == sorted(set(labels))
+    for path in (ROOT / "dpbayes").rglob("*.py"):
+        assert set(CITED.findall(path.read_text("utf-8"))) <= set(labels), path
 
 
-@pytest.mark.parametrize(("s", "t"), [*POSITIVE, (1e-4, 5.0)])
-def test_recurrence(s, t):
-    m = (s + t) / 2
-    right = psi(s + 1, t + 1) + mp.log(s * t / m**2) / 2
-    assert float(right) == pytest.approx(float(psi(s, t)), rel=1e-13, abs=1e-15)
-
-
-def _six_terms(z):
-    terms = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
-    exact = [mp.mpf(1) / 12, -mp.mpf(1) / 360, mp.mpf(1) / 1260, -mp.mpf(1) / 1680]
-    exact += [mp.mpf(1) / 1188, -mp.mpf(691) / 360360]
-    np.testing.assert_allclose([float(c) for c in exact], terms)
-    return mp.fsum(c / mp.mpf(z) ** (2 * j + 1) for j, c in enumerate(exact))
-
-
-@pytest.mark.parametrize(("s", "t"), [(16, 17), (16, 100), (40.5, 41.5), (10**6, 10**6 + 1)])
-def test_stable_form_with_six_terms_is_off_by_less_than_a_rounding(s, t):
-    with mp.workdps(50):
-        m, d = (s + t) / mp.mpf(2), (t - s) / mp.mpf(2)
-        u = d / m
-        bracket = (m - mp.mpf(1) / 2) * mp.log(1 - u**2) + 2 * d * mp.atanh(u)
-        rest = _six_terms(m) - (_six_terms(m - d) + _six_terms(m + d)) / 2
-        assert abs((-bracket / 2 + rest) / psi(s, t) - 1) < 1e-16
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_chapter_asks_remembers_sets_exercises_and_leads_on(chapter: str) -> None:
+    page = PAGES[chapter].read_text("utf-8")
+    following = [*CHAPTERS, "claims/claims"][CHAPTERS.index(chapter) + 1]
+    assert following.rpartition("/")[2] in page.rstrip().rpartition("\n")[2]
+    assert page.count(":class: question") == 1
+    remember = page.partition("\n## What to remember\n")[2].partition("\n## ")[0]
+    assert re.findall(r"^(\d)\. ", remember, re.MULTILINE) == ["1", "2", "3"]
+    exercises = EXERCISE.findall(page)
+    assert 1 <= len(exercises) <= 3
+    assert all(":::{dropdown} Solution\n" in body for *_, body in exercises)
 
 
 @pytest.mark.slow
-@settings(deadline=None)
-@given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.floats(0.05, 5.0))
-def test_powers_of_the_affinity_satisfy_the_triangle_inequality(a, b, c, kappa):
-    def distance(s, t):
-        # Two categories of common total: the second parameter mirrors the first.
-        total = 2e3
-        log_bc = affinity_by_step(s, t - s) + affinity_by_step(total - s, s - t)
-        return np.sqrt(-np.expm1(kappa * log_bc))
-
-    assert distance(a, c) <= distance(a, b) + distance(b, c) + 1e-7
-
-
-@pytest.mark.parametrize(("a", "b"), [((2.0, 3.0), (3.0, 2.0)), ((5.5, 1.5), (4.0, 3.0))])
-def test_total_variation_lies_between_its_bounds(a, b):
-    p, q = beta_law(*a).pdf, beta_law(*b).pdf
-    variation = quad(lambda v: abs(p(v) - q(v)) / 2, 0, 1, limit=200)[0]
-    h = float(dp.hellinger(a, b))
-    assert h**2 < variation < h * np.sqrt(2 - h**2)
+@pytest.mark.parametrize(
+    "page", [*CHAPTERS, *(one for one in PAGES if one[:4] == "api/"), "README"]
+)
+def test_the_examples_of_a_page_print_what_they_say(page: str) -> None:
+    """The blocks of a page are typed one after the other, as a reader would."""
+    path = README if page == "README" else PAGES[page]
+    text = path.read_text("utf-8")
+    code = "\n".join(CODE.findall(text)) if page in CHAPTERS else text
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
+    runner.run(doctest.DocTestParser().get_doctest(code, {}, page, str(path), 0))
+    assert runner.summarize(verbose=False).failed == 0
 
 
-@pytest.mark.parametrize(("a", "b"), [((2.0, 3.0), (3.0, 2.0)), ((5.5, 1.5), (5.0, 2.0))])
-def test_closed_forms_of_further_divergences(a, b):
-    p, q = beta_law(*a), beta_law(*b)
-
-    def integral(f):
-        return quad(f, 0, 1, limit=200)[0]
-
-    digamma = [float(mp.digamma(v)) for v in (*a, sum(a))]
-    leibler = betaln(*b) - betaln(*a)
-    leibler += sum((a[i] - b[i]) * (digamma[i] - digamma[2]) for i in (0, 1))
-    by_quadrature = integral(lambda v: p.pdf(v) * (p.logpdf(v) - q.logpdf(v)))
-    assert leibler == pytest.approx(by_quadrature, rel=1e-7)
-
-    def renyi(order):
-        mixed = [order * u + (1 - order) * v for u, v in zip(a, b, strict=True)]
-        return (betaln(*mixed) - order * betaln(*a) - (1 - order) * betaln(*b)) / (order - 1)
-
-    assert renyi(0.5) == pytest.approx(-2 * float(dp.log_affinity(a, b)), rel=1e-12)
-    squares = integral(lambda v: (p.pdf(v) - q.pdf(v)) ** 2 / q.pdf(v))
-    assert np.expm1(renyi(2)) == pytest.approx(squares, rel=1e-7)
+def loaded(path: str) -> Any:
+    """Return what a dotted name stands for; a function hides a module of its name."""
+    first, *rest = path.split(".")
+    thing: Any = importlib.import_module(first)
+    for place, part in enumerate(rest, 2):
+        if not hasattr(thing, part):
+            importlib.import_module(".".join([first, *rest][:place]))
+        thing = getattr(thing, part)
+    return thing
 
 
-@pytest.mark.slow
-@settings(deadline=None)
-@given(small_cases(largest=(15, 8, 5)), st.sampled_from(["hellinger", "published"]))
-def test_the_true_posterior_is_the_worst_candidate(case, metric):
-    counts, prior = case
-    if metric == "published" and prior.sum() + counts.sum() < 1.5:
-        return
-    measure = dp.hellinger if metric == "hellinger" else dp.hellinger_published
-    candidates = prior + dp.compositions(int(counts.sum()), counts.size)
-    here = measure(prior + counts, candidates)
-    worst = max(
-        float(np.max(np.abs(here - measure(prior + y, candidates)))) for y in dp.neighbours(counts)
-    )
-    found = dp.local_sensitivity(counts, prior, metric).value
-    assert found == pytest.approx(worst, rel=1e-7)
+def test_every_public_name_is_on_a_page() -> None:
+    wanted = {f"dpbayes.{name}" for name in dp.__all__}
+    wanted |= {f"dpbayes.tables.{name}" for name in tables.__all__}
+    shown = [loaded(name) for name, (kind, _) in API.items() if kind != "py:data"]
+    missing = {name for name in wanted - API.keys() if loaded(name) not in shown}
+    assert not missing, sorted(missing)
 
 
-@pytest.mark.slow
-@settings(deadline=None)
-@given(small_cases())
-def test_local_sensitivity_sits_where_the_theorem_says(case):
-    counts, prior = case
-    a = prior + counts
-    source = min(np.flatnonzero(counts), key=lambda i: a[i])
-    target = min((j for j in range(a.size) if j != source), key=lambda j: a[j])
-    exponent = one_step_affinity(a[source] - 1) + one_step_affinity(a[target])
-    found = dp.local_sensitivity(counts, prior).value
-    assert found == pytest.approx(float(np.sqrt(-np.expm1(exponent))), rel=1e-12)
+@pytest.mark.parametrize("name", sorted(API))
+def test_every_name_on_a_page_has_an_example_with_its_result(name: str) -> None:
+    """Examples in docstrings run with the other doctests; those of a value stand on its page."""
+    kind, page = API[name]
+    text = page.read_text("utf-8") if kind == "py:data" else inspect.getdoc(loaded(name)) or ""
+    assert ">>> " in text
+    assert any(example.want.strip() for example in doctest.DocTestParser().get_examples(text))
 
 
-@pytest.mark.slow
-@settings(deadline=None)
-@given(small_cases())
-def test_global_sensitivity_sits_in_the_corner(case):
-    counts, prior = case
-    n, (first, second) = int(counts.sum()), np.sort(prior)[:2]
-    more = n - 1 if prior.size == 2 else 0
-    exponent = one_step_affinity(first) + one_step_affinity(second + more)
-    found = dp.global_sensitivity(n, prior).value
-    assert found == pytest.approx(float(np.sqrt(-np.expm1(exponent))), rel=1e-12)
+def test_the_readme_links_and_shows_what_there_is() -> None:
+    text = README.read_text()
+    targets = re.findall(r"\]\(([^)#]+)\)", text)
+    assert targets
+    assert [one for one in targets if not (ROOT / one).exists()] == []
+    shown = re.findall(r"^  (\w+): [^=\n]*= .*?  # (.*)$", text, re.M)
+    parameters = declared(load(NOTEBOOKS["basics/posterior"]))
+    assert dict(shown) == {key: one.meaning for key, one in parameters.items()}
 
 
-def test_global_sensitivity_of_three_categories_does_not_depend_on_n():
-    values = [dp.global_sensitivity(n, [1, 2, 3]).value for n in (1, 10, 10**6)]
-    assert max(values) == min(values)
-
-
-@pytest.mark.slow
-def test_the_inequality_behind_the_corners():
-    ratios = []
-    with mp.workdps(40):
-        for z in np.concatenate((np.logspace(-6, 5, 150), np.linspace(0.2, 0.35, 30))):
-            z = mp.mpf(float(z))
-            f = -psi(z, z + 1)
-            first, second = (
-                (mp.psi(m, z) + mp.psi(m, z + 1)) / 2 - mp.psi(m, z + mp.mpf(1) / 2) for m in (0, 1)
-            )
-            ratios.append(second / (first**2 * (1 + mp.mpf("1.5") / mp.expm1(f))))
-    assert min(ratios) > mp.mpf("1.23")
-    assert float(ratios[0]) == pytest.approx(2, rel=0.02)
-    assert float(ratios[149]) == pytest.approx(4 / 3, rel=1e-4)
-
-
-def _inverse_smooth(counts, prior, radius):
-    table = dp.compositions(int(counts.sum()), counts.size)
-    away = np.abs(table - counts).sum(axis=1) / 2
-    near = table[away <= radius]
-    local = np.array([dp.local_sensitivity(row, prior).value for row in near])
-    return float(np.min(1 / local + away[away <= radius]))
-
-
-@pytest.mark.slow
-def test_smooth_sensitivity_over_neighbours_only_is_not_smooth():
-    prior = np.full(3, 0.1)
-    x, neighbour = np.array([10, 8, 2]), np.array([9, 8, 3])
-    truncated = [_inverse_smooth(row, prior, 1) for row in (x, neighbour)]
-    assert abs(truncated[0] - truncated[1]) > 1.3
-    complete = [1 / dp.smooth_sensitivity(row, prior).value for row in (x, neighbour)]
-    assert complete[0] == pytest.approx(_inverse_smooth(x, prior, 20), rel=1e-12)
-    assert abs(complete[0] - complete[1]) <= 1 + 1e-12
+@pytest.mark.browser
+def test_the_picture_of_the_readme_shows_what_is_computed() -> None:
+    """A line that moves by less than 0.05 points looks the same."""
+    computed = BOOK / "results" / "basics" / "at-a-glance" / "means.svg"
+    if not computed.is_file() and not os.environ.get("CI"):
+        pytest.skip("no computed picture: run `make book`")
+    committed = BOOK / "_static" / "at-a-glance.svg"
+    named = r'(?:id|xlink:href)="[^"]*"|url\(#[^)]*\)|<!--.*?-->|<metadata>.*?</metadata>'
+    one, other = (re.sub(named, "", path.read_text("utf-8"), flags=re.S)
+                  for path in (committed, computed))  # fmt: skip
+    number = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
+    assert number.sub("0", one) == number.sub("0", other)
+    for a, b in zip_longest(number.findall(one), number.findall(other), fillvalue="inf"):
+        assert abs(float(a) - float(b)) <= 0.05

@@ -93,10 +93,3 @@ def test_verify_names_the_number_that_changed(
     status, out, err = said(capsys, *words)
     assert (status, out.startswith("6 of 7 numbers agree")) == (1, True)
     assert "part/tiny::double: 6 against 6.000001" in err
-
-
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--version"])
-    assert ended.value.code == 0
-    assert capsys.readouterr().out.startswith("dpbayes 0.")

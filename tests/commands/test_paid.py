@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpbayes.commands import paid
+from dpbayes.commands import release as paid
 from dpbayes.tables.report import drawing
 from tests.tables.clinic import COUNTS, released
 
@@ -16,8 +16,8 @@ def test_a_place_that_cannot_hold_the_report_is_refused(clinic):
     (clinic / "file").write_text("")
     for place in ("file", "file/below"):
         with pytest.raises(ValueError, match=f"--output must be a folder .* got '{place}'"):
-            paid.require_folder(place)
-    paid.require_folder("new/folder")
+            paid.require_folder(Path(place))
+    paid.require_folder(Path("new/folder"))
     assert (clinic / "new" / "folder").is_dir()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dpbayes.runner.parameters import chosen, declared, from_words, read_declarations
+from dpbayes.runner.parameters import chosen, declared, from_words
 from tests.tiny_notebooks import code, notebook
 
 CELL = """n: int = 100  # records, at least 1, at most 1e9
@@ -116,7 +116,7 @@ def test_words_are_name_and_value_once() -> None:
 @pytest.mark.parametrize("line", ["n = 3", "print(3)", "n: int = len('a')", "a.b: int = 3"])
 def test_a_declaration_is_one_annotated_line(line: str) -> None:
     with pytest.raises(ValueError, match=r"declared as|malformed"):
-        read_declarations(line)
+        declared(notebook(code(line, "parameters")))
 
 
 def test_a_default_must_be_allowed_itself() -> None:

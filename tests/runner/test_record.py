@@ -12,16 +12,13 @@ import pytest
 from matplotlib.figure import Figure
 
 from dpbayes import record
+from dpbayes._typeset import typeset
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A run that somebody ordered, of its own."""
-    order = tmp_path / "order.json"
-    order.write_text(json.dumps({"notebook": "documents/D-fig9", "parameters": {"n": 3}}))
-    monkeypatch.setenv(record.ORDER, str(order))
-    monkeypatch.setenv(record.FOLDER, str(tmp_path))
-    record._runs.clear()
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A run that somebody began, of its own."""
+    record.begin("documents/D-fig9", tmp_path)
     yield tmp_path / "documents" / "D-fig9"
     record._runs.clear()
 
@@ -87,7 +84,7 @@ def test_a_figure_is_drawn_twice_with_the_same_bytes(folder: Path) -> None:
         figure = Figure()
         figure.subplots().plot([1, 2])
         record.figure("line", figure, alt="A line.", caption="It rises.")
-        record._runs.clear()
+        record.begin("documents/D-fig9", folder.parents[1])
         return (folder / "line.svg").read_bytes()
 
     assert drawn() == drawn()
@@ -140,5 +137,5 @@ def test_a_claim_needs_a_sentence_and_a_condition() -> None:
     ],
 )
 def test_signs_and_powers_are_typeset(text: str, shown: str) -> None:
-    assert record.typeset(text) == shown
-    assert record.typeset(shown) == shown
+    assert typeset(text) == shown
+    assert typeset(shown) == shown

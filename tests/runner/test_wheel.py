@@ -21,11 +21,8 @@ def test_notebooks_are_listed_and_run_from_a_wheel(tmp_path: Path) -> None:
         shutil.copytree(ROOT / name, source / name, ignore=ignored, symlinks=True)
     for name in (
         "pyproject.toml",
-        "setup.py",
-        "MANIFEST.in",
         "README.md",
         "LICENSE",
-        "LICENSE-text",
     ):
         shutil.copy(ROOT / name, source)
     empty.mkdir()

@@ -9,8 +9,7 @@ import numpy as np
 
 from dpbayes.tables.account import Account
 from dpbayes.tables.answering import Answering
-from dpbayes.tables.attributes import Bins, Categories
-from dpbayes.tables.cubes import Cube
+from dpbayes.tables.attributes import Bins, Categories, Cube
 from dpbayes.tables.opening import create_account, open_account
 from dpbayes.tables.units import Unit
 

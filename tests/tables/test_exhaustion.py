@@ -14,7 +14,7 @@ from fractions import Fraction
 import pytest
 
 from dpbayes.cli import Refused
-from dpbayes.commands import paid
+from dpbayes.commands import release as paid
 from dpbayes.tables import chain, drawn
 from dpbayes.tables import release as releases
 from dpbayes.tables.account import Account
@@ -39,7 +39,7 @@ STEPS = (
     ("release", releases),
     ("draw", drawn),
     ("keep", Account),
-    ("settled", Chain),
+    ("settle", Chain),
     ("write_files", paid),
     ("bounded_analysis", paid),
     ("analysis_text", paid),
@@ -175,7 +175,7 @@ def test_kill_or_exhaust_at_every_step_of_extreme_releases(tmp_path, monkeypatch
 LIMITED = """
 import resource, sys
 from dpbayes.cli import main
-import dpbayes.commands.paid, duckdb, numpy
+import dpbayes.commands.release, duckdb, numpy
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 room = used + (int(sys.argv[1]) << 20)
 resource.setrlimit(resource.RLIMIT_AS, (room, room))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpbayes.tables import NoiseLaw, equal_scale_density
+from dpbayes.tables import NoiseLaw
 
 weight_lists = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=12)
 
@@ -82,16 +82,11 @@ def double_partial_fractions(w: np.ndarray, x: float) -> float:
 
 @settings(max_examples=60, deadline=None)
 @given(weight_lists, st.floats(0.0, 20.0))
-def test_density_is_the_derivative_and_tails_are_symmetric(
-    weights: list[float], deviations: float
-) -> None:
+def test_tails_are_symmetric(weights: list[float], deviations: float) -> None:
     law = NoiseLaw(weights)
     x = deviations * law.standard_deviation
     assert law.tail(x) + law.tail(-x) == pytest.approx(1.0, abs=1e-15)
-    assert law.cdf(x) == pytest.approx(1.0 - law.tail(x), abs=1e-15)
-    h = 1e-4 * min(law.weights.max(), law.standard_deviation)
-    slope = law.probability(x, x + h) / h if x == 0 else law.probability(x - h, x + h) / (2 * h)
-    assert law.density(x) == pytest.approx(slope, rel=2e-4)
+    assert law.log_tail(-x) == pytest.approx(math.log(law.tail(-x)), abs=1e-15)
 
 
 @settings(max_examples=60, deadline=None)
@@ -100,13 +95,6 @@ def test_half_width_inverts_the_tail(weights: list[float], delta: float) -> None
     law = NoiseLaw(weights)
     c = law.half_width(delta)
     assert 2 * law.tail(c) == pytest.approx(delta, rel=1e-11)
-
-
-@settings(max_examples=40, deadline=None)
-@given(weight_lists, st.floats(0.01, 100.0))
-def test_scaling_the_weights_scales_the_law(weights: list[float], factor: float) -> None:
-    law, larger = NoiseLaw(weights), NoiseLaw(np.array(weights) * factor)
-    assert larger.half_width(0.05) == pytest.approx(factor * law.half_width(0.05), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -118,22 +106,10 @@ def test_half_widths_of_the_worked_example(delta: float, half_width: float) -> N
     assert NoiseLaw(w).half_width(delta) == pytest.approx(half_width, abs=5e-11)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 40])
-def test_closed_form_density_of_equation_23(n: int) -> None:
-    law = NoiseLaw([1.5] * n)
-    points = np.array([0.0, 0.3, 2.0, 11.0, -2.0])
-    ours = equal_scale_density(n, points, 1.5)
-    np.testing.assert_allclose(ours, [law.density(x) for x in points], rtol=2e-12)
-
-
 def test_far_tails_stay_finite_in_logarithms() -> None:
     assert NoiseLaw([1.0]).log_tail(5000.0) == pytest.approx(math.log(0.5) - 5000.0, rel=1e-15)
     assert NoiseLaw([1.0]).half_width(1e-300) == pytest.approx(300 * math.log(10), rel=1e-14)
     assert NoiseLaw([1.0]).tail(1e4) == 0.0
-
-
-def test_weights_that_vanish_beside_others_are_harmless() -> None:
-    assert NoiseLaw([1.0, 1e-300, 0.0]).tail(2.0) == pytest.approx(NoiseLaw([1.0]).tail(2.0))
 
 
 @pytest.mark.parametrize("dust", [1e-15, 1e-13, 1e-11, 1e-9])
@@ -211,16 +187,14 @@ def test_samples_follow_the_law() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: NoiseLaw([]), ValueError, "at least 1 entry"),
+        (lambda: NoiseLaw([]), ValueError, "weights must have shape"),
         (lambda: NoiseLaw([0.0, 0.0]), ValueError, "all zeros"),
         (lambda: NoiseLaw([np.inf]), ValueError, "must be finite"),
         (lambda: NoiseLaw([True]), TypeError, "real numbers"),
         (lambda: NoiseLaw([1.0]).half_width(0.0), ValueError, "delta must lie strictly"),
         (lambda: NoiseLaw([1.0]).half_width(1.0), ValueError, "delta must lie strictly"),
         (lambda: NoiseLaw([1.0]).tail(float("nan")), ValueError, "x must be finite"),
-        (lambda: NoiseLaw([1.0]).probability(2.0, 1.0), ValueError, "low must be at most high"),
         (lambda: NoiseLaw([1.0]).sample(3, 4), TypeError, "rng must be a numpy"),
-        (lambda: equal_scale_density(0, [1.0]), ValueError, "terms must be an integer"),
     ],
 )
 def test_bad_input(call: object, error: type[Exception], message: str) -> None:

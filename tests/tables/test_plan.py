@@ -72,7 +72,7 @@ MISTAKES = [
         'epsilon = "-1"',
         r"line 6: epsilon must be a positive number in the digits 0 to 9, got '-1'",
     ),
-    ("epsilon", "epsilon = true", r"line 6: epsilon must be a valid"),
+    ("epsilon", "epsilon = true", r"line 6: epsilon must be a positive number"),
     ("epsilon", 'epsilon = "one"', r"line 6: epsilon must be a positive number in the digits"),
     ("dataset", 'dataset = "a b"', r"line 6: dataset must be 1 to 64 letters"),
     ("categories", "categories = []", r"line 6: categories: values of health must be distinct"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -60,26 +58,8 @@ def private():
     return dp.release(dp.mechanism("lattice", 1.0), {"good": 30, "poor": 9}, [1, 1, 1], order=ORDER)
 
 
-def test_as_a_frame(private):
-    table = private.to_frame(0.9)
-    assert list(table.index) == ORDER
-    assert table["released"].tolist() == private.counts.tolist()
-    assert table[["low", "high"]].to_numpy() == pytest.approx(private.interval(0.9))
-    assert (table["low"] < table["share"]).all()
-
-
 def test_as_html(private):
     text = private._repr_html_()
     assert "fair" in text
     assert "P[M(x) in S] &lt;= e^1 P[M(x&#x27;) in S]" in text
     assert private.posterior._repr_html_().count("<tr>") == 4
-
-
-def test_as_a_picture(private):
-    assert len(private.plot().axes) == 3
-
-
-def test_without_pandas_the_frame_says_so(private, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="to_frame needs pandas"):
-        private.to_frame()

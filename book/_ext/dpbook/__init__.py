@@ -11,22 +11,39 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from dpbook import board, build, docstrings, explorer, figures, quotes, tables
+from dpbook import (
+    board,
+    build,
+    docstrings,
+    explorer,
+    figures,
+    mathml,
+    quotes,
+    search,
+    styles,
+    tables,
+)
 
 BEFORE_CONTENTS = 100  # the table of contents is read at priority 900
+WRITERS = 2
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the extension."""
     gc.set_threshold(100_000, 50, 100)  # documents are trees of many nodes that all stay
     app.connect("config-inited", build.run_notebooks, priority=BEFORE_CONTENTS)
+    app.connect("env-check-consistency", write_side_by_side)
     app.connect("build-finished", build.say_agreement)
     app.add_directive("certificate", build.Certificate)
-    app.add_node(quotes.Quote, html=(quotes.visit_quote, quotes.depart_quote))
     app.add_role("result", quotes.ResultRole())
     app.add_role("claim", quotes.ClaimRole())
     app.add_directive("result-table", tables.ResultTable)
-    for part in (figures, board, explorer, docstrings):
+    for part in (figures, board, explorer, docstrings, mathml, search, styles):
         part.setup(app)
     return {"version": "2", "env_version": 2, "parallel_read_safe": True,
             "parallel_write_safe": True}  # fmt: skip
+
+
+def write_side_by_side(app: Sphinx, environment: Any) -> None:
+    """Have pages written by processes of their own, which Jupyter Book has no option for."""
+    app.parallel = 1 + WRITERS  # this one resolves references

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -31,13 +31,28 @@ DOCUMENTS = {
     "D": "full paper",
     "E": "paper on queries",
 }
-BOARD = "claims/claims"
-LETTER = re.compile(r"\b[A-E](?=,)")
+BOARD, ERRATA = "claims/claims", "claims/errata.md"
 ERRATUM = re.compile(r"^\((err-[a-z0-9-]+)\)=\n\*\*([^*]+)\*\* \(([^)]*)\)", re.MULTILINE)
 PLACE = re.compile(
     r"(?:sections?|Lemmas?|Theorems?|Definitions?|Corollary|Corollaries|Algorithms?) ([\d.]+)"
 )
 GREEK = {r"\epsilon": "ε", r"\delta": "δ", r"\gamma": "γ", r"\le": "≤", "$": ""}
+CARD = """<details class="claim verdict-{kind} document-{letter}" id="claim-{name}"><summary>
+<span class="claim-verdict">{badge} {verdict}</span> <span class="claim-name">{claim.id}</span>
+<div class="claim-statement">
+
+{claim.claim}
+
+</div></summary>
+
+{claim.place}.
+
+**Found.** {claim.finding}
+
+Numbers: {numbers}. Test: `{claim.test}`.{misprints}
+
+</details>
+"""
 
 
 class ClaimsError(ExtensionError):
@@ -67,43 +82,34 @@ class Claim:
     @property
     def place(self) -> str:
         """Return where the claim is made, with the document's name: ``The full paper (D), …``."""
-        named = LETTER.sub(lambda found: f"the {DOCUMENTS[found[0]]} ({found[0]})", self.source)
+        named = re.sub(
+            r"\b[A-E](?=,)", lambda found: f"the {DOCUMENTS[found[0]]} ({found[0]})", self.source
+        )
         return named[:1].upper() + named[1:]
 
 
-def read_claims(path: Path) -> tuple[Claim, ...]:
-    """Return the claims of a file in its order, or raise ValueError that names the bad entry."""
-    return _claims(path.read_text(encoding="utf-8"), path.name)
-
-
 @lru_cache(maxsize=4)
-def _claims(text: str, file: str) -> tuple[Claim, ...]:
-    content = yaml.safe_load(text)
-    if not isinstance(content, list):
-        raise ValueError(f"{file} must hold a list of claims")
-    claims = tuple(map(_claim, content))
+def read_claims(text: str) -> tuple[Claim, ...]:
+    """Return the claims of a file in its order, or raise ValueError that names the bad entry."""
+    claims = tuple(map(_claim, yaml.safe_load(text)))
     names = [one.id for one in claims]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
+    if twice := [name for name in names if names.count(name) > 1]:
         raise ValueError(f"{twice[0]} is listed twice")
     return claims
 
 
-def _claim(entry: Any) -> Claim:
-    if not isinstance(entry, Mapping):
-        raise ValueError(f"a claim must have the fields {', '.join(FIELDS)}, got {entry!r}")
-    name = entry.get("id", "a claim without id")
+def _claim(entry: Mapping[str, Any]) -> Claim:
     missing = [field for field in FIELDS if not entry.get(field)]
     unknown = [field for field in entry if field not in (*FIELDS, "errata")]
+    name = entry.get("id", "a claim without id")
     if missing or unknown:
         raise ValueError(f"{name}: missing fields {missing}, unknown fields {unknown}")
     if entry["verdict"] not in BADGES:
         raise ValueError(f"{name}: verdict must be one of {', '.join(BADGES)}")
-    lists = {key: tuple(map(str, entry.get(key, ()))) for key in ("evidence", "errata")}
-    if any(not re.fullmatch(r"[^:]+::[^:]+", one) for one in lists["evidence"]):
+    if any(one.count("::") != 1 for one in entry["evidence"]):
         raise ValueError(f"{name}: write evidence as a list of notebook::number")
-    plain: dict[str, Any] = {field: str(entry[field]) for field in FIELDS}
-    return Claim(**{**plain, **lists})
+    lists = {field: tuple(entry.get(field, ())) for field in ("evidence", "errata")}
+    return Claim(**{**entry, **lists})
 
 
 def without_evidence(claims: Sequence[Claim], results: Path) -> list[str]:
@@ -121,124 +127,28 @@ def without_evidence(claims: Sequence[Claim], results: Path) -> list[str]:
 
 def errata(source: Path) -> dict[str, str]:
     """Return label and name of each misprint on the page of errata, such as ``Figure 3 (D)``."""
-    path = source / "claims" / "errata.md"
+    path, found = source / ERRATA, {}
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    found = {}
     for label, name, place in ERRATUM.findall(text):
         for command, symbol in GREEK.items():
             name = name.replace(command, symbol)
-        found[label] = f"{name} ({', '.join(re.findall(r'[A-E]', place))})"
+        letters = ", ".join(re.findall(r"\b[A-E]\b", place))
+        found[label] = f"{name} ({letters})"
     return found
 
 
 def check(app: Sphinx) -> None:
     """Look up every number that the claims rest on, and every misprint; the notebooks have run."""
     source = Path(app.srcdir)
-    path = source / f"{BOARD}.yml"
-    if not path.is_file():
-        return
+    path, known = source / f"{BOARD}.yml", errata(source)
     try:
-        claims = read_claims(path)
+        claims = read_claims(path.read_text(encoding="utf-8")) if path.is_file() else ()
     except ValueError as error:
         raise ClaimsError(str(error)) from error
-    known = errata(source)
     faults = without_evidence(claims, source / "results")
     faults += [f"{c.id}: no misprint {one}" for c in claims for one in c.errata if one not in known]
     if faults:
         raise ClaimsError("claims without evidence:\n" + "\n".join(faults))
-
-
-class Fold(nodes.container):
-    """A block that is closed at first, ``details`` in HTML."""
-
-
-class Summary(nodes.container):
-    """The line that opens a fold."""
-
-
-def between(tag: str) -> tuple[Any, Any]:
-    """Return what writes a node between the tags of an HTML element."""
-
-    def visit(writer: Any, node: nodes.Element) -> None:
-        writer.body.append(writer.starttag(node, tag))
-
-    def depart(writer: Any, node: nodes.Element) -> None:
-        writer.body.append(f"</{tag}>\n")
-
-    return visit, depart
-
-
-class ClaimsDirective(SphinxDirective):
-    """What the directives share: the claims of the file, and text that becomes nodes."""
-
-    has_content = False
-
-    def claims(self, letter: str = "") -> list[Claim]:
-        """Return the claims of a document, or all; the page is read again when a number changes."""
-        source = Path(self.env.srcdir)
-        path = source / f"{BOARD}.yml"
-        for one in (path, source / "claims" / "errata.md"):
-            self.env.note_dependency(str(one))
-        return [one for one in read_claims(path) if one.id.startswith(letter)]
-
-    def parsed(self, text: str) -> list[nodes.Node]:
-        """Return Markdown text as nodes."""
-        container = nodes.container()
-        lines = StringList(text.splitlines(), "claims.yml")
-        self.state.nested_parse(lines, self.content_offset, container)
-        return list(container.children)
-
-    def table(self, head: list[str], rows: list[list[str]]) -> list[nodes.Node]:
-        """Return a table of Markdown cells."""
-        lines = [head, ["---"] * len(head), *rows]
-        return self.parsed("\n".join(f"| {' | '.join(line)} |" for line in lines))
-
-    def misprints(self, claim: Claim) -> str:
-        """Return the links to the misprints that matter for a claim."""
-        known = errata(Path(self.env.srcdir))
-        return ", ".join(f"{{ref}}`{known[one]} <{one}>`" for one in claim.errata)
-
-
-class Claims(ClaimsDirective):
-    """The claims of one document, a card for each."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Return the cards."""
-        return [self.card(claim) for claim in self.claims(f"{self.arguments[0]}-")]
-
-    def card(self, claim: Claim) -> nodes.Element:
-        """Return a card: verdict and statement; below, what was found and where to check it."""
-        kinds = [
-            "claim",
-            f"verdict-{claim.verdict.replace(' ', '-')}",
-            f"document-{claim.id[0].lower()}",
-        ]
-        words = f"{BADGES[claim.verdict]} {claim.verdict.capitalize()}"
-        line = Summary()
-        line += nodes.inline("", words, classes=["claim-verdict"])
-        line += nodes.inline("", f" {claim.id} ", classes=["claim-name"])
-        line += nodes.container("", *self.parsed(claim.claim), classes=["claim-statement"])
-        pages = "; ".join(f"{{doc}}`/results/{one}`" for one in claim.notebooks)
-        named = self.misprints(claim)
-        end = f"Numbers: {pages}. Test: `{claim.test}`." + (f" Misprint: {named}." if named else "")
-        below = [f"{claim.place}.", "", f"**Found.** {claim.finding}", "", end]
-        return Fold("", line, *self.parsed("\n".join(below)), classes=kinds,
-                    ids=[f"claim-{claim.id.lower()}"])  # fmt: skip
-
-
-class Summaries(ClaimsDirective):
-    """How many claims of each document have each verdict."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return a table of numbers, a row for each document."""
-        rows = []
-        for letter, name in {**DOCUMENTS, "": "all"}.items():
-            own = [claim.verdict for claim in self.claims(letter)]
-            label = f"the {name} ({letter})" if letter else name
-            rows.append([label, *(str(own.count(one)) for one in BADGES), str(len(own))])
-        return self.table(["document", *(f"{v} {k}" for k, v in BADGES.items()), "all"], rows)
 
 
 def order(claim: Claim) -> tuple[int, ...]:
@@ -248,55 +158,87 @@ def order(claim: Claim) -> tuple[int, ...]:
     return tuple(int(part) for part in found[1].split(".") if part) if found else (99,)
 
 
-class Document(ClaimsDirective):
-    """The items of one document in its own order: verdict, notebooks, misprints."""
+def misprints(claim: Claim, known: Mapping[str, str]) -> list[str]:
+    """Return the links to the misprints that matter for a claim."""
+    return [f"{{ref}}`{known[one]} <{one}>`" for one in claim.errata]
 
-    required_arguments = 1
+
+def cards(claims: Sequence[Claim], known: Mapping[str, str], board: str) -> str:
+    """Return a card for each claim: verdict and statement; below, what was found and where."""
+    texts = []
+    for claim in claims:
+        named = ", ".join(misprints(claim, known))
+        texts.append(CARD.format(
+            claim=claim, badge=BADGES[claim.verdict], verdict=claim.verdict.capitalize(),
+            kind=claim.verdict.replace(" ", "-"), name=claim.id.lower(), letter=claim.id[0].lower(),
+            numbers="; ".join(f"{{doc}}`/results/{one}`" for one in claim.notebooks),
+            misprints=f" Misprint: {named}." if named else "",
+        ))  # fmt: skip
+    return "\n".join(texts)
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """Return a table of Markdown cells."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def summary(claims: Sequence[Claim], known: Mapping[str, str], board: str) -> str:
+    """Return how many claims of each document have each verdict."""
+    rows = []
+    for letter, name in {**DOCUMENTS, "": "all"}.items():
+        own = [claim.verdict for claim in claims if claim.id.startswith(letter)]
+        label = f"the {name} ({letter})" if letter else name
+        rows.append([label, *(str(own.count(one)) for one in BADGES), str(len(own))])
+    return table(["document", *(f"{v} {k}" for k, v in BADGES.items()), "all"], rows)
+
+
+def document(claims: Sequence[Claim], known: Mapping[str, str], board: str) -> str:
+    """Return the items of a document in its own order: verdict, notebooks, misprints."""
+    rows = []
+    for claim in sorted(claims, key=order):
+        pages = [f"{{doc}}`{one.rpartition('/')[2]} </results/{one}>`" for one in claim.notebooks]
+        name = f'<a href="{board}#claim-{claim.id.lower()}">{claim.id}</a>'
+        sentence = " ".join(claim.claim.split()).replace("|", "\\|")
+        verdict = f"{BADGES[claim.verdict]} {claim.verdict}"
+        links = ", ".join([*pages, *misprints(claim, known)])
+        rows.append([name, claim.source, sentence, verdict, links])
+    return table(["claim", "where", "what it says", "verdict", "results"], rows)
+
+
+def listed(claims: Sequence[Claim], known: Mapping[str, str], board: str) -> str:
+    """Return the misprints by name, each a link to its entry."""
+    return " · ".join(f"{{ref}}`{name} <{label}>`" for label, name in known.items())
+
+
+TEXTS: dict[str, Callable[[Sequence[Claim], Mapping[str, str], str], str]] = {
+    "claims": cards, "claims-summary": summary, "document-claims": document, "errata-list": listed,
+}  # fmt: skip
+
+
+class FromClaims(SphinxDirective):
+    """Markdown that is made of the claims of a document, or of all."""
+
+    optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return a table, a row for each claim."""
-        claims = sorted(self.claims(f"{self.arguments[0]}-"), key=order)
-        rows = []
-        for claim in claims:
-            pages = [
-                f"{{doc}}`{one.rpartition('/')[2]} </results/{one}>`" for one in claim.notebooks
-            ]
-            sentence = " ".join(claim.claim.split()).replace("|", "\\|")
-            verdict = f"{BADGES[claim.verdict]} {claim.verdict}"
-            links = ", ".join(filter(None, [*pages, self.misprints(claim)]))
-            rows.append([claim.id, claim.source, sentence, verdict, links])
-        found = self.table(["claim", "where", "what it says", "verdict", "results"], rows)
+        """Return it parsed; the page is read again when claims or misprints change."""
+        source = Path(self.env.srcdir)
+        path = source / f"{BOARD}.yml"
+        for one in (path, source / ERRATA):
+            self.env.note_dependency(str(one))
+        letter = f"{self.arguments[0]}-" if self.arguments else ""
+        claims = read_claims(path.read_text(encoding="utf-8"))
+        own = [one for one in claims if one.id.startswith(letter)]
         board = self.env.app.builder.get_relative_uri(self.env.docname, BOARD)
-        names = {claim.id for claim in claims}
-        for text in [t for node in found for t in node.findall(nodes.Text) if t in names]:
-            uri = f"{board}#claim-{text.lower()}"
-            text.parent.replace(text, nodes.reference("", "", text.copy(), refuri=uri))
-        return found
-
-
-class ErrataList(ClaimsDirective):
-    """The misprints by name, each a link to its entry."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return one paragraph of links."""
-        known = errata(Path(self.env.srcdir)).items()
-        return self.parsed(" · ".join(f"{{ref}}`{name} <{label}>`" for label, name in known))
-
-
-def add_filter(app: Sphinx, page: str, *_: Any) -> None:
-    """Load the filter of the claims on their own page only."""
-    if page == BOARD:
-        app.add_js_file("claims.js")
+        text, container = TEXTS[self.name](own, errata(source), board), nodes.container()
+        lines = StringList(text.splitlines(), "claims.yml")
+        self.state.nested_parse(lines, self.content_offset, container)
+        return list(container.children)
 
 
 def setup(app: Sphinx) -> None:
     """Connect the board."""
     app.connect("builder-inited", check)
-    app.connect("html-page-context", add_filter)
-    app.add_node(Fold, html=between("details"))
-    app.add_node(Summary, html=between("summary"))
-    for name, one in {"claims": Claims, "claims-summary": Summaries, "document-claims": Document,
-                      "errata-list": ErrataList}.items():  # fmt: skip
-        app.add_directive(name, one)
-    app.add_css_file("claims.css")
-    app.add_css_file("guide.css")
+    for name in TEXTS:
+        app.add_directive(name, FromClaims)

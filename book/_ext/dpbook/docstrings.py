@@ -12,28 +12,18 @@ from typing import Any
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
-from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 
 CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 LABEL = re.compile(r"(?:def|thm|lem|cor|alg)-[a-z0-9-]+")
-TYPES = ("ArrayLike", "NDArray", "Epsilon", "Metric", "MetricLike", "Counts")
 
 
 def setup(app: Sphinx) -> None:
     """Load autodoc and connect the rewriting of docstrings."""
     app.setup_extension("sphinx.ext.autodoc")
     app.setup_extension("sphinx.ext.autosummary")
-    app.connect("config-inited", short_types)
     app.connect("autodoc-process-docstring", rewrite)
     app.connect("missing-reference", plain_type)
-
-
-def short_types(app: Sphinx, config: Config) -> None:
-    """Show numpy's types by the names they have in the code, not by what they stand for."""
-    config.autodoc_type_aliases = {name: name for name in TYPES}
-    config.autodoc_member_order = "bysource"
-    config.autosummary_generate = False
 
 
 def plain_type(

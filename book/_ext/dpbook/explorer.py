@@ -50,10 +50,6 @@ STATES: Mapping[str, str] = {
 """States by name, as the explorer writes them into an address."""
 
 
-class ExplorerPlace(nodes.General, nodes.Element):
-    """Where the explorer is; its children are shown until it runs."""
-
-
 def bundle(name: str = "main", known: dict[str, str] | None = None) -> str:
     """Return a module and what it imports as one classic script; each stays in its own scope."""
     known = {} if known is None else known
@@ -99,25 +95,6 @@ def closing(root: str) -> str:
     return f'</div>{library}<script src="{root}{PROGRAM}" defer></script>'
 
 
-def visit(writer: Any, node: ExplorerPlace) -> None:
-    """Begin a place in HTML."""
-    writer.body.append(opening(node["root"], node["page"], node["state"], node["small"]))
-
-
-def depart(writer: Any, node: ExplorerPlace) -> None:
-    """End a place in HTML."""
-    writer.body.append(closing(node["root"]))
-
-
-def root_of(document: str) -> str:
-    """Return the way from a document to the site's first folder.
-
-    >>> root_of("index"), root_of("explorer/index")
-    ('', '../')
-    """
-    return "../" * document.count("/")
-
-
 class Explorer(SphinxDirective):
     """The explorer, around what stands in for it."""
 
@@ -129,13 +106,12 @@ class Explorer(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the place."""
-        root = root_of(self.env.docname)
-        state = STATES[self.options.get("start", "start")]
-        place = ExplorerPlace(
-            root=root, page=f"{root}{PAGE}.html", state=state, small="small" in self.options
-        )
-        self.state.nested_parse(self.content, self.content_offset, place)
-        return [place]
+        root, inside = "../" * self.env.docname.count("/"), nodes.container()
+        self.state.nested_parse(self.content, self.content_offset, inside)
+        state, small = STATES[self.options.get("start", "start")], "small" in self.options
+        begin = opening(root, f"{root}{PAGE}.html", state, small)
+        ends = [nodes.raw("", text, format="html") for text in (begin, closing(root))]
+        return [ends[0], *inside.children, ends[1]]
 
 
 class Explore(ReferenceRole):
@@ -144,16 +120,15 @@ class Explore(ReferenceRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the link; an unknown state is an error."""
         if self.target not in STATES:
-            listed = ", ".join(STATES)
-            message = f"explore: the state must be one of {listed}, got {self.target!r}"
+            message = f"explore: the state must be one of {', '.join(STATES)}, got {self.target!r}"
             return [], [self.inliner.reporter.error(message, line=self.lineno)]
-        address = f"{root_of(self.env.docname)}{PAGE}.html#{STATES[self.target]}"
+        root = "../" * self.env.docname.count("/")
+        address = f"{root}{PAGE}.html#{STATES[self.target]}"
         return [nodes.reference(self.rawtext, self.title, refuri=address, internal=True)], []
 
 
 def setup(app: Sphinx) -> None:
     """Connect directive and role."""
-    app.add_node(ExplorerPlace, html=(visit, depart))
     app.add_directive("explorer", Explorer)
     app.add_role("explore", Explore())
     app.connect("build-finished", write_script)

@@ -39,6 +39,12 @@ NUMBER = re.compile(r"-?[1-9]\d*\.\d{3,}")  # of paths and places; scales are be
 NAME = re.compile(r'(?<=\sid=")|(?<=href="#)|(?<=url\(#)')
 LETTERS = re.compile(r'<g id="text_\d+">.*?\bscale\((0\.\d+) ', re.DOTALL)
 
+BOX = (
+    '<div class="drawn-box"><div class="drawn-scroll">{}</div><button type="button" '
+    'class="drawn-open" aria-haspopup="dialog"><span aria-hidden="true">⤢</span> Full size</button>'
+    "</div>\n"
+)
+
 
 class Shown(nodes.figure):
     """A figure that has its number on another page, and so none here."""
@@ -92,10 +98,6 @@ def words_of(executed: Path, stem: str) -> tuple[str, str]:
     raise ValueError(f"{executed.parent.name} records no figure {stem!r} with a caption")
 
 
-class Drawn(nodes.General, nodes.Element):
-    """A drawing that stands in the page itself; its file is read when it is written."""
-
-
 class InlineFigures(SphinxPostTransform):
     """Put the drawings of results into the page; pictures of a given width stay pictures."""
 
@@ -103,27 +105,14 @@ class InlineFigures(SphinxPostTransform):
     formats = ("html",)
 
     def run(self, **_: Any) -> None:
-        """Replace each picture by the element it holds."""
+        """Replace each picture by the element it holds, with a button."""
         for number, image in enumerate(list(self.document.findall(nodes.image))):
             file = Path(self.env.srcdir) / image["uri"].lstrip("/")
             sized = {"width", "height", "scale"} & set(image.attributes)
-            if file.suffix == ".svg" and not sized and file.is_file():
-                text = file.read_text(encoding="utf-8")
-                if '<g id="figure_1">' in text:
-                    drawn = Drawn(svg=text, number=number, alt=image.get("alt", ""))
-                    image.replace_self(drawn)
-
-
-def visit_drawn(translator: HTML5Translator, node: Drawn) -> None:
-    """Write a drawing and its button."""
-    drawn = inlined(node["svg"], f"d{node['number']}-", node["alt"])
-    button = '<span aria-hidden="true">⤢</span> Full size'
-    opening = '<button type="button" class="drawn-open" aria-haspopup="dialog">'
-    translator.body.append(
-        f'<div class="drawn-box"><div class="drawn-scroll">{drawn}</div>{opening}{button}</button>'
-        "</div>\n"
-    )
-    raise nodes.SkipNode
+            svg = file.suffix == ".svg" and not sized and file.is_file() and file.read_text("utf-8")
+            if svg and '<g id="figure_1">' in svg:
+                drawn = inlined(svg, f"d{number}-", image.get("alt", ""))
+                image.replace_self(nodes.raw("", BOX.format(drawn), format="html"))
 
 
 def inlined(svg: str, prefix: str, alt: str) -> str:
@@ -149,16 +138,12 @@ def inlined(svg: str, prefix: str, alt: str) -> str:
 
 def themed(colour: str) -> str:
     """Return black as the page's ink, white as its paper, greys between, and lighter colours."""
-    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
-    if max(red, green, blue) - min(red, green, blue) < 12:
-        ink = round(100 - red / 2.55)
-        paper = "var(--pst-color-background,#fff)"
-        return (
-            "currentColor"
-            if ink == 100
-            else (f"color-mix(in srgb,currentColor {ink}%,{paper})" if ink else paper)
-        )
-    return f"color-mix(in srgb,{colour} var(--drawn-colour,100%),#fff)"
+    shades = bytes.fromhex(colour[1:])
+    if max(shades) - min(shades) >= 12:
+        return f"color-mix(in srgb,{colour} var(--drawn-colour,100%),#fff)"
+    ink, paper = round(100 - shades[0] / 2.55), "var(--pst-color-background,#fff)"
+    mixed = f"color-mix(in srgb,currentColor {ink}%,{paper})"
+    return {100: "currentColor", 0: paper}.get(ink, mixed)
 
 
 def least_width(svg: str, width: float) -> float:
@@ -173,8 +158,5 @@ def least_width(svg: str, width: float) -> float:
 def setup(app: Sphinx) -> None:
     """Connect the figures."""
     app.add_node(Shown, html=(HTML5Translator.visit_figure, HTML5Translator.depart_figure))
-    app.add_node(Drawn, html=(visit_drawn, None))
     app.add_directive("result-figure", ResultFigure)
     app.add_post_transform(InlineFigures)
-    app.add_css_file("figures.css")
-    app.add_js_file("figures.js", loading_method="defer")

@@ -18,25 +18,11 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
-from dpbayes.record import typeset
+from dpbayes._typeset import typeset
 
 logger = logging.getLogger(__name__)
 ROUNDED = {"up": ROUND_CEILING, "down": ROUND_FLOOR}
 SAME = 1e-12  # of a number: the rounding of its last binary digits
-
-
-class Quote(nodes.inline):
-    """A number on a page, which the page marks with what it quotes."""
-
-
-def visit_quote(writer: Any, node: Quote) -> None:
-    """Begin a quoted number in HTML."""
-    writer.body.append(writer.starttag(node, "span", "", **{"data-quote": node["quote"]}))
-
-
-def depart_quote(writer: Any, node: Quote) -> None:
-    """End a quoted number in HTML."""
-    writer.body.append("</span>")
 
 
 class ResultRole(SphinxRole):
@@ -50,8 +36,7 @@ class ResultRole(SphinxRole):
             shown = formatted(recorded(self.env, name, "numbers.json", key), form)
         except ValueError as error:
             return complain(self, error)
-        quote = f"{name}::{key}:{form}"
-        return [Quote(shown, shown, classes=["result"], quote=quote)], []
+        return [nodes.inline(shown, shown, classes=["result"])], []
 
 
 class ClaimRole(SphinxRole):

@@ -15,19 +15,22 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx import addnodes
+from docutils.statemachine import StringList
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from dpbayes.record import typeset
+from dpbayes._typeset import typeset
 from dpbook.quotes import formatted, result_file, split
 
 logger = logging.getLogger(__name__)
+MARKS = re.compile(r"([\\`*_{}\[\]<>|$~^])")
+NUMBER = re.compile(r"–|∞|−?\d[^*=<>]*")  # a formatted cell; a formula is none
 
 
 def listed(text: str) -> list[str]:
@@ -35,13 +38,12 @@ def listed(text: str) -> list[str]:
     return [part.strip() for part in next(csv.reader([text], skipinitialspace=True))]
 
 
-def read_table(path: Path, options: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Return the heads and the formatted rows of the columns that are wanted."""
+def read_table(path: Path, options: dict[str, Any]) -> list[list[str]]:
+    """Return the heads and the formatted cells of the columns that are wanted, column by column."""
     with path.open(encoding="utf-8", newline="") as stream:
         first, *rows = csv.reader(stream)
     columns = options.get("columns", first)
-    unknown = [one for one in columns if one not in first]
-    if unknown:
+    if unknown := [one for one in columns if one not in first]:
         raise ValueError(f"{path.name} has no column {unknown[0]!r}; it has {', '.join(first)}")
     header = options.get("header", [one.replace("_", " ") for one in columns])
     formats = options.get("format", [""])
@@ -49,10 +51,10 @@ def read_table(path: Path, options: dict[str, Any]) -> tuple[list[str], list[lis
     if not len(header) == len(formats) == len(columns):
         sizes = f"{len(columns)} columns, {len(header)} headers, {len(formats)} formats"
         raise ValueError(f"{path.name}: {sizes}")
-    places = [first.index(one) for one in columns]
-    return header, [
-        [cell(row[place], form) for place, form in zip(places, formats, strict=True)]
-        for row in rows
+    places = map(first.index, columns)
+    return [
+        [head, *(cell(row[place], form) for row in rows)]
+        for head, form, place in zip(header, formats, places, strict=True)
     ]
 
 
@@ -80,51 +82,33 @@ class ResultTable(SphinxDirective):
     has_content = True
     option_spec: ClassVar[dict[str, Any]] = {
         "name": directives.unchanged_required, "columns": listed, "header": listed,
-        "format": listed, "class": directives.class_option,
+        "format": listed, "class": directives.unchanged,
     }  # fmt: skip
 
     def run(self) -> list[nodes.Node]:
         """Return the table with its caption and a link to all digits."""
         try:
             name, stem = split(self.arguments[0], self.env)
-            header, rows = read_table(result_file(self.env, name, f"{stem}.csv"), self.options)
+            columns = read_table(result_file(self.env, name, f"{stem}.csv"), self.options)
         except ValueError as error:
             where = self.get_location()
             logger.warning("result-table: %s", error, location=where, type="dpbook")
             return []
-        table = nodes.table(classes=["result-table", *self.options.get("class", [])])
-        caption, messages = self.state.inline_text(" ".join(self.content), self.lineno)
-        table += nodes.title("", "", *caption)
-        table += grid(header, rows)
-        self.add_name(table)
-        link = addnodes.download_reference(
-            "", "", nodes.literal("", f"{stem}.csv", classes=["xref", "download"]),
-            refdoc=self.env.docname, reftarget=f"/results/{name}/{stem}.csv", refdomain="",
-            reftype="download", refexplicit=False, refwarn=False,
-        )  # fmt: skip
-        words = nodes.paragraph("", "", nodes.Text("All digits: "), link)
-        words["classes"] = ["table-download"]
-        return [table, words, *messages]
-
-
-def grid(header: list[str], rows: list[list[str]]) -> nodes.tgroup:
-    """Return the columns, the head and the body of a table; columns of numbers stand right."""
-    group = nodes.tgroup(cols=len(header))
-    group += [nodes.colspec(colwidth=1) for _ in header]
-    right = [bool(rows) and all(is_number(row[i]) for row in rows) for i in range(len(header))]
-    head: nodes.Element = nodes.thead()
-    body: nodes.Element = nodes.tbody()
-    for part, lines in ((head, [header]), (body, rows)):
-        for cells in lines:
-            row = nodes.row()
-            for text, number in zip(cells, right, strict=True):
-                classes = ["number"] if number or (part is body and is_number(text)) else []
-                row += nodes.entry("", nodes.paragraph("", text), classes=classes)
-            part += row
-    group += [head, body]
-    return group
-
-
-def is_number(text: str) -> bool:
-    """Say whether a formatted cell is a number; a formula is not."""
-    return text in "–∞" or (text.lstrip("−")[:1].isdigit() and not set(text) & set("*=<>"))
+        right = [all(map(NUMBER.fullmatch, cells)) for _, *cells in columns]
+        head, *rows = (
+            [MARKS.sub(r"\\\1", one) for one in row] for row in zip(*columns, strict=True)
+        )
+        lines = [head, ["--:" if one else ":--" for one in right], *rows]
+        text = [
+            f":::{{table}} {' '.join(self.content)}",
+            f":class: result-table {self.options.get('class', '')}",
+            *[f":name: {self.options['name']}" for _ in range("name" in self.options)], "",
+            *(f"| {' | '.join(line)} |" for line in lines), ":::", "",
+            f"All digits: {{download}}`{stem}.csv </results/{name}/{stem}.csv>`",
+        ]  # fmt: skip
+        inside = nodes.container()
+        source = StringList(text, self.get_source_info()[0])
+        self.state.nested_parse(source, self.content_offset, inside)
+        paragraphs = list(inside.findall(nodes.paragraph))
+        paragraphs[-1]["classes"] = ["table-download"]
+        return list(inside.children)

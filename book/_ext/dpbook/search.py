@@ -1,0 +1,69 @@
+"""What the site's search looks through: the words of every page, in one script.
+
+``search/index.js`` holds for each page its title, the keywords it declares in its front matter
+(``myst: {html_meta: {keywords: …}}``), its headings, its text and, for a result, the numbers it
+records, at four digits. Only the page with the results loads it; Sphinx's own index is not built.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+ARTICLE = re.compile(r'<article class="bd-article">(.*)</article>', re.DOTALL)
+UNREAD = re.compile(
+    r'<details class="admonition hide.*?</details>|<a class="headerlink".*?</a>|'
+    r"<(svg|script|style|button|math)\b.*?</\1>",
+    re.DOTALL,
+)
+HEADING = re.compile(
+    r'<section id="([^"]+)">\s*(?:<span[^>]*></span>\s*)*<h[2-4]>(.*?)</h', re.DOTALL
+)
+KEYWORDS = re.compile(r'<meta content="([^"]*)" name="keywords"')
+TAG = re.compile(r"<[^>]+>")
+
+
+def words(markup: str) -> str:
+    """Return the text of some HTML in one line.
+
+    >>> words("<p>A <b>table</b></p><p>&amp; more</p>")
+    'A table & more'
+    """
+    apart = re.sub(r"<(?=/?(?:p|li|td|th|h\d|div|dt|dd|br)\b)", " <", markup)
+    return " ".join(html.unescape(TAG.sub("", apart)).split())
+
+
+def entry(app: Sphinx, name: str) -> dict[str, object]:
+    """Return what is known of a page."""
+    page = Path(app.outdir, f"{name}.html").read_text(encoding="utf-8")
+    found, numbers = ARTICLE.search(page), Path(app.srcdir, name, "numbers.json")
+    article = UNREAD.sub("", found[1] if found else "")
+    recorded = json.loads(numbers.read_text(encoding="utf-8")) if numbers.is_file() else {}
+    return {
+        "page": f"{name}.html",
+        "title": app.env.titles[name].astext(),
+        "keywords": html.unescape(" ".join(KEYWORDS.findall(page))),
+        "headings": [[place, words(heading)] for place, heading in HEADING.findall(article)],
+        "numbers": " ".join(sorted({f"{one:.4f}" for one in recorded.values() if abs(one) < 1e4})),
+        "text": words(article),
+    }
+
+
+def write_index(app: Sphinx, problem: Exception | None) -> None:
+    """Write the index where the site has its search."""
+    if problem is None and app.builder.format == "html":
+        pages = [entry(app, name) for name in sorted(app.env.found_docs)]
+        path = Path(app.outdir, "search", "index.js")
+        path.parent.mkdir(exist_ok=True)
+        text = json.dumps(pages, ensure_ascii=False, separators=(",", ":"))
+        path.write_text(f"window.searchIndex = {text};\n", encoding="utf-8")
+
+
+def setup(app: Sphinx) -> None:
+    """Build this index, and not that of Sphinx."""
+    app.connect("builder-inited", lambda app: setattr(app.builder, "search", False))
+    app.connect("build-finished", write_index)

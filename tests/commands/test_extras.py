@@ -1,0 +1,57 @@
+"""A command whose extra is not installed says in one line which one to install."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tables.clinic import opened
+
+PROGRAM = """
+import sys
+sys.modules[sys.argv[1]] = None
+from dpbayes.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+PLAN = ("release", "people.csv", "--plan", "plan.toml")
+CREATE = ("account", "create", "b", "--dataset", "b", "--unit", "record", "--epsilon", "1")
+ASK = ("ask", "all", "--cube", "cube.toml", "--account", "clinic.account", "--length", "9")
+SCORES = ("release", "--counts", "3,4", "--mechanism", "expMech", "--epsilon", "1")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("missing", "extra", "words"),
+    [
+        ("pydantic", "tables", ("plan", "plan.toml")),
+        ("pydantic", "tables", PLAN),
+        ("pydantic", "tables", ASK),
+        ("pydantic", "tables", ("serve", "service.toml")),
+        ("starlette", "tables,serve", ("serve", "service.toml")),
+        ("uvicorn", "tables,serve", ("serve", "--new-token")),
+        ("jinja2", "tables", PLAN),
+        ("duckdb", "tables", ("release", "people.parquet", *PLAN[2:])),
+        ("flint", "tables", SCORES),
+        ("pydantic", "", (*CREATE, "--table", "other.csv")),
+        ("duckdb", "", PLAN),
+    ],
+)
+def test_a_missing_extra_is_named_in_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    missing: str,
+    extra: str,
+    words: tuple[str, ...],
+) -> None:
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+    opened(tmp_path)
+    (tmp_path / "people.parquet").write_bytes((tmp_path / "people.csv").read_bytes())
+    (tmp_path / "other.csv").write_text("health\ngood\n")
+    command = [sys.executable, "-c", PROGRAM, missing, *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == (2 if extra else 0), done.stderr
+    assert done.stderr.count("\n") == (1 if extra else 0), done.stderr
+    assert f"dpbayes[{extra}]" in done.stderr or not extra
