@@ -132,6 +132,29 @@ def test_bad_input(monkeypatch):
         composed_epsilon(pair, [1], 1e-6)
 
 
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: composed_epsilon(None, [1], 1e-6), "pair must be a LossPair, got None"),
+        (lambda: worst_pair(3), "result must be a PairAudit, got 3"),
+        (lambda: dominating_pair(3), "result must be an? Audit, got 3"),
+        (lambda: LossPair([np.nan], [0.0]), "log_p must be finite, got nan"),
+        (lambda: LossPair([0.0, "b"], [0.0]), "log_p must be real numbers"),
+        (lambda: concentrated_rho([np.nan, 0.0], [0.0, 0.0]), "log_p must be logarithms"),
+        (lambda: concentrated_rho([0.0], [0.5]), "log_q must be logarithms .* sum to 1, got"),
+        (lambda: gaussian_mu("a", "b"), "log_p must be logarithms of numbers"),
+        (lambda: gaussian_mu([], []), "log_p must be logarithms of numbers"),
+    ],
+)
+def test_what_is_no_pair_is_refused_by_name(call, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        call()
+
+
+def test_a_bound_beyond_all_floats_is_infinite():
+    assert advanced_composition(1000.0, [2], 1e-6).tolist() == [np.inf]
+
+
 # --- rho and mu -----------------------------------------------------------------------------------
 
 

@@ -66,3 +66,5 @@ def test_bad_input():
         audit_by_sampling(geometric, [3, 5], [4, 4], [1, 1], 7)
     with pytest.raises(ValueError, match="runs must be an integer of at least 4"):
         audit_by_sampling(geometric, [3, 5], [4, 4], [1, 1], rng, 2)
+    with pytest.raises(ValueError, match="neighbour must differ from counts by one replaced"):
+        audit_by_sampling(geometric, [3, 5], [5, 3], [1, 1], rng)
