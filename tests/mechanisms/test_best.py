@@ -109,6 +109,13 @@ def test_a_table_keeps_its_promise_with_a_margin_up_to_the_ends_of_the_range(
     assert np.all(ratios <= (epsilon - 9e-10 * (epsilon > 1e-3)) * apart)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [1.0, 0.5])
+def test_larger_programs_keep_their_promise_with_a_margin(epsilon):
+    table = np.log(dp.mechanism("optimal", epsilon, objective="worst").table(40, [1, 1]))
+    assert np.abs(np.diff(table, axis=0)).max() < epsilon - 1e-10
+
+
 def test_bayes_remap_is_the_best_guess_for_each_output():
     base, n, prior = dp.mechanism("ilapMech", 0.7), 7, [1.0, 0.5]
     remapped = Remapped(base, "bayes")

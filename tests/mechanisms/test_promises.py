@@ -115,6 +115,17 @@ def test_bad_epsilons_in_words(value, allowed):
         dp.mechanism("lattice", value)
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "k", "share"),
+    [("lapMech", {}, 2, "1/2"), ("lapMech", {}, 5, "2/5"), ("ilapMech", {}, 2, "1"),
+     ("ilapMech", {}, 5, "1"), ("ilapMech", {"sensitivity": 2.5}, 3, "4/5")],
+)  # fmt: skip
+def test_laplace_noise_promises_what_a_record_moves_over_its_scale(name, options, k, share):
+    mechanism = dp.mechanism(name, "0.3", **options)
+    assert mechanism.guarantee(k).bound == Fraction(3, 10) * Fraction(share)
+    assert mechanism.scale(k) == pytest.approx(1 / float(mechanism.exact_rate(k)), rel=1e-15)
+
+
 def test_a_failure_probability_is_part_of_the_sentence():
     promised = Guarantee(Fraction(4, 5), "a proof", "thm-x", Fraction(1, 10**8))
     assert "P[M(x) in S] <= e^0.8 P[M(x') in S] + 1e-8; n itself" in promised.sentence
