@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import betainc, gammaln
 
 import dpbayes as dp
-from dpbayes.mechanisms.independent import IndependentNoise
+from dpbayes.mechanisms.geometric import IndependentNoise
 from dpbayes.tables.reading import ListedCounts, noise_aware
 from tests.strategies import epsilons, priors
 
