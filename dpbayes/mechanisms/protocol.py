@@ -159,6 +159,10 @@ class Guarantee:
     `theorem` is the label of the proof in the book, `failure` the delta of a guarantee that holds
     but for events of that probability. `neighbours` is the relation: "replace-one" with n public,
     or "add-or-remove" with n secret.
+
+    >>> promised = Guarantee(Fraction(1, 3), "an example")
+    >>> promised.bound, promised.delta, promised.epsilon >= Fraction(1, 3)
+    (Fraction(1, 3), 0.0, True)
     """
 
     bound: Fraction | None
