@@ -28,10 +28,10 @@ COMMANDS = {
     "serve": ("dpbayes.commands.serve", "answer analysts' questions about a private table"),
     "ask": ("dpbayes.commands.ask", "ask a private table questions, within a bound"),
 }
-TABLES = ("duckdb", "pydantic", "flint", "jinja2", "markupsafe")
-EXTRAS = dict.fromkeys(TABLES, "tables") | {
-    "starlette": "tables,serve", "uvicorn": "tables,serve", "distributed": "book,cluster",
-    "nbconvert": "book", "nbformat": "book", "IPython": "book",
+EXTRAS = {
+    **dict.fromkeys(("duckdb", "pydantic", "flint", "jinja2", "markupsafe"), "tables"),
+    **dict.fromkeys(("starlette", "uvicorn"), "tables,serve"),
+    **dict.fromkeys(("nbconvert", "nbformat", "IPython"), "book"), "distributed": "book,cluster",
 }  # fmt: skip
 """The extra that brings a package."""
 
