@@ -7,6 +7,7 @@ date, and published below ``book/results/``. Everything else is left to publishe
 from __future__ import annotations
 
 import gc
+import os
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -25,7 +26,6 @@ from dpbook import (
 )
 
 BEFORE_CONTENTS = 100  # the table of contents is read at priority 900
-WRITERS = 2
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -46,4 +46,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 def write_side_by_side(app: Sphinx, environment: Any) -> None:
     """Have pages written by processes of their own, which Jupyter Book has no option for."""
-    app.parallel = 1 + WRITERS  # this one resolves references
+    app.parallel = 1 + (os.cpu_count() or 2)  # this process resolves references
