@@ -17,7 +17,7 @@ from functools import reduce
 
 import numpy as np
 import scipy.fft
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 from scipy.signal import fftconvolve
 
@@ -63,11 +63,6 @@ class MassVector:
         return self.masses.size // 2
 
     @property
-    def cells(self) -> NDArray[np.int64]:
-        """The cell indices -r .. r."""
-        return np.arange(-self.half_length, self.half_length + 1)
-
-    @property
     def total(self) -> float:
         """The mass inside the vector."""
         return math.fsum(self.masses)
@@ -75,8 +70,8 @@ class MassVector:
     @property
     def standard_deviation(self) -> float:
         """The standard deviation of the cell index under the normalised masses."""
-        weights = self.masses / self.total
-        return math.sqrt(float(weights @ (self.cells - weights @ self.cells) ** 2))
+        cells, weights = np.arange(self.masses.size), self.masses / self.total
+        return math.sqrt(float(weights @ (cells - weights @ cells) ** 2))
 
     def resized(self, half_length: int) -> Array:
         """Return the masses of the cells -half_length .. half_length, 0 where there are none."""

@@ -232,7 +232,7 @@ class Decision:
 
     `history_weights` (m,) signed A_i b_i of the history's part of the estimate; `scale_units` the
     scale of the fresh noise on the grid, 0 when there is none; `fresh_share` its weight; `law` of
-    the error of the estimate, None when rejected; `cost` S / b of the fresh answer.
+    the error of the estimate, None when rejected.
 
     >>> made = decide(empty_state(2, "add-remove"), np.ones(2), 40.0, 0.05, 1.0, Policy())
     >>> made.outcome, made.fresh_share, round(made.law.half_width(0.05), 6)
@@ -244,7 +244,6 @@ class Decision:
     scale_units: int
     fresh_share: float
     law: NoiseLaw | None
-    cost: float = 0.0
 
 
 REJECTED = Decision("rejected", check.frozen(np.zeros(0)), 0, 0.0, None)
@@ -269,7 +268,7 @@ def decide(
         return REJECTED
     weights = np.zeros(state.scales.size) if w0 is None else bought.history_share * w0
     law = NoiseLaw(np.append(weights, share * scale))
-    return Decision("fresh", check.frozen(weights), units, share, law, S / scale)
+    return Decision("fresh", check.frozen(weights), units, share, law)
 
 
 def _known(state: State, query: Array, policy: Policy) -> tuple[float, Array | None]:

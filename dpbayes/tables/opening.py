@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbayes._validate import choice, instance
-from dpbayes.mechanisms.guarantees import Epsilon, exact_epsilon, given_epsilon
+from dpbayes.mechanisms.protocol import Epsilon, exact_epsilon, given_epsilon
 from dpbayes.tables import keys
 from dpbayes.tables.account import Account
 from dpbayes.tables.chain import SCHEMA, exact, lines_of

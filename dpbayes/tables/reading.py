@@ -21,8 +21,7 @@ from scipy.special import betainc, betaln, gammaln, logsumexp
 
 from dpbayes import _validate as check
 from dpbayes.log_gamma import stirling_series
-from dpbayes.mechanisms.guarantees import own
-from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.mechanisms.protocol import Mechanism, own
 from dpbayes.posteriors import compositions, floats_around, number_of_candidates
 
 Floats = NDArray[np.float64]

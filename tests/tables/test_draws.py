@@ -10,7 +10,7 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.mechanisms import REGISTRY
-from dpbayes.mechanisms.guarantees import own
+from dpbayes.mechanisms.protocol import own
 from tests.tables.proved import PROVED
 
 PLAIN = [(name, {}) for name, make in REGISTRY.items() if own(make(1.0), "draw")]
