@@ -91,12 +91,11 @@ def allocation(
 ) -> Allocation:
     """Return the budget whose answer, joined with the history, has an interval of length L.
 
-    `w0` (m,) are the noise weights of the query's estimate from the history, None when it was not
-    estimable: then the fresh answer stands alone. `spending` "smallest" looks for the smallest
-    budget, not below a millionth of the direct one; "direct" takes the direct budget unless the
-    history alone suffices. Best linear weights make the variance smallest, not the quantile: from
-    about delta = 1/e on joining can make the interval longer, which is checked; the fresh answer is
-    then used alone at the direct budget.
+    `w0` (m,) are the noise weights of the query's estimate from the history, None when it is not
+    estimable. `spending` "smallest" looks for the smallest budget, not below a millionth of the
+    direct one; "direct" takes that unless the history suffices. Best linear weights make the
+    variance smallest, not the quantile: where joining makes the interval longer, as it can from
+    about delta = 1/e on, the fresh answer is used alone at the direct budget.
 
     Source: derived; E's text is lost. In the book: `thm-history-budget`.
 
@@ -287,11 +286,7 @@ def _known(state: State, query: Array, policy: Policy) -> tuple[float, Array | N
 def shortest_affordable(
     state: State, query: Array, delta: float, bound: float, policy: Policy
 ) -> float | None:
-    """Return about the shortest length, to a thousandth, that the bound allows, if any does.
-
-    All that is left goes into one answer, which is joined with the history; where the history alone
-    does better, that.
-    """
+    """Return about the shortest length, to a thousandth, that the bound allows, if any does."""
     _, w0 = _known(state, query, policy)
     lengths = [] if w0 is None else [2.0 * NoiseLaw(w0).half_width(delta)]
     room = state.room(query, bound, policy.accounting)
