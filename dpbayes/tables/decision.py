@@ -1,8 +1,8 @@
 """What an answer costs, and whether the online system derives it, buys it or refuses it.
 
-E, section 5 and Figure 4: derive the answer from the history when that is short enough; else buy
-the smallest budget; else refuse. E's rules for a budget are lost: these follow from its definition
-of the interval. Decisions follow from H, b and alpha, never from y: they tell nothing of the data.
+E, section 5, Figure 4: derive the answer from the history when that is short enough; else buy the
+smallest budget; else refuse. E's rules for a budget are lost; these follow from its definition of
+the interval. Decisions depend on H, b and alpha, never on y: they tell nothing of the data.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def combine(w0: ArrayLike, scale: float) -> tuple[float, Array]:
 class Allocation:
     """A budget `alpha`, 0 when the history suffices, and what it buys.
 
-    `fresh_share` kappa is the weight of the fresh answer, `history_share` 1 - kappa the factor on
-    the history's weights; `noise_weights` those of the combined error, the fresh answer last.
+    `fresh_share` kappa is the weight of the fresh answer; `noise_weights` those of the combined
+    error, the fresh answer last.
 
     >>> bought = allocation([4.0], 1.0, 20.0, 0.05)
     >>> round(bought.alpha, 6), round(bought.fresh_share, 6), bought.noise_weights.round(4)
@@ -332,10 +332,8 @@ def stream(
     >>> stream([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 40.0, 0.05, 0.2, Policy()).outcomes
     ('fresh', 'derived', 'fresh')
     """
-    rows, wanted = (
-        shaped("questions", questions, "k", "cells"),
-        check.positive_array("lengths", lengths),
-    )
+    rows = shaped("questions", questions, "k", "cells")
+    wanted = check.positive_array("lengths", lengths)
     if wanted.ndim:
         shaped("lengths", wanted, len(rows))
     check.instance("policy", policy, Policy)

@@ -109,9 +109,7 @@ class ProductCounts:
 
 @dataclass(frozen=True)
 class NoiseAwarePosterior:
-    """The mixture of Dirichlet(prior + x) over x drawn from `counts`; book: `def-noise-aware`.
-
-    `n` is the number of records, None where it is secret.
+    """The mixture of Dirichlet(prior + x) over x from `counts`, `n` records (None where secret).
 
     >>> from dpbayes.mechanisms import mechanism
     >>> chosen = mechanism("geometric", epsilon=1.0)
@@ -212,7 +210,7 @@ def noise_aware(
     repaired: bool = False,
     rng: np.random.Generator | None = None,
 ) -> NoiseAwarePosterior:
-    """Return the noise-aware posterior given the noisy value a mechanism drew.
+    """Return the noise-aware posterior given the noisy value a mechanism drew: `def-noise-aware`.
 
     `noisy` is what was drawn before clamping or projection: k-1 counts for the Laplace family,
     one for geometric, k for lattice; for the others the released histogram, read by listing at most
@@ -246,7 +244,7 @@ def noise_aware(
 def _product(n: int, prior: Floats, parts: Sequence[Floats]) -> ProductCounts:
     """Return the posterior for a known total from ln P(noisy | x) at x = 0 ... n, a category each.
 
-    A common factor e^(tilt x) changes nothing; it centres the unconditioned sum at the total.
+    A common factor e^(tilt x), which changes nothing, centres the unconditioned sum at the total.
     """
     if n > _LARGEST_TOTAL:
         raise ValueError(f"n must be at most {_LARGEST_TOTAL} for a noise-aware posterior, got {n}")
@@ -295,15 +293,12 @@ def _drawn(
 ) -> ListedCounts:
     """Return weighted draws of counts with a secret total, each total equally likely.
 
-    `likelihoods` give ln P(noisy | x) a category. The counts are drawn one by one with a tilt in
-    place of the factor of the total, and weighted by what that leaves out.
+    Counts are drawn one by one with a tilt for the total's factor, which gives the weights.
     """
     mass, tilt = float(prior.sum()), 0.0
     for _ in range(50):
-        windows = [
-            _window(float(a), y, of, tilt)
-            for a, y, of in zip(prior, centres, likelihoods, strict=True)
-        ]
+        each = zip(prior.tolist(), centres, likelihoods, strict=True)
+        windows = [_window(a, y, of, tilt) for a, y, of in each]
         expected = sum(float(weights @ values) for values, weights in windows)
         wanted = (1.0 - mass) / (expected + max(1.0, mass / 2.0))
         if abs(wanted - tilt) < 1e-6 * (1.0 + abs(tilt)):
