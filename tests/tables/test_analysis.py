@@ -154,5 +154,8 @@ def test_a_forecast_agrees_with_the_law() -> None:
     for shape in SHAPES:
         assert abs(made_up[shape] - exact[shape]) < 6 * made_up[f"{shape}_error"]
     assert 0 < parts[WIDTH]()["aware"] < 1
+    wide = {"name": "independent", "options": {}, "prior": [1.0] * 3, "records": 3000}
+    drawn = parts_of(request | wide)[ERROR]()  # too wide to be added up
+    assert 0.0 < drawn["even_error"] < drawn["even"]
     late = forecast(request, seconds=0.01)
     assert "not finished within 0.01 seconds" in late[ERROR]["missing"]
