@@ -48,3 +48,16 @@ class Templates(BuiltinTemplateLoader):
         for fault, cure in MENDINGS:
             page = fault.sub(cure, page)
         return page
+
+
+def next_chapter(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Have a chapter followed by the next chapter; its results stand below it in the sidebar."""
+    chapters = app.env.toctree_includes[app.config.root_doc]
+    if page not in chapters:
+        return
+    place = chapters.index(page)
+    for name, other in (("prev", place - 1), ("next", place + 1)):
+        if 0 <= other < len(chapters):
+            link = app.builder.get_relative_uri(page, chapters[other])
+            title = app.builder.render_partial(app.env.titles[chapters[other]])["title"]
+            context[name] = {"link": link, "title": title}
