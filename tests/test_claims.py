@@ -19,13 +19,12 @@ import pytest
 
 import dpbayes as dp
 from dpbayes import tables
+from dpbayes.study.all_data import count_crossings, prior_crossings
 from dpbayes.study.asymptotics import predict
 from dpbayes.study.lemmas import dilation, proved_guarantee, score_law, sliding
 from dpbayes.study.linear_queries import posterior_one_unknown, worked_example
-from dpbayes.study.other_divergences import divergence_table
-from dpbayes.study.other_scores import ScoredExponential
+from dpbayes.study.scores import ScoredExponential, divergence_table
 from dpbayes.study.theorem_chain import Chain, corner_pair, enumerated_pair
-from dpbayes.study.winners import count_crossings, prior_crossings
 from dpbook.board import Claim, read_claims, without_evidence
 
 ROOT = Path(__file__).parents[1]
@@ -261,7 +260,7 @@ def test_a_fw3_another_score_can_do_better() -> None:
     n, yardstick = 14, divergence_table("kl", 14, FLAT)
     errors = {}
     for score in ("hellinger", "squared-hellinger"):
-        tuned = dp.calibrate(ScoredExponential(1.0, score, "smooth", 1.0), n, FLAT, 1.0)
+        tuned = dp.calibrate(ScoredExponential(1.0, score, 1.0), n, FLAT, 1.0)
         laws = np.array([tuned.law([x, n - x], FLAT).probabilities for x in range(n + 1)])
         errors[score] = (laws * yardstick).sum(axis=1).mean()
     # In another setting a score by distance does come near the geometric mechanism, and passes it.

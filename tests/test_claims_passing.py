@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import laplace
 
 import dpbayes as dp
-from dpbayes.mechanisms.guarantees import guarantee
-from dpbayes.study.reproduction.noise import SequentialLaplace
-from dpbayes.study.winners import prior_crossings
+from dpbayes.mechanisms.protocol import guarantee
+from dpbayes.study.all_data import prior_crossings
+from dpbayes.study.programs import SequentialLaplace
 from tests.test_claims import check
 
 NAMES = ("expMech-smooth", "lapMech", "ilapMech")

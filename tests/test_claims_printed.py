@@ -6,12 +6,9 @@ from collections import Counter
 from dataclasses import replace
 from functools import lru_cache
 
-import numpy as np
-
 import dpbayes as dp
-from dpbayes.study.reproduction.catalogue import catalogue
-from dpbayes.study.reproduction.drawing import Drawing, Series
-from dpbayes.study.reproduction.fit import BADGES, Judged, judge
+from dpbayes.study.catalogue import catalogue
+from dpbayes.study.curves import BADGES, Drawing, Judged, Series, judge
 from tests.test_claims import check, check_no_verdict
 
 
@@ -26,8 +23,7 @@ def curves() -> tuple[Judged, ...]:
 
 
 def rms(series: Series, drawing: Drawing, kind: str = "") -> float:
-    scores = [drawing.score(point) for point in series.points if kind in point.statistic]
-    return float(np.sqrt(np.mean(np.square(scores))))
+    return drawing.fit([point for point in series.points if kind in point.statistic]).rms
 
 
 def test_how_many_curves_are_met_and_with_what() -> None:

@@ -146,7 +146,7 @@ def test_c_l3_rare_scores() -> None:
     def holds(counts: list[int], epsilon: float, delta: float) -> bool:
         mechanism = dp.mechanism("expMech-delta", epsilon, delta=delta)
         law = score_law(mechanism, counts, [1.0] * len(counts))
-        rare = law.probabilities[law.distances > law.cut].sum()
+        rare = law.probabilities[law.distances > law.sensitivity / np.expm1(law.gamma)].sum()
         assert rare == pytest.approx(law.tail, rel=1e-9, abs=1e-18)
         return bool(rare <= delta / 2 * (1 + 1e-9))
 

@@ -100,8 +100,9 @@ def test_errata_dilation_rate() -> None:
 
 def test_errata_event_g() -> None:
     scores = score_law(dp.mechanism("expMech-delta", 5.0, delta=0.2), [10, 10], [1, 1])
-    rare = scores.probabilities[-scores.distances <= -scores.cut].sum()
-    common = scores.probabilities[-scores.distances >= -scores.cut].sum()
+    cut = scores.sensitivity / np.expm1(scores.gamma)
+    rare = scores.probabilities[-scores.distances <= -cut].sum()
+    common = scores.probabilities[-scores.distances >= -cut].sum()
     assert rare <= 0.1 < 0.9 <= common
 
 

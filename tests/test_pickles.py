@@ -15,8 +15,7 @@ from dpbayes.auditing.composition import dominating_pair
 from dpbayes.auditing.sampled import audit_by_sampling
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.planning import count_noise
-from dpbayes.study.all_data import everywhere
-from dpbayes.study.winners import Winners
+from dpbayes.study.all_data import Winners, everywhere
 
 X, PRIOR = np.array([3, 5]), np.array([1.0, 0.5])
 GEOMETRIC, SMOOTH = dp.mechanism("geometric", 1.0), dp.mechanism("expMech-smooth", 1.0)

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import sys
 
-from dpbayes.study.simplex_check import read_prices
+from dpbayes.study.simplex_check import stored_check
 
 
 def main() -> int:
     """Go through the answers and say which is the tightest."""
-    case = 3, int(sys.argv[1]), float(sys.argv[2])
+    case = int(sys.argv[1]), float(sys.argv[2])
     step = int(sys.argv[3]) if len(sys.argv) > 3 else 1
-    check = read_prices()[case].check(case)
+    check = stored_check(*case)
     rows = check.space.rows
     left = {number: check.least(number) for number in range(0, len(rows), step)}
     tightest = min(left, key=lambda number: left[number])
     print(
-        f"n = {case[1]}, epsilon = {case[2]:g}: proved {check.lower!r}; {len(left)} of {len(rows)} "
+        f"n = {case[0]}, epsilon = {case[1]:g}: proved {check.lower!r}; {len(left)} of {len(rows)} "
         f"classes of answers, the least {left[tightest]:.3e} at {rows[tightest].tolist()}"
     )
     return int(left[tightest] < 0.0)

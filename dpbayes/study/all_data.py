@@ -1,4 +1,4 @@
-"""The fair comparison: every data set of n records, not one; means, worst cases and who wins."""
+"""The fair comparison: every data set of n records, not one; who wins, and where that changes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 
 from dpbayes import _validate
-from dpbayes.accuracy import split, stated_error
+from dpbayes.accuracy import TIE, order_changes, split, stated_error
 from dpbayes.auditing import calibrate
 from dpbayes.laws.law import order
 from dpbayes.mechanisms import mechanism
-from dpbayes.mechanisms.guarantees import own
-from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.mechanisms.protocol import Mechanism, own
 from dpbayes.posteriors import compositions
-from dpbayes.study.winners import SAME, Winners
 
-LARGEST = 20_000
-"""Most data sets whose laws are computed one by one."""
+LARGEST = 20_000  # data sets whose laws are computed one by one
+
+SAME = 1e-7
+_PRIOR_GRID = 16
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,6 @@ class Everywhere:
     data: NDArray[np.int64]
     distances: NDArray[np.float64]
     error: float = 0.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "distances", _validate.frozen(self.distances))
 
     @property
     def mean(self) -> float:
@@ -57,12 +55,7 @@ class Everywhere:
 
 
 def everywhere(described: Mechanism, n: int, prior: ArrayLike) -> Everywhere:
-    """Return the exact mean distance of a mechanism at every histogram of n records.
-
-    >>> found = everywhere(mechanism("geometric", 0.1), 10, [1, 1])
-    >>> round(found.mean, 4), round(found.worst, 4)
-    (0.6103, 0.7168)
-    """
+    """Return the exact mean distance of a mechanism at every histogram of n records."""
     alpha = _validate.prior("prior", prior)
     data = compositions(_validate.integer("n", n, minimum=1), alpha.size)
     if len(data) > LARGEST:
@@ -76,8 +69,7 @@ def everywhere(described: Mechanism, n: int, prior: ArrayLike) -> Everywhere:
     return Everywhere(data, distances[place.ravel()], max(map(stated_error, means)))
 
 
-Maker = Callable[[int, float], Mechanism]
-"""What gives a mechanism for n records at privacy parameter epsilon."""
+Maker = Callable[[int, float], Mechanism]  # for n records at privacy parameter epsilon
 
 
 def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping[str, Maker]:
@@ -88,9 +80,6 @@ def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping
     audited loss is epsilon; `gamma` is chosen before the data. "geometric, remapped" (k = 2) has
     the least mean over all data of the epsilon-DP mechanisms that answer with a data set
     (`thm-remap-optimal`).
-
-    >>> list(makers([1, 1, 1]))[-3:]
-    ['discrete-gaussian', 'lattice', 'lattice, remapped']
     """
     alpha = _validate.prior("prior", prior)
     noise = "geometric" if alpha.size == 2 else "lattice"
@@ -103,19 +92,50 @@ def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping
         found: Mechanism = calibrate(smooth, n, alpha, epsilon)
         return found
 
+    plain = ("lapMech", "ilapMech", "expMech", "expMech-smooth", "permute-and-flip", noise)
     return {
-        "lapMech": registered("lapMech"),
-        "ilapMech": registered("ilapMech"),
-        "expMech": registered("expMech"),
-        "expMech-smooth": registered("expMech-smooth"),
+        **{name: registered(name) for name in plain},
         "expMech-smooth, calibrated": calibrated,
         "expMech-delta": registered("expMech-delta", delta=delta),
         "expMech-repaired": registered("expMech-repaired", delta=delta),
-        "permute-and-flip": registered("permute-and-flip"),
-        "discrete-gaussian": registered("discrete-gaussian", delta=delta),
-        noise: registered(noise),
         f"{noise}, remapped": registered(noise, remap=True),
     }
+
+
+@dataclass(frozen=True)
+class Winners:
+    """Mean distances of several mechanisms on a grid, `means` and `errors` (m, rows, columns).
+
+    The errors are bounds, of a drawn mean 4.5 standard errors; nothing where they are left out.
+    """
+
+    names: tuple[str, ...]
+    means: NDArray[np.float64]
+    errors: NDArray[np.float64] | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the numbers in `index` stand for: the names, and "tie" after them."""
+        return (*self.names, TIE)
+
+    @property
+    def index(self) -> NDArray[np.int64]:
+        """Number of the winner in each cell, of a tie the number of names, (rows, columns).
+
+        A tie are means that differ by no more than their errors, or by a part in ten million: a
+        calibrated mechanism's epsilon is known to a part in a thousand million.
+        """
+        errors = np.zeros(self.means.shape) if self.errors is None else self.errors
+        least = np.argmin(self.means, axis=0)
+        best, error = (np.take_along_axis(part, least[None], 0) for part in (self.means, errors))
+        close = self.means <= best * (1.0 + SAME) + errors + error
+        found = np.where(close.sum(axis=0) > 1, len(self.names), least)
+        return np.asarray(found, dtype=np.int64)
+
+    def share(self, name: str) -> float:
+        """Return the share of cells that the mechanism of that name wins."""
+        at = self.names.index(_validate.choice("name", name, self.names))
+        return float(np.mean(self.index == at))
 
 
 @dataclass(frozen=True)
@@ -125,16 +145,13 @@ class Comparison:
     names: tuple[str, ...]
     means: NDArray[np.float64]
     worsts: NDArray[np.float64]
-    errors: NDArray[np.float64] | None = None
+    errors: NDArray[np.float64]
 
     def winners(self, names: Sequence[str], by: str = "mean") -> Winners:
         """Return who wins among some of the mechanisms, by "mean" or by "worst" case."""
-        values = {"mean": self.means, "worst": self.worsts}[
-            _validate.choice("by", by, ("mean", "worst"))
-        ]
+        values = self.means if by == "mean" else self.worsts
         rows = [self.names.index(_validate.choice("names", name, self.names)) for name in names]
-        errors = None if self.errors is None else self.errors[rows]
-        return Winners(tuple(names), values[rows], errors)
+        return Winners(tuple(names), values[rows], self.errors[rows])
 
     def over(self, name: str, reference: str) -> NDArray[np.float64]:
         """Return the mean of one mechanism over that of another, shape (epsilons, sizes)."""
@@ -154,11 +171,10 @@ def compare(
         [[everywhere(make(n, e), n, prior) for make in chosen.values()] for n in sizes]
         for e in epsilons
     ]
-    parts = (
-        np.array([[[getattr(one, which) for one in row] for row in table] for table in found])
-        for which in ("mean", "worst", "error")
-    )
-    return Comparison(tuple(chosen), *(np.moveaxis(part, 2, 0) for part in parts))
+    every = [
+        [[(one.mean, one.worst, one.error) for one in row] for row in table] for table in found
+    ]
+    return Comparison(tuple(chosen), *np.moveaxis(np.array(every), (3, 2), (0, 1)))
 
 
 def largest_lead(
@@ -167,10 +183,6 @@ def largest_lead(
     """Return the largest n at which `first` beats `second` on balanced data, 0 if none is found.
 
     Every n is tried until the last win lies as far back as 20 records and as many as it is.
-
-    >>> chosen = makers([1, 1])
-    >>> largest_lead(chosen["expMech-smooth"], chosen["lapMech"], 0.5, [1, 1])
-    13
     """
     last = 0
     for n in range(1, largest + 1):
@@ -181,3 +193,58 @@ def largest_lead(
         elif n > 2 * last + 20:
             break
     return last
+
+
+def prior_crossings(
+    mechanism_a: Mechanism,
+    mechanism_b: Mechanism,
+    counts: ArrayLike,
+    low: float,
+    high: float,
+) -> list[float]:
+    """Return the priors a in [low, high] at which both mean distances are equal, prior (a, …, a).
+
+    Sign changes are looked for on a geometric grid of 16 priors and located by root finding, so
+    two crossings between neighbouring grid points go unseen. 0 < low < high.
+    """
+    x = _validate.counts("counts", counts)
+    if not 0.0 < _validate.real("low", low) < _validate.real("high", high):
+        raise ValueError(f"low and high must satisfy 0 < low < high, got {low!r} and {high!r}")
+
+    def gap(a: float) -> float:
+        prior = np.full(x.size, a)
+        first, second = (m.law(x, prior) for m in (mechanism_a, mechanism_b))
+        return first.mean_distance() - second.mean_distance()
+
+    grid = np.geomspace(low, high, _PRIOR_GRID)
+    gaps = [gap(float(a)) for a in grid]
+    changes = [i for i in range(1, grid.size) if gaps[i - 1] * gaps[i] < 0]
+    return [float(brentq(gap, grid[i - 1], grid[i], xtol=1e-9)) for i in changes]
+
+
+def count_crossings(
+    mechanism_a: Mechanism,
+    mechanism_b: Mechanism,
+    n: int,
+    prior: ArrayLike,
+    counts: Sequence[int] | None = None,
+) -> list[tuple[int, str]]:
+    """Return where the order changes along the data sets (x, n - x); k = 2.
+
+    Entries (x, winner): the mechanism of that name has the smaller mean distance from x ones on,
+    until the next entry; where both are equal within their errors it is "tie". The order is
+    computed at every entry of `counts`, increasing, in 0 … n, and a change between two of them is
+    located to one record by bisection; two changes there cancel unseen. Without `counts` every x is
+    looked at. The first entry is the first x.
+    """
+    size = _validate.integer("n", n, minimum=1)
+    alpha = _validate.prior("prior", prior, 2)
+    grid = list(range(size + 1)) if counts is None else [int(x) for x in counts]
+    if not grid or grid != sorted(set(grid)) or grid[0] < 0 or grid[-1] > size:
+        raise ValueError(f"counts must increase from 0 to n = {size} at most, got {counts!r}")
+
+    def winner(x: int) -> str:
+        first, second = (m.law([x, size - x], alpha) for m in (mechanism_a, mechanism_b))
+        return (mechanism_a.name, TIE, mechanism_b.name)[order(first, second) + 1]
+
+    return order_changes(grid, winner)

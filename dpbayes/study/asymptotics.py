@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.laws.finite import normalised
 from dpbayes.laws.steps import TAIL, StepLaw
-from dpbayes.mechanisms.guarantees import own
-from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.mechanisms.protocol import Mechanism, own
 
 _LARGEST_WINDOW = 3000
 
@@ -29,10 +28,6 @@ def step_law(mechanism: Mechanism, k: int = 2) -> StepLaw:
     expMech-delta, epsilon/4 for expMech-smooth), 1/scale and floored for lapMech and ilapMech,
     epsilon for the truncated geometric. Raises ValueError for expMech: its sensitivity does not
     shrink, its steps have no limit and its mean distance tends to 1.
-
-    >>> from dpbayes.mechanisms import mechanism
-    >>> step_law(mechanism("expMech-smooth", 1.0))
-    StepLaw(decay=0.25, floored=False)
     """
     stated = own(mechanism, "step_law")
     if stated is None:
@@ -45,9 +40,6 @@ def unit_distance(concentration: ArrayLike) -> float:
     """Return c = sqrt((1/a + 1/b)/8), the distance of one step, for the two smallest parameters.
 
     It is the limit of LS(x). `concentration` (k,) holds the posterior's parameters.
-
-    >>> unit_distance([500.0, 500.0]).__round__(9)
-    0.02236068
     """
     a = _validate.positive_vector("concentration", concentration)
     return float(np.sqrt((1.0 / np.sort(a)[:2]).sum() / 8.0))
@@ -55,21 +47,18 @@ def unit_distance(concentration: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Large-n values of one release: P(the truth), the mean distance, its first correction.
+    """Large-n values of one release: the mean distance c E|T| and its first correction.
 
-    `mean_distance` is c E|T|; the exact mean is `mean_distance` (1 + `correction`) up to O(1/n^2).
-    `correction` is O(1/n) and None where only the leading term is known (k >= 3).
+    The exact mean is `mean_distance` (1 + `correction`) up to O(1/n^2). `correction` is O(1/n) and
+    nan where only the leading term is known (k = 3).
     """
 
-    at_truth: float
     mean_distance: float
-    correction: float | None
+    correction: float = float("nan")
 
     @property
     def corrected(self) -> float:
-        """The mean distance with its first correction; ValueError where that is not known."""
-        if self.correction is None:
-            raise ValueError("the first correction is known for k = 2 only")
+        """The mean distance with its first correction."""
         return self.mean_distance * (1.0 + self.correction)
 
 
@@ -77,19 +66,14 @@ def predict(mechanism: Mechanism, counts: ArrayLike, prior: ArrayLike) -> Predic
     """Return the large-n values of a mechanism at these counts, shape (k,) with k = 2 or 3.
 
     For the exponential family they hold once S(x) = LS(x); compare `sensitivity(...).records_away`.
-
-    >>> from dpbayes.mechanisms import mechanism
-    >>> round(predict(mechanism("ilapMech", 1.0), [5000, 5000], [1, 1]).mean_distance, 6)
-    0.00765
     """
     x, alpha = _validate.counts_and_prior(counts, prior)
     a = alpha + x
     if a.size == 2:
         law = step_law(mechanism)
-        leading = unit_distance(a) * law.mean_step
-        return Prediction(law.at_zero, leading, _correction(law, a))
+        return Prediction(unit_distance(a) * law.mean_step, _correction(law, a))
     if a.size == 3:
-        return _predict_three(step_law(mechanism, 3), a)
+        return Prediction(_mean_of_three(step_law(mechanism, 3), a))
     raise ValueError(f"counts must have 2 or 3 categories for a prediction, got {a.size}")
 
 
@@ -108,33 +92,22 @@ def _correction(law: StepLaw, a: NDArray[np.float64]) -> float:
     return float(total / law.mean_step)
 
 
-def _predict_three(law: StepLaw, a: NDArray[np.float64]) -> Prediction:
+def _mean_of_three(law: StepLaw, a: NDArray[np.float64]) -> float:
+    steps = [law.steps, law.steps]
     if law.scored:
-        return _exponential_three(law.decay, a)
-    first, second = np.meshgrid(law.steps, law.steps, indexing="ij")
-    weights = law.probabilities[:, None] * law.probabilities[None, :]
-    distances = _tangent_distances(first, second, a)
-    return Prediction(law.at_zero**2, float((weights * distances).sum()), None)
-
-
-def _exponential_three(decay: float, a: NDArray[np.float64]) -> Prediction:
-    unit = unit_distance(a)
-    # |t_i| <= sqrt(8 a_i) H, so steps beyond this window weigh less than e^-45.
-    window = np.ceil(TAIL / decay * unit * np.sqrt(8.0 * a[:2])).astype(np.int64)
-    if window.max() > _LARGEST_WINDOW:
-        raise ValueError(
-            f"the lattice sum for decay {decay:g} needs {window.max()} steps to each side; at "
-            f"most {_LARGEST_WINDOW} are summed"
-        )
-    sides = [np.arange(-reach, reach + 1) for reach in window]
-    first, second = np.meshgrid(*sides, indexing="ij")
-    distances = _tangent_distances(first, second, a).ravel()
-    probabilities = np.exp(normalised(-decay / unit * distances))
-    return Prediction(float(probabilities.max()), float(probabilities @ distances), None)
-
-
-def _tangent_distances(
-    first: NDArray[np.int64], second: NDArray[np.int64], a: NDArray[np.float64]
-) -> NDArray[np.float64]:
+        # |t_i| <= sqrt(8 a_i) H, so steps beyond this window weigh less than e^-45.
+        window = np.ceil(TAIL / law.decay * unit_distance(a) * np.sqrt(8.0 * a[:2])).astype(int)
+        if window.max() > _LARGEST_WINDOW:
+            raise ValueError(
+                f"the lattice sum for decay {law.decay:g} needs {window.max()} steps to each side; "
+                f"at most {_LARGEST_WINDOW} are summed"
+            )
+        steps = [np.arange(-reach, reach + 1) for reach in window]
+    first, second = np.meshgrid(*steps, indexing="ij")
     squares = first**2 / a[0] + second**2 / a[1] + (first + second) ** 2 / a[2]
-    return np.asarray(np.sqrt(squares / 8.0))
+    distances = np.sqrt(squares / 8.0).ravel()
+    if law.scored:
+        weights = np.exp(normalised(-law.decay / unit_distance(a) * distances))
+    else:
+        weights = np.outer(law.probabilities, law.probabilities).ravel()
+    return float(weights @ distances)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,10 +35,9 @@ class HalfTheNoise:
 
 @dataclass(frozen=True)
 class ClampBeforeNoise:
-    """The count is clamped to what is left after one record, then noised without clamping again.
+    """Noise that would leave [0, n] becomes zero noise: "if it is not valid, report the count".
 
-    Noise that would leave [0, n] is reflected to zero noise: "if the noisy count is not valid,
-    report the count". That sends probability to the truth. No guarantee.
+    That sends probability to the truth. No guarantee.
     """
 
     epsilon: float
@@ -117,25 +115,16 @@ class BestDraw:
         """Return the exact law; of equally near draws the earlier candidate's is released."""
         x, alpha = _validate.counts_and_prior(counts, prior)
         laws = [law_of(mechanism, x, alpha) for mechanism in self.candidates]
-        first = laws[0]
-        total = np.zeros(len(first.outputs))
+        total = np.zeros(len(laws[0].outputs))
         for j, law in enumerate(laws):
-            others = np.ones(len(total))
-            for i, other in enumerate(laws):
-                if i != j:
-                    others *= _farther(other, or_equal=i > j)
-            total += law.probabilities * others
+            others = [_farther(other, or_equal=i > j) for i, other in enumerate(laws) if i != j]
+            total += law.probabilities * np.prod([np.ones(total.size), *others], axis=0)
         with np.errstate(divide="ignore"):
-            logs = np.log(total)
-        return FiniteLaw(alpha, x, first.outputs, logs)
+            return FiniteLaw(alpha, x, laws[0].outputs, np.log(total))
 
 
 def _farther(law: Listed, or_equal: bool) -> NDArray[np.float64]:
-    # P[distance of a draw > distance of r], or >=, for every listed output r.
-    order = np.argsort(law.distances, kind="stable")
-    ranked = law.distances[order]
-    tail = np.append(np.cumsum(law.probabilities[order][::-1])[::-1], 0.0)
-    side: Literal["left", "right"] = "left" if or_equal else "right"
-    # Distances of mirrored outputs agree up to rounding only.
-    slack = 1e-12 * (-1.0 if or_equal else 1.0)
-    return np.asarray(tail[np.searchsorted(ranked, law.distances + slack, side=side)])
+    # P[distance of a draw > distance of r], or >=, for every listed output r. Distances of mirrored
+    # outputs agree up to rounding only.
+    limits = np.asarray(law.distances) + (-1e-12 if or_equal else 1e-12)
+    return np.asarray((law.distances > limits[:, None]) @ law.probabilities)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import lru_cache
 from importlib import import_module
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.laws import gaussian
 from dpbayes.laws.lattice import SumZeroLaw
-from dpbayes.mechanisms.lattice import SumZeroLattice
-from dpbayes.mechanisms.optimum import distance_table
+from dpbayes.mechanisms import mechanism
 
 HUGE = 10**10
-LARGEST_PROGRAM = 40
-"""Most records of the (epsilon, delta) program; it has about 3 n^2 unknowns."""
-
-LARGEST_EPSILON = 15.0
-"""Largest epsilon of that program; the solver's tolerances hide larger ratios."""
 
 
 def bounded_geometric_width(epsilon: float, delta: float) -> int:
@@ -30,9 +24,6 @@ def bounded_geometric_width(epsilon: float, delta: float) -> int:
     P(z) is proportional to q^|z|, q = e^-epsilon, on -m … m. A neighbour misses one outcome, the
     outermost, and every other ratio is at most e^epsilon, so delta(epsilon) = P(Z = m) exactly:
     q^m (1 - q) / (1 + q - 2 q^(m+1)). Book: `thm-bounded-geometric`.
-
-    >>> bounded_geometric_width(1.0, 1e-6)
-    14
     """
     e = _validate.positive("epsilon", epsilon)
     allowed, q, m = _validate.open_unit("delta", delta), float(np.exp(-e)), 0
@@ -45,9 +36,9 @@ def bounded_geometric_width(epsilon: float, delta: float) -> int:
 def lattice_loss_masses(k: int, epsilon: float) -> NDArray[np.float64]:
     """Return P(loss = -epsilon), P(0), P(epsilon) of one lattice release, shape (3,).
 
-    The noisy counts of neighbours x, x + e_j - e_i: the loss is (epsilon/2) (|z_i - 1| - |z_i| +
-    |z_j + 1| - |z_j|). P(loss = -epsilon) = e^-epsilon P(loss = epsilon) gives all three from
-    P(loss = 0), which is P(z_i >= 1, z_j >= 0) + P(z_i <= 0, z_j <= -1).
+    The loss of neighbours x, x + e_j - e_i is (epsilon/2) (|z_i - 1| - |z_i| + |z_j + 1| - |z_j|).
+    P(loss = -epsilon) = e^-epsilon P(loss = epsilon) gives all three from P(loss = 0), which is
+    P(z_i >= 1, z_j >= 0) + P(z_i <= 0, z_j <= -1).
     """
     q = float(np.exp(-0.5 * epsilon))
     # e^(-epsilon t) t^(k-1) is below 1e-30 of its sum from here on.
@@ -76,11 +67,7 @@ def _spread(table: NDArray[np.float64], q: float) -> NDArray[np.float64]:
 
 
 def lattice_delta(k: int, each: float, releases: int, epsilon: float) -> float:
-    """Return the exact delta(epsilon) of `releases` lattice releases of parameter `each`.
-
-    >>> round(lattice_delta(3, 0.3, 1, 0.3), 12), round(lattice_delta(3, 0.3, 2, 0.3), 4)
-    (0.0, 0.0386)
-    """
+    """Return the exact delta(epsilon) of `releases` lattice releases of parameter `each`."""
     one, total = lattice_loss_masses(k, each), np.ones(1)
     for _ in range(_validate.integer("releases", releases, minimum=1)):
         total = np.convolve(total, one)
@@ -114,12 +101,17 @@ def shared_budget(
     "lattice" and "gauss" (m,) for the numbers of releases `releases` (m,), both calibrated by exact
     composition; equal shares.
     """
-    numbers = _validate.whole_numbers("releases", releases)
-    counts = np.full(k, round(HUGE / k))
-    one = _lattice_mean(counts, epsilon)
-    lattice = [_lattice_mean(counts, lattice_share(k, epsilon, delta, int(t))) for t in numbers]
-    gauss = [_gauss_mean(counts, epsilon, delta, int(t)) for t in numbers]
-    return {"lattice": np.array(lattice) / one, "gauss": np.array(gauss) / one}
+    counts, prior = np.full(k, round(HUGE / k)), np.ones(k)
+
+    def mean(e: float) -> float:
+        return float(mechanism("lattice", e).law(counts, prior).mean_distance())
+
+    lattice, gauss, one = [], [], mean(epsilon)
+    for t in _validate.whole_numbers("releases", releases).tolist():
+        lattice.append(mean(lattice_share(k, epsilon, delta, t)) / one)
+        noise = gaussian.GaussianNoise(k, gaussian.variance_for(k, epsilon, delta, t))
+        gauss.append(float(SumZeroLaw(prior, counts, noise).mean_distance()) / one)
+    return {"lattice": np.array(lattice), "gauss": np.array(gauss)}
 
 
 def first_gaussian_win(k: int, epsilon: float, delta: float, largest: int = 200) -> int | None:
@@ -133,74 +125,4 @@ def first_gaussian_win(k: int, epsilon: float, delta: float, largest: int = 200)
         found = shared_budget(k, epsilon, delta, [t])
         return bool(found["gauss"][0] < found["lattice"][0])
 
-    if not wins(largest):
-        return None
-    low, high = 0, largest
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if wins(middle) else (middle, high)
-    return high
-
-
-def _lattice_mean(counts: NDArray[np.int64], epsilon: float) -> float:
-    prior = np.ones(counts.size)
-    return float(SumZeroLattice(epsilon).law(counts, prior).mean_distance())
-
-
-def _gauss_mean(counts: NDArray[np.int64], epsilon: float, delta: float, releases: int) -> float:
-    variance = gaussian.variance_for(counts.size, epsilon, delta, releases)
-    noise = gaussian.GaussianNoise(counts.size, variance)
-    law = SumZeroLaw(np.ones(counts.size), counts, noise)
-    return law.mean_distance()
-
-
-def approximate_optimum(
-    n: int, epsilon: float, delta: float, prior: ArrayLike = (1.0, 1.0)
-) -> float:
-    """Return the least mean distance over all data under (epsilon, delta)-DP, k = 2.
-
-    Of all mechanisms that answer with a histogram of n records. The linear program with p(r|x) and
-    the excess (p(r|x) - e^epsilon p(r|x'))_+ as unknowns, the excesses of each ordered pair of
-    neighbours summing to at most delta. `n` at most `LARGEST_PROGRAM`; `epsilon` at most
-    `LARGEST_EPSILON`; `delta` from 0. Up to the solver's 1e-7.
-    """
-    size = _validate.integer("n", n, minimum=1)
-    if size > LARGEST_PROGRAM:
-        raise ValueError(f"n must be at most {LARGEST_PROGRAM} for the program, got {n!r}")
-    budget = _validate.positive("epsilon", epsilon)
-    if budget > LARGEST_EPSILON:
-        raise ValueError(
-            f"epsilon must be at most {LARGEST_EPSILON:g} for the program, got {epsilon!r}"
-        )
-    failure = _validate.closed_unit("delta", delta)
-    rows = size + 1
-    below, bounds, equal = _program(rows, budget, failure)
-    cost = np.zeros(below.shape[1])
-    cost[: rows * rows] = distance_table(size, prior).ravel() / rows
-    optimize: Any = import_module("scipy.optimize")
-    result = optimize.linprog(
-        cost, A_ub=below, b_ub=bounds, A_eq=equal, b_eq=np.ones(rows), method="highs"
-    )
-    if not result.success:
-        raise ArithmeticError(f"the linear program was not solved: {result.message}")
-    return float(result.fun)
-
-
-def _program(rows: int, epsilon: float, delta: float) -> tuple[Any, NDArray[np.float64], Any]:
-    # Unknowns: p(r|x), row by row, then the excesses of each ordered pair of neighbours.
-    sparse: Any = import_module("scipy.sparse")
-    pairs = [*pairwise(range(rows)), *((b, a) for a, b in pairwise(range(rows)))]
-    number, ones = np.arange(len(pairs)), np.ones(len(pairs))
-    here, there = (
-        sparse.coo_array((ones, (number, [pair[i] for pair in pairs])), (len(pairs), rows))
-        for i in (0, 1)
-    )
-    ratio = sparse.kron(here - np.exp(epsilon) * there, sparse.eye_array(rows))
-    totals = sparse.kron(sparse.eye_array(len(pairs)), np.ones((1, rows)))
-    nothing = sparse.coo_array((len(pairs), rows * rows))
-    excess = sparse.eye_array(len(pairs) * rows)
-    below = sparse.vstack([sparse.hstack([ratio, -excess]), sparse.hstack([nothing, totals])])
-    bounds = np.concatenate((np.zeros(len(pairs) * rows), np.full(len(pairs), delta)))
-    sums = sparse.kron(sparse.eye_array(rows), np.ones((1, rows)))
-    equal = sparse.hstack([sums, sparse.coo_array((rows, len(pairs) * rows))])
-    return below.tocsr(), bounds, equal.tocsr()
+    return 1 + bisect_left(range(1, largest), True, key=wins) if wins(largest) else None

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.mechanisms.guarantees import own
+from dpbayes.mechanisms.protocol import own
 from dpbayes.tables.analysis import parts_of
 from dpbayes.tables.chain import Receipt
 from dpbayes.tables.drawn import Release
 from dpbayes.tables.plan import Plan, read_plan
-from dpbayes.tables.release import PaidRelease, Price, planned_mechanism
+from dpbayes.tables.release import PaidRelease, planned_mechanism
 from dpbayes.tables.report import html_text
 from dpbayes.tables.table import count
 
@@ -44,8 +44,7 @@ class SeededBits:
         return int.from_bytes(self._rng.bytes((count + 7) // 8), "little") >> (-count % 8)
 
 
-def write_table(path: Path, rows: int, rng: np.random.Generator) -> None:
-    """Write a table of people with an answer each, some blank and some "NA"."""
+def _write_table(path: Path, rows: int, rng: np.random.Generator) -> None:
     labels = [*ANSWERS, *BLANKS]
     shares = np.array([*SHARES, *BLANKS.values()])
     drawn = rng.choice(len(labels), size=rows, p=shares / shares.sum())
@@ -58,18 +57,17 @@ def write_table(path: Path, rows: int, rng: np.random.Generator) -> None:
 def plan_text(epsilon: str, mechanism: str) -> str:
     """Return the plan of the example, ten lines."""
     listed = ", ".join(f'"{label}"' for label in (*ANSWERS, NO_ANSWER))
-    return (
-        'dataset = "survey"\n'
-        'account = "survey.account"\n'
-        'unit = "record"\n'
-        'column = "smokes"\n'
-        f"categories = [{listed}]\n"
-        f'missing = "{NO_ANSWER}"\n'
-        'missing_values = ["", "NA"]\n'
-        f'mechanism = "{mechanism}"\n'
-        f'epsilon = "{epsilon}"\n'
-        "prior = 1\n"
-    )
+    return f"""dataset = "survey"
+account = "survey.account"
+unit = "record"
+column = "smokes"
+categories = [{listed}]
+missing = "{NO_ANSWER}"
+missing_values = ["", "NA"]
+mechanism = "{mechanism}"
+epsilon = "{epsilon}"
+prior = 1
+"""
 
 
 @dataclass(frozen=True)
@@ -96,9 +94,6 @@ class ShownReport:
 
     page: str = field(repr=False)
 
-    def __repr__(self) -> str:
-        return "the report of the example release, a page of its own"
-
     def _repr_html_(self) -> str:
         return (
             f'<iframe title="Report of the example release" sandbox="" loading="lazy" '
@@ -116,7 +111,7 @@ def example(rows: int, epsilon: str, mechanism: str, rng: np.random.Generator) -
     table_rng, draw_rng = rng.spawn(2)
     with tempfile.TemporaryDirectory() as folder:
         table, planned = Path(folder) / "people.csv", Path(folder) / "release.toml"
-        write_table(table, size, table_rng)
+        _write_table(table, size, table_rng)
         planned.write_text(plan_text(epsilon, mechanism), encoding="utf-8")
         plan = read_plan(planned)
         truth = count(table, plan.attributes, plan.rules)
@@ -124,7 +119,7 @@ def example(rows: int, epsilon: str, mechanism: str, rng: np.random.Generator) -
     noisy, counts = own(chosen, "draw")(truth, plan.prior, SeededBits(draw_rng))
     private = Release(chosen, plan.prior, size, noisy, counts)
     receipt = Receipt("survey", 3, "0" * 64)
-    cost, left, bound = (Price(times * plan.epsilon) for times in (1, 2, 3))
+    cost, left, bound = (times * plan.epsilon for times in (1, 2, 3))
     paid = PaidRelease(plan, private, "example", receipt, cost, left, bound)
     record = paid.record()
     record["analysis"] = {name: compute() for name, compute in parts_of(record).items()}

@@ -1,9 +1,11 @@
-"""Prices of a lower bound checked answer by answer, in whole numbers: a second road.
+"""A lower bound for three categories: stored prices, checked answer by answer in whole numbers.
 
-For an answer s a linear program finds the private column that undercuts the prices most. The
-program is not trusted: its multipliers only choose a tree over the data around s. Along that tree
-what is left over is passed to s, each product rounded down, so what arrives is proved.
-`tools/check_prices.py` checks all the prices that ship with the package.
+A price for each data set of n records, alike under a renaming of the categories and under a flat
+prior, proves a bound on the mean distance of every epsilon-DP mechanism that answers with such a
+data set, if no answer undercuts it. For an answer s a linear program finds the private column that
+undercuts the prices most. The program is not trusted: its multipliers only choose a tree over the
+data around s. Along that tree what is left over is passed to s, each product rounded down, so what
+arrives is proved. `tools/check_prices.py` checks all the prices that ship with the package.
 """
 
 from __future__ import annotations
@@ -24,27 +26,86 @@ from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from dpbayes import _validate
 from dpbayes.divergences import affinity_by_step, distance_from_log_affinity
-from dpbayes.study.simplex import Simplex, all_rows, simplex
+from dpbayes.laws.sum_zero import LatticeNoise, project
+from dpbayes.posteriors import compositions
 
 Numbers = NDArray[np.int64]
+Array = NDArray[np.float64]
 
+CASES = tuple((n, e) for n in (300, 1000) for e in (0.5, 1.0, 2.0, 5.0))
+"""Records and epsilon of the prices that are kept."""
+
+LARGEST = 1_000  # records
 _BITS = 128  # binary digits after the point of every whole number that is formed
 _ONE = 1 << _BITS
 _TERMS = 80  # of the series of e^epsilon
 _REACH = 14.0  # windows go this many times 1/epsilon beyond what is nearer than its price
 _DOUBT = 1e-6  # data are called farther than their price only if H^2 is above v^2 by this part
 _TOLERANCE = 1e-10  # of the linear program, the least that the solver takes
+_NEGLECTED = 1e-7  # probability of noise that is left out of a mean
+
+
+@dataclass(frozen=True)
+class Simplex:
+    """Data sets of n records over three categories: one for each class of equal ones.
+
+    `rows` (M, 3) are sorted upwards, `copies` (M,) counts the orders of each; `every` (N, 3) are
+    all data sets, `place` (N,) the number of the class of each.
+    """
+
+    rows: Numbers
+    copies: Numbers
+    every: Numbers
+    place: Numbers
+
+    def mean(self, values: Array) -> float:
+        """Return the mean over all data sets of a value (M,) for each class."""
+        return float(values @ self.copies / self.copies.sum())
+
+    @cached_property
+    def affinities(self) -> Array:
+        """-ln BC of any two counts, shape (n + 1, n + 1), flat prior."""
+        at = np.arange(self.rows[0].sum() + 1)
+        return np.asarray(-affinity_by_step(1.0 + at[:, None], at - at[:, None]))
+
+
+def simplex(n: int) -> Simplex:
+    """Return the data sets of n records, n at most `LARGEST`."""
+    every = compositions(_validate.integer("n", n, minimum=1, maximum=LARGEST), 3)
+    rows, place, copies = np.unique(
+        np.sort(every, axis=1), axis=0, return_inverse=True, return_counts=True
+    )
+    return Simplex(rows, copies, every, place.ravel())
+
+
+def lattice_means(space: Simplex, epsilon: float) -> Array:
+    """Return the mean distance of lattice noise with the l2 projection in each class, (M,).
+
+    The mean over all orders of the counts: of two equally large noisy counts the projection charges
+    the earlier one, so the mean of the sorted row and of its reverse. Noise of probability 1e-7 at
+    most, the longest, is left out: no mean is wrong by more.
+    """
+    n, noise = int(space.rows[0].sum()), LatticeNoise(3, _validate.positive("epsilon", epsilon))
+    reach = noise.reach(_NEGLECTED)
+    steps = noise.points(reach)
+    weights = np.exp(-0.5 * epsilon * np.abs(steps).sum(axis=1))
+    side = n + 2 * reach + 1
+    noisy = np.indices((side, side)).reshape(2, -1).T - reach
+    answers = project(np.column_stack((noisy, n - noisy.sum(axis=1)))).T
+    offsets, logs = steps[:, 0] * side + steps[:, 1], space.affinities
+    found = np.zeros(len(space.rows))
+    for number, row in enumerate(space.rows):
+        for x in (row, row[::-1]):
+            at = (x[0] + reach) * side + x[1] + reach + offsets
+            away = sum(logs[count][answer[at]] for count, answer in zip(x, answers, strict=True))
+            found[number] += distance_from_log_affinity(-np.asarray(away)) @ weights
+    return np.asarray(found / (2.0 * weights.sum()))
 
 
 class PriceCheck:
-    """Prices `units` / 2^`bits` (M,), one whole number for each class of `space`; flat prior.
-
-    Raises ValueError for another prior, or for prices that do not belong to the classes.
-    """
+    """Prices `units` / 2^`bits` (M,), one whole number for each class of `space`; flat prior."""
 
     def __init__(self, space: Simplex, epsilon: float, units: Numbers, bits: int) -> None:
-        if space.prior != 1.0:
-            raise ValueError(f"prices are checked for the flat prior 1, got {space.prior!r}")
         if len(units) != len(space.rows):
             raise ValueError(f"{len(units)} prices for {len(space.rows)} classes of data")
         self.space, self.epsilon = space, _validate.positive("epsilon", epsilon)
@@ -59,87 +120,57 @@ class PriceCheck:
         sold = zip(self.units.tolist(), self.space.copies.tolist(), strict=True)
         return float(Fraction(sum(unit * copies for unit, copies in sold), whole))
 
+    def least_of_some(self, count: int, random: np.random.Generator) -> float:
+        """Return the smallest of `least` for so many classes of answers, drawn at random."""
+        size = len(self.units)
+        some = random.choice(size, min(count, size), replace=False)
+        return min(self.least(int(number)) for number in some)
+
+    @cached_property
+    def _limits(self) -> Array:
+        # The -ln BC below which an answer is nearer than the price, for all data.
+        prices = self.units[self.space.place] / 2.0**self.bits
+        return np.asarray(-np.log1p(-np.minimum((1.0 + _DOUBT) * prices**2, 1.0 - 1e-15)))
+
+    def _window(self, s: Numbers) -> Numbers:
+        # The places of the data around s; beyond these data H is above the price.
+        every, table = self.space.every, self.space.affinities
+        logs = sum(table[count][x] for count, x in zip(s, every.T, strict=True))
+        apart = np.abs(every - s).sum(axis=1) // 2
+        nearer = apart[logs < self._limits]
+        radius = int(nearer.max(initial=0)) + int(np.ceil(_REACH / self.epsilon)) + 2
+        return np.flatnonzero(apart <= radius)
+
     def least(self, number: int) -> float:
         """Return what V(s) is at least, s the sorted row of the class `number`.
 
         No private column u has a sum over x of u(x) (H(x, s) - v_x) below V(s) u(s). Where this is
         not negative for any s, `lower` is proved. Book: `thm-simplex-certificate`, with shares 0
         and 1.
-
-        >>> check = PriceCheck(simplex(4), 1.0, np.array([39, 39, 39, 39]), 7)
-        >>> check.lower, round(check.least(0), 6)
-        (0.3046875, 0.017421)
         """
         s = self.space.rows[number]
-        around, units = self._window(s)
-        return least_around(s, around, units, self.bits, self.epsilon)
-
-    def least_of_some(self, count: int, random: np.random.Generator) -> float:
-        """Return the smallest of `least` for so many classes of answers, drawn at random.
-
-        >>> check = PriceCheck(simplex(4), 1.0, np.array([39, 39, 39, 39]), 7)
-        >>> check.least_of_some(3, np.random.default_rng(1)) > 0.0
-        True
-        """
-        size = len(self.units)
-        some = random.choice(size, min(count, size), replace=False)
-        return min(self.least(int(number)) for number in some)
-
-    @cached_property
-    def _every(self) -> tuple[Numbers, NDArray[np.float64], NDArray[np.float64]]:
-        # All data; the -ln BC below which an answer is nearer than the price; and the -ln BC of
-        # single counts.
-        every = all_rows(self.space.n, self.space.k)
-        prices = self.units[self.space.place[tuple(every[:, :-1].T)]] / 2.0**self.bits
-        limits = -np.log1p(-np.minimum((1.0 + _DOUBT) * prices**2, 1.0 - 1e-15))
-        return every, limits, self.space.affinities(self.space.n)
-
-    def _window(self, s: Numbers) -> tuple[Numbers, list[int]]:
-        # The data around s and the units of their prices; beyond these data H is above v.
-        every, limits, table = self._every
-        n = self.space.n
-        logs = np.zeros(len(every))
-        for count, x in zip(s, every.T, strict=True):
-            logs += table[count, n - count :][x]
-        nearer = np.abs(every[logs < limits] - s).sum(axis=1) // 2
-        radius = int(nearer.max(initial=0)) + int(np.ceil(_REACH / self.epsilon)) + 2
-        at = np.flatnonzero((np.abs(every[:, :-1] - s[:-1]) <= radius).all(axis=1))
-        at = at[np.abs(every[at] - s).sum(axis=1) <= 2 * radius]
-        around = every[at]
-        return around, self.units[self.space.place[tuple(around[:, :-1].T)]].tolist()
-
-
-def least_around(s: Numbers, around: Numbers, units: list[int], bits: int, epsilon: float) -> float:
-    """Return what V(s) is at least, from the data `around` s and their prices; flat prior.
-
-    Beyond these data no price may be above the distance to s. `around` (P, k) holds s and every
-    histogram up to some number of replaced records, `units` / 2^`bits` are the prices.
-
-    >>> rows = np.array([[0, 2], [1, 1], [2, 0]])
-    >>> round(least_around(rows[1], rows, [1, 1, 1], 2, 1.0), 6)
-    -0.133304
-    """
-    apart = np.abs(around - s).sum(axis=1) // 2
-    n, middle = int(s.sum()), int(np.flatnonzero(apart == 0)[0])
-    moves = (around - s).astype(np.float64)
-    logs = sum(affinity_by_step(1.0 + m, z) for m, z in zip(s, moves.T, strict=True))
-    spare = distance_from_log_affinity(np.asarray(logs)) - np.array(units) / 2.0**bits
-    start, end = _neighbours(around, n)
-    tree = _tree(spare, apart, start, end, middle, epsilon)
-    order, parent = breadth_first_order(tree, middle, directed=False)
-    factor = _exponential_above(epsilon)
-    left = [
-        distance_below(x, s.tolist()) - (unit << _BITS - bits)
-        for x, unit in zip(around.tolist(), units, strict=True)
-    ]
-    for y in order[:0:-1].tolist():
-        passed = left[y]
-        left[parent[y]] += (
-            (passed << _BITS) // factor
-            if passed >= 0
-            else (passed * factor) >> _BITS  # towards minus infinity
-        )
-    return left[middle] / _ONE
+        at = self._window(s)
+        around, units = self.space.every[at], self.units[self.space.place[at]]
+        apart = np.abs(around - s).sum(axis=1) // 2
+        middle = int(np.flatnonzero(apart == 0)[0])
+        logs = sum(self.space.affinities[m][x] for m, x in zip(s, around.T, strict=True))
+        spare = distance_from_log_affinity(-np.asarray(logs)) - units / 2.0**self.bits
+        start, end = _neighbours(around, int(s.sum()))
+        tree = _tree(spare, apart, start, end, middle, self.epsilon)
+        order, parent = breadth_first_order(tree, middle, directed=False)
+        factor = _exponential_above(self.epsilon)
+        left = [
+            distance_below(x, s.tolist()) - (unit << _BITS - self.bits)
+            for x, unit in zip(around.tolist(), units.tolist(), strict=True)
+        ]
+        for y in order[:0:-1].tolist():
+            passed = left[y]
+            left[parent[y]] += (
+                (passed << _BITS) // factor
+                if passed >= 0
+                else (passed * factor) >> _BITS  # towards minus infinity
+            )
+        return float(Fraction(left[middle], _ONE))
 
 
 def distance_below(x: list[int], s: list[int]) -> int:
@@ -147,11 +178,6 @@ def distance_below(x: list[int], s: list[int]) -> int:
 
     H^2 = 1 - BC, and BC^2 is the product over the categories of Gamma((a + b) / 2)^2 / (Gamma(a)
     Gamma(b)), a = x_i + 1 and b = s_i + 1: rational numbers, times pi for each odd a + b.
-
-    >>> round(distance_below([0, 2], [1, 1]) / 2**128, 12)
-    0.408606716899
-    >>> round((1.0 - 3.0 * np.pi * 2.0**0.5 / 16.0) ** 0.5, 12)
-    0.408606716899
     """
     square = _ONE
     for count, other in zip(x, s, strict=True):
@@ -206,7 +232,7 @@ def _neighbours(rows: Numbers, n: int) -> tuple[Numbers, Numbers]:
 
 
 def _tree(
-    spare: NDArray[np.float64],
+    spare: Array,
     apart: Numbers,
     start: Numbers,
     end: Numbers,
@@ -246,39 +272,13 @@ def _tree(
     return sparse.csr_array(minimum_spanning_tree(both))
 
 
-Case = tuple[int, int, float]
-"""Categories, records and epsilon."""
-
-CASES: tuple[Case, ...] = tuple((3, n, e) for n in (300, 1000) for e in (5.0, 2.0, 1.0, 0.5))
-"""The cases whose prices are kept."""
-
-
-@dataclass(frozen=True)
-class Prices:
-    """Prices `units` / 2^`bits` (M,), one for each class of data sets in the order of `simplex`."""
-
-    units: NDArray[np.int64]
-    bits: int
-
-    def check(self, case: Case) -> PriceCheck:
-        """Return the check of these prices; flat prior."""
-        k, n, epsilon = case
-        return PriceCheck(simplex(n, k), epsilon, self.units, self.bits)
-
-    @property
-    def values(self) -> NDArray[np.float64]:
-        """The prices as floating-point numbers, exactly."""
-        return np.asarray(self.units / 2.0**self.bits)
-
-
-def read_prices() -> dict[Case, Prices]:
-    """Return the prices that ship with the package; a search found them (in commit f14be0f)."""
+def stored_check(n: int, epsilon: float) -> PriceCheck:
+    """Return the check of the kept prices of one of `CASES`; commit f14be0f has their search."""
+    if (n, epsilon) not in CASES:
+        raise ValueError(f"n and epsilon must be one of {CASES}, got {(n, epsilon)}")
     source = files("dpbayes").joinpath("data", "simplex-prices.npz")
-    found = {}
     with as_file(source) as name, np.load(name) as arrays:
-        for key in arrays.files:
-            k, n, epsilon, bits = key.split(" ")
-            # Second differences are small numbers, and pack well.
-            units = np.cumsum(np.cumsum(arrays[key].astype(np.int64)))
-            found[int(k), int(n), float(epsilon)] = Prices(units, int(bits))
-    return found
+        (key,) = (key for key in arrays.files if key.startswith(f"3 {n} {epsilon:g} "))
+        # Second differences are small numbers, and pack well.
+        units = np.cumsum(np.cumsum(arrays[key].astype(np.int64)))
+    return PriceCheck(simplex(n), epsilon, units, int(key.split()[-1]))

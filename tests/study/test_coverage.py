@@ -55,26 +55,22 @@ def test_intervals_agree_with_the_noise_aware_posterior():
 
 
 @pytest.mark.slow
-def test_errors_against_quadrature(geometric):
-    x, power = 9, 2
-    plug, aware = geometric.errors(power)
-    truth = beta(1.0 + x, 2.0 + 30 - x)
-    parts = [beta(1.0 + y, 2.0 + 30 - y) for y in range(31)]
+def test_errors_against_quadrature():
+    release = BinaryRelease(dp.mechanism("geometric", 0.5), 8, np.array([1.0, 2.0]))
+    parts = [beta(1.0 + y, 2.0 + 8 - y) for y in range(9)]
+    plug, aware = 0.0, 0.0
+    for x, row in enumerate(release.likelihood):
+        for r, mass in enumerate(release.prior_masses[x] * row):
 
-    def root(t, r):
-        return np.sqrt(
-            truth.pdf(t) * sum(w * p.pdf(t) for w, p in zip(weights[r], parts, strict=True))
-        )
+            def root(t, x=x, w=release.weights[r]):
+                return np.sqrt(
+                    parts[x].pdf(t) * sum(p.pdf(t) * v for p, v in zip(parts, w, strict=True))
+                )
 
-    weights = geometric.weights
-    for r in (3, 9, 14):
-        affinity = quad(root, 0, 1, args=(r,), limit=200)[0]
-        assert geometric._affinities[r, x] == pytest.approx(affinity, abs=1e-8)
-    expected_aware = geometric.likelihood[x] @ (1 - geometric._affinities[:, x])
-    assert aware[x] == pytest.approx(expected_aware, abs=1e-12)
-    law = geometric.mechanism.law([x, 30 - x], [1.0, 2.0])
-    assert plug[x] == pytest.approx(law.expectation(law.distances**2), abs=1e-12)
-    assert geometric.errors(1)[0][x] == pytest.approx(law.mean_distance(), abs=1e-12)
+            aware += mass * (1.0 - quad(root, 0, 1, limit=200)[0])
+            plug += mass * float(dp.hellinger([1 + x, 10 - x], [1 + r, 10 - r])) ** 2
+    found = release.mean_error(2)
+    assert (found.plug_in, found.noise_aware) == pytest.approx((plug, aware), abs=1e-8)
 
 
 def test_plug_in_wins_on_the_distance_and_loses_on_its_square():
@@ -87,11 +83,11 @@ def test_plug_in_wins_on_the_distance_and_loses_on_its_square():
 
 def test_bad_input():
     mechanism = dp.mechanism("geometric", 1.0)
-    with pytest.raises(ValueError, match="n must be at most 2000"):
+    with pytest.raises(ValueError, match=r"n must .*2000"):
         BinaryRelease(mechanism, 2001, np.ones(2))
     with pytest.raises(ValueError, match="prior must"):
         BinaryRelease(mechanism, 10, np.ones(3))
-    with pytest.raises(ValueError, match="must list its outputs, got parameter-laplace"):
+    with pytest.raises(TypeError, match="coverage"):
         _ = BinaryRelease(dp.mechanism("parameter-laplace", 1.0), 5, np.ones(2)).likelihood
     release = BinaryRelease(mechanism, 5, np.ones(2))
     with pytest.raises(ValueError, match="level must lie strictly"):

@@ -8,9 +8,7 @@ from dp_accounting.pld import privacy_loss_distribution
 
 import dpbayes as dp
 from dpbayes.laws.sum_zero import LatticeNoise
-from dpbayes.study.count_certificate import certificate
 from dpbayes.study.equal_promises import (
-    approximate_optimum,
     bounded_geometric_width,
     first_gaussian_win,
     lattice_delta,
@@ -71,19 +69,6 @@ def test_the_shares_of_many_releases_use_the_promise_up() -> None:
     assert lattice_share(3, 1.0, 1e-6, 1) == 1.0
 
 
-def test_a_program_without_delta_is_the_certified_optimum() -> None:
-    for epsilon in (0.1, 1.0):
-        exact = certificate(15, epsilon).attained
-        assert approximate_optimum(15, epsilon, 0.0) == pytest.approx(exact, rel=1e-6)
-
-
-def test_a_small_delta_buys_nothing_and_a_large_one_everything() -> None:
-    without = approximate_optimum(12, 1.0, 0.0)
-    assert approximate_optimum(12, 1.0, 1e-6) > 0.99999 * without
-    assert approximate_optimum(12, 1.0, 0.1) < 0.8 * without
-    assert approximate_optimum(12, 1.0, 1.0) == pytest.approx(0.0, abs=1e-9)
-
-
 @pytest.mark.slow
 def test_one_release_in_units_of_one_lattice_release() -> None:
     found = shared_budget(4, 1.0, 1e-6, [1, 50])
@@ -99,19 +84,6 @@ def test_gaussian_noise_wins_from_eight_releases_on_at_four_categories() -> None
     wins = ratios["gauss"] < ratios["lattice"]
     assert np.array_equal(wins, np.arange(1, 16) >= 8)
     assert first_gaussian_win(2, 1.0, 1e-6, largest=5) is None
-
-
-def test_the_width_of_a_large_program_is_refused() -> None:
-    with pytest.raises(ValueError, match="n must be at most 40 for the program, got 41"):
-        approximate_optimum(41, 1.0, 0.0)
-
-
-def test_an_epsilon_that_the_solver_cannot_tell_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"epsilon must be at most 15 for the program, got 30\.0"):
-        approximate_optimum(5, 30.0, 0.0)
-    for prior in ((1.0, 1.0), (1000.0, 0.1)):
-        exact = certificate(5, 15.0, prior).attained
-        assert approximate_optimum(5, 15.0, 0.0, prior) == pytest.approx(exact, abs=1e-7)
 
 
 @pytest.mark.parametrize("epsilon", [1e-300, 1e-17, 1e-9, 1e-4])

@@ -59,8 +59,6 @@ def test_printed_readings_name_a_score_that_nobody_has() -> None:
     scores = score_law(delta(), [3, 7], [1.0, 1.0])
     for check in (sliding(scores, "printed"), dilation(scores, "printed")):
         assert not check.holds
-        assert np.abs(scores.distances - check.target).min() > 1e-6
-        assert abs(check.target - check.distance) <= scores.sensitivity
         assert check.right == pytest.approx(0.5 * scores.delta)
 
 
@@ -92,14 +90,6 @@ def test_the_proved_delta_grows_with_the_candidates(k: int, times: float) -> Non
 
 
 @pytest.mark.slow
-def test_proved_guarantee_in_three_categories() -> None:
-    mechanism = delta(4.0, delta=1e-6)
-    proved = proved_guarantee(mechanism, 6, 3)
-    assert proved.delta == pytest.approx(28 * 1e-6 / 14, rel=1e-9)
-    assert dp.audit(mechanism, 6, [1.0] * 3).delta(proved.epsilon) <= proved.delta
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_no_loss_exceeds_epsilon_where_no_delta_is_needed(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -115,39 +105,6 @@ def test_no_loss_exceeds_epsilon_where_no_delta_is_needed(seed: int) -> None:
             covered += 1
             assert dp.audit(mechanism, n, prior).epsilon <= epsilon * (1 + 1e-9)
     assert covered > 5
-
-
-@pytest.mark.slow
-def test_equal_small_parameters_need_no_delta_for_many_records() -> None:
-    covered = 0
-    for n, b, epsilon in ((40, 1.0, 0.8), (150, 1e-6, 1.0), (300, 0.5, 0.4), (90, 1e-3, 0.9)):
-        mechanism = delta(epsilon, delta=1e-9)
-        assert needs_no_delta(mechanism, n, 2, [b, b])
-        covered += not needs_no_delta(mechanism, n, 2)
-        assert dp.audit(mechanism, n, [b, b]).epsilon <= epsilon
-    assert covered == 4
-
-
-@pytest.mark.slow
-def test_one_small_parameter_and_one_large_need_no_delta_either() -> None:
-    covered = 0
-    for n, b, more, epsilon in ((300, 1.0, 0.0, 0.9), (150, 1e-6, 2.0, 1.0), (100, 0.3, 1e6, 0.06)):
-        mechanism = delta(epsilon, delta=1e-9)
-        for prior in ([b, b + n + more], [b + n + more, b]):
-            assert needs_no_delta(mechanism, n, 2, prior)
-            covered += not needs_no_delta(mechanism, n, 2)
-            assert dp.audit(mechanism, n, prior).epsilon <= epsilon
-    assert covered == 6
-
-
-@pytest.mark.slow
-def test_large_parameters_need_no_delta_for_any_epsilon() -> None:
-    for n, b, epsilon in ((150, 20.0, 1.6), (300, 1e3, 0.05), (90, 40.0, 25.0), (200, 25.0, 4.0)):
-        mechanism = delta(epsilon, delta=1e-9)
-        for prior in ([b, b], [b, b + n], [b + 3.0 * n, b]):
-            assert needs_no_delta(mechanism, n, 2, prior) == (epsilon > 0.1 or prior == [b, b])
-            assert not needs_no_delta(mechanism, n, 2)
-            assert dp.audit(mechanism, n, prior).epsilon <= epsilon
 
 
 def _step(b: float, n: int, at: int) -> float:
@@ -192,7 +149,6 @@ def test_the_theorem_for_equal_parameters_is_kept_to_its_range() -> None:
         (delta(1.2, delta=1e-8), 2, [1.0, 1.0]), (delta(0.2, delta=0.6), 2, [1.0, 1.0]),
         (delta(0.2, delta=1e-8, distance="l1"), 2, [1.0, 1.0]),
         (delta(0.8, delta=1e-8, failure_term="2n"), 2, [1.0, 1.0]),
-        (delta(0.8, delta=1e-8, divisor=1.9), 2, [1.0, 1.0]),
     ):  # fmt: skip
         assert not needs_no_delta(mechanism, 100, k, prior)
 
@@ -233,26 +189,12 @@ def test_other_mechanisms_are_refused() -> None:
         proved_guarantee(delta(1.0, delta=0.9), 10, 6)
 
 
-@pytest.mark.parametrize("share", [0.5, 1.0, 3.0, 20.0])
-def test_a_mechanism_with_another_divisor_is_proved_for_what_it_spends(share: float) -> None:
-    mechanism = dp.mechanism("expMech-delta", 0.01, delta=1e-8).scaled(share)
-    proved, result = proved_guarantee(mechanism, 30, 2), dp.audit(mechanism, 30, [1, 1])
-    assert proved.epsilon == pytest.approx(0.015 * share)
-    assert result.delta(proved.epsilon) <= proved.delta
-    assert needs_no_delta(mechanism, 30, 2) is (share <= 1.0)
-    assert (result.epsilon <= 0.01) is (share <= 1.0)
-
-
-@pytest.mark.parametrize("prior", [[1.0, 1.0], [1.0, 2000.0]])
-def test_less_noise_than_the_theorem_asks_for_is_not_covered_with_a_prior_either(
-    prior: list[float],
-) -> None:
-    mechanism = dp.mechanism("expMech-delta", 0.8, delta=1e-8)
-    assert needs_no_delta(mechanism, 1000, 2, prior)
-    assert not needs_no_delta(mechanism.scaled(2.0), 1000, 2, prior)
-
-
 def test_scores_are_those_of_the_factor_two() -> None:
     calibrated = dp.mechanism("expMech-delta", 1.0).scaled(3.0)
-    with pytest.raises(ValueError, match="divisor must be 2"):
-        score_law(calibrated, [1, 1], [1, 1])
+    for call in (
+        lambda: score_law(calibrated, [1, 1], [1, 1]),
+        lambda: proved_guarantee(calibrated, 30, 2),
+        lambda: needs_no_delta(calibrated, 30, 2, [1, 1]),
+    ):
+        with pytest.raises(ValueError, match="divisor must be 2"):
+            call()

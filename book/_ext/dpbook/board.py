@@ -132,7 +132,8 @@ def errata(source: Path) -> dict[str, str]:
     for label, name, place in ERRATUM.findall(text):
         for command, symbol in GREEK.items():
             name = name.replace(command, symbol)
-        found[label] = f"{name} ({', '.join(re.findall(r'[A-E]', place))})"
+        letters = ", ".join(re.findall(r"\b[A-E]\b", place))
+        found[label] = f"{name} ({letters})"
     return found
 
 

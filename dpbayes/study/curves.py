@@ -1,0 +1,263 @@
+"""A printed curve: its points, settings that predict them, how far it lies off, and its badge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbayes import _validate
+from dpbayes.divergences import Metric, hellinger
+from dpbayes.figures.boxes import Box
+from dpbayes.figures.lines import Curve
+from dpbayes.study.printed import Point, arrays, mechanism_name, plain_curve, published_points
+from dpbayes.study.sampling import Distances, Expected, of_law
+
+Data = Callable[[str], tuple[ArrayLike, ArrayLike]]
+"""Counts and prior at a place of the horizontal axis."""
+
+LARGEST_RMS, LARGEST_Z = 1.3, 4.0
+REPRODUCED, AS_DRAWN, NOT = "reproduced", "reproduced as drawn", "not reproduced"
+BADGES = (REPRODUCED, AS_DRAWN, NOT)
+FIVE = {
+    "whisker-low": "lower whisker",
+    "lower-quartile": "lower quartile",
+    "median": "median",
+    "upper-quartile": "upper quartile",
+    "whisker-high": "upper whisker",
+}
+"""The statistics of a printed box, from below, and their names in tables."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A way to draw a curve: what the settings are, in words, and what they give at each x.
+
+    `at(x)` is the law of the distance of one run, or a value that is not sampled; the printed
+    point is a statistic of `runs` runs. `whisker` is the reach of a box's whiskers.
+    """
+
+    settings: str
+    at: Callable[[str], Distances] = field(repr=False)
+    runs: int = 1000
+    whisker: float = 1.5
+
+    def expected(self, x: str, statistic: str = "mean") -> Expected:
+        """Return the expectation of the printed statistic at x, and its Monte Carlo error."""
+        return self.at(x).expected(statistic, self.runs, self.whisker)
+
+    def curve(self, xs: Sequence[int | str], statistic: str = "mean") -> NDArray[np.float64]:
+        """Return expectations at several x, shape (m,)."""
+        return np.array([self.expected(str(x), statistic).value for x in xs])
+
+    def fit(self, points: Sequence[Point]) -> Fit:
+        """Return z of each point: its difference in combined Monte Carlo and reading errors."""
+        one = self.runs, self.whisker
+        return Fit(
+            tuple(self.at(p.x).score(p.statistic, one[0], p.y, p.y_error, one[1]) for p in points)
+        )
+
+
+def releases(
+    settings: str,
+    program: Any,
+    data: Data,
+    metric: Metric = hellinger,
+    runs: int = 1000,
+    whisker: float = 1.5,
+) -> Drawing:
+    """Return the drawing of a mechanism, or of a program that only has distances, on data(x)."""
+
+    @cache
+    def at(x: str) -> Distances:
+        if hasattr(program, "distances"):
+            found: Distances = program.distances(*data(x))
+            return found
+        return of_law(program.law(*data(x)), metric)
+
+    return Drawing(settings, at, runs, whisker)
+
+
+def values(settings: str, value: Callable[[str], float]) -> Drawing:
+    """Return the drawing of a curve whose values are computed, not sampled."""
+    one = np.ones(1)
+    return Drawing(settings, lru_cache(maxsize=None)(lambda x: Distances(value(x) * one, one)))
+
+
+def boxed(x: str) -> tuple[list[int], list[float]]:
+    """Return counts and prior of a label below a box, such as "5/5/5|prior 3"."""
+    counts, _, prior = x.partition("|prior ")
+    whole = [_validate.integer("x", int(count), minimum=0) for count in counts.split("/")]
+    return whole, [float(prior.split()[0]) if prior else 1.0] * len(whole)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """z scores of the points of a series under one drawing."""
+
+    scores: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """Mean of the scores; far from 0 where a curve lies to one side."""
+        return float(np.mean(self.scores))
+
+    @property
+    def rms(self) -> float:
+        """Root of the mean square of the scores; 1 is expected where the errors are right."""
+        return float(np.sqrt(np.mean(np.square(self.scores))))
+
+    @property
+    def worst(self) -> float:
+        """The score that is largest in size, with its sign."""
+        return float(max(self.scores, key=abs))
+
+    @property
+    def good(self) -> bool:
+        """Whether the rms is below 1.3 and no score above 4 in size."""
+        return self.rms < LARGEST_RMS and abs(self.worst) <= LARGEST_Z
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve, or one row of boxes, of a published figure with two ways to draw it.
+
+    `caption` follows the document (None where it states no settings), `drawn` the program that
+    drew the picture; `cause` says what differs, `commit` is where that program stands in the
+    authors' repository.
+    """
+
+    document: str
+    figure: str
+    panel: str
+    curve: str
+    caption: Drawing | None
+    drawn: Drawing
+    cause: str
+    commit: str
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """The points read off the picture."""
+        return published_points(self.document, self.figure, self.panel, self.curve)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A series with its fits: under the document's settings, and under those it was drawn with."""
+
+    series: Series
+    caption: Fit | None
+    drawn: Fit
+
+    @property
+    def badge(self) -> str:
+        """ "reproduced", "reproduced as drawn" or "not reproduced"."""
+        if self.caption is not None and self.caption.good:
+            return REPRODUCED
+        return AS_DRAWN if self.drawn.good else NOT
+
+    @property
+    def fit(self) -> Fit:
+        """The fit that the badge rests on: the document's settings where these are met."""
+        return self.caption if self.caption is not None and self.caption.good else self.drawn
+
+    @property
+    def drawing(self) -> Drawing:
+        """The settings of that fit."""
+        series = self.series
+        stated = series.caption if self.badge == REPRODUCED else None
+        return stated or series.drawn
+
+
+def judge(series: Series) -> Judged:
+    """Return a series with its fits and badge. Book: `published-fit`."""
+    stated = None if series.caption is None else series.caption.fit(series.points)
+    return Judged(series, stated, series.drawn.fit(series.points))
+
+
+@dataclass(frozen=True)
+class Published:
+    """The curves of one printed figure, each with its fit, in the order of the catalogue."""
+
+    title: str
+    curves: tuple[Judged, ...]
+
+    @property
+    def badge(self) -> str:
+        """The badge of the whole figure: the weakest of its curves."""
+        return max((one.badge for one in self.curves), key=BADGES.index)
+
+    def found(self, badge: str) -> tuple[str, bool]:
+        """Return the sentence that the figure has a badge, and whether it has it."""
+        sentence = f"{self.title} is {badge}: "
+        met = [one.fit for one in self.curves if one.badge != NOT]
+        left = [plain_curve(one.series.curve) for one in self.curves if one.badge == NOT]
+        if badge == NOT:
+            sentence += f"no settings meet the points of {' and '.join(left) or 'no curve'}."
+        else:
+            points = sum(len(one.fit.scores) for one in self.curves)
+            sentence += f"over its {points} points the root mean square of z is at most "
+            sentence += f"{max((fit.rms for fit in met), default=0.0):.2f}."
+        return sentence, self.badge == badge
+
+    @property
+    def scores(self) -> dict[str, tuple[float, ...]]:
+        """Z of every point under the settings it was drawn with, by the name of its curve."""
+        found: dict[str, tuple[float, ...]] = {}
+        for one in self.curves:
+            name = mechanism_name(one.series.curve)
+            found[name] = found.get(name, ()) + one.drawn.scores
+        return found
+
+    @property
+    def largest_gap(self) -> float:
+        """The largest difference of a printed point from the value as drawn."""
+        return max(
+            abs(point.y - one.series.drawn.expected(point.x, point.statistic).value)
+            for one in self.curves
+            for point in one.series.points
+        )
+
+    def circles(self, label: str | None = None, curve: str | None = None) -> list[Curve]:
+        """Return the printed points of curves over a number, to be drawn beside them.
+
+        `label` is what they are called, by default the mechanism; `curve` picks one of them.
+        """
+        read = {mechanism_name(one.series.curve): arrays(one.series.points) for one in self.curves}
+        return [
+            Curve(label or name, x, y, "reading", error)
+            for name, (x, y, error) in read.items()
+            if curve in (None, name)
+        ]
+
+    def means(self, sizes: Sequence[int]) -> dict[str, NDArray[np.float64]]:
+        """Return each curve as it was drawn, at any sizes."""
+        return {
+            mechanism_name(one.series.curve): one.series.drawn.curve(sizes) for one in self.curves
+        }
+
+    def boxes(self, groups: Sequence[str]) -> list[Box]:
+        """Return the boxes as they were drawn, at the labels of the axis, with the printed points.
+
+        Ends are the expected whiskers; each number is the expectation over the printed runs.
+        """
+        made, place = [], {group: number for number, group in enumerate(groups)}
+        for series in (one.series for one in self.curves):
+            five = np.array([series.drawn.curve(groups, statistic) for statistic in FIVE])
+            read = [(place[p.x], p.y, p.y_error) for p in series.points if p.x in place]
+            made.append(Box(mechanism_name(series.curve), np.sort(five.T, axis=1), read))
+        return made
+
+
+def box_table(boxes: Sequence[Box], groups: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the columns of a table of boxes, a row for each group."""
+    columns: dict[str, list[Any]] = {"group": list(groups)}
+    for box in boxes:
+        for name, five in zip(FIVE.values(), np.asarray(box.five).T, strict=True):
+            columns[f"{box.label}, {name}"] = five.tolist()
+    return columns
