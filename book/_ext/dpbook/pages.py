@@ -38,6 +38,9 @@ MENDINGS = (
     (re.compile(r" × (?=10[⁻⁰¹²³⁴-⁹])(?<=\d...)"), "&nbsp;×&nbsp;"),  # is not torn apart
 )
 
+# Figures and tables have numbers in the paper alone; elsewhere a number is that of a document.
+NUMBER = re.compile(r'<span class="caption-number">[^<]*</span>')
+
 
 class Templates(BuiltinTemplateLoader):
     """The theme's templates, with what they make mended before it is written."""
@@ -47,7 +50,7 @@ class Templates(BuiltinTemplateLoader):
         page = super().render(template, context)
         for fault, cure in MENDINGS:
             page = fault.sub(cure, page)
-        return page
+        return page if context.get("pagename") == "paper" else NUMBER.sub("", page)
 
 
 def next_chapter(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
