@@ -39,7 +39,7 @@ MENDINGS = (
 )
 
 # Figures and tables have numbers in the paper alone; elsewhere a number is that of a document.
-NUMBER = re.compile(r'<span class="caption-number">[^<]*</span>')
+NUMBER = re.compile(r'<span class="caption-number">(?:Fig|Table)[^<]*</span>')
 
 
 class Templates(BuiltinTemplateLoader):
