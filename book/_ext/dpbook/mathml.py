@@ -44,7 +44,8 @@ SET = (
     (re.compile(r'<mtable class="ams-align">'), '<mtable class="ams-align" displaystyle="true">'),
     (  # a thin space before the name of a function, and behind it where no bracket follows
         re.compile(
-            r"(?<=</m[ins]>|</mo>)(?<![=(+−|,[/≤≥<>]</mo>)(?=<mi>(?:ln|exp|sinh|cosh|tanh|coth)<)"
+            r"(?:(?<=</m[ins]>)|(?<=</mo>)|(?<=</mfrac>)|(?<=</msu[bp]>))"
+            r"(?<![=(+−|,[/≤≥<>]</mo>)(?=<mi>(?:ln|exp|sinh|cosh|tanh|coth)<)"
         ),
         '<mspace width="0.17em"/>',
     ),
