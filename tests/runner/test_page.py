@@ -55,7 +55,7 @@ def test_claims_and_figure_stand_below_the_title(ran: Path) -> None:
     assert all("hide-input" in one["metadata"]["tags"] for one in rest)
     kept = [output for one in rest for output in one["outputs"]]
     assert [one["metadata"].get("dpbayes", {}) for one in kept] == [{"table": "squares"}, {}]
-    for words in ("dpbayes run part/tiny -p n=7 --output rerun", '| `label` | `"a-b"` | a word |',
+    for words in ("dpbayes run part/tiny -p n=3 --output rerun", '| `label` | `"a-b"` | a word |',
                   "{download}`squares.csv <tiny/squares.csv>`"):  # fmt: skip
         assert words in again["source"]
 

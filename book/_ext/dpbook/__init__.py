@@ -19,6 +19,7 @@ from dpbook import (
     explorer,
     figures,
     mathml,
+    pages,
     quotes,
     search,
     styles,
@@ -33,6 +34,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     gc.set_threshold(100_000, 50, 100)  # documents are trees of many nodes that all stay
     app.connect("config-inited", build.run_notebooks, priority=BEFORE_CONTENTS)
     app.connect("env-check-consistency", write_side_by_side)
+    app.connect("html-page-context", pages.next_chapter)
     app.connect("build-finished", build.say_agreement)
     app.add_directive("certificate", build.Certificate)
     app.add_role("result", quotes.ResultRole())
