@@ -160,9 +160,8 @@ class Guarantee:
     but for events of that probability. `neighbours` is the relation: "replace-one" with n public,
     or "add-or-remove" with n secret.
 
-    >>> promised = Guarantee(Fraction(1, 3), "an example")
-    >>> promised.bound, promised.delta, promised.epsilon >= Fraction(1, 3)
-    (Fraction(1, 3), 0.0, True)
+    >>> Guarantee(Fraction(1, 3), "an example").sentence[-51:]
+    "P[M(x') in S]; n itself is public. Why: an example."
     """
 
     bound: Fraction | None

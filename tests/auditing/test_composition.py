@@ -202,11 +202,17 @@ def test_one_coin_has_its_readings_at_any_epsilon(epsilon: float) -> None:
     assert mu == pytest.approx(-2.0 * ndtri_exp(log_p[1]), rel=1e-12)
 
 
-def test_a_rare_outcome_is_seen_at_the_order_at_which_it_counts() -> None:
-    log_p = np.array([-200.0, np.log1p(-np.exp(-200.0))])
-    log_q = np.array([-200.01, np.log1p(-np.exp(-200.01))])
-    orders = np.geomspace(2e4, 1e6, 4000)  # the rare outcome outweighs the rest there
-    ratio = (np.logaddexp(0.0, -200.0 + 0.01 * (orders - 1.0))) / (orders - 1.0) / orders
+@pytest.mark.parametrize(
+    ("rare", "gap", "orders"),
+    [
+        (-200.0, 0.01, np.geomspace(2e4, 1e6, 4000)),
+        (np.log(0.01), 2.0, np.linspace(1.01, 20, 4000)),
+    ],
+)
+def test_a_rare_outcome_is_seen_at_the_order_at_which_it_counts(rare, gap, orders) -> None:
+    log_p, log_q = (np.array([log, np.log1p(-np.exp(log))]) for log in (rare, rare - gap))
+    terms = orders[:, None] * log_p + (1.0 - orders[:, None]) * log_q
+    ratio = np.logaddexp(*terms.T) / (orders - 1.0) / orders
     assert concentrated_rho(log_p, log_q) == pytest.approx(ratio.max(), rel=1e-3)
 
 
