@@ -80,7 +80,7 @@ def test_a_decision_after_a_thousand_answers_on_1440_cells(benchmark, outcome):
         found = tables.decide(state, q, L, 0.05, 1e12, tables.Policy())
         assert found.outcome == outcome
         if outcome == "fresh":
-            return state.after(q, as_float(found.scale_units), 0.0, "add-remove")
+            return state.after(q, as_float(found.scale_units), 0.0)
         return found.law.half_width(0.05)
 
     seconds(benchmark, 5, decision, 0.1)

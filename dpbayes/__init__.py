@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from dpbayes.mechanisms import Law as Law
     from dpbayes.mechanisms import Mechanism as Mechanism
     from dpbayes.mechanisms import mechanism as mechanism
-    from dpbayes.mechanisms.guarantees import Guarantee as Guarantee
+    from dpbayes.mechanisms.protocol import Guarantee as Guarantee
     from dpbayes.planning import RecordsNeeded as RecordsNeeded
     from dpbayes.planning import records_needed as records_needed
     from dpbayes.posteriors import Posterior as Posterior
@@ -81,7 +81,7 @@ _HOME = {
     "mechanisms": ("REGISTRY", "Law", "Mechanism", "mechanism"),
     "planning": ("RecordsNeeded", "records_needed"),
     "posteriors": ("Posterior", "compositions", "neighbours", "number_of_candidates", "posterior"),
-    "mechanisms.guarantees": ("Guarantee",),
+    "mechanisms.protocol": ("Guarantee",),
     "tables.drawn": ("Release", "release"),
     "tables.reading": ("NoiseAwarePosterior",),
     "sensitivity": ("Sensitivity", "global_sensitivity", "local_sensitivity", "smooth_sensitivity"),

@@ -9,8 +9,8 @@ import itertools
 import math
 import reprlib
 import warnings
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Collection
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,74 +40,111 @@ def shown(value: Any) -> str:
     return text if len(text) <= 300 else f"{text[:297]}..."
 
 
+def _refuse(
+    name: str, allowed: str, value: Any, kind: type[Exception] = ValueError, verb: str = "be "
+) -> NoReturn:
+    raise kind(f"{name} must {verb}{allowed}, got {shown(value)}") from None
+
+
+# ---- single values
 def real(name: str, value: Any, allowed: str = "a real number") -> float:
     """Return `value` as a finite float, refusing booleans, text and arrays."""
     refused = isinstance(value, (bool, np.bool_, np.complexfloating))
     if refused or not isinstance(value, (int, float, np.number)):
-        raise TypeError(f"{name} must be {allowed}, got {shown(value)}")
+        _refuse(name, allowed, value, TypeError)
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise ValueError(f"{name} must be finite, got {shown(value)}")
-    return number
-
-
-def _within(name: str, value: Any, allowed: str, holds: Callable[[float], bool]) -> float:
-    number = real(name, value)
-    if not holds(number):
-        raise ValueError(f"{name} must {allowed}, got {shown(value)}")
+        _refuse(name, "finite", value)
     return number
 
 
 def positive(name: str, value: Any) -> float:
     """Return `value` as a float greater than zero."""
-    return _within(name, value, "be positive and finite", lambda number: number > 0.0)
+    number = real(name, value)
+    return number if number > 0.0 else _refuse(name, "positive and finite", value)
 
 
 def non_negative(name: str, value: Any) -> float:
     """Return `value` as a float that is at least zero."""
-    return _within(name, value, "be at least 0", lambda number: number >= 0.0)
+    number = real(name, value)
+    return number if number >= 0.0 else _refuse(name, "at least 0", value)
 
 
 def open_unit(name: str, value: Any) -> float:
     """Return `value` as a float strictly between zero and one."""
-    return _within(name, value, "lie strictly between 0 and 1", lambda number: 0.0 < number < 1.0)
+    number = real(name, value)
+    inside = 0.0 < number < 1.0
+    return number if inside else _refuse(name, "strictly between 0 and 1", value, verb="lie ")
 
 
 def closed_unit(name: str, value: Any) -> float:
     """Return `value` as a float between zero and one, ends included."""
-    return _within(name, value, "lie between 0 and 1", lambda number: 0.0 <= number <= 1.0)
+    number = real(name, value)
+    return number if 0.0 <= number <= 1.0 else _refuse(name, "between 0 and 1", value, verb="lie ")
 
 
 def integer(name: str, value: Any, minimum: int | None = None, maximum: int = LARGEST) -> int:
     """Return `value` as an int, at least `minimum` when that is given and at most `maximum`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be an integer, got {shown(value)}")
+        _refuse(name, "an integer", value, TypeError)
     if minimum is not None and value < minimum:
-        raise ValueError(f"{name} must be an integer of at least {minimum}, got {shown(value)}")
+        _refuse(name, f"an integer of at least {minimum}", value)
     if abs(int(value)) > maximum:
         limit = "2^62" if maximum == LARGEST else str(maximum)
-        raise ValueError(f"{name} must be an integer of at most {limit}, got {shown(value)}")
+        _refuse(name, f"an integer of at most {limit}", value)
     return int(value)
 
 
 def choice(name: str, value: Any, allowed: Collection[str]) -> str:
     """Return `value` when it is one of the allowed words."""
     if not isinstance(value, str):
-        raise TypeError(f"{name} must be a string, got {shown(value)}")
+        _refuse(name, "a string", value, TypeError)
     if value not in allowed:
-        listed = ", ".join(sorted(allowed))
-        raise ValueError(f"{name} must be one of {listed}, got {shown(value)}")
+        _refuse(name, f"one of {', '.join(sorted(allowed))}", value)
     return str(value)
 
 
 def flag(name: str, value: Any) -> bool:
     """Return `value` when it is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} must be True or False, got {shown(value)}")
+        _refuse(name, "True or False", value, TypeError)
     return bool(value)
+
+
+def generator(name: str, value: Any) -> np.random.Generator:
+    """Return `value` when it is a numpy random generator."""
+    if not isinstance(value, np.random.Generator):
+        _refuse(name, "a numpy.random.Generator", value, TypeError)
+    return value
+
+
+def offering(name: str, value: Any, *methods: str) -> Any:
+    """Return `value` when it is an object (not a class) with these methods."""
+    missing = [word for word in methods if not callable(getattr(value, word, None))]
+    if missing or isinstance(value, type):
+        needed = " and ".join(f".{word}(…)" for word in methods)
+        _refuse(name, f"an object with {needed}", value, TypeError)
+    return value
+
+
+def instance(name: str, value: Any, kind: type) -> Any:
+    """Return `value` when it is an object of this class."""
+    return (
+        value if isinstance(value, kind) else _refuse(name, f"a {kind.__name__}", value, TypeError)
+    )
+
+
+def items(name: str, value: Any) -> tuple[Any, ...]:
+    """Return the entries of a list or tuple, or of another finite collection but text."""
+    if isinstance(value, (str, *_BYTES)) or not 0 <= _length(value, -1) <= _MOST_ENTRIES:
+        _refuse(name, "a list", value, TypeError)
+    try:
+        return tuple(value)
+    except Exception:
+        _refuse(name, "a list", value, TypeError)
 
 
 def same_labels(**values: Any) -> None:
@@ -129,88 +166,6 @@ def _labels(value: Any) -> list[Any] | None:
     return None
 
 
-def generator(name: str, value: Any) -> np.random.Generator:
-    """Return `value` when it is a numpy random generator."""
-    if not isinstance(value, np.random.Generator):
-        raise TypeError(f"{name} must be a numpy.random.Generator, got {shown(value)}")
-    return value
-
-
-def offering(name: str, value: Any, *methods: str) -> Any:
-    """Return `value` when it is an object (not a class) with these methods."""
-    missing = [word for word in methods if not callable(getattr(value, word, None))]
-    if missing or isinstance(value, type):
-        needed = " and ".join(f".{word}(…)" for word in methods)
-        raise TypeError(f"{name} must be an object with {needed}, got {shown(value)}")
-    return value
-
-
-def instance(name: str, value: Any, kind: type) -> Any:
-    """Return `value` when it is an object of this class."""
-    if not isinstance(value, kind):
-        raise TypeError(f"{name} must be a {kind.__name__}, got {shown(value)}")
-    return value
-
-
-def items(name: str, value: Any) -> tuple[Any, ...]:
-    """Return the entries of a list or tuple, or of another finite collection but text."""
-    if isinstance(value, (str, *_BYTES)) or not 0 <= _length(value, -1) <= _MOST_ENTRIES:
-        raise TypeError(f"{name} must be a list, got {shown(value)}")
-    try:
-        return tuple(value)
-    except Exception:
-        raise TypeError(f"{name} must be a list, got {shown(value)}") from None
-
-
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only view of `array`, so that a value object cannot be changed from outside."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-def numbers(name: str, value: Any, allowed: str) -> NDArray[Any]:
-    """Return `value` as an array of whole or floating-point numbers, before any other check.
-
-    Refused are text and bytes, ragged lists, masked entries, booleans and complex numbers.
-    """
-    array = _array(name, value, allowed)
-    kind = array.dtype.kind
-    if kind == "O":
-        largest = max((one for one in array.flat if type(one) is int), key=abs, default=0)
-        if abs(largest) > LARGEST:
-            raise ValueError(f"{name} must be {allowed} of at most 2^62, got {shown(largest)}")
-        if isinstance(value, np.ndarray) or hasattr(value, "dtype"):
-            kind_of = "an array of Python objects (dtype object): give it a numeric type"
-            raise TypeError(f"{name} must be {allowed}, got {kind_of}, as by .astype(float)")
-    if kind not in "iuf":
-        raise TypeError(f"{name} must be {allowed}, got {shown(value)}")
-    return array
-
-
-def _array(name: str, value: Any, allowed: str) -> NDArray[Any]:
-    if type(value) is np.ndarray:
-        return value
-    entries = value if isinstance(value, (list, tuple)) else ()
-    refused = (
-        isinstance(value, _BYTES)
-        or np.ma.is_masked(value)
-        or any(
-            np.ma.is_masked(entry) or isinstance(entry, (bool, np.bool_, *_BYTES))
-            for entry in entries
-        )
-    )
-    if refused or (not isinstance(value, np.ndarray) and _length(value) > _MOST_ENTRIES):
-        raise TypeError(f"{name} must be {allowed}, got {shown(value)}")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            return np.asarray(value)
-    except Exception:
-        # A ragged list, or an object that fails when it is turned into an array.
-        raise ValueError(f"{name} must be {allowed}, got {shown(value)}") from None
-
-
 def _length(value: Any, without: int = 0) -> int:
     try:
         return len(value)
@@ -218,6 +173,57 @@ def _length(value: Any, without: int = 0) -> int:
         return without
     except Exception:
         return _MOST_ENTRIES + 1
+
+
+# ---- arrays
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only view of `array`, so that a value object cannot be changed from outside."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _numbers(name: str, value: Any, allowed: str) -> NDArray[Any]:
+    """Return `value` as an array of whole or floating-point numbers, before any other check.
+
+    Refused are text and bytes, ragged lists, masked entries, booleans and complex numbers.
+    """
+    array = _array(name, value, allowed)
+    if array.dtype.kind == "O":
+        largest = max((one for one in array.flat if type(one) is int), key=abs, default=0)
+        if abs(largest) > LARGEST:
+            _refuse(name, f"{allowed} of at most 2^62", largest)
+        if isinstance(value, np.ndarray) or hasattr(value, "dtype"):
+            raise TypeError(
+                f"{name} must be {allowed}, got an array of Python objects (dtype object): give it "
+                "a numeric type, as by .astype(float)"
+            )
+    if array.dtype.kind not in "iuf":
+        _refuse(name, allowed, value, TypeError)
+    return array
+
+
+def _array(name: str, value: Any, allowed: str) -> NDArray[Any]:
+    if type(value) is np.ndarray:
+        return value
+    entries = value if isinstance(value, (list, tuple)) else ()
+    wrong = any(isinstance(entry, (bool, np.bool_, *_BYTES)) for entry in entries)
+    masked = any(np.ma.is_masked(one) for one in (value, *entries))
+    endless = not isinstance(value, np.ndarray) and _length(value) > _MOST_ENTRIES
+    if wrong or masked or endless or isinstance(value, _BYTES):
+        _refuse(name, allowed, value, TypeError)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return np.asarray(value)
+    except Exception:  # a ragged list, or an object that fails when it is turned into an array
+        _refuse(name, allowed, value)
+
+
+def _each(name: str, allowed: str, array: NDArray[Any], holds: NDArray[np.bool_]) -> None:
+    # Refuse an array for the first entry of which it does not hold.
+    if not holds.all():
+        raise ValueError(f"{name} must be {allowed}, got {array[~holds].item(0)!r}")
 
 
 def counts(name: str, value: ArrayLike) -> NDArray[np.int64]:
@@ -231,27 +237,20 @@ def count_table(name: str, value: ArrayLike) -> NDArray[np.int64]:
 
 
 def _counts(name: str, value: ArrayLike, allowed: str, most_axes: int) -> NDArray[np.int64]:
-    array = numbers(name, value, f"{allowed}, whole numbers")
+    array = _numbers(name, value, f"{allowed}, whole numbers")
     if not 1 <= array.ndim <= most_axes or array.shape[-1] < 2:
         raise ValueError(f"{name} must be {allowed}, got shape {array.shape}")
-    return _whole(name, array)
+    return count_array(name, array)
 
 
 def count_array(name: str, value: ArrayLike) -> NDArray[np.int64]:
     """Return a read-only array of whole, non-negative numbers of any shape."""
-    return _whole(name, np.atleast_1d(numbers(name, value, "whole numbers")))
-
-
-def _whole(name: str, array: NDArray[Any]) -> NDArray[np.int64]:
+    array = np.atleast_1d(_numbers(name, value, "whole numbers"))
     if array.dtype.kind == "f":
-        if not np.isfinite(array).all():
-            bad = array[~np.isfinite(array)].item(0)
-            raise ValueError(f"{name} must be finite whole numbers, got {bad!r}")
-        broken = (array != np.floor(array)) | (np.abs(array) > _LARGEST_EXACT_FLOAT)
-        if np.any(broken):
-            raise ValueError(f"{name} must be whole numbers, got {array[broken].item(0)!r}")
-    if (array < 0).any():
-        raise ValueError(f"{name} must be at least 0, got {array[array < 0].item(0)!r}")
+        _each(name, "finite whole numbers", array, np.isfinite(array))
+        whole = (array == np.floor(array)) & (np.abs(array) <= _LARGEST_EXACT_FLOAT)
+        _each(name, "whole numbers", array, whole)
+    _each(name, "at least 0", array, array >= 0)
     # Sums of floats are right to a part in 10^15, where sums of int64 would wrap around.
     totals = array.sum(axis=-1, dtype=np.float64)
     if (totals > LARGEST).any():
@@ -261,11 +260,11 @@ def _whole(name: str, array: NDArray[Any]) -> NDArray[np.int64]:
 
 def whole_numbers(name: str, value: ArrayLike) -> NDArray[np.int64]:
     """Return a read-only array of whole numbers of any shape, given as integers."""
-    array = numbers(name, value, "whole numbers")
+    array = _numbers(name, value, "whole numbers")
     if array.dtype.kind == "f" and array.size:
-        raise TypeError(f"{name} must be whole numbers, got {shown(value)}")
+        _refuse(name, "whole numbers", value, TypeError)
     if np.any(array > LARGEST) or np.any(array < -LARGEST):
-        raise ValueError(f"{name} must be whole numbers of at most 2^62, got {shown(value)}")
+        _refuse(name, "whole numbers of at most 2^62", value)
     return frozen(array.astype(np.int64))
 
 
@@ -273,16 +272,14 @@ def sizes(name: str, value: ArrayLike) -> list[int]:
     """Return a list of data sizes, whole numbers of at least 1."""
     array = whole_numbers(name, value)
     if array.ndim != 1 or array.size == 0:
-        raise ValueError(f"{name} must be a list of at least one data size, got {shown(value)}")
+        _refuse(name, "a list of at least one data size", value)
     return [integer(name, int(n), minimum=1) for n in array]
 
 
 def real_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return a read-only float64 array of finite numbers of any shape."""
-    array = numbers(name, value, "real numbers")
-    if not np.isfinite(array).all():
-        bad = array[~np.isfinite(array)].item(0)
-        raise ValueError(f"{name} must be finite, got {bad!r}")
+    array = _numbers(name, value, "real numbers")
+    _each(name, "finite", array, np.isfinite(array))
     return frozen(array.astype(np.float64))
 
 
@@ -295,30 +292,34 @@ def real_vector(name: str, value: ArrayLike, minimum: int = 1) -> NDArray[np.flo
     return array
 
 
+def positive_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return a read-only array of positive, finite numbers of any shape."""
+    array = real_array(name, value)
+    _each(name, "positive and finite", array, array > 0)
+    return array
+
+
 def positive_vector(name: str, value: ArrayLike, size: int | None = None) -> NDArray[np.float64]:
     """Return a read-only vector of positive, finite numbers, of length `size` when given."""
-    array = positive_array(name, value)
-    if array.ndim != 1 or array.size < 2:
-        raise ValueError(f"{name} must be a vector of at least 2 numbers, got shape {array.shape}")
+    array = real_vector(name, positive_array(name, value), minimum=2)
     if size is not None and array.size != size:
         raise ValueError(f"{name} must have {size} entries, one a category, got {array.size}")
     with np.errstate(over="ignore"):
         if not math.isfinite(float(array.sum())):
-            raise ValueError(f"{name} must have a finite sum, got {shown(array)}")
+            _refuse(name, "a finite sum", array, verb="have ")
     return array
 
 
-def positive_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Return a read-only array of positive, finite numbers of any shape."""
-    array = real_array(name, value)
-    if (array <= 0).any():
-        raise ValueError(f"{name} must be positive and finite, got {array[array <= 0].item(0)!r}")
-    return array
+prior = positive_vector
+"""The (k,) prior parameters of a Dirichlet distribution."""
 
 
-def prior(name: str, value: ArrayLike, size: int | None = None) -> NDArray[np.float64]:
-    """Return the (k,) prior parameters of a Dirichlet distribution as a read-only array."""
-    return positive_vector(name, value, size)
+def proportions(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return a read-only vector of at least 2 shares, each at least 0, that sum to 1."""
+    shares = real_vector(name, value, minimum=2)
+    if np.any(shares < 0.0) or abs(float(shares.sum()) - 1.0) > 1e-9:
+        _refuse(name, "at least 0 and sum to 1", value)
+    return shares
 
 
 def counts_and_prior(
@@ -338,13 +339,5 @@ def pair_of_counts(
     whole, parameters = counts_and_prior(counts_value, prior_value)
     other = counts("neighbour", neighbour_value)
     if other.size != whole.size:
-        raise ValueError(f"neighbour must have {whole.size} entries, got {shown(neighbour_value)}")
+        _refuse("neighbour", f"{whole.size} entries", neighbour_value, verb="have ")
     return whole, other, parameters
-
-
-def proportions(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Return a read-only vector of at least 2 shares, each at least 0, that sum to 1."""
-    shares = real_vector(name, value, minimum=2)
-    if np.any(shares < 0.0) or abs(float(shares.sum()) - 1.0) > 1e-9:
-        raise ValueError(f"{name} must be at least 0 and sum to 1, got {shown(value)}")
-    return shares

@@ -139,15 +139,13 @@ def simulate(
     >>> drawn = simulate(law, [5, 5], [1, 1], np.random.default_rng(1), runs=4000)
     >>> abs(drawn.mean - law.mean_distance()) < 4 * drawn.standard_error
     True
-    >>> drawn.distances.shape
-    (4000,)
     """
     _validate.offering("law", law, "sample")
-    metric_function(metric)
+    distance = metric_function(metric)
     x, alpha = _validate.counts_and_prior(counts, prior)
     draws = law.sample(rng, _validate.integer("runs", runs, minimum=2))
     different, inverse = np.unique(draws, axis=0, return_inverse=True)
-    distances = np.asarray(metric_function(metric)(alpha + x, alpha + different))[inverse.ravel()]
+    distances = np.asarray(distance(alpha + x, alpha + different))[inverse.ravel()]
     return MonteCarlo(np.asarray(_validate.frozen(distances)))
 
 
@@ -193,10 +191,9 @@ def crossover(
     >>> crossover(smooth, laplace, [0.5, 0.5], [1, 1], range(2, 41, 2)).changes
     ((8, 'lapMech'),)
     """
-    pair = (
-        _validate.offering("mechanism_a", mechanism_a, "law"),
-        _validate.offering("mechanism_b", mechanism_b, "law"),
-    )
+    pair = mechanism_a, mechanism_b
+    for name, one in zip(("mechanism_a", "mechanism_b"), pair, strict=True):
+        _validate.offering(name, one, "law")
     _validate.same_labels(proportions=proportions, prior=prior)
     grid = _validate.sizes("sizes", sizes)
     if any(later <= earlier for earlier, later in pairwise(grid)):

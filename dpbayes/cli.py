@@ -29,7 +29,10 @@ COMMANDS = {
     "ask": ("dpbayes.commands.ask", "ask a private table questions, within a bound"),
 }
 TABLES = ("duckdb", "pydantic", "flint", "jinja2", "markupsafe")
-EXTRAS = dict.fromkeys(TABLES, "tables") | {"starlette": "tables,serve", "uvicorn": "tables,serve"}
+EXTRAS = dict.fromkeys(TABLES, "tables") | {
+    "starlette": "tables,serve", "uvicorn": "tables,serve", "distributed": "book,cluster",
+    "nbconvert": "book", "nbformat": "book", "IPython": "book",
+}  # fmt: skip
 """The extra that brings a package."""
 
 
@@ -63,12 +66,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         missing = f"{error.name} is not installed: pip install 'dpbayes[{extra}]'"
         print(f"dpbayes {chosen}: {missing if extra else error}", file=sys.stderr)
         return 2
-    except (ValueError, TypeError) as error:
+    except (Refused, OSError, ValueError, TypeError) as error:
         print(f"dpbayes {chosen}: {error}", file=sys.stderr)
-        return 2
-    except (Refused, OSError) as error:
-        print(f"dpbayes {chosen}: {error}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, (ValueError, TypeError)) else 1
 
 
 def build_parser(chosen: str | None) -> argparse.ArgumentParser:

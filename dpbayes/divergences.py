@@ -144,7 +144,7 @@ def log_affinity(a: ArrayLike, b: ArrayLike) -> Floats:
         result = by_category - by_total
     # Totals that differ by much take most of the sum away, and its digits with it.
     huge = np.maximum(first.sum(axis=-1), second.sum(axis=-1)) > _LARGEST_TOTAL
-    lost = (by_total < 0.5 * by_category) | huge
+    lost = (by_total < 0.98 * by_category) | huge
     if lost.any():
         rows = [np.atleast_2d(part)[lost] for part in (first, second, step)]
         result[lost] = between_totals(*rows)

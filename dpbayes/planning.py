@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -66,24 +67,27 @@ class RecordsNeeded:
     def exact(self) -> int:
         """A number n whose exact mean distance is at most `error` while that of n - 1 is not, or 1.
 
-        Found by bisection between 1 and `records`, records split by `dpbayes.accuracy.split`.
-        Raises ValueError where a mean so close to `error` could only be drawn.
+        Records are split by `dpbayes.accuracy.split`. Raises ValueError where a mean so close to
+        `error` could only be drawn.
         """
-        low, high = 0, self.records
+        low, n, tries = 0, self.records, 0
+        mean, high = self._mean(n), n
         while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._enough(middle) else (middle, high)
+            # The mean falls about like n^(-1/2); where that leads nowhere, half of what is left.
+            n = round(n * (mean / self.error) ** 2) if tries < 8 else (low + high) // 2
+            n = min(max(n, low + 1), high - 1)
+            mean, tries = self._mean(n), tries + 1
+            self._decided(n, mean)
+            low, high = (low, n) if mean <= self.error else (n, high)
         return high
 
-    def _enough(self, n: int) -> bool:
-        mean = self._mean(n)
+    def _decided(self, n: int, mean: float) -> None:
         if getattr(mean, "how", "") == "drawn" and abs(mean - self.error) <= stated_error(mean):
             raise ValueError(
                 f"the mean at n = {n} was drawn, {mean:.6g} with an error of up to "
                 f"{stated_error(mean):.2g}, and cannot be told from {self.error:g}; "
                 f"{self.records} records are enough by proof"
             )
-        return mean <= self.error
 
     def _mean(self, n: int) -> float:
         law = mechanism(self.name, self.epsilon).law(split(n, self.shares), self.prior)
@@ -117,10 +121,14 @@ def records_needed(
     _validate.proportions("shares", shares)
     alpha = np.ones(w.size) if prior is None else _validate.prior("prior", prior, w.size)
     noise = count_noise(name, budget, w.size)
-    records = _smallest(lambda n: _bound(noise, np.maximum(w * n - 1.0, 0.0), alpha) <= target)
-    bound = _bound(noise, np.maximum(w * records - 1.0, 0.0), alpha)
-    described = (float(target), float(budget), tuple(w.tolist()), tuple(alpha.tolist()), name)
-    return RecordsNeeded(records, bound, *described)
+
+    def bound(n: int) -> float:
+        return _bound(noise, np.maximum(w * n - 1.0, 0.0), alpha)
+
+    records = _smallest(lambda n: bound(n) <= target)
+    return RecordsNeeded(
+        records, bound(records), target, budget, tuple(w.tolist()), tuple(alpha.tolist()), name
+    )
 
 
 def distance_bound(name: str, epsilon: float, counts: ArrayLike, prior: ArrayLike) -> float:
@@ -161,11 +169,7 @@ def _smallest(enough: Callable[[int], bool]) -> int:
                 f"error must be larger: more than {LARGEST_PLAN} records would be needed"
             )
         high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return bisect_left(range(high + 1), True, lo=high // 2 + 1, key=enough)
 
 
 def count_noise(name: str, epsilon: float, k: int) -> CountNoise:
@@ -174,7 +178,10 @@ def count_noise(name: str, epsilon: float, k: int) -> CountNoise:
     >>> count_noise("geometric", 1.0, 2).second.round(6)
     array([1.841347, 1.841347])
     """
-    return _NOISES[_validate.choice("name", name, _NOISES)](epsilon, k)
+    _validate.choice("name", name, ("lattice", "geometric", "ilapMech"))
+    if name == "geometric" and k != 2:
+        raise ValueError(f"shares must have 2 entries for geometric, got {k}")
+    return (_improved_laplace if name == "ilapMech" else _lattice)(epsilon, k)
 
 
 def _lattice(epsilon: float, k: int) -> CountNoise:
@@ -190,12 +197,6 @@ def _lattice(epsilon: float, k: int) -> CountNoise:
     second = 2.0 * (mass * np.arange(reach + 1) ** 2).sum() / total
     at_zero = float(np.exp(-LatticeNoise(k, epsilon).log_normaliser))
     return CountNoise(np.full(k, second), np.tile(_beyond(mass / total), (k, 1)), at_zero)
-
-
-def _geometric(epsilon: float, k: int) -> CountNoise:
-    if k != 2:
-        raise ValueError(f"shares must have 2 entries for geometric, got {k}")
-    return _lattice(epsilon, 2)
 
 
 def _improved_laplace(epsilon: float, k: int) -> CountNoise:
@@ -234,10 +235,3 @@ def _beyond(mass: NDArray[np.float64]) -> NDArray[np.float64]:
     # P(> m) from the masses at 0, 1, …; rounding of the transform is paid for.
     tail = np.cumsum(mass[::-1])[::-1] - mass
     return np.asarray(np.maximum(tail, 0.0) + 1e-14)
-
-
-_NOISES: Mapping[str, Callable[[float, int], CountNoise]] = {
-    "lattice": _lattice,
-    "geometric": _geometric,
-    "ilapMech": _improved_laplace,
-}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -65,18 +66,9 @@ class Posterior:
         [0.0, 5e-324]
         """
         tail = 0.5 * (1.0 - _validate.open_unit("confidence", confidence))
-        a = self.concentration
-        others = np.array([np.delete(a, place).sum() for place in range(a.size)])
-        # The upper end from the upper tail: what is left of 1 has lost the digits of a small one.
-        with np.errstate(all="ignore"):
-            ends = np.column_stack((betaincinv(a, others, tail), betainccinv(a, others, tail)))
-        for i, (first, rest) in enumerate(zip(a.tolist(), others.tolist(), strict=True)):
-            for place, reached in enumerate(
-                (partial(_below, first, rest), partial(_above, first, rest))
-            ):
-                if not abs(abs(reached(ends[i, place])) / tail - 1.0) <= _MISSED:
-                    ends[i, place] = floats_around(reached, -tail if place else tail)[place]
-        return np.asarray(ends, np.float64)
+        pairs = [(float(a), float(np.delete(self.concentration, i).sum()))
+                 for i, a in enumerate(self.concentration)]  # fmt: skip
+        return np.array([_central(a, others, tail) for a, others in pairs])
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -89,18 +81,26 @@ class Posterior:
         return f'<table class="dataframe"><tr>{head}</tr>{rows}</table>'
 
 
-def _below(a: float, b: float, share: float) -> float:
-    """Return P(X <= share) for a Beta variable; two atoms at 0 and 1 where both are tiny."""
-    if max(a, b) < _ATOMS and 0.0 < share < 1.0:
-        return b / (a + b)
-    return float(betainc(a, b, share))
+def _central(a: float, b: float, tail: float) -> list[float]:
+    """Return where a Beta variable has `tail` below, and where it has it above."""
 
+    def below(share: float) -> float:
+        if max(a, b) < _ATOMS and 0.0 < share < 1.0:  # two atoms, at 0 and 1
+            return b / (a + b)
+        return float(betainc(a, b, share))
 
-def _above(a: float, b: float, share: float) -> float:
-    """Return -P(X > share), which increases as `floats_around` asks."""
-    if max(a, b) < _ATOMS and 0.0 < share < 1.0:
-        return -a / (a + b)
-    return -float(betaincc(a, b, share))
+    def not_above(share: float) -> float:  # from the upper tail: 1 less it has lost its digits
+        if max(a, b) < _ATOMS and 0.0 < share < 1.0:
+            return -a / (a + b)
+        return -float(betaincc(a, b, share))
+
+    with np.errstate(all="ignore"):
+        low, high = float(betaincinv(a, b, tail)), float(betainccinv(a, b, tail))
+    if not abs(below(low) / tail - 1.0) <= _MISSED:
+        low = floats_around(below, tail)[0]
+    if not abs(-not_above(high) / tail - 1.0) <= _MISSED:
+        high = floats_around(not_above, -tail)[1]
+    return [low, high]
 
 
 def floats_around(reached: Callable[[float], float], share: float) -> tuple[float, float]:
@@ -114,15 +114,14 @@ def floats_around(reached: Callable[[float], float], share: float) -> tuple[floa
     >>> floats_around(lambda t: t**0.0001, 0.5)
     (0.0, 5e-324)
     """
+
     # Floats that are not negative stand in the order of their bits.
-    low, high = 0, int(np.float64(1.0).view(np.int64))
-    while high - low > 1:
-        middle = (low + high) // 2
-        if reached(float(np.int64(middle).view(np.float64))) >= share:
-            high = middle
-        else:
-            low = middle
-    return float(np.int64(low).view(np.float64)), float(np.int64(high).view(np.float64))
+    def at(bits: int) -> float:
+        return float(np.int64(bits).view(np.float64))
+
+    one = int(np.float64(1.0).view(np.int64))
+    high = bisect_left(range(one), share, lo=1, key=lambda bits: reached(at(bits)))
+    return at(high - 1), at(high)
 
 
 def posterior(counts: ArrayLike, prior: ArrayLike) -> Posterior:
@@ -158,15 +157,10 @@ def most_records(k: int, candidates: int) -> int:
     >>> most_records(3, 66)
     10
     """
-    low, high = 0, 1
+    high = 1
     while number_of_candidates(high, k) <= candidates:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (
-            (middle, high) if number_of_candidates(middle, k) <= candidates else (low, middle)
-        )
-    return low
+        high *= 2
+    return bisect_right(range(high), candidates, key=lambda n: math.comb(n + k - 1, k - 1)) - 1
 
 
 def row_of(counts: NDArray[np.int64]) -> Any:
@@ -196,7 +190,8 @@ def compositions(n: int, k: int) -> NDArray[np.int64]:
            [1, 1],
            [2, 0]])
     """
-    check_candidates(n, k, LARGEST_ENUMERATION // int(k), "a list")
+    categories = _validate.integer("k", k, minimum=2)
+    check_candidates(n, categories, LARGEST_ENUMERATION // categories, "a list")
     return _compositions(int(n), int(k))
 
 

@@ -30,17 +30,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dpbayes._typeset import typeset, without_roles
+
 FOLDER = "DPBAYES_RESULTS"
 PROVENANCE = "provenance.json"
 NAME = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*")
 SHOWN_ROWS = 12
-
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_APART = re.compile(r"(\$[^$]+\$|`[^`]*`)")  # mathematics, code and targets stay as they are
-_POWER = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)e([-+]?\d+)(?!\w|\.\d)")
-_ZERO = re.compile(r"(?<![\w.)\]-])-(?=0(?:\.0*)?(?:e[-+]?\d+)?(?![\w.]))")
-_MINUS = re.compile(r"(?<![\w.)\]-])-(?=[\d.]|inf\b|∞)")
-_ROLE = re.compile(r"\{[a-z:]+\}`([^`<]+?)(?:\s*<[^`<>]*>)?`")
 
 
 @dataclass
@@ -154,29 +149,6 @@ def marked(claim: Mapping[str, Any]) -> str:
     """Return the sentence of a claim behind its mark."""
     mark = "✓" if claim["holds"] else "✗ Does not hold with these parameters:"
     return f"{mark} {claim['sentence']}"
-
-
-def typeset(text: str) -> str:
-    """Return a sentence with true minus signs, powers of ten and ∞; code and formulas stay.
-
-    >>> typeset("It is -1.2e-05, not 1e8x; `n-1` and $-1$ stay, 2-3 too; -0.00 and inf")
-    'It is −1.2 × 10⁻⁵, not 1e8x; `n-1` and $-1$ stay, 2-3 too; 0.00 and ∞'
-    """
-    parts = _APART.split(" ".join(text.split()))
-    for place in range(0, len(parts), 2):
-        part = _POWER.sub(_raised, _MINUS.sub("−", _ZERO.sub("", parts[place])))
-        parts[place] = re.sub(r"\binf\b", "∞", part)
-    return "".join(parts)
-
-
-def _raised(found: re.Match[str]) -> str:
-    power = str(int(found[2])).translate(_RAISED)
-    return found[1] if power == "⁰" or not float(found[1]) else f"{found[1]} × 10{power}"
-
-
-def without_roles(text: str) -> str:
-    """Return text for a viewer that knows no roles of the book: a reference becomes its words."""
-    return _ROLE.sub(r"\1", text)
 
 
 def json_bytes(value: Any) -> bytes:

@@ -8,6 +8,7 @@ concave.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -25,8 +26,6 @@ from dpbayes.divergences import (
 
 FORMS = ("reciprocal", "exponential")
 DISTANCES = ("hamming", "l1")
-
-_HISTOGRAM_UNITS = {"hamming": 1.0, "l1": 2.0}
 
 
 @dataclass(frozen=True)
@@ -62,30 +61,25 @@ def _checked(
     return x, alpha, affinity_exponent(metric, float(alpha.sum() + x.sum()))
 
 
-def _moved(x: NDArray[np.int64], source: int, target: int) -> NDArray[np.int64]:
-    neighbour = x.copy()
-    neighbour[source] -= 1
-    neighbour[target] += 1
-    return neighbour
+def _smoothing(
+    gamma: float, form: str, distance: str
+) -> Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]:
+    """Return F(LS, replaced records), its three options checked."""
+    rate = _validate.positive("gamma", gamma)
+    _validate.choice("form", form, FORMS)
+    if _validate.choice("distance", distance, DISTANCES) == "l1":
+        rate *= 2.0
+    if form == "reciprocal":
+        return lambda local, records: 1.0 / (1.0 / local + rate * records)
+    return lambda local, records: local * np.exp(-rate * records)
 
 
 def _pair(
     x: NDArray[np.int64], source: int, target: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    return (
-        np.asarray(_validate.frozen(x.copy())),
-        np.asarray(_validate.frozen(_moved(x, source, target))),
-    )
-
-
-def _move_affinities(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-    # Entry (i, j): ln BC between x and x with one record moved from i to j; +inf if impossible.
-    a = alpha + x
-    leaving = np.full(a.shape, np.inf)
-    leaving[x > 0] = one_step_affinity(alpha[x > 0] + (x[x > 0] - 1))
-    table = leaving[:, None] + one_step_affinity(a)[None, :]
-    np.fill_diagonal(table, np.inf)
-    return np.asarray(table)
+    moved = np.array(x)
+    moved[[source, target]] += [-1, 1]
+    return np.asarray(_validate.frozen(x.copy())), np.asarray(_validate.frozen(moved))
 
 
 def local_sensitivity(
@@ -101,7 +95,11 @@ def local_sensitivity(
     0.070275628559
     """
     x, alpha, exponent = _checked(counts, prior, metric)
-    table = _move_affinities(x, alpha)
+    # Entry (i, j): ln BC between x and x with one record moved from i to j; inf if impossible.
+    leaving = np.full(x.shape, np.inf)
+    leaving[x > 0] = one_step_affinity(alpha[x > 0] + (x[x > 0] - 1))
+    table = leaving[:, None] + one_step_affinity(alpha + x)[None, :]
+    np.fill_diagonal(table, np.inf)
     source, target = np.unravel_index(np.argmin(table), table.shape)
     value = float(distance_from_log_affinity(table[source, target], exponent))
     return Sensitivity(value, _pair(x, int(source), int(target)))
@@ -163,24 +161,11 @@ def smooth_sensitivity(
     0.070275628559
     """
     x, alpha, exponent = _checked(counts, prior, metric)
-    rate = _validate.positive("gamma", gamma)
-    _validate.choice("form", form, FORMS)
-    unit = _HISTOGRAM_UNITS[_validate.choice("distance", distance, DISTANCES)]
-    plans = drains(x, alpha)
-    local = distance_from_log_affinity(plans.affinity, exponent)
-    values = _smoothed(local, rate * unit * plans.records.astype(np.float64), form)
+    smoothed, plans = _smoothing(gamma, form, distance), drains(x, alpha)
+    values = smoothed(distance_from_log_affinity(plans.affinity, exponent), plans.records)
     best = int(np.argmax(values))
-    histogram = plans.histogram(x, best)
-    pair = _pair(histogram, int(plans.source[best]), int(plans.target[best]))
+    pair = _pair(plans.histogram(x, best), int(plans.source[best]), int(plans.target[best]))
     return Sensitivity(float(values[best]), pair, int(plans.records[best]))
-
-
-def _smoothed(
-    local: NDArray[np.float64], penalty: NDArray[np.float64], form: str
-) -> NDArray[np.float64]:
-    if form == "reciprocal":
-        return np.asarray(1.0 / (1.0 / local + penalty))
-    return np.asarray(local * np.exp(-penalty))
 
 
 def profile(
@@ -202,28 +187,20 @@ def profile(
     """
     size = _validate.integer("n", n, minimum=1)
     alpha = _validate.prior("prior", prior, 2)
-    rate = _validate.positive("gamma", gamma)
-    _validate.choice("form", form, FORMS)
-    unit = _HISTOGRAM_UNITS[_validate.choice("distance", distance, DISTANCES)]
+    smoothed = _smoothing(gamma, form, distance)
+    # step[x]: ln BC between (x, n - x) and (x + 1, n - x - 1).
+    x = np.arange(size, dtype=np.float64)
+    step = one_step_affinity(alpha[0] + x) + one_step_affinity(alpha[1] + (size - 1 - x))
+    padded = np.concatenate(([0.0], step, [0.0]))
     exponent = affinity_exponent(metric, float(alpha.sum() + size))
-    local = _local_profile(size, alpha, exponent)
+    local = distance_from_log_affinity(np.minimum(padded[:-1], padded[1:]), exponent)
     if not smooth:
         return local
     at = np.arange(size + 1)
     ends = [np.full_like(at, end) for end in (0, min(1, size), max(size - 1, 0), size)]
-    steps = [at, np.minimum(at + 1, size), np.maximum(at - 1, 0)]
-    values = [
-        _smoothed(local[there], rate * unit * np.abs(at - there), form) for there in steps + ends
-    ]
+    places = [at, np.minimum(at + 1, size), np.maximum(at - 1, 0), *ends]
+    values = [smoothed(local[there], np.abs(at - there)) for there in places]
     return np.asarray(np.max(values, axis=0))
-
-
-def _local_profile(n: int, alpha: NDArray[np.float64], exponent: float) -> NDArray[np.float64]:
-    # step[x]: ln BC between (x, n - x) and (x + 1, n - x - 1).
-    x = np.arange(n, dtype=np.float64)
-    step = one_step_affinity(alpha[0] + x) + one_step_affinity(alpha[1] + (n - 1 - x))
-    padded = np.concatenate(([0.0], step, [0.0]))
-    return distance_from_log_affinity(np.minimum(padded[:-1], padded[1:]), exponent)
 
 
 @dataclass(frozen=True)
@@ -255,41 +232,34 @@ class Drains:
 
 def drains(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> Drains:
     """Return the candidates among which the smooth sensitivity is attained; any k."""
-    return _drains_two(x, alpha) if x.size == 2 else _drains(x, alpha)
+    source, target, s, t, records = _drains_two(x) if x.size == 2 else _drains(x)
+    affinity = one_step_affinity(alpha[source] + (x[source] - s - 1))
+    affinity += one_step_affinity(alpha[target] + (x[target] - t))
+    return Drains(source, target, s, t, records, affinity)
 
 
-def _drains(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> Drains:
+def _drains(x: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
     # LS along a draining segment is extremal at its ends, so each cell gives up nothing or all it
     # can: the source keeps the one record that moves. An empty source first receives that record,
     # from the target if the target gives anything, else from a third cell.
     i, j = np.nonzero(~np.eye(x.size, dtype=bool))
-    empty = x[i] == 0
-    nothing = np.zeros_like(i)
-    from_source = np.where(empty, -1, x[i] - 1)
-    some_target = np.minimum(x[j], 1)
-    plans = [(np.where(empty, -1, nothing), t) for t in (nothing, some_target, x[j])]
-    plans += [(from_source, t) for t in (nothing, x[j])]
-    s = np.concatenate([plan[0] for plan in plans])
-    t = np.concatenate([plan[1] for plan in plans])
+    empty, nothing = x[i] == 0, np.zeros_like(i)
+    none, most = np.where(empty, -1, nothing), np.where(empty, -1, x[i] - 1)
+    plans = [
+        (none, nothing), (none, np.minimum(x[j], 1)), (none, x[j]), (most, nothing), (most, x[j])
+    ]  # fmt: skip
+    s, t = (np.concatenate(part) for part in zip(*plans, strict=True))
     i, j = np.tile(i, len(plans)), np.tile(j, len(plans))
-    elsewhere = x.sum() - x[i] - x[j]
-    possible = (s >= 0) | (t >= 1) | (elsewhere >= 1)
+    possible = (s >= 0) | (t >= 1) | (x.sum() - x[i] - x[j] >= 1)
     i, j, s, t = i[possible], j[possible], s[possible], t[possible]
-    records = np.maximum(s, 0) + t
-    records = np.where(s < 0, np.maximum(records, 1), records)
-    affinity = one_step_affinity(alpha[i] + (x[i] - s - 1))
-    affinity += one_step_affinity(alpha[j] + (x[j] - t))
-    return Drains(i, j, s, t, records, affinity)
+    return i, j, s, t, np.maximum(np.maximum(s, 0) + t, np.where(s < 0, 1, 0))
 
 
-def _drains_two(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> Drains:
+def _drains_two(x: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
     # Seven places at most: plain numbers are sorted faster than arrays.
     n, here = int(x.sum()), int(x[0])
     first = sorted({one for one in (here, here - 1, here + 1, 0, 1, n - 1, n) if 0 <= one <= n})
     moved = [(0, one) for one in first if one > 0] + [(1, n - one) for one in first if one < n]
     source, at_source = np.array(moved, dtype=np.int64).reshape(-1, 2).T
-    target, at_target = 1 - source, n - at_source
-    affinity = one_step_affinity(alpha[source] + (at_source - 1))
-    affinity += one_step_affinity(alpha[target] + at_target)
-    from_source = x[source] - at_source
-    return Drains(source, target, from_source, -from_source, np.abs(from_source), affinity)
+    gives = x[source] - at_source
+    return source, 1 - source, gives, -gives, np.abs(gives)

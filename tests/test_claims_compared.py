@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.mechanisms.guarantees import guarantee
+from dpbayes.mechanisms.protocol import guarantee
 
 ROOT = Path(__file__).parents[1]
 FLAT, LAPLACE = [1.0, 1.0], ("lapMech", "ilapMech")

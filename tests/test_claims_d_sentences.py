@@ -10,7 +10,7 @@ from scipy.special import poch
 from scipy.stats import laplace
 
 import dpbayes as dp
-from dpbayes.mechanisms.guarantees import guarantee
+from dpbayes.mechanisms.protocol import guarantee
 from dpbayes.posteriors import neighbours
 from dpbayes.sensitivity import profile
 from dpbayes.study.theorem_chain import corner_pair, enumerated_pair

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import laplace
 
 import dpbayes as dp
-from dpbayes.mechanisms.guarantees import guarantee
+from dpbayes.mechanisms.protocol import guarantee
 from dpbayes.study.all_data import prior_crossings
 from dpbayes.study.programs import SequentialLaplace
 from tests.test_claims import check

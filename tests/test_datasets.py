@@ -36,10 +36,3 @@ def test_health_counts_agree_with_the_cube_of_the_same_survey():
     rows = list(csv.DictReader(source.read_text(encoding="utf-8").splitlines()))
     for category, count in zip(data.categories, data.counts, strict=True):
         assert sum(int(row["records"]) for row in rows if row["health"] == category) == count
-
-
-def test_unknown_names_are_refused():
-    with pytest.raises(ValueError, match="name must be one of badges, bike-days"):
-        datasets.load("adult")
-    with pytest.raises(TypeError, match="name must be a string"):
-        datasets.load(3)

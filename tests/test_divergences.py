@@ -14,7 +14,6 @@ from dpbayes.divergences import (
     affinity_by_step,
     affinity_exponent,
     affinity_of_counts,
-    distance_from_log_affinity,
     log_affinity,
     one_step_affinity,
 )
@@ -35,11 +34,6 @@ def test_hellinger_keeps_thirteen_digits_up_to_a_million_million_records():
     for row in ROWS:
         expected = float(row["hellinger"])
         assert float(dp.hellinger(row["a"], row["b"])) == pytest.approx(expected, rel=1e-13, abs=0)
-
-
-def test_stored_reference_is_what_the_naive_formula_gives():
-    for row in ROWS[::37]:
-        assert mp.nstr(reference.hellinger(row["a"], row["b"]), 30) == row["hellinger"]
 
 
 def test_textbook_formula_loses_its_digits_where_ours_does_not():
@@ -93,17 +87,6 @@ def test_published_metric_is_a_power_of_the_affinity():
     )
     exact = reference.hellinger_published(a, b)
     assert float(dp.hellinger_published(a, b)) == pytest.approx(float(exact), rel=1e-11)
-
-
-def test_unequal_totals_use_both_totals():
-    a, b = [11.0, 6.0, 5.0], [14.0, 6.0, 5.0]
-    assert float(dp.hellinger(a, b)) == pytest.approx(float(reference.hellinger(a, b)), rel=1e-13)
-
-
-def test_shapes_broadcast():
-    a = np.ones((4, 1, 3))
-    b = np.arange(1.0, 16.0).reshape(5, 3)
-    assert dp.hellinger(a, b).shape == (4, 5)
 
 
 STRANGERS = [
@@ -175,35 +158,9 @@ def test_whole_numbers_are_subtracted_before_they_are_floats(a, b) -> None:
         assert float(steps[0]) == float(affinity_by_step(0.5 + a[0], float(b[0] - a[0])))
 
 
-@pytest.mark.parametrize("n", [10**16 + 1, 10**17, 5 * 10**17, 2**60 + 1, 2**61 - 1])
-def test_a_law_of_many_records_keeps_its_distances(n) -> None:
-    mean = dp.mechanism("geometric", 1.0).law([n, n], [1, 1]).mean_distance()
-    small = dp.mechanism("geometric", 1.0).law([10**12, 10**12], [1, 1]).mean_distance()
-    assert float(mean) == pytest.approx(float(small) * (10**12 / n) ** 0.5, rel=1e-9)
-
-
 def test_the_published_distance_refuses_totals_where_it_has_no_digits() -> None:
     with pytest.raises(ValueError, match="totals that differ up to 1e\\+09, got 4e\\+16"):
         dp.hellinger_published([1e16] * 2, [2e16] * 2)
-
-
-@pytest.mark.parametrize("function", [dp.hellinger, dp.hellinger_published])
-@pytest.mark.parametrize(
-    ("a", "b", "error", "words"),
-    [
-        ([1, 0], [1, 1], ValueError, "a must be positive and finite, got 0"),
-        ([1, 1], [1, -2], ValueError, "b must be positive and finite, got -2"),
-        ([1, np.nan], [1, 1], ValueError, "a must be finite"),
-        ([1, np.inf], [1, 1], ValueError, "a must be finite"),
-        ([True, True], [1, 1], TypeError, "a must be real numbers"),
-        (["x", "y"], [1, 1], TypeError, "a must be real numbers"),
-        ([1, 1], [1, 1, 1], ValueError, "same number of parameters, got 2 and 3"),
-        ([1], [1], ValueError, "a must have at least 2 parameters"),
-    ],
-)
-def test_bad_parameters_are_named(function, a, b, error, words):
-    with pytest.raises(error, match=words):
-        function(a, b)
 
 
 def test_metric_names_are_checked():
@@ -223,12 +180,6 @@ def exact_psi(prior, count, released):
         return middle - (mp.loggamma(a + count) + mp.loggamma(a + released)) / 2
 
 
-def test_a_tiny_prior_beside_a_count_keeps_what_an_empty_category_adds():
-    assert 1e-16 + 997.0 == 997.0  # taking the sum first would lose the prior
-    got = float(affinity_of_counts(1e-16, 997, 0))
-    assert got == pytest.approx(float(exact_psi(1e-16, 997, 0)), rel=1e-14)
-
-
 @pytest.mark.slow
 @settings(deadline=None)
 @given(st.floats(-300, 18), st.integers(0, 40), st.integers(0, 40))
@@ -242,36 +193,6 @@ def test_affinity_of_counts_keeps_fourteen_digits_for_every_prior(power, count, 
 def test_one_step_keeps_its_digits_at_both_ends(prior):
     got = float(one_step_affinity(prior))
     assert got == pytest.approx(float(exact_psi(prior, 0, 1)), rel=1e-14, abs=0)
-
-
-@pytest.mark.parametrize("tiny", [1e-300, 1e-20, 1e-9])
-def test_log_affinity_keeps_a_tiny_parameter_beside_a_large_one(tiny):
-    a, b = [tiny, 997.0], [997.0, tiny]
-    got = float(log_affinity(a, b))
-    with mp.workdps(60):
-        t, m = mp.mpf(tiny), mp.mpf(997.0)
-        exact = 2 * (mp.loggamma((t + m) / 2) - (mp.loggamma(t) + mp.loggamma(m)) / 2)
-    assert got == pytest.approx(float(exact), rel=1e-14)
-
-
-@pytest.mark.parametrize("exponent", [1.0, 0.3])
-def test_distances_of_many_affinities_are_those_of_each(exponent):
-    logs = -np.random.default_rng(2).exponential(2.0, 40_001)
-    logs[::100] *= 1e-12
-    whole = distance_from_log_affinity(logs, exponent)
-    parts = [distance_from_log_affinity(part, exponent) for part in np.split(logs, [1, 9_000])]
-    np.testing.assert_allclose(whole, np.concatenate(parts), rtol=4e-16)
-    np.testing.assert_allclose(whole, np.sqrt(-np.expm1(exponent * logs)), rtol=4e-16)
-
-
-def test_numbers_of_a_long_array_are_those_of_each_alone():
-    rng = np.random.default_rng(8)
-    a = np.concatenate((10.0 ** rng.uniform(-300.0, 6.0, 9_000), rng.uniform(0.1, 20.0, 9_000)))
-    step = a * rng.choice([1e-6, 0.5, 4.0, 50.0], a.size)
-    whole = affinity_by_step(a, step)
-    some = rng.integers(0, a.size, 300)
-    alone = np.array([float(affinity_by_step(a[i], step[i])) for i in some])
-    np.testing.assert_allclose(whole[some], alone, rtol=2e-15)
 
 
 @pytest.mark.parametrize("many", [1, 40_000])

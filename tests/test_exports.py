@@ -42,7 +42,3 @@ def test_every_module_has_its_line_in_the_list():
     public = {path.stem for path in folder.glob("[!_]*.py")} - {"cli"}
     public |= {path.parent.name for path in folder.glob("[!_]*/__init__.py")}
     assert listed == public
-
-
-def test_the_listing_of_names_shows_nothing_but_what_is_public():
-    assert set(dir(dp)) == {*dp.__all__, "__version__"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.book.test_contents import listed
+from tests.book.test_pages import listed
 
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "book"

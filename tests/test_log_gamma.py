@@ -24,10 +24,3 @@ def test_the_series_is_right_to_the_last_digits_from_16_on(z: float) -> None:
 @given(st.one_of(st.floats(1e-300, 1e-3), st.floats(1e-3, 40.0)))
 def test_the_recurrence_leads_up_to_the_series(z: float) -> None:
     assert float(stirling_remainder(z)[0]) == pytest.approx(float(exact(z)), rel=1e-14)
-
-
-def test_shapes_are_kept() -> None:
-    z = np.array([[0.5, 3.0], [20.0, 1e6]])
-    table = stirling_remainder(z)
-    assert table.shape == z.shape
-    assert [float(v) for v in table.ravel()] == [float(stirling_remainder(v)[0]) for v in z.ravel()]

@@ -131,29 +131,6 @@ def test_witness_is_read_only():
         own[0] = 0
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: dp.local_sensitivity([0, 0], [1, 1]), "at least 1 record"),
-        (lambda: dp.local_sensitivity([1, 2], [1, 1], metric="l1"), "metric must be one of"),
-        (lambda: dp.global_sensitivity(0, [1, 1]), "n must be an integer of at least 1, got 0"),
-        (lambda: dp.smooth_sensitivity([1, 2], [1, 1], gamma=0), "gamma must be positive"),
-        (lambda: dp.smooth_sensitivity([1, 2], [1, 1], gamma=np.nan), "gamma must be finite"),
-        (lambda: dp.smooth_sensitivity([1, 2], [1, 1], form="linear"), "form must be one of"),
-        (lambda: dp.smooth_sensitivity([1, 2], [1, 1], distance="l2"), "distance must be one of"),
-        (lambda: profile(5, [1, 1, 1]), "prior must have 2 entries"),
-        (lambda: profile(0, [1, 1]), "n must be an integer of at least 1"),
-        (
-            lambda: dp.Sensitivity(0.0, (np.ones(2), np.ones(2))),
-            r"value must lie in \(0, 1\], got 0.0",
-        ),
-    ],
-)
-def test_bad_input_is_named(call, words):
-    with pytest.raises(ValueError, match=words):
-        call()
-
-
 def exact_local(counts, prior):
     with mp.workdps(60):
         a = [mp.mpf(float(p)) for p in prior]

@@ -81,14 +81,13 @@
     box.addEventListener("keydown", (event) => event.stopPropagation());
   }
 
-  // A formula is set after this runs: then its box grows, and the part of it that scrolls is there.
   const sideways = ".pst-scrollable-table-container, .cell_output .output, pre, dl.py, .math";
   const ends = new ResizeObserver((seen) => {
-    for (const { target } of seen) [target, ...target.querySelectorAll("mjx-container")].forEach(follow);
+    for (const { target } of seen) follow(target);
   });
   document.querySelectorAll(`.bd-content :is(${sideways})`).forEach((box) => ends.observe(box));
 
-  const scrolled = `.drawn-scroll, mjx-container, ${sideways}`;
+  const scrolled = `.drawn-scroll, ${sideways}`;
   const moved = ({ target }) => target instanceof Element && target.matches(scrolled) && follow(target);
   document.addEventListener("scroll", moved, { capture: true, passive: true });
 

@@ -13,7 +13,7 @@ import argparse
 from pathlib import Path
 
 from dpbayes.tables.account import Account, Receipt
-from dpbayes.tables.decimals import counted, decimal_text, significant_text
+from dpbayes.tables.decimals import counted, decimal_text
 from dpbayes.tables.keys import witness_file
 from dpbayes.tables.opening import create_account, leave_note, open_account
 from dpbayes.tables.units import RELATIONS, Unit
@@ -30,7 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     who.add_argument("--person", metavar="COLUMN", help="each person is: column that names them")
     create.add_argument("--keep", type=int, help="most records of a person that count (1)")
     create.add_argument("--epsilon", required=True, help="bound of all spends together")
-    create.add_argument("--delta", default="0", help="bound of all deltas together (0)")
     create.add_argument("--table", required=True, help="file the data set consists of")
     create.add_argument("--neighbours", choices=RELATIONS, default="replace-one")
     create.add_argument("--receipts", help="second file that gets a line for each entry")
@@ -58,7 +57,6 @@ def run(arguments: argparse.Namespace) -> int:
             Unit(arguments.person, 1 if keep is None else keep),
             arguments.neighbours,
             arguments.receipts,
-            arguments.delta,
         )
         print(f"{summary(account)}\nkey      {witness_file(account.dataset)}")
         print(f"note     {leave_note(Path(arguments.table), account)}")
@@ -72,8 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         for entry in account.entries:
             if entry.kind == "spend":
-                slack = f" + delta {significant_text(entry.delta, 'up')}" if entry.delta else ""
-                amount = f"{decimal_text(entry.epsilon, 'up')}{slack}"
+                amount = decimal_text(entry.epsilon, "up")
                 print(f"{entry.sequence:>6}  {entry.time}  {amount:>10}  {entry.request}")
     print(summary(account))
     return 0
@@ -102,13 +99,9 @@ def verified(account: Account, arguments: argparse.Namespace) -> int:
 def summary(account: Account) -> str:
     """Return name, unit, balance and receipt of an account."""
     left, bound = (decimal_text(value, "down") for value in (account.balance, account.bound))
-    deltas = ""
-    if account.delta_bound:
-        slack = (account.delta_balance, account.delta_bound)
-        deltas = ", delta " + " of ".join(significant_text(value, "down") for value in slack)
     return (
         f"account  {account.path} of {account.dataset}, {account.neighbours}\n"
         f"unit     {account.unit}\n"
-        f"balance  {left} of {bound}{deltas}\n"
+        f"balance  {left} of {bound}\n"
         f"receipt  {account.receipt}"
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpbayes.planning import records_needed
 from dpbayes.tables.analysis import ERROR, WIDTH, forecast
-from dpbayes.tables.decimals import counted, decimal_text, significant_text
+from dpbayes.tables.decimals import counted, decimal_text
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.plan import Plan, read_plan
@@ -58,12 +58,9 @@ def price(plan: Plan) -> str:
         wanted = cost(plan, account)
     except AccountError as error:
         return f"{decimal_text(plan.epsilon, 'up')}; {error}"
-    left, spare = account.balance, account.delta_balance
-    said = f"{decimal_text(wanted.epsilon, 'up')} of the {decimal_text(left, 'down')} left"
-    if wanted.delta:
-        deltas = significant_text(wanted.delta, "up"), significant_text(spare, "down")
-        said += ", and delta {} of the {} left".format(*deltas)
-    return said + ("" if wanted.epsilon <= left and wanted.delta <= spare else ", not enough")
+    left = account.balance
+    said = f"{decimal_text(wanted, 'up')} of the {decimal_text(left, 'down')} left"
+    return said if wanted <= left else f"{said}, not enough"
 
 
 def error(part: Mapping[str, Any], records: int) -> str:

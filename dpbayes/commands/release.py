@@ -124,15 +124,13 @@ def core_text(paid: PaidRelease, folder: Path) -> str:
     """Return the released counts and what they cost, in lines for a reader."""
     record, width = paid.record(), max(len(label) for label in paid.plan.labels)
     again = ": drawn and paid before, nothing new was spent" if paid.repeated else ""
-    slack = "; delta {delta_cost} of {delta_bound}, {delta_balance} left"
-    costs = "{cost} of {bound}; {balance} left" + (slack if record["delta"] != "0" else "")
     pairs = zip(record["labels"], record["counts"], strict=True)
     return "\n".join(
         [
             *(f"{label:{width}}  {count:>12,}" for label, count in pairs),
             f"request    {paid.request}{again}",
             f"guarantee  {record['guarantee']}",
-            f"cost       {costs.format(**record)}",
+            "cost       {cost} of {bound}; {balance} left".format(**record),
             f"receipt    {paid.receipt}",
             f"files      {folder / 'report.html'}, release.json, release.csv",
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import shutil
 import sys
@@ -31,25 +32,24 @@ def run(arguments: argparse.Namespace) -> int:
     name, path = notebooks.find(arguments.notebook, Path.cwd())
     notebook = notebooks.load(path)
     values = chosen(name, notebook, from_words(arguments.given))
-    root, number = Path(arguments.output).absolute(), 1
+    importlib.import_module("nbconvert")  # or say so before anything runs
+    wanted, number = Path(arguments.output).absolute(), 1
+    root = wanted
     while (root / name).exists():
         number += 1
-        root = Path(f"{Path(arguments.output).absolute()}-{number}")
-    stage = root / f"{name}.{os.getpid()}.part"
+        root = wanted.with_name(f"{wanted.name}-{number}")
+    stage, shown = root / f"{name}.{os.getpid()}.part", root / f"{name}.html"
     try:
         key = stale.Sources().key(notebook, values)
         done = running.run_one(running.Order(name, path, values, stage), show_cell)
         if done.problem:
             raise Refused(done.problem)
         running.publish(running.recorded(done, key), root / name)
-    except ImportError as error:
-        raise Refused(f"running a notebook needs pip install 'dpbayes[book]' ({error})") from error
     finally:
         show_cell(0, 0)
         shutil.rmtree(stage, ignore_errors=True)
-    shown = root / f"{name}.html"
-    book = verify.book_run(path, name)
-    write_atomically(shown, page.rerun_page(root / name, name, values, book).encode())
+    text = page.rerun_page(root / name, name, values, verify.book_run(path, name))
+    write_atomically(shown, text.encode())
     print(f"{os.path.relpath(shown)}\n{os.path.relpath(root / name)}{os.sep}")
     if arguments.open:
         webbrowser.open(shown.as_uri())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 from pathlib import Path
 
 from dpbayes import _validate
@@ -29,8 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the points that are not finished, write the table and say where it is."""
     _validate.integer("--jobs", arguments.jobs, minimum=1)
-    if arguments.cluster and importlib.util.find_spec("distributed") is None:
-        raise Refused("--cluster needs dask: pip install 'dpbayes[cluster]'")
     name, path = notebooks.find(arguments.notebook, Path.cwd())
     points = grid(name, path, arguments.axes, arguments.fixed)
     folder = Path(arguments.output).absolute() / name

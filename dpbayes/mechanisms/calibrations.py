@@ -69,11 +69,11 @@ class Rule:
 
 
 class Calibration:
-    """What an exponential mechanism needs to know; rule and promise count for the exact type only.
+    """What an exponential mechanism needs to know, with the mechanism's name and citations.
 
-    `name` and `citations` are those of the mechanism, `factor` stands before S in the exponent.
-    S shrinks as the data grow unless `shrinks` is False; it follows from epsilon, so that another
-    epsilon has another S, where `follows_epsilon` is True.
+    `factor` stands before S in the exponent. S shrinks as the data grow unless `shrinks` is False;
+    it follows from epsilon where `follows_epsilon` is True. `rule` and `promise(epsilon, factor)`,
+    the guarantee of weights exp(-epsilon H / (factor S)), count for the exact type only.
     """
 
     name: ClassVar[str]
@@ -87,10 +87,6 @@ class Calibration:
 
     def rule(self, n: int, epsilon: float, k: int) -> Rule:
         """Return which sensitivity it is for n >= 1 records over k categories."""
-        raise NotImplementedError
-
-    def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
-        """Return the guarantee of weights exp(-epsilon H / (factor S))."""
         raise NotImplementedError
 
     def sensitivity(
@@ -173,10 +169,7 @@ class SmoothCalibration(Calibration):
 
     @property
     def factor(self) -> float:
-        """2 (1 + the most that 1/S changes when one record is replaced), rounded up.
-
-        A draw divides by it, so that rounded down it would spend more than is promised.
-        """
+        """2 (1 + the most that 1/S changes with one record), rounded up: a draw divides by it."""
         return upper_float(self._proved)
 
     @property

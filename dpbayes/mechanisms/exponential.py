@@ -104,9 +104,6 @@ class ExponentialMechanism:
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | ExponentialLaw:
         """Return the exact law of the released histogram; `counts` and `prior` have shape (k,).
 
-        Candidates are enumerated up to `LARGEST_FINITE` of them; beyond that the law is a window
-        around the counts (k = 2) or a short sum of powers (any k and n), with the same methods.
-
         >>> mechanism = exp_mech_smooth(1.0)
         >>> round(mechanism.law([150, 150], [1, 1]).mean_distance(), 4)
         0.2226
@@ -144,7 +141,6 @@ class ExponentialMechanism:
         return affinity_exponent(self.metric, float(alpha.sum() + x.sum()))
 
     def rates(self, n: int, prior: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return lambda for every data set of n records, in lexicographic order, shape (N,)."""
         rule = self._rule(n, prior.size)
         if rule is None or prior.size > 2:
             return np.array([self.rate(x, prior) for x in compositions(n, prior.size)])
@@ -156,16 +152,12 @@ class ExponentialMechanism:
         return None if stated is None else stated(max(n, 1), float(self.epsilon), k)
 
     def scaled(self, share: float) -> ExponentialMechanism:
-        """Return the mechanism with every lambda `share` times as large.
-
-        Where S follows from epsilon (expMech-delta) that epsilon stays and `divisor` changes.
-        """
+        # Where S follows from epsilon that epsilon stays.
         if self.calibration.follows_epsilon:
             return replace(self, divisor=self.factor / share)
         return replace(self, epsilon=float(self.epsilon * share))
 
     def guarantee(self, k: int) -> Guarantee:
-        """Return what is proved for the calibration and the factor in use."""
         _validate.integer("k", k, minimum=2)
         if self.metric != "hellinger":
             return Guarantee(None, f"no proof covers the score {self.metric!r}")

@@ -80,8 +80,7 @@ class TruncatedGeometric:
 
         >>> round(TruncatedGeometric(1.0).law([50, 50], [1, 1]).probability([50, 50]), 9)
         0.462117157
-        >>> mean = TruncatedGeometric(0.1, remap=True).law([5, 5], [1, 1]).mean_distance()
-        >>> round(mean, 4)
+        >>> round(TruncatedGeometric(0.1, remap=True).law([5, 5], [1, 1]).mean_distance(), 4)
         0.3439
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
@@ -239,10 +238,9 @@ class IndependentNoise:
         object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | IndependentLaw:
-        """Return the law of the released counts; distances use their own total.
+        """Return the law of the released counts, less tails of probability e^-46 a count if listed.
 
-        Listed, less tails of probability e^-46 a count, up to `LARGEST_FINITE` outputs; beyond, the
-        mean distance is an average over draws with a stated error.
+        Distances use the released counts' own total.
 
         >>> round(IndependentNoise(1.0).law([50, 50], [1, 1]).mean_distance(), 4)
         0.0485

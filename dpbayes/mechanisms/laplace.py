@@ -43,7 +43,7 @@ LARGEST_FINITE = 400_000
 """Up to this many outputs all are listed."""
 
 LARGEST_WINDOW = 20_000_000
-"""Noise that reaches further than this either side is refused beyond `LARGEST_FINITE` outputs."""
+"""Beyond that many outputs, noise that reaches further than this either side is refused."""
 
 _TAIL = 46.0
 
@@ -146,9 +146,7 @@ class LaplaceMechanism:
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | ProductLaw:
         """Return the exact law of the released histogram, clamping and rest included.
 
-        For k >= 3 the released counts need not sum to n; distances use their own total. All
-        outputs are listed up to `LARGEST_FINITE` of them; beyond that those within reach of the
-        noise, or, where these are too many as well, a product law with the same methods.
+        For k >= 3 the released counts need not sum to n; distances use their own total.
 
         >>> law = LaplaceMechanism(1.0).law([50, 50], [1, 1])
         >>> round(law.probability([50, 50]), 11)
@@ -184,8 +182,7 @@ class LaplaceMechanism:
         if self.one_sided:
             return Guarantee(
                 None,
-                "one-sided noise never lowers a count, so an output below a count rules that "
-                "count out",
+                "one-sided noise never lowers a count, so a smaller output rules that count out",
             )
         moved = 1 if k == 2 else 2
         change = "one count by 1" if k == 2 else f"the first {k - 1} counts by at most 2 in l1"
@@ -197,7 +194,6 @@ class LaplaceMechanism:
         )
 
     def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
-        """Return ln P of every output in ball arithmetic, for audits; k = 2, two-sided noise."""
         balls.two_counts(counts)
         if self.one_sided:
             raise ValueError(f"mechanism must have two-sided noise for an enclosure, got {self!r}")
@@ -216,10 +212,6 @@ class LaplaceMechanism:
         return noisy, np.append(clamped, np.clip(n - clamped.sum(), 0, n))
 
     def log_likelihoods(self, noisy: Counts, n: int, k: int) -> list[NDArray[np.float64]]:
-        """Return ln P(noisy | count) for counts 0 … n, one factor a category.
-
-        One-sided noise rules out every count above the noisy one, with -inf.
-        """
         if self.one_sided and min(noisy) < 0:
             raise ValueError(f"noisy must be at least 0 for one-sided noise, got {list(noisy)}")
         steps = [int(y) - np.arange(n + 1) for y in noisy]
@@ -237,10 +229,7 @@ class LaplaceMechanism:
 
 @dataclass(frozen=True)
 class ContinuousLaw(Unlisted):
-    """Updates min(max(x_i + Y_i, 0), n) with Y_i independent Laplace(scale); means are drawn.
-
-    The released parameters are prior + update, so they stay positive, and their total is free.
-    """
+    """Updates min(max(x_i + Y_i, 0), n) with Y_i independent Laplace(scale); means are drawn."""
 
     prior: NDArray[np.float64]
     counts: NDArray[np.int64]

@@ -33,7 +33,7 @@ from dpbayes.posteriors import check_candidates, compositions, row_of
 from dpbayes.samplers import balls, whole_numbers
 from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
-from dpbayes.samplers.gaussian import sum_zero_gaussian
+from dpbayes.samplers.whole_numbers import sum_zero_gaussian
 
 LARGEST_REMAP = 1_000
 """Most candidates that a remap for k >= 3 compares; their square is the work."""
@@ -87,8 +87,6 @@ class SumZeroLattice:
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | SumZeroLaw:
         """Return the exact law of the released histogram; `counts` and `prior` have shape (k,).
-
-        Outputs are listed while they fit; beyond, the law gives the exact mean by a series.
 
         >>> law = SumZeroLattice(1.0).law([100, 100, 100], [1, 1, 1])
         >>> round(law.mean_distance(), 4)

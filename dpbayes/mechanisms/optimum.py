@@ -80,16 +80,14 @@ class OptimalMechanism:
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
         """Return the exact law of the released histogram.
 
-        >>> law = OptimalMechanism(1.0).law([5, 5], [1, 1])
-        >>> round(float(law.probabilities.sum()), 12)
-        1.0
+        >>> round(OptimalMechanism(1.0).law([5, 5], [1, 1]).mean_distance(), 4)
+        0.1731
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
         table = self.table(int(x.sum()), alpha)
         return FiniteLaw(alpha, x, compositions(int(x.sum()), x.size), np.log(table[row_of(x)]))
 
     def guarantee(self, k: int) -> Guarantee:
-        """Return what holds of every matrix that was computed: it was compared row by row."""
         _validate.integer("k", k, minimum=2)
         return Guarantee(
             exact_epsilon(self.epsilon),
@@ -125,16 +123,13 @@ class Remapped:
 
     @property
     def name(self) -> str:
-        """Name of the base with the rule."""
         return f"{self.base.name}, {self.rule} remap"
 
     @property
     def epsilon(self) -> float:
-        """The nominal epsilon of the base."""
         return self.base.epsilon
 
     def guarantee(self, k: int) -> Guarantee:
-        """Return the guarantee of the base: a remap is post-processing."""
         base = guarantee(self.base, k)
         return replace(base, basis=f"{base.basis}, and the remap is post-processing")
 

@@ -121,10 +121,9 @@ def _fraction(value: str | Fraction | Decimal) -> Fraction:
 
 
 def exact_epsilon(epsilon: float) -> Fraction:
-    """Return the fraction a privacy parameter stands for.
+    """Return the fraction a privacy parameter stands for: what it was given as, if that is exact.
 
-    Given as text, fraction or decimal it is that number. A float counts as its binary value or as
-    the decimal it prints as, whichever is smaller, so that a promise holds in either reading.
+    A float counts as its binary value or as the decimal it prints as, whichever is smaller.
 
     >>> exact_epsilon(0.1)
     Fraction(1, 10)
@@ -160,12 +159,6 @@ class Guarantee:
     `theorem` is the label of the proof in the book, `failure` the delta of a guarantee that holds
     but for events of that probability. `neighbours` is the relation: "replace-one" with n public,
     or "add-or-remove" with n secret.
-
-    >>> promised = Guarantee(Fraction(1, 3), "an example")
-    >>> promised.epsilon >= Fraction(1, 3), promised.delta
-    (True, 0.0)
-    >>> promised.sentence[-51:]
-    "P[M(x') in S]; n itself is public. Why: an example."
     """
 
     bound: Fraction | None

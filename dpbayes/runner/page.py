@@ -14,7 +14,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from dpbayes.record import marked, typeset, without_roles
+from dpbayes._typeset import typeset, without_roles
+from dpbayes.record import marked
 from dpbayes.runner.notebooks import tags
 from dpbayes.runner.parameters import Parameter
 from dpbayes.runner.run import EXECUTED

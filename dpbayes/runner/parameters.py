@@ -152,9 +152,10 @@ def chosen(name: str, notebook: Mapping[str, Any], given: Mapping[str, Any]) -> 
     Unknown names, values of a wrong type or range, and values that do not fit each other are
     refused with the list of what is allowed.
     """
-    known = declared(notebook)
-    values = {key: one.default for key, one in known.items()}
+    known: dict[str, Parameter] = {}
     try:
+        known |= declared(notebook)
+        values = {key: one.default for key, one in known.items()}
         for key, value in given.items():
             if key not in known:
                 near = difflib.get_close_matches(key, known, n=1)

@@ -24,7 +24,6 @@ FIRST_PRECISION = 128
 """Bits that are tried first; doubled until a comparison is decided."""
 
 _NARROW = Fraction(1, 2**100)
-_FAR_BELOW = 1e-6  # of the largest value; floats know each to 1e-12
 
 
 def flint() -> Any:
@@ -96,23 +95,13 @@ def smooth(
         plans, distances, values = drains(x, alpha), _Distances(library), []
         kept = x[plans.source] - plans.from_source - 1, x[plans.target] - plans.from_target
         priors = alpha[plans.source], alpha[plans.target]
-        cells = [list(zip(*side, strict=True)) for side in zip(priors, kept, strict=True)]
-        away = np.asarray(float(rate) * plans.records, dtype=np.float64)
-        for row in _not_far_below(distances.in_floats(*cells), away, form):
-            here = distances.between(cells[0][row], cells[1][row])
-            far = speed * int(plans.records[row])
+        for row, records in enumerate(plans.records.tolist()):
+            sides = ((float(priors[s][row]), int(kept[s][row])) for s in (0, 1))
+            here, far = distances.between(*sides), speed * records
             values.append(1 / (1 / here + far) if form == "reciprocal" else here * (-far).exp())
         return _largest(values)
 
     return _narrowed(value)
-
-
-def _not_far_below(here: NDArray[np.float64], away: NDArray[np.float64], form: str) -> list[int]:
-    """Return the rows whose value may be the largest; all of them where floats are not finite."""
-    with np.errstate(all="ignore"):
-        values = 1.0 / (1.0 / here + away) if form == "reciprocal" else here * np.exp(-away)
-    far_below = values < (1.0 - _FAR_BELOW) * values.max()
-    return [int(row) for row in np.flatnonzero(~far_below)]
 
 
 def _locals(distances: _Distances, x: NDArray[np.int64], alpha: NDArray[np.float64]) -> list[Any]:
@@ -135,15 +124,6 @@ class _Distances:
     def between(self, left: tuple[float, int], entered: tuple[float, int]) -> Any:
         # sqrt(1 - exp(phi(a) + phi(b))) with a and b the smaller parameter of each category.
         return (-(self._step(left) + self._step(entered)).expm1()).sqrt()
-
-    def in_floats(
-        self, left: list[tuple[float, int]], entered: list[tuple[float, int]]
-    ) -> NDArray[np.float64]:
-        """Return the distances of many pairs, rounded."""
-        steps = {cell: float(self._step(cell)) for cell in {*left, *entered}}
-        pairs = zip(left, entered, strict=True)
-        logs = np.array([steps[one] + steps[other] for one, other in pairs])
-        return np.asarray(np.sqrt(-np.expm1(logs)))
 
     def _step(self, cell: tuple[float, int]) -> Any:
         # phi(a) = lnGamma(a + 1/2) - lnGamma(a) - ln(a)/2, a = prior + count.
@@ -240,23 +220,19 @@ def rounded_laplace(
     below = Fraction(1, 2) if nearest else Fraction(0)  # round(y) = t for t - below <= y < ...
     speed = ball(library, rate)
 
-    def tail(edge: Fraction) -> Any:  # P(Y >= |edge|)
-        return (-speed * ball(library, abs(edge))).exp() / 2
+    def above(edge: Fraction | None) -> Any:  # P(Y >= edge); None is infinity
+        if edge is None:
+            return library.arb(0)
+        tail = (-speed * ball(library, abs(edge))).exp() / 2
+        return tail if edge >= 0 else 1 - tail
 
     masses = []
     for r in range(n + 1):
-        low, high = Fraction(r - x) - below, Fraction(r - x + 1) - below
-        if n == 0:
-            mass = library.arb(1)
-        elif r == 0:
-            mass = tail(high) if high <= 0 else 1 - tail(high)
-        elif r == n:
-            mass = tail(low) if low >= 0 else 1 - tail(low)
-        elif low >= 0:
-            mass = tail(low) - tail(high)
-        else:
-            mass = tail(high) - tail(low) if high <= 0 else 1 - tail(low) - tail(high)
-        masses.append(mass.log())
+        low = None if r == 0 else Fraction(r - x) - below
+        high = None if r == n else Fraction(r - x + 1) - below
+        if low is None or (high is not None and high <= 0):  # below 0 the mirror image is small
+            low, high = None if high is None else -high, None if low is None else -low
+        masses.append((library.arb(1) if low is None else above(low) - above(high)).log())
     return masses
 
 

@@ -8,7 +8,6 @@ Book: `thm-exact-candidates`, `thm-exact-blocks`.
 
 from __future__ import annotations
 
-import heapq
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -63,15 +62,24 @@ def draw_candidate(
         return draw_count(source, flint(), counts, prior, rate)
     check_size(counts)
     library, candidates = flint(), compositions(int(counts.sum()), counts.size)
+    chosen = decided(source, library, lambda: _cumulative(library, candidates, counts, prior, rate))
+    return np.asarray(candidates[chosen])
+
+
+def decided(source: BitSource, library: Any, ladder: Callable[[], list[Any]]) -> int:
+    """Return the place of a uniform number among sums of weights, as many bits as that takes.
+
+    `ladder` encloses the sums at the precision of the moment.
+    """
     precision, known, bits = FIRST_PRECISION, 0, 0
     while True:
         with library.ctx.workprec(precision):
-            ladder = _cumulative(library, candidates, counts, prior, rate)
+            sums = ladder()
             while 2 * bits < precision:
                 known, bits = (known << BITS) | source.bits(BITS), bits + BITS
-                chosen = settled(library, ladder, known, bits)
+                chosen = settled(library, sums, known, bits)
                 if chosen is not None:
-                    return np.asarray(candidates[chosen])
+                    return chosen
         precision *= 2
 
 
@@ -214,21 +222,15 @@ def _blocks(weights: Weights) -> list[_Block]:
             far = weights.above(end)
             near = far if room == 1 else weights.above(x + way)
             blocks.append(_Block(x + way, room, way, near, far))
-    heap = [(-block.waste, place) for place, block in enumerate(blocks) if block.size > 1]
-    heapq.heapify(heap)
-    area = (1 << UNIT) + sum(block.size * block.height for block in blocks)
-    waste = sum(block.waste for block in blocks)
-    while heap and (n <= _FEW or waste * _KEPT > area):
-        _, place = heapq.heappop(heap)
-        whole = blocks[place]
-        parts = whole.halves(weights)
-        blocks[place] = parts[0]
-        blocks.append(parts[1])
-        area += sum(part.size * part.height for part in parts) - whole.size * whole.height
-        waste += sum(part.waste for part in parts) - whole.waste
-        for part, at in zip(parts, (place, len(blocks) - 1), strict=True):
-            if part.size > 1:
-                heapq.heappush(heap, (-part.waste, at))
+    while blocks:
+        area = (1 << UNIT) + sum(block.size * block.height for block in blocks)
+        if n > _FEW and sum(block.waste for block in blocks) * _KEPT <= area:
+            break
+        widest = max(blocks, key=lambda block: (block.size > 1, block.waste))
+        if widest.size == 1:
+            break
+        blocks.remove(widest)
+        blocks.extend(widest.halves(weights))
     # The truth last: its height is exact, so the end of the range is no border to decide.
     return [*blocks, _Block(x, 1, 1, 1 << UNIT, 1 << UNIT)]
 
@@ -286,8 +288,7 @@ def draw_flip(
 
     @cache
     def tables(precision: int) -> list[list[Any]]:
-        with library.ctx.workprec(precision):
-            return affinity_tables(library, counts, prior)
+        return affinity_tables(library, counts, prior)
 
     order = list(range(len(rows)))
     while True:
@@ -298,23 +299,9 @@ def draw_flip(
         if row == truth:
             return np.array(row, dtype=np.int64)
 
-        def enclosure(precision: int, row: list[int] = row) -> Any:
-            return weight(library, tables(precision), row, rate)
+        def coin(row: list[int] = row) -> list[Any]:
+            heads = weight(library, tables(library.ctx.prec), row, rate)
+            return [heads, library.arb(1)]
 
-        if _heads(source, library, enclosure):
+        if decided(source, library, coin) == 0:
             return np.array(row, dtype=np.int64)
-
-
-def _heads(source: BitSource, library: Any, enclosure: Callable[[int], Any]) -> bool:
-    precision, known, bits = FIRST_PRECISION, 0, 0
-    while True:
-        with library.ctx.workprec(precision):
-            probability = enclosure(precision)
-            while 2 * bits < precision:
-                known = (known << BITS) | source.bits(BITS)
-                bits += BITS
-                if library.arb(library.fmpq(known + 1, 1 << bits)) < probability:
-                    return True
-                if library.arb(library.fmpq(known, 1 << bits)) > probability:
-                    return False
-        precision *= 2

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from dpbayes.samplers.bits import BitSource, below
 
-_HALF = Fraction(1, 2)
-
 
 def bernoulli_exp(source: BitSource, gamma: Fraction) -> bool:
     """Return True with probability e^-gamma, for a fraction gamma >= 0.
@@ -27,11 +25,7 @@ def bernoulli_exp(source: BitSource, gamma: Fraction) -> bool:
     the first failure is even with probability 1 - gamma + gamma^2/2 - … = e^-gamma. A larger
     gamma is a product of e^-1, most of which are never drawn.
     """
-    return _coin(source, gamma.numerator, gamma.denominator)
-
-
-def _coin(source: BitSource, p: int, q: int) -> bool:
-    # True with probability e^(-p/q); plain whole numbers, as a Fraction would reduce each time.
+    p, q = gamma.numerator, gamma.denominator
     while p > q:
         if not _small_coin(source, 1, 1):
             return False
@@ -76,13 +70,12 @@ def two_sided_geometric(source: BitSource, rate: Fraction) -> int:
 
 def floored_laplace(source: BitSource, rate: Fraction) -> int:
     """Return floor(Y) for Y ~ Laplace(1/rate): a fair sign and a geometric size."""
-    size = geometric(source, rate) if not source.bits(1) else -1 - geometric(source, rate)
-    return size
+    return -1 - geometric(source, rate) if source.bits(1) else geometric(source, rate)
 
 
 def rounded_laplace(source: BitSource, rate: Fraction) -> int:
     """Return Y ~ Laplace(1/rate) rounded to the nearest whole number."""
-    if not bernoulli_exp(source, rate * _HALF):
+    if not bernoulli_exp(source, rate / 2):
         return 0
     size = 1 + geometric(source, rate)
     return -size if source.bits(1) else size
@@ -94,11 +87,38 @@ def lattice_by_coins(source: BitSource, k: int, epsilon: Fraction) -> list[int]:
     The first k-1 entries are drawn independently with rate epsilon/2 and kept with probability
     e^(-epsilon |s| / 2), s their sum; the last entry is -s. Book: `thm-lattice-sampler`.
     """
-    rate = epsilon * _HALF
+    rate = epsilon / 2
     while True:
         free = [two_sided_geometric(source, rate) for _ in range(k - 1)]
-        if _coin(source, rate.numerator * abs(sum(free)), rate.denominator):
+        if bernoulli_exp(source, rate * abs(sum(free))):
             return [*free, -sum(free)]
+
+
+def discrete_gaussian(source: BitSource, variance: Fraction) -> int:
+    """Return z with probability proportional to e^(-z^2 / (2 v)), for a fraction v > 0.
+
+    After Canonne, Kamath and Steinke (2020): y with probability proportional to e^(-|y|/t),
+    t = floor(sqrt v) + 1, is kept with probability e^(-(|y| - v/t)^2 / (2 v)). Book:
+    `thm-gaussian-sampler`.
+    """
+    unit = math.isqrt(variance.numerator // variance.denominator) + 1
+    while True:
+        y = two_sided_geometric(source, Fraction(1, unit))
+        if bernoulli_exp(source, (abs(y) - variance / unit) ** 2 / (2 * variance)):
+            return y
+
+
+def sum_zero_gaussian(source: BitSource, k: int, variance: Fraction) -> list[int]:
+    """Return z with sum 0 and probability proportional to e^(-|z|^2 / (2 v)).
+
+    The first k - 1 entries are drawn independently and kept with probability e^(-s^2 / (2 v)), s
+    their sum; the last entry is -s.
+    """
+    while True:
+        free = [discrete_gaussian(source, variance) for _ in range(k - 1)]
+        total = sum(free)
+        if bernoulli_exp(source, Fraction(total * total) / (2 * variance)):
+            return [*free, -total]
 
 
 def weighted(source: BitSource, weights: Sequence[Fraction]) -> int:

@@ -14,8 +14,7 @@ from dpbayes.accuracy import TIE, order_changes, split, stated_error
 from dpbayes.auditing import calibrate
 from dpbayes.laws.law import order
 from dpbayes.mechanisms import mechanism
-from dpbayes.mechanisms.guarantees import own
-from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.mechanisms.protocol import Mechanism, own
 from dpbayes.posteriors import compositions
 
 LARGEST = 20_000  # data sets whose laws are computed one by one

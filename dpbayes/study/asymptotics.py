@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.laws.finite import normalised
 from dpbayes.laws.steps import TAIL, StepLaw
-from dpbayes.mechanisms.guarantees import own
-from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.mechanisms.protocol import Mechanism, own
 
 _LARGEST_WINDOW = 3000
 

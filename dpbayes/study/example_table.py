@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.mechanisms.guarantees import own
+from dpbayes.mechanisms.protocol import own
 from dpbayes.tables.analysis import parts_of
 from dpbayes.tables.chain import Receipt
 from dpbayes.tables.drawn import Release
 from dpbayes.tables.plan import Plan, read_plan
-from dpbayes.tables.release import PaidRelease, Price, planned_mechanism
+from dpbayes.tables.release import PaidRelease, planned_mechanism
 from dpbayes.tables.report import html_text
 from dpbayes.tables.table import count
 
@@ -119,7 +119,7 @@ def example(rows: int, epsilon: str, mechanism: str, rng: np.random.Generator) -
     noisy, counts = own(chosen, "draw")(truth, plan.prior, SeededBits(draw_rng))
     private = Release(chosen, plan.prior, size, noisy, counts)
     receipt = Receipt("survey", 3, "0" * 64)
-    cost, left, bound = (Price(times * plan.epsilon) for times in (1, 2, 3))
+    cost, left, bound = (times * plan.epsilon for times in (1, 2, 3))
     paid = PaidRelease(plan, private, "example", receipt, cost, left, bound)
     record = paid.record()
     record["analysis"] = {name: compute() for name, compute in parts_of(record).items()}

@@ -18,7 +18,7 @@ from importlib import import_module as _import_module
 _HOME = {
     "answering": "Answering",
     "approximations": (
-        "CellInterval Consistent MassVector consistent convolution_work credible_interval "
+        "CellInterval MassVector consistent convolution_work credible_interval "
         "exact_masses expected_squared_error pmf_monte_carlo pmf_probability_calculation"
     ),
     "attributes": "Bins Categories Cube",

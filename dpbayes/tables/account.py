@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.tables.chain import Answered, Chain, Entry, Receipt, packed
-from dpbayes.tables.decimals import decimal_text, significant_text
+from dpbayes.tables.decimals import decimal_text
 from dpbayes.tables.keys import AccountError, file_digest
 from dpbayes.tables.units import RELATIONS, Unit
 
@@ -30,11 +30,9 @@ __all__ = ["Account", "AccountError", "Answered", "Entry", "Receipt"]
 class Account(Chain):
     r"""An open account; make one with `create_account`, open one with `open_account`.
 
-    `bound` is the largest epsilon of all spends together, `delta_bound` their largest delta, `unit`
-    and `neighbours` whom and what they are for, `receipts` a second file that gets a line for each
-    entry. Spends add up, epsilon and delta each by itself: all of them together are (sum of
-    epsilons, sum of deltas)-private, also where one was chosen after seeing another (basic
-    composition; book: `thm-account`).
+    `bound` is the largest epsilon of all spends together, `unit` and `neighbours` whom and what it
+    is for, `receipts` a second file that gets a line for each entry. Spends add up, also where one
+    was chosen after seeing another (basic composition; book: `thm-account`, with every delta 0).
 
     >>> import os, tempfile
     >>> from dpbayes.tables import create_account
@@ -52,7 +50,6 @@ class Account(Chain):
     """
 
     bound: Fraction
-    delta_bound: Fraction
     neighbours: str
     unit: Unit
 
@@ -65,11 +62,6 @@ class Account(Chain):
     def balance(self) -> Fraction:
         """What is left to spend."""
         return self.bound - self.spent
-
-    @property
-    def delta_balance(self) -> Fraction:
-        """What is left of the delta."""
-        return self.delta_bound - sum((entry.delta for entry in self.entries), Fraction(0))
 
     def paid_by(self, payer: str) -> Fraction:
         """Return the sum of the spends of one payer."""
@@ -136,11 +128,10 @@ class Account(Chain):
         *,
         table: str = "",
         payer: str = "",
-        delta: Fraction = Fraction(0),
         seen: int | None = None,
         more: dict[str, Any] | None = None,
     ) -> bool | None:
-        """Reserve `epsilon` and `delta` for a request, durably, before anything is drawn.
+        """Reserve `epsilon` for a request, durably, before anything is drawn.
 
         True where it was done now, False where it was done before for the same `statement` on the
         same `table` (its fingerprint): a request for something else is refused, and so is what the
@@ -150,20 +141,18 @@ class Account(Chain):
         """
         if epsilon < 0 or (not epsilon and more is None):
             raise ValueError(f"epsilon must be positive, got {epsilon}")
-        if not 0 <= delta < 1:
-            raise ValueError(f"delta must be at least 0 and below 1, got {delta}")
         body = {"statement": statement, "table": table, "payer": payer, **(more or {})}
         with self._writing() as connection:
             before = self._same(request, "spend", table)
             if before is not None:
-                if (before.fields, before.epsilon, before.delta) != (body, epsilon, delta):
+                if (before.fields, before.epsilon) != (body, epsilon):
                     raise self._other(request, before)
             elif seen is not None and len(self._known) != seen:
                 return None
             else:
                 self._same(request, "reply", table)
-                self._require(epsilon, delta)
-                self.append(connection, "spend", request, body, epsilon, delta)
+                self._require(epsilon)
+                self.append(connection, "spend", request, body, epsilon)
         return before is None
 
     def keep(self, request: str, result: str, reply: str = "") -> str:
@@ -262,16 +251,11 @@ class Account(Chain):
             "new one differently"
         )
 
-    def _require(self, epsilon: Fraction, delta: Fraction) -> None:
+    def _require(self, epsilon: Fraction) -> None:
         """Refuse a spend that the entries known under the write lock do not leave room for."""
         left = self.bound - sum((entry.epsilon for entry in self._known), Fraction(0))
-        spare = self.delta_bound - sum((entry.delta for entry in self._known), Fraction(0))
-        for name, wanted, there, text in (
-            ("epsilon", epsilon, left, decimal_text),
-            ("delta", delta, spare, significant_text),
-        ):
-            if wanted > there:
-                raise AccountError(
-                    f"{name} must be at most {text(there, 'down')}, what is left of account "
-                    f"{self.path}, got {text(wanted, 'up')}"
-                )
+        if epsilon > left:
+            raise AccountError(
+                f"epsilon must be at most {decimal_text(left, 'down')}, what is left of account "
+                f"{self.path}, got {decimal_text(epsilon, 'up')}"
+            )

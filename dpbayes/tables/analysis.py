@@ -117,24 +117,22 @@ def _of_plan(request: Mapping[str, Any]) -> dict[str, Part]:
     from dpbayes.tables.release import chosen_mechanism
 
     chosen = chosen_mechanism(request["name"], Fraction(request["epsilon"]), request["options"])
-    prior, bits = (
-        np.array(request["prior"], dtype=float),
-        RepeatedBits(json.dumps([request["records"], request["name"]])),
-    )
+    prior = np.array(request["prior"], dtype=float)
+    bits = RepeatedBits(json.dumps([request["records"], request["name"]]))
     made = dict(zip(SHAPES, made_up(prior.size, request["records"]), strict=True))
 
     def error(of: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for shape, counts in made.items():
             one = of(counts)
-            found[shape], found["draws"] = one["value"], one["draws"]
-            found[f"{shape}_error"] = one["error"]
-        return {name: value for name, value in found.items() if value is not None}
+            found[shape] = one.pop("value")
+            found |= {f"{shape}_error" if name == "error" else name: one[name] for name in one}
+        return found
 
     def exact(counts: Any) -> dict[str, Any]:
         mean: Any = chosen.law(counts, prior).mean_distance()
-        drawn = getattr(mean, "how", "") == "draws"  # a law that is too wide to be added up
-        return {"value": float(mean), "error": mean.error if drawn else None, "draws": None}
+        drawn = getattr(mean, "how", "") == "draws"  # of a law that is too wide to be added up
+        return {"value": float(mean)} | ({"error": mean.error} if drawn else {})
 
     return {
         SIMULATED: lambda: error(lambda counts: simulated(chosen, counts, prior, bits, 2.0)),
@@ -216,17 +214,14 @@ def panels(private: Any, groups: Mapping[str, Any]) -> list[dict[str, Any]]:
     aware, size, found = private.noise_aware(), len(groups["within"]), []
     for place, label in enumerate(groups["labels"]):
         cells = list(range(place * size, (place + 1) * size))
-        inside = aware.group(cells)
-        plain = Posterior(private.prior[cells] + private.counts[cells])
-        found.append(
-            {
-                "label": label,
-                "released": int(private.counts[cells].sum()),
-                "records": list(inside.records(LEVEL)),
-                "noise_aware": _reading(inside),
-                "plain": _reading(plain),
-            }
-        )
+        inside, counts = aware.group(cells), private.counts[cells]
+        panel = {
+            "label": label,
+            "released": int(counts.sum()),
+            "records": list(inside.records(LEVEL)),
+        }
+        plain = Posterior(private.prior[cells] + counts)
+        found.append(panel | {"noise_aware": _reading(inside), "plain": _reading(plain)})
     return found
 
 

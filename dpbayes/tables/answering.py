@@ -185,7 +185,7 @@ class Answering:
             )
         H = np.array([entry.query for entry in entries])
         y = np.array([as_float(entry.value or 0) for entry in entries])
-        value = float(consistent(H, scales, y, question.query).estimates)
+        value = float(consistent(H, scales, y, question.query))
         return None if math.isnan(value) else value
 
     def sources(self, question: Question) -> list[tuple[int, str, float]]:
@@ -226,7 +226,9 @@ class Answering:
                 f"the history must hold at most {self._most_answers} answers, and it is full; only "
                 "what follows from them is answered, at no cost: ask for a longer interval"
             )
-        after = state.spent_after(question.query, as_float(made.scale_units), self.policy)
+        after = state.spent_after(
+            question.query, as_float(made.scale_units), self.policy.accounting
+        )
         cost = max((Fraction(after) - spent) * self._factor, self._smallest)
         return (made, cost, limit) if cost <= left else (REJECTED, Fraction(0), limit)
 
@@ -286,7 +288,7 @@ class Answering:
         if value is not None:
             estimate += decision.fresh_share * as_float(value)
             scale = as_float(decision.scale_units)
-            spent = state.spent_after(question.query, scale, self.policy)
+            spent = state.spent_after(question.query, scale, self.policy.accounting)
             told = replace(told, spent=spent, left=self.bound - spent, history=told.history + 1)
         box = interval(estimate, decision.law, question.delta)
         return replace(told, estimate=estimate, interval=(box.low, box.high))
@@ -296,8 +298,7 @@ class Answering:
         after = self._history[-1].number if self._history else -1
         for entry in self.account.history(self._mark, after):
             value = entry.value if entry.value is not None else self._finished(entry)
-            scale, y = as_float(entry.scale), as_float(value)
-            self._state = self._state.after(entry.query, scale, y, self.policy.neighbours)
+            self._state = self._state.after(entry.query, as_float(entry.scale), as_float(value))
             self._history.append(replace(entry, value=value))
 
     def _finished(self, entry: Answered) -> int:

@@ -5,9 +5,8 @@ A mass vector holds the probabilities of the unit cells (k - 1/2, k + 1/2] for k
 an answer; the exact one is an inverse Fourier transform of the characteristic function. Algorithm 3
 reads an interval off a vector.
 
-Every count is at least 0, and the best linear unbiased estimate does not know that. Least squares
-over all x >= 0 does. It looks at the noisy answers only, so it costs no privacy; it costs
-unbiasedness: where counts are small its estimates are too large on average.
+Every count is at least 0, which the best linear unbiased estimate does not know. Least squares over
+all x >= 0 costs no privacy, but unbiasedness: where counts are small it is too large on average.
 """
 
 from __future__ import annotations
@@ -83,9 +82,7 @@ class MassVector:
 def pmf_monte_carlo(weights: ArrayLike, samples: int, rng: np.random.Generator) -> MassVector:
     """Return the histogram of `samples` rounded draws of sum w_i X_i (E, Algorithm 1).
 
-    The expected squared error is `expected_squared_error`. In the book: `alg-monte-carlo`.
-
-    Parameters: `weights` (m,); `samples` at least 1; `rng` a numpy generator, for experiments.
+    `weights` (m,); `rng` for experiments. In the book: `alg-monte-carlo`.
 
     >>> vector = pmf_monte_carlo([1.0], 10_000, np.random.default_rng(1))
     >>> abs(float(vector.masses[vector.half_length]) - (1.0 - math.exp(-0.5))) < 0.02
@@ -102,8 +99,6 @@ def pmf_monte_carlo(weights: ArrayLike, samples: int, rng: np.random.Generator) 
 def expected_squared_error(masses: ArrayLike, samples: int) -> float:
     """Return (1 - sum p_k^2) / samples, the expected sum of squared errors of Algorithm 1.
 
-    Each histogram entry is a binomial share with variance p_k (1 - p_k) / samples.
-
     Source: E, Corollary 4.1. In the book: `cor-monte-carlo-error`.
 
     >>> expected_squared_error([0.25, 0.5, 0.25], 100)
@@ -113,54 +108,36 @@ def expected_squared_error(masses: ArrayLike, samples: int) -> float:
     return float((1.0 - p @ p) / check.integer("samples", samples, 1))
 
 
-def laplace_masses(scale: float, gamma: float) -> MassVector:
-    """Return the truncated masses of one Laplace variable, half-length ceil(scale ln(1/gamma)).
-
-    v_0 = 1 - exp(-1/2b), v_k = exp(-(k - 1/2)/b) (1 - exp(-1/b)) / 2; lost exp(-(s + 1/2)/b).
-
-    Source: E, section 4.3 and Algorithm 2, step 1.
-
-    >>> vector = laplace_masses(5.0, 0.01)
-    >>> vector.half_length, float(vector.masses[24].round(10)), round(vector.lost, 10)
-    (24, 0.095162582, 0.0074465831)
-    """
-    b = check.positive("scale", scale)
-    half = _not_too_long(b * -math.log(check.open_unit("gamma", gamma)))
-    first = -0.5 * math.expm1(-1.0 / b) * math.exp(-0.5 / b)
-    side = first * np.exp(np.arange(half) * (-1.0 / b))
-    masses = np.concatenate([side[::-1], [-math.expm1(-0.5 / b)], side])
-    return MassVector(masses, math.exp(-(half + 0.5) / b))
-
-
 def pmf_probability_calculation(
     weights: ArrayLike, gamma: float, method: str = "tree"
 ) -> MassVector:
     """Return the convolution of the truncated mass vectors of all w_i X_i (E, Algorithm 2).
 
-    `method` "tree" convolves pairs with the fast Fourier transform; "shortest-first" is E's order
-    with direct sums. Both give the same vector. It is the law of the sum of *rounded* terms, which
-    is not the law of the rounded sum: when weights are below about 1 it reports too little noise.
-    Zero weights are left out.
+    Each has half-length s = ceil(w ln(1/gamma)), v_0 = 1 - exp(-1/2w) and
+    v_k = exp(-(k - 1/2)/w) (1 - exp(-1/w)) / 2; lost is exp(-(s + 1/2)/w). `method` "tree"
+    convolves pairs with the fast Fourier transform; "shortest-first" is E's order with direct sums.
+    It is the law of the sum of *rounded* terms, not of the rounded sum: when weights are below
+    about 1 it reports too little noise.
 
-    Parameters: `weights` (m,); `gamma` in (0, 1), the share cut off each vector.
+    Source: E, section 4.3, Algorithm 2, Lemmas 4.2, 4.3. Book: `alg-probability-calculation`.
 
-    Source: E, Algorithm 2, Lemmas 4.2 and 4.3. In the book: `alg-probability-calculation`.
-
-    >>> vector = pmf_probability_calculation([5.0, 5.0], 0.01)
-    >>> vector.masses.size, round(vector.total + vector.lost, 12)
-    (97, 1.0)
+    >>> vector = pmf_probability_calculation([5.0], 0.01)
+    >>> vector.half_length, float(vector.masses[24].round(10)), round(vector.lost, 10)
+    (24, 0.095162582, 0.0074465831)
     """
     sizes = np.sort(NoiseLaw(weights).weights)
     check.choice("method", method, ("tree", "shortest-first"))
-    _not_too_long(float(np.ceil(sizes * -math.log(check.open_unit("gamma", gamma))).sum()))
-    parts = [laplace_masses(float(w), gamma) for w in sizes if w > 0.0]
-    arrays = [part.masses for part in parts]
+    halves = np.ceil(sizes * -math.log(check.open_unit("gamma", gamma)))
+    _not_too_long(float(halves.sum()))
+    arrays, lost = list[Array](), 0.0
+    for w, half in zip(sizes[sizes > 0.0], halves[sizes > 0.0], strict=True):
+        side = -0.5 * math.expm1(-1.0 / w) * np.exp(-(np.arange(half) + 0.5) / w)
+        arrays.append(np.concatenate([side[::-1], [-math.expm1(-0.5 / w)], side]))
+        lost += math.log1p(-math.exp(-(half + 0.5) / w))  # what is kept multiplies (E, Lemma 4.3)
     while method == "tree" and len(arrays) > 1:
         pairs = zip(arrays[::2], arrays[1::2], strict=False)
         arrays = [_convolved(a, b) for a, b in pairs] + arrays[len(arrays) // 2 * 2 :]
-    # What is kept of each part multiplies (E, Lemmas 4.2 and 4.3).
-    lost = -math.expm1(math.fsum(math.log1p(-part.lost) for part in parts))
-    return MassVector(reduce(np.convolve, arrays), lost)
+    return MassVector(reduce(np.convolve, arrays), -math.expm1(lost))
 
 
 def _convolved(a: Array, b: Array) -> Array:
@@ -190,8 +167,7 @@ def exact_masses(law: NoiseLaw, half_length: int | None = None, step: float = 1.
     The characteristic function of Z plus a uniform variable on one cell, folded onto one period and
     inverted by one fast Fourier transform; each mass has an absolute error of about 1e-16. With
     only one or two weights that matter the folding converges slowly and tails are subtracted.
-
-    Parameters: `half_length` (default: all but 1e-12 of the mass); `step` > 0, the width of a cell.
+    `half_length` is by default such that all but 1e-12 of the mass is inside; `step` > 0.
 
     Source: E, equations 20 to 22, inverted numerically; ours. In the book: `thm-exact-masses`.
 
@@ -241,9 +217,8 @@ def _not_too_long(half_length: float) -> int:
 class CellInterval:
     """An interval of whole cells around the middle one: `steps` i on each side, and its `mass`.
 
-    >>> run = CellInterval(steps=3, mass=0.96)
-    >>> run.cells, run.half_width
-    (7, 3.5)
+    >>> CellInterval(steps=3, mass=0.96).cells
+    7
     """
 
     steps: int
@@ -263,11 +238,9 @@ class CellInterval:
 def credible_interval(pmf: MassVector | ArrayLike, delta: float) -> CellInterval:
     """Return the shortest centred run of cells with mass at least 1 - delta (E, Algorithm 3).
 
-    Start with the middle cell and add one cell on each side until the mass is reached. Both sides
-    are added, so that a histogram, which is not symmetric, is served as well.
-
-    Parameters: `pmf` a `MassVector` or its masses (odd length); `delta` in (0, 1). When the vector
-    holds less mass than 1 - delta the loop of the original would never end; here it is an error.
+    Start with the middle cell and add one on each side until the mass is reached. `pmf` is a
+    `MassVector` or its masses (odd length). When it holds less mass than 1 - delta the loop of the
+    original would never end; here it is an error.
 
     Source: E, Algorithm 3 (its body is lost; derived). In the book: `alg-credible-interval`.
 
@@ -288,36 +261,19 @@ def credible_interval(pmf: MassVector | ArrayLike, delta: float) -> CellInterval
     return CellInterval(int(enough[0]), float(reached[enough[0]]))
 
 
-@dataclass(frozen=True)
-class Consistent:
-    """Estimates that fit counts of at least 0; make it with `consistent`.
-
-    `estimates` (t,) of the targets, NaN where a target is not estimable (no axis for one target);
-    `cells` (cells,) counts of at least 0 that have these answers, in general not the only ones.
-
-    >>> pulled = consistent([[1.0, 0.0], [1.0, 1.0]], [2.0, 2.0], [-3.0, 5.0], [1.0, 0.0])
-    >>> float(pulled.estimates), pulled.cells.round(9)
-    (0.0, array([0., 5.]))
-    """
-
-    estimates: Array
-    cells: Array
-
-
-def consistent(H: ArrayLike, scales: ArrayLike, y: ArrayLike, Q: ArrayLike) -> Consistent:
+def consistent(H: ArrayLike, scales: ArrayLike, y: ArrayLike, Q: ArrayLike) -> Array:
     """Return the least-squares estimates of Q x over all x >= 0 from answers y = Hx + N.
 
-    x minimises sum_i ((y_i - H_i x) / b_i)^2 subject to x >= 0; the answers H x are unique, and so
-    is q x for every query in the row space of H. It uses y, H and b alone: post-processing.
+    x minimises sum_i ((y_i - H_i x) / b_i)^2 subject to x >= 0; q x is unique for every query in
+    the row space of H, and NaN for others. It uses y, H and b alone: post-processing.
 
-    Parameters: `H` (m, cells), at most `LARGEST` entries; `scales` (m,) positive; `y` (m,);
-    `Q` (cells,) or (t, cells). Raises ValueError where the conditions of Karush, Kuhn and Tucker
-    do not hold to 1e-9.
+    `H` (m, cells), at most `LARGEST` entries; `scales` (m,) positive; `y` (m,); `Q` (cells,) or
+    (t, cells). ValueError where the conditions of Karush, Kuhn and Tucker do not hold to 1e-9.
 
     Source: ours. In the book: `thm-consistent`.
 
-    >>> consistent([[1.0]], [2.0], [-3.0], [1.0]).estimates.item()
-    0.0
+    >>> consistent([[1.0, 0.0], [1.0, 1.0]], [2.0, 2.0], [-3.0, 5.0], [[1.0, 0.0], [0.0, 1.0]])
+    array([0., 5.])
     """
     matrix = shaped("H", H, "m", "cells")
     if matrix.size > LARGEST:
@@ -338,5 +294,4 @@ def consistent(H: ArrayLike, scales: ArrayLike, y: ArrayLike, Q: ArrayLike) -> C
     if not violation <= _OPTIMAL:
         raise ValueError(f"y must have a consistent fit that can be found, got {violation:.1e} off")
     estimable = blue(matrix, b, Q).estimable
-    estimates = np.where(estimable, np.asarray(Q, np.float64) @ (x * size), np.nan)
-    return Consistent(check.frozen(estimates), check.frozen(x * size))
+    return np.where(estimable, np.asarray(Q, np.float64) @ (x * size), np.nan)

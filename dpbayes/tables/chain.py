@@ -32,8 +32,7 @@ from dpbayes.tables.keys import (
 
 SCHEMA = (
     "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, request TEXT NOT NULL,"
-    " epsilon TEXT NOT NULL, delta TEXT NOT NULL, body TEXT NOT NULL, time TEXT NOT NULL, "
-    "digest TEXT NOT NULL) STRICT"
+    " epsilon TEXT NOT NULL, body TEXT NOT NULL, time TEXT NOT NULL, digest TEXT NOT NULL) STRICT"
 )
 _EXACT = re.compile("[0-9]+(/[0-9]+)?")
 _RECEIPT = re.compile(r"\S+ [0-9]{1,18} [0-9a-f]{64}")
@@ -67,15 +66,14 @@ class Entry:
     kind: str
     request: str
     epsilon: Fraction
-    delta: Fraction
     body: str
     time: str
     digest: str = ""
 
     def row(self) -> tuple[Any, ...]:
         """Return the row of the file."""
-        costs = str(self.epsilon), str(self.delta)
-        return (self.sequence, self.kind, self.request, *costs, self.body, self.time, self.digest)
+        what = self.sequence, self.kind, self.request, str(self.epsilon)
+        return (*what, self.body, self.time, self.digest)
 
     def content(self) -> str:
         """Return what the digest is computed from."""
@@ -100,9 +98,7 @@ def read_entries(path: Path, connection: sqlite3.Connection, first: int) -> list
     wanted = "SELECT * FROM entries WHERE sequence >= ? ORDER BY sequence"
     rows = connection.execute(wanted, (first,)).fetchall()
     try:
-        return [
-            Entry(row[0], row[1], row[2], exact(row[3]), exact(row[4]), *row[5:]) for row in rows
-        ]
+        return [Entry(row[0], row[1], row[2], exact(row[3]), *row[4:]) for row in rows]
     except (ValueError, TypeError, ZeroDivisionError) as error:
         raise AccountError(f"account {path} is damaged: an entry cannot be read") from error
 
@@ -231,17 +227,15 @@ class Chain:
         request: str,
         body: dict[str, Any],
         epsilon: Fraction = Fraction(0),
-        delta: Fraction = Fraction(0),
     ) -> None:
         """Write the next entry, inside `_writing`."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         before = self._known[-1].digest if self._known else ""
         text = json.dumps(body, sort_keys=True)
-        entry = Entry(len(self._known), kind, request, epsilon, delta, text, moment)
+        entry = Entry(len(self._known), kind, request, epsilon, text, moment)
         self._take(replace(entry, digest=self.witness.sign(before, entry.content())))
-        connection.execute(
-            "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self._known[-1].row()
-        )
+        row = self._known[-1].row()
+        connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def _take(self, entry: Entry) -> None:
         self._known.append(entry)

@@ -46,15 +46,3 @@ def counted(number: int, one: str, more: str = "") -> str:
     ('1 record', '2,000 records', '0 entries')
     """
     return f"{number:,} {one if number == 1 else more or one + 's'}"
-
-
-def exp_above(value: Fraction) -> Fraction:
-    """Return a fraction above e^value, by less than one part in 10^25.
-
-    >>> exp_above(Fraction(1)) > Fraction("2.718281828459045235360287471")
-    True
-    """
-    context = Context(prec=30, rounding=ROUND_CEILING, Emax=10**9, Emin=-(10**9))
-    power = context.divide(Decimal(value.numerator), Decimal(value.denominator))
-    # Decimal.exp rounds to the nearest, whatever the context says.
-    return Fraction(context.exp(power)) * (1 + Fraction(1, 10**28))

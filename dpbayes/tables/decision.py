@@ -24,7 +24,6 @@ from dpbayes.tables.inference import (
     coefficients,
     empty_factor,
     no_losses,
-    sensitivity,
     shaped,
 )
 from dpbayes.tables.noise import LARGEST_SCALE, SMALLEST_SCALE, as_float, on_grid, scale_in_units
@@ -125,8 +124,7 @@ def allocation(
 def _smallest(excess: Callable[[float], float], weights: Array, scale: float) -> float:
     """Return the smallest share of the direct budget at which an excess is at most 0.
 
-    The excess is almost linear in x = ln(1 + (share |w0| / scale)^2), the logarithm of the ratio of
-    the variances before and after; there the root is looked for.
+    It is almost linear in x = ln(1 + (share |w0| / scale)^2), the log ratio of the variances.
     """
     if excess(_SMALLEST_SHARE) <= 0.0:
         return _SMALLEST_SHARE
@@ -151,8 +149,8 @@ class Policy:
     "sequential" (sum of budgets); `spending` "smallest" (with the history's help) or "direct";
     `inference` whether answers are derived from the history at all.
 
-    >>> Policy().neighbours, Policy(spending="direct").spending
-    ('add-remove', 'direct')
+    >>> Policy(spending="direct").neighbours
+    'add-remove'
     """
 
     neighbours: str = "add-remove"
@@ -174,7 +172,7 @@ class State:
     `losses` of each cell (add-remove) or pair of cells (replace-one) and the sum of budgets
     `in_sequence` are rounded up: what is recorded is never below what was spent.
 
-    >>> later = empty_state(2, "add-remove").after(np.ones(2), 4.0, 12.0, "add-remove")
+    >>> later = empty_state(2, "add-remove").after(np.ones(2), 4.0, 12.0)
     >>> later.scaled_answers, later.scales, round(later.spent("sequential"), 12)
     (array([3.]), array([4.]), 0.25)
     """
@@ -185,55 +183,44 @@ class State:
     losses: Array
     in_sequence: float
 
-    def after(self, query: Array, scale: float, y: float, neighbours: str) -> State:
+    def after(self, query: Array, scale: float, y: float) -> State:
         """Return the state once `query` has been answered by y with noise of this scale."""
         return State(
             self.factor.append(query, scale),
             check.frozen(np.append(self.scaled_answers, y / scale)),
             check.frozen(np.append(self.scales, scale)),
-            self._losses_after(query, scale),
-            self._in_sequence_after(query, scale, neighbours),
+            *self._spent_after(query, scale),
         )
 
     def spent(self, accounting: str) -> float:
         """Return the overall cost under the named accounting."""
         return float(self.losses.max()) if accounting == "cells" else self.in_sequence
 
-    def spent_after(self, query: Array, scale: float, policy: Policy) -> float:
+    def spent_after(self, query: Array, scale: float, accounting: str) -> float:
         """Return the overall cost once a query was answered with noise of this scale."""
-        if policy.accounting == "cells":
-            return float(self._losses_after(query, scale).max())
-        return self._in_sequence_after(query, scale, policy.neighbours)
+        losses, in_sequence = self._spent_after(query, scale)
+        return float(losses.max()) if accounting == "cells" else in_sequence
 
-    def room(self, query: Array, bound: float, policy: Policy) -> float:
+    def room(self, query: Array, bound: float, accounting: str) -> float:
         """Return the largest 1 / scale with which a query can still be answered within a bound."""
-        if policy.accounting == "sequential":
-            left = (bound - self.in_sequence) / _sensitivity(query, policy.neighbours)
-            return max(left, 0.0)
         change = changes(query, self.losses)
-        touched = change > 0.0
-        return max(float(((bound - self.losses[touched]) / change[touched]).min()), 0.0)
+        if accounting == "sequential":
+            return max((bound - self.in_sequence) / float(change.max()), 0.0)
+        left = (bound - self.losses[change > 0.0]) / change[change > 0.0]
+        return max(float(left.min()), 0.0)
 
-    def _losses_after(self, query: Array, scale: float) -> Array:
+    def _spent_after(self, query: Array, scale: float) -> tuple[Array, float]:
         change = changes(query, self.losses)
-        grown = np.nextafter(self.losses + np.nextafter(change / scale, np.inf), np.inf)
-        return check.frozen(np.where(change > 0.0, grown, self.losses))
-
-    def _in_sequence_after(self, query: Array, scale: float, neighbours: str) -> float:
-        cost = math.nextafter(_sensitivity(query, neighbours) / scale, math.inf)
-        return math.nextafter(self.in_sequence + cost, math.inf)
-
-
-def _sensitivity(query: Array, neighbours: str) -> float:
-    return float(sensitivity(query[None, :], neighbours)[0])
+        costs = np.nextafter(change / scale, np.inf)
+        losses = np.where(change > 0.0, np.nextafter(self.losses + costs, np.inf), self.losses)
+        return check.frozen(losses), math.nextafter(self.in_sequence + costs.max(), math.inf)
 
 
 def empty_state(cells: int, neighbours: str) -> State:
     """Return the state before the first answer.
 
-    >>> later = empty_state(2, "add-remove").after(np.ones(2), 4.0, 12.0, "add-remove")
-    >>> round(later.spent("cells"), 12)
-    0.25
+    >>> empty_state(2, "add-remove").spent("cells")
+    0.0
     """
     losses = check.frozen(no_losses(check.integer("cells", cells, 1), neighbours))
     return State(empty_factor(cells), np.zeros(0), np.zeros(0), losses, 0.0)
@@ -267,8 +254,7 @@ def decide(
 ) -> Decision:
     """Return what to do with a query that is to have an interval of length at most L.
 
-    >>> empty = empty_state(2, "add-remove")
-    >>> decide(empty, np.ones(2), 1.0, 0.05, 1.0, Policy()).outcome
+    >>> decide(empty_state(2, "add-remove"), np.ones(2), 1.0, 0.05, 1.0, Policy()).outcome
     'rejected'
     """
     limit = check.non_negative("bound", bound)  # nothing may be left at all
@@ -278,7 +264,7 @@ def decide(
         return Decision("derived", check.frozen(w0), 0, 0.0, NoiseLaw(w0))
     units = scale_in_units(S, bought.alpha)
     scale, share = as_float(units), bought.fresh_share
-    if state.spent_after(query, scale, policy) > limit:
+    if state.spent_after(query, scale, policy.accounting) > limit:
         return REJECTED
     weights = np.zeros(state.scales.size) if w0 is None else bought.history_share * w0
     law = NoiseLaw(np.append(weights, share * scale))
@@ -287,15 +273,15 @@ def decide(
 
 def _known(state: State, query: Array, policy: Policy) -> tuple[float, Array | None]:
     """Return the sensitivity of a query, and its noise weights over the history, if it has any."""
-    cells = check.instance("state", state, State).factor.Z.shape[1]
-    checked = coefficients("query", query, cells)
-    S = _sensitivity(checked, check.instance("policy", policy, Policy).neighbours)
+    losses = check.instance("state", state, State).losses
+    S = float(changes(coefficients("query", query, len(losses)), losses).max())
     if S == 0.0:
         raise ValueError(
-            f"query must be one that some neighbour changes, but under {policy.neighbours} its "
-            "sensitivity is 0: its answer is public and needs no private system"
+            "query must be one that some neighbour changes: its answer is public and needs no "
+            "private system"
         )
-    return S, state.factor.noise_weights(checked) if policy.inference else None
+    inference = check.instance("policy", policy, Policy).inference
+    return S, state.factor.noise_weights(query) if inference else None
 
 
 def shortest_affordable(
@@ -305,14 +291,10 @@ def shortest_affordable(
 
     All that is left goes into one answer, which is joined with the history; where the history alone
     does better, that.
-
-    >>> found = shortest_affordable(empty_state(2, "add-remove"), np.ones(2), 0.05, 0.1, Policy())
-    >>> round(found, 1)
-    59.9
     """
     _, w0 = _known(state, query, policy)
     lengths = [] if w0 is None else [2.0 * NoiseLaw(w0).half_width(delta)]
-    room = state.room(query, bound, policy)
+    room = state.room(query, bound, policy.accounting)
     if room >= 1.0 / LARGEST_SCALE:
         scale = max(1.0 / room, SMALLEST_SCALE)
         lengths.append(-2.0 * scale * math.log(delta))
@@ -368,7 +350,7 @@ def stream(
         query = on_grid(row, row.size)
         made = decide(state, query, float(length), delta, limit, policy)
         if made.outcome == "fresh":
-            state = state.after(query, as_float(made.scale_units), 0.0, policy.neighbours)
+            state = state.after(query, as_float(made.scale_units), 0.0)
         outcomes.append(made.outcome)
         spent.append(state.spent(policy.accounting))
     return Stream(tuple(outcomes), check.frozen(np.array(spent)))

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.mechanisms import REGISTRY
-from dpbayes.mechanisms.guarantees import Guarantee, guarantee, own
-from dpbayes.mechanisms.protocol import Counts, Drawn, Mechanism
+from dpbayes.mechanisms.protocol import Counts, Drawn, Guarantee, Mechanism, guarantee, own
 from dpbayes.posteriors import Posterior
 from dpbayes.samplers.bits import BitSource, SystemBits
 from dpbayes.tables.reading import NoiseAwarePosterior, noise_aware

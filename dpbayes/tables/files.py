@@ -48,7 +48,7 @@ from pydantic import (
 )
 
 from dpbayes._validate import shown
-from dpbayes.mechanisms.guarantees import exact_epsilon, given_epsilon
+from dpbayes.mechanisms.protocol import exact_epsilon, given_epsilon
 from dpbayes.tables.attributes import Attribute, Bins, Categories, Cube, check_attributes
 from dpbayes.tables.keys import NAME
 from dpbayes.tables.table import Rules, count

@@ -4,35 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import secrets
 from dataclasses import asdict, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from dpbayes._validate import choice, instance
-from dpbayes.mechanisms.guarantees import Epsilon, exact_epsilon, given_epsilon
+from dpbayes.mechanisms.protocol import Epsilon, exact_epsilon, given_epsilon
+from dpbayes.tables import keys
 from dpbayes.tables.account import Account
 from dpbayes.tables.chain import SCHEMA, exact, lines_of
-from dpbayes.tables.keys import (
-    AccountError,
-    Witness,
-    all_witnesses,
-    connected,
-    creating,
-    dataset_name,
-    file_digest,
-    keys_folder,
-    known_folder,
-    read_witness,
-    sync_folder,
-    witness_file,
-    write_witness,
-)
+from dpbayes.tables.keys import AccountError, Witness, connected, witness_file
 from dpbayes.tables.units import RELATIONS, Unit
 
-FORMAT = 2
+FORMAT = 3
 NOTE = ".dpbayes"
 """Ending of the note beside a table that says which account it has."""
 
@@ -45,16 +30,15 @@ def create_account(
     unit: Unit,
     neighbours: str = "replace-one",
     receipts: str | Path | None = None,
-    delta: Epsilon = 0,
 ) -> Account:
     r"""Make the account of a data set and return it; its key goes to the folder of keys.
 
-    `epsilon` > 0 and `delta` in [0, 1) bound all spends together, `table` is the file the data set
-    consists of, `unit` whom the bound protects, `receipts` a second file to which a line is added
-    for each entry. A data set or a table that has an account already is refused, as the keys here
-    and in the known folder tell, or the note beside the table; so is a path that exists. The key is
-    written first, as pending, then the account appears as a whole, then the key is made final. A
-    crash in between is mended by making the account again, or by opening it.
+    `epsilon` > 0 bounds all spends together, `table` is the file the data set consists of, `unit`
+    whom the bound protects, `receipts` a second file that gets a line for each entry. A data set or
+    a table that has an account already is refused, as the keys here and in the known folder tell,
+    or the note beside the table; so is a path that exists. The key is written first, as pending,
+    then the account appears as a whole, then the key is made final: a crash in between is mended by
+    making the account again, or by opening it.
 
     >>> import os, tempfile
     >>> from unittest.mock import patch
@@ -68,15 +52,14 @@ def create_account(
     place, table = _file_path(path), Path(table)
     terms = {
         "format": FORMAT,
-        "dataset": dataset_name(dataset),
+        "dataset": keys.dataset_name(dataset),
         "bound": str(exact_epsilon(given_epsilon(epsilon))),
-        "delta": str(given_delta(delta)),
         "neighbours": choice("neighbours", neighbours, RELATIONS),
         "receipts": None if receipts is None else str(Path(receipts).absolute()),
         "unit": asdict(instance("unit", unit, Unit)),
     }
-    with creating():
-        digest = file_digest(table)
+    with keys.creating():
+        digest = keys.file_digest(table)
         _refuse_second(place, dataset, table, digest)
         witness = Witness(dataset, str(place.absolute()), secrets.token_hex(32))
         witness = replace(witness, tables=[witness.fingerprint(digest)])
@@ -89,14 +72,14 @@ def create_account(
             account.append(connection, "open", "", terms)
             where = {"table": witness.tables[0], "path": str(table.absolute())}
             account.append(connection, "table", "", where)
-        write_witness(witness)
+        keys.write_witness(witness)
         try:
             os.link(part, place)
         except FileExistsError:
             raise AccountError(f"account {place} exists already") from None
         finally:
             part.unlink()
-        sync_folder(place.parent)
+        keys.sync_folder(place.parent)
         _finish(account, table)
     account.settle()
     return account
@@ -106,37 +89,20 @@ def _finish(account: Account, table: Path) -> None:
     """Leave the note and make the key final: from now on an account that is gone is missed."""
     leave_note(table, account)
     last = account.entries[-1]
-    write_witness(replace(account.witness, sequence=last.sequence, digest=last.digest))
-    account.witness = read_witness(witness_file(account.dataset))
+    keys.write_witness(replace(account.witness, sequence=last.sequence, digest=last.digest))
+    account.witness = keys.read_witness(witness_file(account.dataset))
 
 
 def _account(place: Path, terms: dict[str, Any], witness: Witness) -> Account:
     return Account(
         path=place,
-        dataset=dataset_name(terms["dataset"]),
+        dataset=keys.dataset_name(terms["dataset"]),
         receipts=terms["receipts"],
         witness=witness,
         bound=exact(terms["bound"]),
-        delta_bound=exact(terms["delta"]),
         neighbours=terms["neighbours"],
         unit=Unit(**terms["unit"]),
     )
-
-
-def given_delta(value: Epsilon) -> Fraction:
-    """Return the exact delta that text or a number stands for; it lies in [0, 1).
-
-    >>> given_delta("1e-6"), given_delta(0)
-    (Fraction(1, 1000000), Fraction(0, 1))
-    """
-    try:
-        zero = re.fullmatch(r"0*\.?0+", str(value))
-        delta = Fraction(0) if zero else exact_epsilon(given_epsilon(value))
-    except (ValueError, TypeError):
-        delta = Fraction(1)
-    if delta >= 1:
-        raise ValueError(f"delta must be at least 0 and below 1, got {value!r}")
-    return delta
 
 
 def open_account(path: str | Path) -> Account:
@@ -166,7 +132,7 @@ def open_account(path: str | Path) -> Account:
             f"{place} is no account of this version, or damaged: its terms cannot be read "
             f"({error}). Where it is an old one, make a new one with what was left as its epsilon"
         ) from error
-    account.witness = read_witness(witness_file(account.dataset))
+    account.witness = keys.read_witness(witness_file(account.dataset))
     if Path(account.witness.account).resolve() != place.resolve():
         raise AccountError(
             f"the account of data set {account.dataset!r} is {account.witness.account}; {place} is "
@@ -174,8 +140,8 @@ def open_account(path: str | Path) -> Account:
         )
     table = Path(account.entries[1].fields["path"])
     if account.witness.pending:
-        with creating():
-            if read_witness(witness_file(account.dataset)).pending:
+        with keys.creating():
+            if keys.read_witness(witness_file(account.dataset)).pending:
                 _finish(account, table)
     return account
 
@@ -199,12 +165,12 @@ def _refuse_second(place: Path, dataset: str, table: Path, digest: bytes) -> Non
     """Refuse to make what there is already; keys of accounts that never came to be are removed."""
     if place.exists():
         raise AccountError(f"account {place} exists already")
-    for witness in all_witnesses(keys_folder()):
+    for witness in keys.all_witnesses(keys.keys_folder()):
         if witness.abandoned:
             witness_file(witness.dataset).unlink()
         elif witness.dataset == dataset:
             raise AccountError(f"data set {dataset!r} has an account already: {witness.account}")
-    for witness in all_witnesses(keys_folder()) + all_witnesses(known_folder()):
+    for witness in keys.all_witnesses(keys.keys_folder()) + keys.all_witnesses(keys.known_folder()):
         if witness.fingerprint(digest) in witness.tables:
             raise AccountError(
                 f"table {table} has an account already: {witness.account} (data set "

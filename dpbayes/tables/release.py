@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from dpbayes.mechanisms import Mechanism, mechanism
-from dpbayes.mechanisms.guarantees import given_epsilon, guarantee, quantified
 from dpbayes.mechanisms.independent import IndependentNoise
+from dpbayes.mechanisms.protocol import given_epsilon, guarantee, quantified
 from dpbayes.tables.account import Account
 from dpbayes.tables.chain import Receipt
-from dpbayes.tables.decimals import decimal_text, exp_above, significant_text
+from dpbayes.tables.decimals import decimal_text
 from dpbayes.tables.drawn import Release, release
 from dpbayes.tables.files import PlanError
 from dpbayes.tables.keys import AccountError
@@ -30,32 +30,7 @@ from dpbayes.tables.plan import Plan
 from dpbayes.tables.table import count
 from dpbayes.tables.units import RELATIONS
 
-SCHEMA = "dpbayes.release/3"
-_MOST_TERMS = 1000
-
-
-@dataclass(frozen=True)
-class Price:
-    """An epsilon and a delta, both exact."""
-
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
-
-    def times(self, steps: int) -> Price:
-        """Return what holds for data sets so many neighbours apart; book: `thm-account`.
-
-        (m epsilon, delta (1 + e^epsilon + ... + e^((m - 1) epsilon))), the delta rounded up.
-
-        >>> Price(Fraction(1, 2)).times(3).epsilon, Price(Fraction(1), Fraction(0)).times(2).delta
-        (Fraction(3, 2), Fraction(0, 1))
-        """
-        if not self.delta or steps == 1:
-            return Price(self.epsilon * steps, self.delta)
-        if steps > _MOST_TERMS:
-            powers = steps * exp_above((steps - 1) * self.epsilon)
-        else:
-            powers = sum((exp_above(i * self.epsilon) for i in range(1, steps)), Fraction(1))
-        return Price(self.epsilon * steps, self.delta * powers)
+SCHEMA = "dpbayes.release/4"
 
 
 def chosen_mechanism(name: str, epsilon: Fraction, options: dict[str, Any]) -> Mechanism:
@@ -83,6 +58,11 @@ def planned_mechanism(plan: Plan) -> Mechanism:
             f"{where}: mechanism must have a proved guarantee, got {plan.mechanism!r}: "
             f"{promised.basis}"
         )
+    if promised.failure:
+        raise PlanError(
+            f"{where}: mechanism must keep its promise without a delta, since accounts add up "
+            f"epsilons alone, got {plan.mechanism!r}; 'lattice' has a smaller error besides"
+        )
     if promised.neighbours != plan.neighbours:
         raise PlanError(
             f"{where}: mechanism must be one for {plan.neighbours} (records = "
@@ -91,36 +71,16 @@ def planned_mechanism(plan: Plan) -> Mechanism:
     return chosen
 
 
-def unit_price(plan: Plan) -> Price:
-    """Return the epsilon of the plan and the delta that all counted records of a person have.
-
-    PlanError where that delta is 1 or more, which would promise nothing.
-    """
-    failure = guarantee(planned_mechanism(plan), len(plan.labels)).failure
-    # A float counts as the decimal it prints as where that is more, so that sums are plain.
-    failure = max(failure, Fraction(repr(float(failure))))
-    price = Price(plan.epsilon_of_a_record, failure).times(plan.unit.keep)
-    if price.delta >= 1:
-        raise PlanError(
-            f"{plan.file.where('options')}: delta must be below 1 for all {plan.unit.keep} records "
-            f"of a person together, got {float(failure):g} for one record"
-        )
-    return Price(plan.epsilon, price.delta)
-
-
 def promise(plan: Plan) -> str:
     """Return what the release promises, quantified, and for whom it holds.
 
-    The epsilon and the delta printed are at least the ones that hold.
+    The epsilon printed is at least the one that holds.
     """
-    price = unit_price(plan)
     differ = f"tables x, x' that differ by {plan.unit.differ_by(plan.neighbours)}"
-    return (
-        f"{quantified(differ, price.epsilon, price.delta)}. {plan.unit.holds_for(plan.neighbours)}"
-    )
+    return f"{quantified(differ, plan.epsilon)}. {plan.unit.holds_for(plan.neighbours)}"
 
 
-def cost(plan: Plan, account: Account) -> Price:
+def cost(plan: Plan, account: Account) -> Fraction:
     """Return what a release costs in the account's relation; AccountError for another unit.
 
     A replaced record is one taken away and one added: two steps. The other way round there is no
@@ -128,9 +88,9 @@ def cost(plan: Plan, account: Account) -> Price:
     """
     account.require_unit(plan.unit)
     if plan.neighbours == account.neighbours:
-        return unit_price(plan)
+        return plan.epsilon
     if account.neighbours == RELATIONS[0]:
-        return unit_price(plan).times(2)
+        return 2 * plan.epsilon
     raise PlanError(
         f'{plan.file.where("records")}: records must be "secret" for account {account.path}, whose '
         'epsilon is for one record more or less, got "public"'
@@ -141,18 +101,18 @@ def cost(plan: Plan, account: Account) -> Price:
 class PaidRelease:
     """One paid release of a table, and everything that may be published about it.
 
-    `private` is the draw, `request` its name, `receipt` the account's last entry, `price` what it
-    cost, `left` and `bounds` what is left and what there was, epsilon and delta; `repeated` says
-    that the draw had been paid for and kept before. Made by `release_table`.
+    `private` is the draw, `request` its name, `receipt` the account's last entry, `cost`,
+    `balance` and `bound` its epsilon in the account, what is left and what there was; `repeated`
+    says that the draw had been paid for and kept before. Made by `release_table`.
     """
 
     plan: Plan
     private: Release
     request: str
     receipt: Receipt
-    price: Price
-    left: Price
-    bounds: Price
+    cost: Fraction
+    balance: Fraction
+    bound: Fraction
     repeated: bool = False
 
     def record(self) -> dict[str, Any]:
@@ -161,7 +121,7 @@ class PaidRelease:
         if plan.by is not None:
             outer, inner = plan.attributes
             groups = {"labels": list(outer.labels), "within": list(inner.labels)}
-        record = {
+        return {
             "schema": SCHEMA,
             "dataset": plan.dataset,
             "request": self.request,
@@ -176,18 +136,15 @@ class PaidRelease:
             "records": private.n if plan.records == "public" else None,
             "mechanism": {"name": plan.mechanism, "options": plan.options},
             "epsilon": decimal_text(plan.epsilon, "up", 12),
-            "delta": significant_text(unit_price(plan).delta, "up"),
             "unit": str(plan.unit),
             "records_of_a_person": plan.unit.keep,
             "neighbours": plan.neighbours,
             "guarantee": promise(plan),
+            "cost": decimal_text(self.cost, "up", 12),
+            "balance": decimal_text(self.balance, "down", 12),
+            "bound": decimal_text(self.bound, "down", 12),
             "receipt": str(self.receipt),
         }
-        for name, price in (("cost", self.price), ("balance", self.left), ("bound", self.bounds)):
-            way = "up" if name == "cost" else "down"
-            record[name] = decimal_text(price.epsilon, way, 12)
-            record[f"delta_{name}"] = significant_text(price.delta, way)
-        return record
 
 
 def rehearse(plan: Plan, records: int) -> None:
@@ -204,9 +161,9 @@ def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> P
     r"""Return the release of a table under a plan, paid from its account and kept there.
 
     For all tables x, x' that differ as the plan's unit and relation say, and every set S of
-    outputs, P[M(x) in S] <= e^epsilon P[M(x') in S] + delta, with the plan's epsilon and the
-    mechanism's delta, which is 0 for most. The same request on the same table returns the same draw
-    and costs nothing more. `show_values` prints a value that the plan does not list.
+    outputs, P[M(x) in S] <= e^epsilon P[M(x') in S] with the plan's epsilon. The same request on
+    the same table returns the same draw and costs nothing more. `show_values` prints a value that
+    the plan does not list.
 
     >>> import os, tempfile
     >>> from unittest.mock import patch
@@ -223,14 +180,14 @@ def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> P
     ...     _ = create_account(Path(folder) / "a", "clinic", 2, table, plan.unit)
     ...     first = release_table(table, plan)
     ...     again = release_table(table, plan)
-    >>> int(first.private.counts.sum()), first.left.epsilon, again.left.epsilon, again.repeated
+    >>> int(first.private.counts.sum()), first.balance, again.balance, again.repeated
     (50, Fraction(3, 2), Fraction(3, 2), True)
     >>> bool((first.private.noisy == again.private.noisy).all())
     True
     >>> [first.record()[name] for name in ("labels", "records", "cost", "balance")]
     [['good', 'fair', 'poor'], 50, '0.5', '1.5']
     """
-    place = Path(table)
+    place, chosen = Path(table), planned_mechanism(plan)
     account = open_account(plan.account)
     if account.dataset != plan.dataset:
         raise PlanError(
@@ -256,16 +213,13 @@ def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> P
             )
         rehearse(plan, n)
     # Whoever asks again must ask for the same: the account says so.
-    account.reserve(request, price.epsilon, plan.statement(), table=mark, delta=price.delta)
+    account.reserve(request, price, plan.statement(), table=mark)
     if kept is None:
-        drawn = release(planned_mechanism(plan), counts, plan.prior)
+        drawn = release(chosen, counts, plan.prior)
         said = {"n": drawn.n, "noisy": drawn.noisy.tolist(), "counts": drawn.counts.tolist()}
         kept = account.keep(request, json.dumps(said))
     said = json.loads(kept)
     noisy, released = (np.array(said[name], dtype=np.int64) for name in ("noisy", "counts"))
-    private = Release(
-        planned_mechanism(plan), plan.prior, int(said["n"]), noisy, released, plan.labels
-    )
-    left = Price(account.balance, account.delta_balance)
-    bounds = Price(account.bound, account.delta_bound)
-    return PaidRelease(plan, private, request, account.receipt, price, left, bounds, repeated)
+    private = Release(chosen, plan.prior, int(said["n"]), noisy, released, plan.labels)
+    paid = price, account.balance, account.bound
+    return PaidRelease(plan, private, request, account.receipt, *paid, repeated)

@@ -90,7 +90,6 @@ def html_text(record: Mapping[str, Any], drawn: bool = False) -> str:
     aware, groups = _part(record, "noise_aware"), _part(record, "groups")
     epsilon = float(record["epsilon"])
     odds = math.exp(min(epsilon, 100.0))
-    told_apart = (odds + float(record["delta"])) / (1.0 + odds)
     sources = [record["mechanism"]["name"], "release"]
     if "missing" not in aware:
         sources.append("noise-aware")
@@ -102,7 +101,6 @@ def html_text(record: Mapping[str, Any], drawn: bool = False) -> str:
             epsilon=epsilon,
             who="record" if record["unit"] == "one record" else "person",
             odds=odds + 0.005,  # rounded up
-            told_apart=math.ceil(told_apart * 1000) / 10,
             formula=_formula(record["guarantee"]),
             aware=aware,
             groups=groups,
@@ -127,7 +125,6 @@ def _formula(sentence: str) -> Any:
 
 def methods(record: Mapping[str, Any]) -> str:
     """Return a paragraph to paste into a methods section."""
-    slack = "" if record["delta"] == "0" else f" and delta {record['delta']}"
     secret = record["records"] is None
     size = "kept secret" if secret else f"{record['records']:,}, public"
     prior = [f"{value:g}" for value in record["prior"]]
@@ -135,7 +132,7 @@ def methods(record: Mapping[str, Any]) -> str:
     return (
         f"Counts of {len(record['labels'])} categories ({', '.join(record['columns'])}) were "
         f"released once by the mechanism {_mechanism(record)} at epsilon "
-        f"{record['epsilon']}{slack}, drawn in exact integer arithmetic from the "
+        f"{record['epsilon']}, drawn in exact integer arithmetic from the "
         f"operating system's randomness. {record['guarantee']} The number of records is "
         f"{size}. Prior parameters: {shown}. Intervals are central {LEVEL:.0%} intervals; "
         "the noise-aware ones average over the counts that may have been the true ones "

@@ -2,9 +2,8 @@
 
     POST /ask    {"question": "income >= 10", "length": 40, "confidence": 0.95}, and, if wanted,
                  "consistent": true for the estimate that fits counts of at least 0, beside;
-                 "by": "sex" asks once for each value of an attribute;
-                 "request": "monday-1", an id: sent again with it, a question has the same answer
-                 and is paid once, and another question is refused under it
+                 "by": "sex" to ask once for each value of an attribute;
+                 "request": "monday-1", under which it has the same answer again, paid once
     POST /price  the same; nothing is drawn or spent
     GET /balance
 
@@ -74,8 +73,6 @@ class Service:
         sleep: Callable[[float], Any] = asyncio.sleep,
     ) -> None:
         names = [analyst.name for analyst in analysts]
-        if not names or len(set(names)) < len(names) or any("-" in name for name in names):
-            raise ValueError(f"analysts must be at least 1, with different names, got {names}")
         if len({analyst.token for analyst in analysts}) < len(names):
             raise ValueError(f"analysts must have different tokens, got one twice among {names}")
         self.answering, self.analysts, self.tick = answering, analysts, tick
@@ -87,7 +84,7 @@ class Service:
         paths = {"/ask": "POST", "/price": "POST", "/balance": "GET"}
         self.app = Starlette(
             routes=[Route(path, self._serve, methods=[how]) for path, how in paths.items()],
-            exception_handlers={HTTPException: _refused, Exception: _failed},
+            exception_handlers={HTTPException: _failed, Exception: _failed},
         )
 
     def known(self, headers: list[str]) -> Analyst:
@@ -182,39 +179,34 @@ async def _body(request: Request) -> bytes:
     return body
 
 
-async def _refused(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HTTPException)
-    reason = error.detail
-    if error.status_code in (404, 405):
-        reason = f"path must be POST /ask, POST /price or GET /balance, got {request.url.path!r}"
-    headers = {"WWW-Authenticate": "Bearer"} if error.status_code == 401 else None
-    return JSONResponse({"error": reason}, error.status_code, headers)
-
-
 async def _failed(request: Request, error: Exception) -> JSONResponse:
-    told = "the curator's process could not answer; nothing is told why"
-    return JSONResponse({"error": told}, 500)
+    if not isinstance(error, HTTPException):
+        told = "the curator's process could not answer; nothing is told why"
+        return JSONResponse({"error": told}, 500)
+    told = error.detail
+    if error.status_code in (404, 405):
+        told = f"path must be POST /ask, POST /price or GET /balance, got {request.url.path!r}"
+    headers = {"WWW-Authenticate": "Bearer"} if error.status_code == 401 else None
+    return JSONResponse({"error": told}, error.status_code, headers)
 
 
 def _fields(body: bytes) -> Any:
+    def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError
+        return dict(pairs)
+
     try:
-        return json.loads(body, object_pairs_hook=_once_each)
+        return json.loads(body, object_pairs_hook=once_each)
     except (ValueError, RecursionError):
         raise ValueError("body must be JSON, with each field once") from None
-
-
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        raise ValueError("a field stands twice")
-    return fields
 
 
 def service_of(path: str | Path) -> Service:
     """Return the service that a file declares; PlanError or AccountError say what is wrong with it.
 
-    Where the file names no smallest price of an answer, it is such that the history is not full
-    before the account is spent.
+    Without a smallest price in it the price is such that the account is spent before the history
+    is full.
     """
     told = read_service(path)
     account = open_account(told.account)
@@ -242,16 +234,15 @@ class _Connection(H11Protocol):
     """
 
     patience: ClassVar[float]
-    waiting: ClassVar[dict[str, list[_Connection]]]
+    waiting: ClassVar[defaultdict[str, list[_Connection]]]
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._from = self.client[0] if self.client else ""
-        others = self.waiting.setdefault(self._from, [])
-        if len(others) >= MOST_WAITING:
-            others.pop(0).transport.abort()
-        others.append(self)
-        self._timer = self.loop.call_later(self.patience, self._late)
+        self._others = self.waiting[self.client[0] if self.client else ""]
+        if len(self._others) >= MOST_WAITING:
+            self._others.pop(0).transport.abort()
+        self._others.append(self)
+        self._timer = self.loop.call_later(self.patience, transport.abort)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -267,38 +258,31 @@ class _Connection(H11Protocol):
         self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        body = json.dumps({"error": "request must be HTTP/1.1"}).encode()
+        body = json.dumps({"error": "request must be HTTP/1.1"})
         head = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\n"
-        self.transport.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+        self.transport.write(f"{head}content-length: {len(body)}\r\n\r\n{body}".encode())
         self.transport.close()
-
-    def _late(self) -> None:
-        self.transport.abort()
 
     def _arrived(self) -> None:
         self._timer.cancel()
-        if self in self.waiting.get(self._from, []):
-            self.waiting[self._from].remove(self)
+        if self in self._others:
+            self._others.remove(self)
 
 
 def bound_socket(port: int = 0, unix_socket: str | Path | None = None) -> socket.socket:
-    """Return a socket bound to 127.0.0.1, or to a path that only its owner may use.
+    """Return a socket bound to 127.0.0.1 alone, or to a path that only its owner may use.
 
-    Nothing listens on any other interface. `port` 0 takes a free one.
+    `port` 0 takes a free one.
     """
     if unix_socket is None:
-        made = socket.socket(socket.AF_INET)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(("127.0.0.1", port))
-        return made
+        return socket.create_server(("127.0.0.1", port))
     path = Path(unix_socket)
     if path.exists():
         raise ValueError(
             f"socket must be a path that does not exist, got {str(path)!r}; a service that was "
             "killed leaves one, to be deleted"
         )
-    made = socket.socket(socket.AF_UNIX)
-    before = os.umask(0o177)
+    made, before = socket.socket(socket.AF_UNIX), os.umask(0o177)
     try:
         made.bind(str(path))
     finally:
@@ -308,16 +292,8 @@ def bound_socket(port: int = 0, unix_socket: str | Path | None = None) -> socket
 
 def server(service: Service, patience: float = PATIENCE) -> uvicorn.Server:
     """Return uvicorn's server of the service; `run(sockets=[bound_socket()])` serves."""
-    protocol = type("_Here", (_Connection,), {"patience": patience, "waiting": {}})
-    config = uvicorn.Config(
-        service.app,
-        http=protocol,
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        log_level="critical",
-    )
-    return uvicorn.Server(config)
+    protocol = type("_Here", (_Connection,), {"patience": patience, "waiting": defaultdict(list)})
+    options: dict[str, Any] = {"http": protocol, "ws": "none", "lifespan": "off"}
+    options |= {"log_config": None, "log_level": "critical", "access_log": False}
+    options |= {"server_header": False, "date_header": False}
+    return uvicorn.Server(uvicorn.Config(service.app, **options))

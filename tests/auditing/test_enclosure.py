@@ -7,33 +7,21 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.auditing.enclosure import WIDTH, Bounds, enclose
-from tests.reference import laws as reference
-from tests.reference.laws import Masses, Reference, histograms
+from dpbayes.mechanisms import Mechanism
+from tests.mechanisms.definitions import VARIANTS, masses
+from tests.reference.laws import Reference, histograms
 
 pytest.importorskip("flint")
 
 NAMES = (
     "expMech", "expMech-local", "expMech-smooth", "expMech-delta", "lapMech", "ilapMech",
-    "geometric", "lattice",
+    "ilapMech, nearest", "geometric", "lattice",
 )  # fmt: skip
 
 
-def masses(name: str, exact: Reference, x: tuple[int, ...], epsilon: mp.mpf) -> Masses:
-    if name in ("geometric", "lattice"):
-        return reference.truncated_geometric(x, epsilon)
-    if name in ("lapMech", "ilapMech"):
-        return reference.laplace(x, (2 if name == "lapMech" else 1) / epsilon)
-    if name == "expMech":
-        return exact.exponential(x, epsilon / (2 * exact.largest(x, lambda s, d: s)))
-    if name == "expMech-local":
-        return exact.exponential(x, epsilon / (2 * exact.local(x)))
-    if name == "expMech-smooth":
-        top = exact.largest(x, lambda s, d: 1 / (1 / s + d))
-        return exact.exponential(x, epsilon / (4 * top))
-    gamma = mp.log(1 - epsilon / (2 * mp.log(mp.mpf(1e-8) / (2 * (exact.n + 1)))))
-    return exact.exponential(
-        x, epsilon / (2 * exact.largest(x, lambda s, d: s * mp.exp(-gamma * d)))
-    )
+def made(name: str, epsilon: float) -> Mechanism:
+    kind, options = VARIANTS.get(name, (name, {}))
+    return dp.mechanism(kind, epsilon, **options)
 
 
 def held(value: mp.mpf, bounds: Bounds, slack: float = 0.0) -> bool:
@@ -46,7 +34,7 @@ def test_bounds_hold_the_loss_found_by_enumeration_in_high_precision(
     name: str, prior: tuple[float, float]
 ) -> None:
     n, epsilon = 7, 1.25
-    enclosure = enclose(dp.mechanism(name, epsilon), n, prior)
+    enclosure = enclose(made(name, epsilon), n, prior)
     with mp.workdps(60):
         exact = Reference(prior, n)
         laws = {x: masses(name, exact, x, mp.mpf(epsilon)) for x in histograms(n, 2)}
@@ -69,7 +57,7 @@ def test_bounds_hold_the_loss_found_by_enumeration_in_high_precision(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*NAMES, "expMech-repaired"])
 def test_the_float_audit_lies_within_rounding_of_the_bounds(name: str) -> None:
-    audit = dp.audit(dp.mechanism(name, 1.0), 40, [0.5, 3.0])
+    audit = dp.audit(made(name, 1.0), 40, [0.5, 3.0])
     bounds = audit.enclosure.epsilon
     assert bounds.low <= bounds.high
     assert bounds.width <= WIDTH
@@ -80,7 +68,7 @@ def test_the_float_audit_lies_within_rounding_of_the_bounds(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*NAMES, "expMech-repaired"])
 def test_at_200_records_the_bounds_are_still_narrow(name: str) -> None:
-    audit = dp.audit(dp.mechanism(name, 0.7), 200, [1, 1])
+    audit = dp.audit(made(name, 0.7), 200, [1, 1])
     assert audit.enclosure.epsilon.width <= WIDTH
     assert held(mp.mpf(audit.epsilon), audit.enclosure.epsilon, 1e-12)
 

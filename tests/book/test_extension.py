@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dpbook.board import Claim, order, read_claims
+from dpbook.board import Claim, errata, order, read_claims
 from dpbook.build import build, overrides
 from dpbook.figures import inlined, themed
 from dpbook.quotes import formatted
@@ -200,6 +200,13 @@ def test_a_broken_claim_is_named(tmp_path: Path, change: dict[str, Any], said: s
     path.write_text(yaml.safe_dump([{**CLAIM, **change}]))
     with pytest.raises(ValueError, match=f"D-C4.*{said}"):
         read_claims(path.read_text())
+
+
+def test_a_misprint_is_named_with_the_letters_of_its_documents_alone(tmp_path: Path) -> None:
+    (tmp_path / "claims").mkdir()
+    page = "(err-x)=\n**Smooth sensitivity** (D, Definition 3; E, Algorithm 3). Printed: a bound."
+    (tmp_path / "claims" / "errata.md").write_text(page)
+    assert errata(tmp_path) == {"err-x": "Smooth sensitivity (D, E)"}
 
 
 def test_a_claim_without_evidence_stops_the_build(project: Path) -> None:

@@ -36,10 +36,6 @@ def test_barriers_were_looked_for_in_the_folds_too(visited: Visited) -> None:
     assert what(visited, "still folded") == {}
 
 
-def test_no_formula_is_a_stop_of_the_tab_key(visited: Visited) -> None:
-    assert what(visited, "tab stops") == {}
-
-
 def tab_to(page: Page, where: str, most: int = 60) -> dict[str, str]:
     """Press the tab key until the focus is somewhere."""
     for _ in range(most):

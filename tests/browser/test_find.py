@@ -31,8 +31,8 @@ def from_disk(address: str, chromium: Browser) -> Iterator[Page]:
 def asked(page: Page, **given: float) -> dict[str, str]:
     """Return what the calculator answers."""
     for name, value in given.items():
-        page.fill(f"#which-mechanism [name={name}]", f"{value}")
-    found: dict[str, str] = page.eval_on_selector("#which-mechanism", "one => ({...one.dataset})")
+        page.fill(f"#calculator [name={name}]", f"{value}")
+    found: dict[str, str] = page.eval_on_selector("#calculator", "one => ({...one.dataset})")
     return found
 
 

@@ -23,7 +23,7 @@ LETTERS = """() => [...document.querySelectorAll('svg.drawn')].filter(one => one
 CUT_OFF = """() => [...document.querySelectorAll('main *')].filter(one => {
   const way = getComputedStyle(one).overflowX;
   return way !== 'visible' && one.clientWidth > 20 && one.scrollWidth > one.clientWidth + 2
-    && one.checkVisibility() && !one.closest('.goes-on, svg, mjx-assistive-mml');
+    && one.checkVisibility() && !one.closest('.goes-on, svg');
 }).map(one => one.outerHTML.slice(0, 120))"""
 pytestmark = pytest.mark.browser
 
@@ -91,12 +91,6 @@ def weight(facts: dict[str, Any]) -> int:
     """Return the bytes of a first visit to a page, its files compressed."""
     files = {file or "index.html" for file in facts["files"]}
     return sum(shipped(file) for file in files if (SITE / file).is_file())
-
-
-def test_pages_without_formulas_load_no_typesetter(visited: Visited) -> None:
-    assert any(not facts["formulas"] for facts in visited.values())
-    for name, facts in visited.items():
-        assert facts["mathjax"] == bool(facts["formulas"]), name
 
 
 def test_a_first_visit_is_light(visited: Visited) -> None:

@@ -15,7 +15,6 @@ NARROW = (820, 390)
 AXE = importlib.resources.files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
 
 SETTLED = """async () => {
-  if (window.MathJax) await MathJax.startup.promise;
   await document.fonts.ready;
   await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
 }"""
@@ -27,11 +26,8 @@ FACTS = """() => {
     'unnamed columns': all('main table:not(.indextable)').map(one => one.tHead?.rows[0])
       .map(row => row ? [...row.cells].map(cell => cell.textContent.trim()) : [])
       .filter(cells => !cells.length || cells.slice(1).includes('') || !cells.join('')),
-    'tab stops': all('mjx-container[tabindex]').length,
-    formulas: all('.math, mjx-container').length,
-    mathjax: !!window.MathJax,
     untypeset: all('.math')
-      .filter(one => one.textContent.trim() && !one.querySelector('mjx-container'))
+      .filter(one => one.textContent.trim() && !one.querySelector('math'))
       .map(one => one.textContent),
     figures: all('main figure').filter(one => one.querySelector('img, svg.drawn')).map(one => ({
       label: one.id,
@@ -60,11 +56,10 @@ CHECK = """async rules => {
   return found.violations.map(one => [one.id, one.nodes.length, one.nodes[0].html.slice(0, 200),
     one.nodes[0].failureSummary.slice(0, 300)]);
 }"""
-# A drawing is one picture to a screen reader, a formula is hidden from it, and axe does not judge
-# how either is filled: both are left as empty frames of the same size before axe looks, which
-# spares it up to nine elements of ten. The contrast of the drawings has tests of its own.
+# A drawing is one picture to a screen reader, and axe does not judge how it is filled: it is left
+# as an empty frame of the same size before axe looks, which spares it nine elements of ten.
 EMPTIED = """() => {
-  const drawn = document.querySelectorAll('svg.drawn, mjx-container svg');
+  const drawn = document.querySelectorAll('svg.drawn');
   for (const one of drawn) one.replaceChildren();
 }"""
 # What is folded is part of the page: a reader opens it, and so does axe's visit.
@@ -115,7 +110,7 @@ class Watched:
             self.troubles.append(f"console {kind}: {text}")
 
     def open(self, name: str) -> Page:
-        """Open a page and wait until its formulas are typeset."""
+        """Open a page and wait until its letters are there."""
         self.troubles, self.files = [], set()
         self.page.goto(self.address + name, wait_until="load")
         self.page.evaluate(SETTLED)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import pytest
 
 from dpbayes.cli import main
@@ -24,25 +22,6 @@ def test_the_account_commands(clinic, capsys):
     assert main(["release", "people.csv"]) == 2
     assert main(["release", "people.csv", "--plan", "plan.toml", "--epsilon", "1"]) == 2
     assert main(["release"]) == 2
-
-
-def test_the_account_command_takes_a_delta(clinic, capsys):
-    (clinic / "other.csv").write_text("health\ngood\n")
-    words = [
-        "account",
-        "create",
-        "o.account",
-        "--dataset",
-        "o",
-        "--unit",
-        "record",
-        "--epsilon",
-        "1",
-    ]
-    assert main([*words, "--table", "other.csv", "--delta", "2"]) == 2
-    assert "delta must be at least 0 and below 1, got '2'" in capsys.readouterr().err
-    assert main([*words, "--table", "other.csv", "--delta", "0.001"]) == 0
-    assert open_account("o.account").delta_bound == Fraction(1, 1000)
 
 
 def test_a_tiny_account_is_not_an_empty_one(clinic, capsys):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import mpmath
 import numpy as np
 import opendp.prelude as opendp
@@ -10,12 +12,14 @@ from dp_accounting.pld import privacy_loss_distribution, privacy_loss_mechanism
 
 from dpbayes.laws import gaussian
 from dpbayes.laws.gaussian import GaussianNoise
-from tests.laws.sum_zero_draws import deviation, enumerated
+from dpbayes.laws.steps import StepLaw
 
 
 @pytest.mark.parametrize(("k", "variance"), [(2, 0.3), (2, 5.0), (3, 0.4), (3, 3.1), (4, 1.7)])
 def test_the_curve_is_that_of_the_definition(k: int, variance: float) -> None:
-    points, weights = enumerated(k, variance, 22 if k == 4 else 40)
+    free = np.array(list(product(range(-40, 41) if k < 4 else range(-22, 23), repeat=k - 1)))
+    points = np.column_stack((free, -free.sum(axis=1)))
+    weights = np.exp(-0.5 * (points**2).sum(axis=1) / variance)
     shifted = points.copy()
     shifted[:, 0] -= 1
     shifted[:, 1] += 1
@@ -160,9 +164,19 @@ def test_the_renyi_divergence_is_at_most_alpha_over_the_variance() -> None:
     assert moment == pytest.approx(2.0 / 30.0, rel=1e-9)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("k", "variance"), [(2, 3.0), (3, 0.7)])
-def test_experiments_draw_the_law_and_another_width_is_seen(k: int, variance: float) -> None:
-    experiment = GaussianNoise(k, variance).draw(np.random.default_rng(5), 60_000)
-    assert deviation(experiment, k, variance) < 6
-    assert deviation(experiment, k, 1.15 * variance) > 6
+@pytest.mark.parametrize("decay", [0.05, 0.25, 1.0, 4.0])
+@pytest.mark.parametrize("floored", [False, True])
+def test_the_law_of_a_step_agrees_with_sums(decay: float, floored: bool) -> None:
+    law, t = StepLaw(decay, floored), np.arange(-2000, 2001)
+    masses = np.exp(-decay * np.abs(t))
+    if floored:  # floor(Y) = t for Y ~ Laplace(1/decay)
+        masses = np.exp(-decay * np.where(t >= 0, t, -t - 1))
+    masses /= masses.sum()
+    assert law.at_zero == pytest.approx(masses[2000], rel=1e-12)
+    assert law.mean_step == pytest.approx((masses * np.abs(t)).sum(), rel=1e-9)
+    for order in (0, 1, 2, 3):
+        assert law.moment(order) == pytest.approx((masses * np.abs(t) ** order).sum(), rel=1e-9)
+    assert law.probabilities.sum() == pytest.approx(1.0, abs=1e-12)
+    assert law.probabilities[law.steps == 0].item() == pytest.approx(law.at_zero, rel=1e-12)
+    with pytest.raises(ValueError, match="order must be an integer of at least 0"):
+        law.moment(-1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -14,10 +15,15 @@ from dpbayes.mechanisms.geometric import IndependentNoise
 from dpbayes.mechanisms.protocol import exact_epsilon, own
 from tests.mechanisms import conformance
 from tests.mechanisms.conformance import Setting, complaints
+from tests.mechanisms.definitions import VARIANTS
 from tests.samplers.sources import SeededBits
 
-MECHANISMS = {**REGISTRY, IndependentNoise.name: IndependentNoise}
-"""The registry, and the one mechanism for a secret number of records, which releases choose."""
+MECHANISMS = {
+    **REGISTRY,
+    IndependentNoise.name: IndependentNoise,
+    **{name: partial(REGISTRY[kind], **options) for name, (kind, options) in VARIANTS.items()},
+}
+"""The registry, the mechanism for a secret number of records, and some with another option."""
 
 CONTINUOUS = ("parameter-laplace",)
 """Laws without a list: what can only be checked output by output is left out for these."""
@@ -35,6 +41,7 @@ def settings(name, k):
     # Outputs that need not sum to n are many: at a larger epsilon they fit a list of three counts.
     mechanism = MECHANISMS[name](3.0 if name == IndependentNoise.name and k == 3 else 1.0)
     draws = DRAWS["plain" if makes_a_draw_cheaply(mechanism) else "scored"]
+    draws //= 4 if name in VARIANTS else 1
     return Setting(mechanism, {2: 7, 3: 4}[k], (1.0, 0.5, 2.0)[:k], draws)
 
 
@@ -42,9 +49,9 @@ def settings(name, k):
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_mechanism_conforms(name, k):
-    if name == "geometric" and k == 3:
+    if name.startswith("geometric") and k == 3:
         with pytest.raises(ValueError, match="counts must have 2 categories"):
-            REGISTRY[name](1.0).law([1, 1, 1], [1, 1, 1])
+            MECHANISMS[name](1.0).law([1, 1, 1], [1, 1, 1])
         return
     checks = conformance.ALL
     if name in CONTINUOUS:
@@ -56,7 +63,8 @@ def test_the_mechanism_conforms(name, k):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [name for name in MECHANISMS if own(MECHANISMS[name](1.0), "draw")]
+    "name",
+    [name for name in MECHANISMS if name not in VARIANTS and own(MECHANISMS[name](1.0), "draw")],
 )
 def test_the_draws_tell_a_wrong_scale_apart(name):
     setting = settings(name, 2)
@@ -80,10 +88,10 @@ def test_the_draws_tell_a_wrong_scale_apart(name):
 def test_what_is_unknown_says_so_and_what_is_known_is_stated_by_the_type_itself(name):
     mechanism = MECHANISMS[name](1.0)
     assert own(mechanism, "guarantee") is not None
-    assert mechanism.name == name
+    assert mechanism.name == VARIANTS.get(name, (name,))[0]
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", [*REGISTRY, IndependentNoise.name])
 @pytest.mark.parametrize("k", [-1, 0, 1, 1.5, True, "3", [1.0, 2.0], None])
 def test_nothing_is_promised_for_what_is_no_number_of_categories(name, k):
     with pytest.raises((TypeError, ValueError), match="k must be an integer"):

@@ -12,6 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from dpbayes import record
+from dpbayes._typeset import typeset
 
 
 @pytest.fixture(autouse=True)
@@ -136,5 +137,5 @@ def test_a_claim_needs_a_sentence_and_a_condition() -> None:
     ],
 )
 def test_signs_and_powers_are_typeset(text: str, shown: str) -> None:
-    assert record.typeset(text) == shown
-    assert record.typeset(shown) == shown
+    assert typeset(text) == shown
+    assert typeset(shown) == shown

@@ -128,24 +128,3 @@ def test_a_calibration_without_an_enclosure_is_not_released() -> None:
     mechanism = ExponentialMechanism(1.0, Loose())
     with pytest.raises(TypeError, match="calibration must enclose its sensitivity"):
         mechanism.exact_rate(np.array([3, 4]), np.array([1.0, 1.0]))
-
-
-@pytest.mark.parametrize("form", ["reciprocal", "exponential"])
-def test_rows_far_below_the_largest_are_left_out_and_no_others(form: str) -> None:
-    here = np.array([0.3, 0.3 * (1 - 1e-9), 0.3 * (1 - 1e-4), 0.2, 0.3])
-    away = np.array([0.0, 0.0, 0.0, 0.0, 1e-3])
-    assert balls._not_far_below(here, away, form) == [0, 1]
-    unknown = np.array([0.3, np.nan, 0.1])
-    assert balls._not_far_below(unknown, np.zeros(3), form) == [0, 1, 2]
-
-
-def test_many_different_counts_give_the_bounds_of_all_candidates(monkeypatch) -> None:
-    counts, prior = np.arange(1, 21) ** 3, np.linspace(0.2, 3.0, 20)
-    for form, rate in (("reciprocal", 1.0), ("exponential", 1e-3)):
-        fast = balls.smooth(counts, prior, rate, form)
-        with monkeypatch.context() as patch:
-            patch.setattr(balls, "_not_far_below", lambda here, *_: list(range(here.size)))
-            everything = balls.smooth(counts, prior, rate, form)
-        assert fast.low <= everything.high
-        assert everything.low <= fast.high
-        assert fast.relative_error <= Fraction(1, 2**100)

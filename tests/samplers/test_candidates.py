@@ -12,6 +12,8 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.samplers import candidates
+from tests.laws.drawn import misfit
+from tests.mechanisms.conformance import ALPHA_LIMIT
 from tests.samplers.sources import SeededBits, followed, law_of_bits
 
 flint = pytest.importorskip("flint")
@@ -104,23 +106,15 @@ def test_a_missing_library_is_named(monkeypatch):
 
 
 def test_draws_of_three_categories_follow_the_law_and_the_test_sees_ten_percent(monkeypatch):
-    x, prior, source, size = np.array([3, 2, 4]), np.ones(3), SeededBits(5), 8000
+    x, prior, source = np.array([3, 2, 4]), np.ones(3), SeededBits(5)
     rate = dp.mechanism("expMech-smooth", 8.0).exact_rate(x, prior)
     rows = dp.compositions(9, 3)
     with flint.ctx.workprec(candidates.FIRST_PRECISION):
         ladder = candidates._cumulative(flint, rows, x, prior, rate)
     monkeypatch.setattr(candidates, "_cumulative", lambda *given: ladder)
-    drawn = [tuple(candidates.draw_candidate(source, x, prior, rate)) for _ in range(size)]
-    place = {tuple(row): i for i, row in enumerate(rows.tolist())}
-    observed = np.bincount([place[row] for row in drawn], minlength=len(rows))
-
-    def statistic(epsilon):
-        expected = size * dp.mechanism("expMech-smooth", epsilon).law(x, prior).probabilities
-        kept = expected > 5
-        value = ((observed - expected)[kept] ** 2 / expected[kept]).sum()
-        return (value - kept.sum()) / np.sqrt(2 * kept.sum())
-
-    assert statistic(8.0) < 6 < statistic(8.8)
+    drawn = np.array([candidates.draw_candidate(source, x, prior, rate) for _ in range(8000)])
+    laws = [dp.mechanism("expMech-smooth", epsilon).law(x, prior) for epsilon in (8.0, 8.8)]
+    assert misfit(drawn, laws[0].probability) < ALPHA_LIMIT < misfit(drawn, laws[1].probability)
 
 
 @pytest.mark.parametrize("name", ["expMech", "expMech-smooth", "permute-and-flip"])
@@ -284,10 +278,10 @@ def test_draws_follow_the_integral():
     "probability", [Fraction(3, 10), Fraction(1, 256), Fraction(9999, 10_000), Fraction(1, 70_000)]
 )
 def test_a_coin_has_its_probability_to_the_last_bit_that_is_read(probability):
-    def enclosure(precision):
-        return flint.arb(flint.fmpq(probability.numerator, probability.denominator))
+    def coin():
+        return [flint.arb(flint.fmpq(probability.numerator, probability.denominator)), flint.arb(1)]
 
-    law, left = law_of_bits(lambda source: candidates._heads(source, flint, enclosure), 24)
+    law, left = law_of_bits(lambda source: candidates.decided(source, flint, coin) == 0, 24)
     assert left <= Fraction(2, 2**24)
     for outcome, share in ((True, probability), (False, 1 - probability)):
         assert law[outcome] <= share <= law[outcome] + left

@@ -1,8 +1,7 @@
-"""Exact samplers: laws from all bit streams, chi-square with power, no growth with the noise."""
+"""Exact samplers: laws from all strings of bits, draws with power, no growth with the noise."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from fractions import Fraction
 
@@ -10,140 +9,106 @@ import numpy as np
 import pytest
 
 from dpbayes.accuracy import laplace_step_probability
+from dpbayes.laws.gaussian import GaussianNoise
+from dpbayes.laws.lattice import log_mass
 from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.samplers import whole_numbers as samplers
 from dpbayes.samplers.bits import SystemBits, below
+from tests.laws.drawn import misfit
+from tests.mechanisms.conformance import ALPHA_LIMIT
 from tests.samplers.sources import SeededBits, law_of_bits
 
+Q, HALF = math.exp(-1), math.exp(-0.5)
 
-def check_law(sampler, depth, probability, largest_left):
-    """Each value's mass lies between what the scripts give and that plus what they leave open."""
+
+def gaussian(variance):
+    total = sum(math.exp(-z * z / (2 * variance)) for z in range(-40, 41))
+    return lambda z: math.exp(-z * z / (2 * float(variance))) / total
+
+
+LAWS = {
+    "below 5": (lambda b: below(b, 5), 15, lambda value: 0.2, 1e-2),
+    "below 1": (lambda b: below(b, 1), 1, lambda value: 1.0, 1e-9),
+    **{
+        f"coin {gamma}": (
+            lambda b, g=gamma: samplers.bernoulli_exp(b, g), 14,
+            lambda heads, g=gamma: math.exp(-g) if heads else -math.expm1(-g), 0.05,
+        )
+        for gamma in (Fraction(0), Fraction(1, 4), Fraction(1), Fraction(3, 2))
+    },
+    **{
+        f"geometric {rate}": (
+            lambda b, r=rate: samplers.geometric(b, r), 15,
+            lambda g, r=rate: -math.expm1(-r) * math.exp(-r * g), 0.25,
+        )
+        for rate in (Fraction(1), Fraction(2), Fraction(3, 2))
+    },
+    "two-sided": (
+        lambda b: samplers.two_sided_geometric(b, Fraction(1)), 16,
+        lambda z: (1 - Q) / (1 + Q) * Q ** abs(z), 0.35,
+    ),
+    "floored": (
+        lambda b: samplers.floored_laplace(b, Fraction(1)), 16,
+        lambda t: float(laplace_step_probability(t, 1.0, 1.0)), 0.35,
+    ),
+    "rounded": (
+        lambda b: samplers.rounded_laplace(b, Fraction(1)), 16,
+        lambda t: 1 - HALF if t == 0 else HALF * (1 - HALF**2) * HALF ** (2 * abs(t) - 2) / 2, 0.5,
+    ),
+    "lattice": (
+        lambda b: samplers.lattice_by_coins(b, 2, Fraction(4))[0], 14,
+        lambda z: math.tanh(2) * math.exp(-4 * abs(z)), 0.6,
+    ),
+    **{
+        f"Gaussian {v}": (lambda b, v=v: samplers.discrete_gaussian(b, v), 15, gaussian(v), 0.75)
+        for v in (Fraction(1, 4), Fraction(5, 2))
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_all_strings_of_bits_enclose_the_law(name):
+    # Each value's mass lies between what the strings give and that plus what they leave open.
+    sampler, depth, probability, most = LAWS[name]
     masses, left = law_of_bits(sampler, depth)
     assert sum(masses.values()) + left == 1
-    assert left < largest_left
+    assert left < most
     for value, mass in masses.items():
         assert float(mass) - 1e-15 <= probability(value) <= float(mass + left) + 1e-15
 
 
-def test_uniform_numbers_below_a_bound():
-    check_law(lambda source: below(source, 5), 15, lambda value: 0.2, 1e-2)
-    check_law(lambda source: below(source, 1), 1, lambda value: 1.0, 1e-9)
-
-
-@pytest.mark.parametrize("gamma", [Fraction(0), Fraction(1, 4), Fraction(1), Fraction(3, 2)])
-def test_exponential_coin(gamma):
-    p = math.exp(-gamma)
-    check_law(
-        lambda source: samplers.bernoulli_exp(source, gamma),
-        14,
-        lambda value: p if value else 1 - p,
-        0.05,
-    )
-
-
-@pytest.mark.parametrize("rate", [Fraction(1), Fraction(2), Fraction(3, 2)])
-def test_geometric(rate):
-    q = math.exp(-rate)
-    check_law(lambda source: samplers.geometric(source, rate), 15, lambda g: (1 - q) * q**g, 0.25)
-
-
-@pytest.mark.slow
-def test_two_sided_geometric():
-    q = math.exp(-1)
-    check_law(
-        lambda source: samplers.two_sided_geometric(source, Fraction(1)),
-        16,
-        lambda z: (1 - q) / (1 + q) * q ** abs(z),
-        0.35,
-    )
-
-
-def test_floored_and_rounded_laplace():
-    check_law(
-        lambda source: samplers.floored_laplace(source, Fraction(1)),
-        16,
-        lambda t: float(laplace_step_probability(t, 1.0, 1.0)),
-        0.35,
-    )
-    half = math.exp(-0.5)
-    check_law(
-        lambda source: samplers.rounded_laplace(source, Fraction(1)),
-        16,
-        lambda t: 1 - half if t == 0 else half * (1 - half**2) * half ** (2 * abs(t) - 2) / 2,
-        0.5,
-    )
-
-
-@pytest.mark.slow
-def test_lattice_by_bit_streams():
-    # Zero has probability 1/Z; only its order relative to the neighbours is decided this early.
-    masses, left = law_of_bits(
-        lambda source: tuple(samplers.lattice_by_coins(source, 2, Fraction(4))), 14
-    )
-    q = math.exp(-4)
-    exact = (1 - q) / (1 + q)
-    assert float(masses[0, 0]) <= exact <= float(masses[0, 0] + left)
-    assert left < 0.6
-
-
-def statistic(values, probability, cells):
-    draws = len(values)
-    observed = np.array([np.sum(values == t) for t in cells])
-    expected = draws * np.array([probability(t) for t in cells])
-    rest = (draws - observed.sum() - (draws - expected.sum())) ** 2 / (draws - expected.sum())
-    return ((observed - expected) ** 2 / expected).sum() + rest
-
-
-CASES = {
+DRAWN = {
     "geometric": (
-        samplers.geometric,
-        lambda t, rate: (1 - math.exp(-rate)) * math.exp(-rate * t),
-        range(12),
+        samplers.geometric, lambda t, rate: (1 - np.exp(-rate)) * np.exp(-rate * t),
     ),
     "two-sided": (
-        samplers.two_sided_geometric,
-        lambda t, rate: math.tanh(rate / 2) * math.exp(-rate * abs(t)),
-        range(-9, 10),
+        samplers.two_sided_geometric, lambda t, r: np.tanh(r / 2) * np.exp(-r * np.abs(t)),
     ),
-    "floored": (
-        samplers.floored_laplace,
-        lambda t, rate: float(laplace_step_probability(t, rate, 1.0)),
-        range(-9, 10),
+    "floored": (samplers.floored_laplace, lambda t, rate: laplace_step_probability(t, rate, 1.0)),
+    "Gaussian": (
+        lambda b, rate: samplers.discrete_gaussian(b, 1 / rate),
+        lambda t, rate: np.exp(-0.5 * rate * t.astype(float) ** 2)
+        / np.exp(-0.5 * rate * np.arange(-99, 100.0) ** 2).sum(),
     ),
-}
+    "lattice": (
+        lambda b, rate: samplers.lattice_by_coins(b, 3, rate),
+        lambda z, rate: np.exp(log_mass(LatticeNoise(3, rate), z)),
+    ),
+    "sum-zero Gaussian": (
+        lambda b, rate: samplers.sum_zero_gaussian(b, 3, 1 / rate),
+        lambda z, rate: np.exp(log_mass(GaussianNoise(3, 1 / rate), z)),
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
-def test_chi_square_accepts_the_truth_and_sees_ten_percent(name):
-    # Mean d and deviation sqrt(2 d) for d cells: six deviations either way.
-    sampler, probability, cells = CASES[name]
-    source, rate = SeededBits(20), Fraction(1, 2)
-    values = np.array([sampler(source, rate) for _ in range(15_000)])
-    limit = len(cells) + 6 * math.sqrt(2 * len(cells))
-    assert statistic(values, lambda t: probability(t, 0.5), cells) <= limit
-    wrong = np.array([sampler(source, rate * Fraction(11, 10)) for _ in range(15_000)])
-    assert statistic(wrong, lambda t: probability(t, 0.5), cells) > limit
-
-
-@pytest.mark.slow
-def test_lattice_noise_chi_square():
-    source, cells = SeededBits(7), list(itertools.product(range(-3, 4), repeat=2))
-    scale = math.exp(-LatticeNoise(3, 1.0).log_normaliser)
-
-    def probability(cell):
-        return scale * math.exp(-(abs(cell[0]) + abs(cell[1]) + abs(sum(cell))) / 2)
-
-    def chi_square(epsilon):
-        draws = [tuple(samplers.lattice_by_coins(source, 3, epsilon)) for _ in range(6_000)]
-        assert all(sum(z) == 0 for z in draws)
-        coded = np.array([z[0] * 1000 + z[1] for z in draws])
-        codes = [a * 1000 + b for a, b in cells]
-        return statistic(coded, lambda code: probability(cells[codes.index(code)]), codes)
-
-    limit = len(cells) + 6 * math.sqrt(2 * len(cells))
-    assert chi_square(Fraction(1)) <= limit
-    assert chi_square(Fraction(9, 10)) > limit
+@pytest.mark.parametrize("name", DRAWN)
+def test_draws_fit_the_law_and_not_one_a_few_percent_away(name):
+    sampler, probability = DRAWN[name]
+    source = SeededBits(20)
+    draws = np.array([sampler(source, Fraction(1, 2)) for _ in range(9000)])
+    assert misfit(draws, lambda z: probability(z, 0.5)) < ALPHA_LIMIT
+    assert misfit(draws, lambda z: probability(z, 0.6)) > ALPHA_LIMIT
 
 
 def test_work_does_not_follow_the_size_of_the_noise():
@@ -163,6 +128,7 @@ def test_system_bits_are_in_range_and_differ():
     drawn = [source.bits(64) for _ in range(8)]
     assert all(0 <= value < 2**64 for value in drawn)
     assert len(set(drawn)) == 8
+    assert {source.bits(3) for _ in range(2000)} == set(range(8))
 
 
 @pytest.mark.slow

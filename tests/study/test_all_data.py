@@ -12,7 +12,7 @@ import dpbayes as dp
 from dpbayes.mechanisms import REGISTRY
 from dpbayes.mechanisms.calibrations import GlobalCalibration
 from dpbayes.mechanisms.exponential import ExponentialMechanism
-from dpbayes.mechanisms.guarantees import own
+from dpbayes.mechanisms.protocol import own
 from dpbayes.study.all_data import (
     Winners,
     compare,

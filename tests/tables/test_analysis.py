@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -10,15 +11,21 @@ import pytest
 import dpbayes as dp
 from dpbayes.tables.analysis import (
     DRAWS,
-    GROUPS,
+    ERROR,
     PARTS,
+    SHAPES,
+    SIMULATED,
+    WIDTH,
     RepeatedBits,
     bounded,
     bounded_analysis,
+    forecast,
+    panels,
     parts_of,
     parts_wanted,
     report_parts,
 )
+from dpbayes.tables.report import csv_text, html_text, rows_of
 
 RECORD = {
     "mechanism": {"name": "lattice", "options": {}},
@@ -29,13 +36,7 @@ RECORD = {
     "prior": [1.0, 1.0, 1.0],
     "groups": None,
 }
-GROUPED = {
-    **RECORD,
-    "counts": [12, 5, 3, 9],
-    "noisy": [12, 6, 2, 9],
-    "prior": [1.0] * 4,
-    "groups": {"labels": ["f", "m"], "within": ["yes", "no"]},
-}
+NAMES = {"labels": ["f", "m"], "within": ["good", "poor"]}
 
 
 @pytest.fixture(scope="module")
@@ -60,18 +61,6 @@ def test_the_epsilon_of_one_record_is_that_of_a_person_shared():
     halved = parts_of({**RECORD, "records_of_a_person": 2})["expected_distance"]()
     law = dp.mechanism("lattice", 0.25).law([12, 5, 3], [1, 1, 1])
     assert halved["value"] == pytest.approx(law.mean_distance(), rel=1e-12)
-
-
-def test_each_group_is_read_within_itself():
-    panels = parts_of(GROUPED)[GROUPS]()["panels"]
-    assert parts_wanted(GROUPED) == (*PARTS[:2], GROUPS, *PARTS[2:])
-    assert [(panel["label"], panel["released"]) for panel in panels] == [("f", 17), ("m", 12)]
-    for panel, cells in zip(panels, ([12, 5], [3, 9]), strict=True):
-        plain = dp.Posterior(1.0 + np.array(cells))
-        assert panel["plain"]["mean"] == pytest.approx(plain.mean.tolist())
-        assert sum(panel["noise_aware"]["mean"]) == pytest.approx(1.0)
-        low, high = panel["records"]
-        assert low <= panel["released"] <= high
 
 
 def test_the_same_release_is_simulated_in_the_same_way():
@@ -105,3 +94,65 @@ def test_a_process_that_is_late_or_ends_early_leaves_reasons():
     assert late == {part: {"missing": "not finished within 0.01 seconds"} for part in PARTS}
     broken = bounded({}, PARTS, 60.0)
     assert {part["missing"] for part in broken.values()} == {"needs more memory than allowed"}
+
+
+@pytest.mark.slow
+def test_panels_have_their_own_size_and_are_in_every_file():
+    chosen = dp.mechanism("lattice", 1.0)
+    private = dp.Release(
+        chosen, np.ones(4), 100, np.array([40, 11, 30, 19]), np.array([40, 11, 30, 19])
+    )
+    made = panels(private, NAMES)
+    assert [panel["released"] for panel in made] == [51, 49]
+    plain = dp.Posterior(np.array([41.0, 12.0]))
+    assert made[0]["plain"]["mean"] == plain.mean.tolist()
+    assert made[0]["records"][0] <= 51 <= made[0]["records"][1]
+    for panel in made:
+        aware, taken = (np.diff(panel[name]["intervals"]) for name in ("noise_aware", "plain"))
+        assert (aware > taken).all()
+    record = {
+        "dataset": "d", "labels": ["f, good", "f, poor", "m, good", "m, poor"],
+        "columns": ["sex", "health"], "by": "sex", "groups": NAMES, "counts": [40, 11, 30, 19],
+        "prior": [1, 1, 1, 1], "records": 100, "unit": "one record", "epsilon": "1",
+        "request": "r",
+        "mechanism": {"name": "lattice", "options": {}}, "guarantee": "g", "cost": "1",
+        "bound": "2", "balance": "1", "receipt": "x", "analysis": {"groups": {"panels": made}},
+    }  # fmt: skip
+    for name in ("noise_aware", "plain", "expected_distance"):
+        record["analysis"][name] = {"missing": "-"}
+    page = html_text(record)
+    assert "<h2>health by sex</h2>" in page
+    assert "<h3>f</h3><p>51 records released in this group" in page
+    assert f"{made[1]['noise_aware']['mean'][0]:.4f}" in page
+    rows = rows_of(record)
+    assert [row["group"] for row in rows] == ["f", "f", "m", "m"]
+    assert rows[3]["share_in_group"] == made[1]["noise_aware"]["mean"][1]
+    assert csv_text(record).splitlines()[0].endswith("share_in_group,low_in_group,high_in_group")
+    assert json.loads(json.dumps(made)) == made
+    page = html_text(record, drawn=True)
+    drawn = re.findall(r"<figure>(.*?)</figure>", page, re.DOTALL)
+    assert page.index("<h3>f</h3>") < page.index(drawn[0]) < page.index("<h3>m</h3>")
+    assert page.index("<h3>m</h3>") < page.index(drawn[1])
+    low, high = made[1]["noise_aware"]["intervals"][0]
+    assert f"good: noise-aware {low:.4f} to {high:.4f}" in drawn[1]
+    # Marks of one drawing must not be taken for those of another on the same page.
+    marks = [set(re.findall(r'id="([mp][0-9a-f]{6,})"', svg)) for svg in drawn]
+    assert min(map(len, marks)) > 0
+    assert not marks[0] & marks[1]
+    record["analysis"]["groups"] = {"missing": "too <large>"}
+    assert "Not computed: too &lt;large&gt;." in html_text(record)
+
+
+def test_a_forecast_agrees_with_the_law() -> None:
+    request = {
+        "name": "lattice", "options": {}, "epsilon": "1/2", "prior": [1.0, 1.0], "records": 20,
+    }  # fmt: skip
+    parts = parts_of(request)
+    exact, made_up = parts[ERROR](), parts[SIMULATED]()
+    even = dp.mechanism("lattice", 0.5).law([10, 10], [1, 1]).mean_distance()
+    assert exact["even"] == pytest.approx(even, rel=1e-12)
+    for shape in SHAPES:
+        assert abs(made_up[shape] - exact[shape]) < 6 * made_up[f"{shape}_error"]
+    assert 0 < parts[WIDTH]()["aware"] < 1
+    late = forecast(request, seconds=0.01)
+    assert "not finished within 0.01 seconds" in late[ERROR]["missing"]

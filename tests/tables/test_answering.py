@@ -20,8 +20,7 @@ from dpbayes.tables.answering import Answering
 from dpbayes.tables.attributes import Bins, Cube
 from dpbayes.tables.chain import Chain
 from dpbayes.tables.decision import Policy, decide, empty_state
-from dpbayes.tables.inference import random_ranges
-from dpbayes.tables.noise import as_float, on_grid
+from dpbayes.tables.noise import as_float
 from dpbayes.tables.noise_law import NoiseLaw
 from dpbayes.tables.predicate import Answer, Wish
 from dpbayes.tables.units import Unit
@@ -39,12 +38,14 @@ def ask(asked: Answering, text: str, length: float, request: str | None = None) 
 
 def test_fresh_then_derived_then_refused(tmp_path: Path) -> None:
     asked = asking(tmp_path, 1.0)
+    told = asked.price(asked.question("income >= 10", 20.0, 0.05))
+    assert asked.account.spent == 0
     first = ask(asked, "income >= 10", 20.0)
-    assert first.outcome == "fresh"
+    assert (told.outcome, told.cost, told.estimate) == ("fresh", first.cost, None)
     assert first.cost == pytest.approx(0.2995732274, rel=1e-9)
     assert first.interval is not None
     assert first.interval[1] - first.interval[0] == pytest.approx(20.0, rel=1e-8)
-    again = ask(asked, "income >= 10", 20.1)
+    again = ask(asking(tmp_path, 1.0), "income >= 10", 20.1)  # as a new process
     assert (again.outcome, again.cost) == ("derived", 0.0)
     assert again.estimate == pytest.approx(first.estimate, rel=1e-12)
     other = ask(asked, "income < 10", 20.0)
@@ -58,55 +59,21 @@ def test_fresh_then_derived_then_refused(tmp_path: Path) -> None:
     assert float(asked.account.spent) == pytest.approx(last.spent, rel=1e-12)
 
 
-def test_a_price_says_what_asking_does_and_spends_nothing(tmp_path: Path) -> None:
-    asked = asking(tmp_path)
-    question = asked.question("income >= 10", 30.0, 0.1)
-    told = asked.price(question)
-    assert asked.account.spent == 0
-    got = asked.ask(question)
-    assert (told.outcome, told.cost) == (got.outcome, got.cost)
-    assert told.estimate is None
-    assert asked.price(question).outcome == "derived"
-
-
-def test_a_new_process_has_the_same_history(tmp_path: Path) -> None:
-    first = ask(asking(tmp_path), "sex = f", 30.0)
-    later = asking(tmp_path)
-    again = ask(later, "sex = f", 30.1)
-    assert again.outcome == "derived"
-    assert again.estimate == pytest.approx(first.estimate, rel=1e-12)
-    assert again.spent == first.spent
-
-
-def test_the_history_of_one_cube_is_not_that_of_another(tmp_path: Path) -> None:
-    ask(asking(tmp_path), "sex = f", 30.0)
+def test_the_account_bounds_all_cubes_together_each_with_its_own_history(tmp_path: Path) -> None:
+    opened(tmp_path, "0.45")
+    assert ask(asking(tmp_path), "sex = f", 30.0).outcome == "fresh"
     account = opened(tmp_path)
     other = Answering(Cube(ATTRIBUTES[1:], np.array([30, 60])), account, 4.0)
     assert ask(other, "sex = f", 30.1).outcome == "fresh"
-    assert account.spent > Fraction(3, 10)
+    assert ask(asking(tmp_path), "all", 20.0).outcome == "rejected"
+    assert account.balance >= 0
 
 
-def test_the_account_bounds_all_cubes_together(tmp_path: Path) -> None:
-    opened(tmp_path, "0.25")
-    assert ask(asking(tmp_path), "all", 30.0).outcome == "fresh"
-    refused = ask(asking(tmp_path), "sex = f", 20.0)
-    assert refused.outcome == "rejected"
-    assert opened(tmp_path).balance >= 0
-
-
-@pytest.mark.parametrize(("keep", "relation", "factor"), [(1, "replace-one", 2), (3, "x", 3)])
-def test_the_account_is_charged_for_its_own_unit(
-    tmp_path: Path, keep: int, relation: str, factor: int
-) -> None:
-    unit = Unit() if keep == 1 else Unit("income", keep)
-    asked = asking(tmp_path) if keep == 1 else None
-    if asked is None:
-        opened(tmp_path, "40", unit)
-        asked = asking(tmp_path)
-    got = ask(asked, "all", 60.0)
-    direct = 2 * math.log(20) / 60.0
-    assert got.cost == pytest.approx(direct * asked.account.factor("add-remove"), rel=1e-6)
-    assert asked.account.factor("add-remove") == (1 if relation == "replace-one" else factor)
+@pytest.mark.parametrize("keep", [1, 3])
+def test_the_account_is_charged_for_its_own_unit(tmp_path: Path, keep: int) -> None:
+    opened(tmp_path, "40", Unit() if keep == 1 else Unit("income", keep))
+    got = ask(asking(tmp_path), "all", 60.0)
+    assert got.cost == pytest.approx(2 * math.log(20) / 60.0 * keep, rel=1e-6)
 
 
 def test_an_id_has_one_answer_is_paid_once_and_takes_no_other_question(tmp_path: Path) -> None:
@@ -141,9 +108,9 @@ def test_an_id_knows_the_table_it_was_asked_on(tmp_path: Path) -> None:
         "UPDATE entries SET epsilon = '9/10' WHERE sequence = 2",
         'UPDATE entries SET body = replace(body, \'"scale": "0x\', \'"scale": "0x1\') '
         "WHERE sequence = 2",
-        "INSERT INTO entries SELECT sequence + 2, kind, 'made-up', epsilon, delta, body, time, "
+        "INSERT INTO entries SELECT sequence + 2, kind, 'made-up', epsilon, body, time, "
         "digest FROM entries WHERE sequence = 2",
-        "INSERT INTO entries SELECT sequence + 2, kind, 'made-up', '9/10', delta, body, time, "
+        "INSERT INTO entries SELECT sequence + 2, kind, 'made-up', '9/10', body, time, "
         "printf('%064x', 7) FROM entries WHERE sequence = 2",
     ],
 )
@@ -161,22 +128,17 @@ def test_attack_a_forged_row_makes_no_answer_free(tmp_path: Path, forged: str) -
         assert asked.ask(wish).cost == price
 
 
-def test_twelve_at_once_on_one_budget_spend_it_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("request_id", [None, "a"])
+def test_twelve_at_once_pay_once(tmp_path: Path, request_id: str | None) -> None:
+    """On a budget for one answer; under one id all of them get the same."""
     opened(tmp_path, "0.35")
     asked = [asking(tmp_path) for _ in range(12)]
     with ThreadPoolExecutor(12) as pool:
-        each = list(pool.map(lambda one: ask(one, "all", 20.0), asked))
+        each = list(pool.map(lambda one: ask(one, "all", 20.0, request_id), asked))
     outcomes = [one.outcome for one in each]
-    assert outcomes.count("fresh") == 1
-    assert outcomes.count("derived") == 11
-    assert opened(tmp_path).spent <= Fraction(35, 100)
-
-
-def test_twelve_at_once_with_one_id_pay_once(tmp_path: Path) -> None:
-    asked = [asking(tmp_path) for _ in range(12)]
-    with ThreadPoolExecutor(12) as pool:
-        each = set(pool.map(lambda one: ask(one, "all", 20.0, "a"), asked))
-    assert len(each) == 1
+    assert outcomes.count("fresh") == (12 if request_id else 1)
+    assert outcomes.count("derived") == (0 if request_id else 11)
+    assert len({round(one.estimate or 0.0, 9) for one in each}) == 1
     assert len([e for e in opened(tmp_path).entries if e.kind == "spend"]) == 1
 
 
@@ -241,35 +203,26 @@ def test_a_fresh_answer_costs_at_least_the_smallest_price(tmp_path: Path) -> Non
     assert asked.account.spent >= Fraction(2, 100)
 
 
-def filled(tmp_path: Path, answers: int) -> Answering:
-    """Return what answers questions about 1,440 cells after so many answers."""
-    rng = np.random.default_rng(2)
-    cube = Cube(
-        (Bins("a", tuple(range(37)), whole=True), Bins("b", tuple(range(41)), whole=True)),
-        rng.integers(0, 50, 1440),
-    )
-    asked = Answering(cube, opened(tmp_path, "1000000"), 1e6)
-    state, history = asked._state, asked._history
-    for row in random_ranges((36, 40), answers, rng):
-        state = state.after(on_grid(row, 1440), float(rng.uniform(5, 20)), 100.0, "add-remove")
-        history.append(None)  # type: ignore[arg-type]
-    asked._state = state
-    return asked
-
-
+@pytest.mark.slow
 def test_a_decision_after_a_thousand_answers_takes_a_tenth_of_a_second(tmp_path: Path) -> None:
-    asked, limit = filled(tmp_path, 999), 0.1
-    asked._catch_up = lambda: None  # type: ignore[method-assign]
-    texts = ["a < 20 and b >= 7", "a >= 3 and a < 30 and b < 35", "all", "b < 20"]
-    questions = [asked.question(text, 30.0, 0.05) for text in texts]
-    times = []
-    for question in questions * 3:
+    """Through the account; half of the answers are about 36 rows alone, so that many combine."""
+    rng = np.random.default_rng(2)
+    axes = (Bins("a", tuple(range(37)), whole=True), Bins("b", tuple(range(41)), whole=True))
+    cube, account = Cube(axes, rng.integers(0, 50, 1440)), opened(tmp_path, "1000000")
+    plain = Answering(cube, account, 1e6, policy=Policy(spending="direct", inference=False))
+    for number in range(999):
+        (a, b), (c, d) = (np.sort(rng.choice(side, 2, replace=False)) for side in (37, 41))
+        text = f"a between {a} and {b}" + (f" and b between {c} and {d}" if number % 2 else "")
+        assert ask(plain, text, float(rng.uniform(30, 100))).outcome == "fresh"
+    asked, times = Answering(cube, account, 1e6), []
+    for text in ("a < 20", "a >= 3 and a < 30", "all", "a = 7", "a < 20 and b >= 7"):
         begun = time.process_time()
-        told = asked.price(question)
+        told = asked.price(asked.question(text, 2.0, 0.05))
         times.append(time.process_time() - begun)
-        assert told.outcome in ("fresh", "derived")
-    assert float(np.median(times)) <= limit
-    asked._history.append(None)  # type: ignore[arg-type]
+        assert told.outcome == "fresh"
+    print("seconds of one core:", np.round(times, 4))
+    assert max(times) <= 0.1
+    assert ask(asked, "a < 20", 2.0).history == 1000
     with pytest.raises(ValueError, match="the history must hold at most 1000 answers, and it is"):
         asked.price(asked.question("a = 5 and b = 5", 1.0, 0.05))
 
@@ -306,6 +259,7 @@ def test_the_estimate_uses_what_was_drawn_and_nothing_else(tmp_path: Path) -> No
     assert len(draws) == 2
 
 
+@pytest.mark.slow
 def test_answers_through_the_account_follow_the_law_by_chi_square(tmp_path: Path) -> None:
     """Noise of fresh answers to one cell, as the account returns them; and not one half as wide."""
     opened(tmp_path, "100000")
@@ -333,7 +287,7 @@ def test_intervals_hold_the_truth_as_often_as_promised(kind: str) -> None:
     for row in rows:
         one = decide(state, row, 40.0, delta, 1e6, Policy())
         made.append(one)
-        state = state.after(row, as_float(one.scale_units), 0.0, "add-remove")
+        state = state.after(row, as_float(one.scale_units), 0.0)
     last = decide(state, target, length, delta, 1e6, Policy())
     assert last.outcome == kind
     assert last.law is not None
@@ -363,29 +317,3 @@ def test_questions_by_value_share_the_budget(tmp_path: Path) -> None:
     assert len(asked.questions(Wish(question="sex = f", length=20.0, by="sex"))) == 1
     with pytest.raises(ValueError, match=r"by must be an attribute of the cube \(income, sex\)"):
         asked.questions(Wish(question="all", length=20.0, by="age"))
-
-
-@pytest.mark.parametrize(
-    ("text", "length", "delta", "message"),
-    [
-        ("height > 3", 20.0, 0.05, "no attribute 'height'"),
-        ("all", 1e-320, 0.05, "length must lie between 1e-09 and 1e"),
-        ("all", -1.0, 0.05, "length must be positive"),
-        ("all", math.inf, 0.05, "length must be finite"),
-        ("all", 20.0, 0.0, "delta must lie strictly"),
-        ("x" * 10_000, 20.0, 0.05, "at most 2000 letters"),
-    ],
-)
-def test_mistakes_are_refused_before_anything_is_read(
-    tmp_path: Path, text: str, length: float, delta: float, message: str
-) -> None:
-    asked = asking(tmp_path)
-    with pytest.raises(ValueError, match=message):
-        asked.question(text, length, delta)
-
-
-def test_a_length_that_no_scale_gives_is_refused_in_words(tmp_path: Path) -> None:
-    asked = asking(tmp_path)
-    with pytest.raises(ValueError, match="length must need a noise scale between"):
-        ask(asked, "all", 1e-6)
-    assert asked.account.spent == 0

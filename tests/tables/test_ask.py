@@ -109,33 +109,24 @@ def test_over_a_service(
     assert opened(people).paid_by("anna") > Fraction(1, 10)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("height > 3", "--length", "20"), "no attribute 'height'"),
-        (("income >= 10",), "--length must be given"),
-        (("income >= 10", "--length", "20", "--confidence", "1"), "confidence must be less"),
-        (("income >= 10", "--length", "20", "--confidence", "1e-17"), "confidence must be greater"),
-        (("income >= 10", "--length", "-1"), "length must be positive"),
-        (("income >= 10", "--length", "nan"), "length must be a finite"),
-        (("income >= 10", "--length", "1e-320"), "length must lie between"),
-        (("income >= 10", "--length", "20", "--request", "a b"), "request must match"),
-    ],
-)
 def test_mistakes_are_explained_and_cost_nothing(
-    people: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+    people: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ask(people, *words) == 2
-    assert message in capsys.readouterr().err
+    question = ("income >= 10", "--length", "20")
+    for words, message in (
+        (("height > 3", "--length", "20"), "no attribute 'height'"),
+        (question[:1], "--length must be given"),
+        ((*question, "--confidence", "1e-17"), "confidence must be greater"),
+        ((*question, "--request", "a b"), "request must match"),
+    ):
+        assert ask(people, *words) == 2
+        assert message in capsys.readouterr().err
     assert opened(people).spent == 0
-
-
-def test_missing_files(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    account = str(people / "people.account")
-    assert cli.main(["ask", "all", "--account", account, "--length", "9"]) == 2
-    assert "--cube must be given with --account" in capsys.readouterr().err
-    words = ["ask", "all", "--cube", str(people / "none.toml"), "--length", "9"]
-    assert cli.main([*words, "--account", account]) == 2
-    assert "cannot be read" in capsys.readouterr().err
-    assert cli.main([*words, "--account", str(people / "none.account")]) == 2
-    assert "no account at" in capsys.readouterr().err
+    account, cube = str(people / "people.account"), str(people / "none.toml")
+    for words, message in (
+        (("--account", account), "--cube must be given with --account"),
+        (("--account", account, "--cube", cube), "cannot be read"),
+        (("--account", str(people / "none.account"), "--cube", cube), "no account at"),
+    ):
+        assert cli.main(["ask", "all", "--length", "9", *words]) == 2
+        assert message in capsys.readouterr().err

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
-from dpbayes.mechanisms.guarantees import guarantee
 from dpbayes.mechanisms.independent import IndependentNoise
+from dpbayes.mechanisms.protocol import guarantee
 from dpbayes.tables.drawn import Release, release
 from tests.strategies import small_cases
 from tests.tables.proved import mechanisms

@@ -1,5 +1,6 @@
-"""The estimator against the pseudo-inverse, the growing factorisation and OpenDP's tree."""
+"""The estimator against the pseudo-inverse, fractions and the growing factorisation."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -26,6 +27,11 @@ def test_worked_example_to_the_digit() -> None:
     np.testing.assert_allclose(result.weights * 167, [34, -66, 101, 16, 101, 32], rtol=1e-12)
     assert float(result.variance) == pytest.approx(241.9161676647, abs=5e-11)
     assert float(result.estimate(EXAMPLE.y)) == pytest.approx(71.9760479042, abs=5e-11)
+    three = tables.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.H[:3])
+    np.testing.assert_allclose(np.diag(three.covariance), three.variance)
+    assert three.covariance[0, 1] == pytest.approx(
+        2 * (three.weights[0] * EXAMPLE.scales) @ (three.weights[1] * EXAMPLE.scales)
+    )
 
 
 def test_cell_zero_alone_is_not_estimable() -> None:
@@ -60,16 +66,6 @@ def test_weights_equal_the_pseudo_inverse_and_the_grown_factor(
     np.testing.assert_allclose(grown / b, result.weights, atol=1e-8 * np.abs(expected).max())
     assert factor.Q.shape[0] == m
     assert factor.Z.shape[0] == np.linalg.matrix_rank(H)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(2, 8))
-def test_estimable_means_in_the_row_space(seed: int, m: int, cells: int) -> None:
-    H, b = random_history(seed, m, cells)
-    q = np.random.default_rng(seed + 2).integers(-2, 3, cells).astype(float)
-    q[0] += not q.any()
-    inside = np.linalg.matrix_rank(np.vstack([H, q])) == np.linalg.matrix_rank(H)
-    assert bool(tables.blue(H, b, q).estimable) == inside
 
 
 @settings(max_examples=30, deadline=None)
@@ -120,41 +116,14 @@ def test_the_grown_factor_keeps_its_digits_at_noise_of_many_sizes(spread: float)
         assert difference < 1e-7 * np.abs(grown).max()
 
 
-def test_a_question_answered_twice_is_averaged_in_long_histories() -> None:
-    rng = np.random.default_rng(30)
-    H = tables.random_ranges((1000,), 30, rng)
-    H = np.vstack([H, H[:5]])
-    found = tables.blue(H, np.ones(35), H[:5])
-    exact = H[:5] @ np.linalg.pinv(H, rcond=1e-10)
-    np.testing.assert_allclose(found.weights, exact, atol=1e-9)
-    assert np.all(found.variance <= 1.0 + 1e-9)
-
-
-def test_covariance_has_the_variances_on_its_diagonal() -> None:
-    Q = EXAMPLE.H[:3]
-    result = tables.blue(EXAMPLE.H, EXAMPLE.scales, Q)
-    np.testing.assert_allclose(np.diag(result.covariance), result.variance)
-    assert np.all(np.linalg.eigvalsh(result.covariance) > -1e-9)
-
-
-def test_chebyshev_holds_and_is_the_bound_of_theorem_3_2() -> None:
-    law = tables.NoiseLaw(tables.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.q).noise_weights)
-    for distance in (16.0, 25.0, 40.0):
-        bound = law.variance / distance**2
-        assert 2 * law.tail(distance) <= bound
-        if bound < 1:
-            assert tables.chebyshev_half_width(law.variance, bound) == pytest.approx(distance)
-
-
 @pytest.mark.parametrize(
     ("H", "scales", "Q", "message"),
     [
-        ([1.0, 2.0], [1.0], [1.0], "H must have shape"),
+        ([1.0, 2.0], [1.0], [1.0], r"H must have shape \(m, cells\), none of it 0, got \(2,\)"),
         ([[1.0, np.nan]], [1.0], [1.0, 1.0], "H must be finite, got"),
         ([[1.0, 1.0]], [1.0, 2.0], [1.0, 1.0], "scales must have shape"),
         ([[1.0, 1.0]], [0.0], [1.0, 1.0], "scales must be positive"),
         ([[1.0, 1.0]], [1.0], [1.0, 1.0, 1.0], "Q must have shape"),
-        ([[1.0, 1.0], [1.0]], [1.0], [1.0, 1.0], "real numbers"),
     ],
 )
 def test_bad_input(H: object, scales: object, Q: object, message: str) -> None:
@@ -162,12 +131,30 @@ def test_bad_input(H: object, scales: object, Q: object, message: str) -> None:
         tables.blue(H, scales, Q)  # type: ignore[arg-type]
 
 
-def test_answers_must_fit_the_history() -> None:
-    with pytest.raises(ValueError, match="y must have shape"):
-        tables.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.q).estimate([1.0, 2.0])
+def shortest_in_fractions(H: np.ndarray, scales: np.ndarray, query: np.ndarray) -> float | None:
+    """Return |w| of the shortest w with B^T w = query, B = diag(1/b) H, exactly; None if none."""
+    flint = pytest.importorskip("flint")
+    q = [[Fraction(float(one))] for one in query]
+    B = [[Fraction(one) / Fraction(b) for one in row]
+         for row, b in zip(H.tolist(), scales.tolist(), strict=True)]  # fmt: skip
+    rational = [[flint.fmpq(one.numerator, one.denominator) for one in row] for row in B]
+    columns = [[flint.fmpq(one.numerator, one.denominator) for one in row] for row in q]
+    G, right = flint.fmpq_mat(rational), flint.fmpq_mat(columns)
+    system = G.transpose() * G
+    n = len(query)
+    rows = [[system[i, j] for j in range(n)] + [right[i, 0]] for i in range(n)]
+    reduced, rank = flint.fmpq_mat(rows).rref()
+    pivots = [next(j for j in range(n + 1) if reduced[i, j] != 0) for i in range(rank)]
+    if n in pivots:
+        return None
+    x = flint.fmpq_mat(n, 1)
+    for i, j in enumerate(pivots):
+        x[j, 0] = reduced[i, n]
+    w = G * x
+    return math.sqrt(sum(float(w[i, 0].p) ** 2 / float(w[i, 0].q) ** 2 for i in range(len(B))))
 
 
-@pytest.mark.parametrize("spread", [8, 12, 15])
+@pytest.mark.parametrize("spread", [1, 8, 15])
 def test_what_is_estimable_does_not_depend_on_the_scales(spread: int) -> None:
     """Against the best weights worked out with fractions."""
     rng = np.random.default_rng(3)
@@ -182,7 +169,7 @@ def test_what_is_estimable_does_not_depend_on_the_scales(spread: int) -> None:
         assert bool(found.estimable) == (exact is not None)
         if exact is not None:
             np.testing.assert_allclose(found.weights @ H, query, atol=1e-8)
-            assert np.linalg.norm(found.noise_weights) <= np.linalg.norm(exact) * (1 + 1e-4)
+            assert np.linalg.norm(found.noise_weights) <= exact * (1 + 1e-4)
 
 
 def test_precise_repeats_do_not_hide_a_rough_answer() -> None:
@@ -192,43 +179,8 @@ def test_precise_repeats_do_not_hide_a_rough_answer() -> None:
     assert found.estimable
     assert found.variance == pytest.approx(2.0 * scales[2] ** 2, rel=1e-9)
 
-
-def test_a_history_of_zeros_says_nothing_at_any_scales() -> None:
+    # A history of zeros says nothing, at any scales.
     assert not tables.blue(np.zeros((2, 2)), [1.0, 1e12], [1.0, 0.0]).estimable
-
-
-def shortest_in_fractions(
-    H: np.ndarray, scales: np.ndarray, query: np.ndarray
-) -> list[float] | None:
-    """Return w = G x with G = diag(1/b) H and G^T G x = query, by elimination; None if none."""
-    G = [
-        [Fraction(float(one)) / Fraction(float(b)) for one in row]
-        for row, b in zip(H, scales, strict=True)
-    ]
-    n = len(query)
-    rows = [
-        [*(sum(g[i] * g[j] for g in G) for j in range(n)), Fraction(float(query[i]))]
-        for i in range(n)
-    ]
-    x, done = [Fraction(0)] * n, 0
-    pivots = []
-    for column in range(n):
-        place = next((i for i in range(done, n) if rows[i][column]), None)
-        if place is None:
-            continue
-        rows[done], rows[place] = rows[place], rows[done]
-        rows[done] = [one / rows[done][column] for one in rows[done]]
-        for i in range(n):
-            if i != done:
-                factor = rows[i][column]
-                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[done], strict=True)]
-        pivots.append(column)
-        done += 1
-    if any(row[n] for row in rows[done:]):
-        return None
-    for row, column in zip(rows, pivots, strict=False):
-        x[column] = row[n]
-    return [float(sum(a * b for a, b in zip(g, x, strict=True))) for g in G]
 
 
 def test_a_history_over_a_million_cells_is_estimated_as_on_the_cells_that_matter() -> None:

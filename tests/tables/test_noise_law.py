@@ -97,13 +97,6 @@ def test_half_width_inverts_the_tail(weights: list[float], delta: float) -> None
     assert 2 * law.tail(c) == pytest.approx(delta, rel=1e-11)
 
 
-@settings(max_examples=40, deadline=None)
-@given(weight_lists, st.floats(0.01, 100.0))
-def test_scaling_the_weights_scales_the_law(weights: list[float], factor: float) -> None:
-    law, larger = NoiseLaw(weights), NoiseLaw(np.array(weights) * factor)
-    assert larger.half_width(0.05) == pytest.approx(factor * law.half_width(0.05), rel=1e-12)
-
-
 @pytest.mark.parametrize(
     ("delta", "half_width"),
     [(0.5, 9.7508415762), (0.1, 25.4529605741), (0.05, 31.2076075267), (0.01, 43.5845955682)],
@@ -117,10 +110,6 @@ def test_far_tails_stay_finite_in_logarithms() -> None:
     assert NoiseLaw([1.0]).log_tail(5000.0) == pytest.approx(math.log(0.5) - 5000.0, rel=1e-15)
     assert NoiseLaw([1.0]).half_width(1e-300) == pytest.approx(300 * math.log(10), rel=1e-14)
     assert NoiseLaw([1.0]).tail(1e4) == 0.0
-
-
-def test_weights_that_vanish_beside_others_are_harmless() -> None:
-    assert NoiseLaw([1.0, 1e-300, 0.0]).tail(2.0) == pytest.approx(NoiseLaw([1.0]).tail(2.0))
 
 
 @pytest.mark.parametrize("dust", [1e-15, 1e-13, 1e-11, 1e-9])

@@ -9,7 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from mpmath import mp
 
 from dpbayes.cli import main
 from dpbayes.tables import release as releases
@@ -18,8 +17,8 @@ from dpbayes.tables.files import PlanError
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import create_account, open_account
 from dpbayes.tables.plan import read_plan
-from dpbayes.tables.release import release_table, unit_price
-from dpbayes.tables.report import csv_text, html_text, methods
+from dpbayes.tables.release import release_table
+from dpbayes.tables.report import csv_text, html_text
 from dpbayes.tables.units import RECORD, Unit
 from tests.tables.clinic import PLAN, released
 from tests.tables.killing import killed_at
@@ -27,7 +26,7 @@ from tests.tables.killing import killed_at
 
 def test_a_release_is_paid_and_holds_nothing_but_the_draw(clinic):
     paid = released(clinic)
-    assert (paid.price.epsilon, paid.left.epsilon) == (Fraction(1, 2), Fraction(7, 10))
+    assert (paid.cost, paid.balance) == (Fraction(1, 2), Fraction(7, 10))
     assert not paid.repeated
     assert paid.private.n == int(paid.private.counts.sum()) == 70
     assert open_account(clinic / "clinic.account").spent == Fraction(1, 2)
@@ -38,14 +37,14 @@ def test_the_same_request_gives_the_same_draw_for_nothing(clinic):
     first, second = released(clinic), released(clinic)
     assert second.repeated
     assert second.private.noisy.tolist() == first.private.noisy.tolist()
-    assert second.left.epsilon == first.left.epsilon
+    assert second.balance == first.balance
 
 
 @pytest.mark.slow
 def test_another_request_is_another_draw_and_is_paid(clinic):
     first = released(clinic)
     second = released(clinic, PLAN + 'request = "again"\n')
-    assert second.left.epsilon == first.left.epsilon - Fraction(1, 2)
+    assert second.balance == first.balance - Fraction(1, 2)
     assert first.request != second.request == "again"
 
 
@@ -70,6 +69,7 @@ def test_what_cannot_be_paid_is_not_drawn(clinic, monkeypatch):
 REFUSED = [
     ('mechanism = "expMech-local"', PlanError, "must have a proved guarantee"),
     ('records = "secret"\nmechanism = "lattice"', PlanError, "which is for replace-one"),
+    ('mechanism = "discrete-gaussian"\noptions = {delta = 1e-6}', PlanError, "without a delta"),
     ('mechanism = "none"', PlanError, "mechanism: name must be one of"),
     ("options = {gamma = 1}", PlanError, "lattice has no option 'gamma'"),
     ('mechanism = "geometric"', (PlanError, ValueError), "2 categories"),
@@ -100,7 +100,7 @@ def test_a_secret_number_of_records_stays_secret(clinic):
     assert (record["records"], record["neighbours"]) == (None, "add-or-remove")
     assert "one record more or less" in record["guarantee"]
     # The account is for replaced records: one taken away and one added.
-    assert (paid.price.epsilon, paid.left.epsilon) == (1, Fraction(1, 5))
+    assert (paid.cost, paid.balance) == (1, Fraction(1, 5))
     assert [name for name, value in record.items() if value in (70, "70")] == []
     found = bounded_analysis(record)["noise_aware"]
     assert found["mean"] == pytest.approx(paid.private.noise_aware().mean.tolist(), abs=1e-12)
@@ -114,7 +114,7 @@ def test_that_a_table_of_secret_size_is_empty_stays_secret(tmp_path, monkeypatch
     plan.write_text(PLAN + 'records = "secret"\nmissing = "drop"\n')
     create_account(tmp_path / "clinic.account", "clinic", 2, table, RECORD)
     paid = release_table(table, read_plan(plan))
-    assert paid.price.epsilon == 1
+    assert paid.cost == 1
     assert paid.private.noisy.size == 3
     assert "missing" not in bounded_analysis(paid.record())["noise_aware"]
 
@@ -189,79 +189,6 @@ def test_an_analysis_that_takes_too_long_is_left_out(clinic):
     # Where the exact error takes too long, made-up releases stand in for it, and say so.
     found["simulated_distance"] = {"value": 0.25, "error": 0.01, "draws": 200}
     assert "would be 0.25 on average, ± 0.01, the standard error of 200" in html_text(record)
-
-
-SLACK = PLAN + 'mechanism = "discrete-gaussian"\noptions = {delta = 1e-6}\n'
-
-
-def test_a_mechanism_with_a_delta_needs_an_account_that_has_one(clinic):
-    with pytest.raises(AccountError, match=r"delta must be at most 0, what is left .* 0\.000001"):
-        released(clinic, SLACK)
-    account = open_account(clinic / "clinic.account")
-    assert (account.spent, len(account.entries)) == (0, 2)
-
-
-def with_delta(clinic, delta, epsilon="1.2", unit=RECORD):
-    (clinic / "other.csv").write_text("health\n" + "good\n" * 30 + "poor\n" * 10)
-    return create_account(
-        clinic / "slack.account", "slack", epsilon, clinic / "other.csv", unit, delta=delta
-    )
-
-
-def read(clinic, text):
-    (clinic / "plan.toml").write_text(text.replace('"clinic', '"slack'))
-    return read_plan(clinic / "plan.toml")
-
-
-def of_other(clinic, text):
-    (clinic / "plan.toml").write_text(text.replace('"clinic', '"slack'))
-    return release_table(clinic / "other.csv", read_plan(clinic / "plan.toml"))
-
-
-def test_epsilon_and_delta_are_paid_and_the_report_says_so(clinic):
-    with_delta(clinic, "1e-5")
-    paid = of_other(clinic, SLACK)
-    account = open_account(clinic / "slack.account")
-    assert (account.spent, account.delta_balance) == (Fraction(1, 2), Fraction(9, 10**6))
-    assert of_other(clinic, SLACK).repeated
-    assert open_account(clinic / "slack.account").delta_balance == Fraction(9, 10**6)
-    record = paid.record()
-    assert (record["delta"], record["delta_cost"]) == ("0.000001", "0.000001")
-    assert (record["delta_balance"], record["delta_bound"]) == ("0.000009", "0.00001")
-    assert "<= e^0.5 P[M(x') in S] + 0.000001. The unit is one record" in record["guarantee"]
-    page = html_text(record)
-    assert "tell them apart with a probability of at most 62.3%" in page
-    assert "0.000001 of 0.00001; 0.000009 left" in page
-    assert "at epsilon 0.5 and delta 0.000001" in methods(record)
-
-
-def test_the_records_of_a_person_have_a_larger_delta_together(clinic):
-    with_delta(clinic, "1e-5", unit=Unit("health", 3))
-    persons = SLACK.replace('unit = "record"\n', "")
-    paid = of_other(clinic, persons + 'person = "health"\nkeep = 3\n')
-    third = np.exp(0.5 / 3)
-    expected = 1e-6 * (1 + third + third**2)
-    spent = Fraction(1, 10**5) - open_account(clinic / "slack.account").delta_balance
-    assert float(spent) == pytest.approx(expected, rel=1e-14)
-    # Never less: the powers of e are rounded up.
-    with mp.workdps(50):
-        least = mp.fsum(mp.exp(mp.mpf(i) / 6) for i in range(3)) * mp.mpf(10) ** -6
-        assert mp.mpf(spent.numerator) / spent.denominator >= least
-    assert float(paid.record()["delta"]) >= expected * (1 - 1e-11)
-    planned = persons.replace("1e-6", "0.01") + 'person = "health"\nkeep = 400\n'
-    plan = read(clinic, planned)
-    with pytest.raises(PlanError, match="delta must be below 1 for all 400 records"):
-        unit_price(plan)
-
-
-def test_the_plan_command_prices_a_delta(clinic, capsys):
-    with_delta(clinic, "1e-7")
-    (clinic / "plan.toml").write_text(SLACK.replace('"clinic', '"slack'))
-    assert main(["plan", "plan.toml"]) == 0
-    printed = capsys.readouterr().out
-    assert "0.5 of the 1.2 left, and delta 0.000001 of the 1e-7 left, not enough" in printed
-    assert main(["account", "show", "slack.account"]) == 0
-    assert "balance  1.2 of 1.2, delta 1e-7 of 1e-7" in capsys.readouterr().out
 
 
 def test_two_units_are_never_added_up(clinic):

@@ -22,7 +22,7 @@ def test_the_report_stands_alone_and_says_what_a_reader_needs(clinic, capsys):
     printed = capsys.readouterr().out
     record = json.loads((clinic / "out" / "release.json").read_text())
     page = (clinic / "out" / "report.html").read_text()
-    assert record["schema"] == "dpbayes.release/3"
+    assert record["schema"] == "dpbayes.release/4"
     assert set(record["analysis"]) == set(PARTS)
     for text in (
         record["guarantee"].replace("<", "&lt;").replace("'", "&#39;"),

@@ -11,7 +11,18 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from dpbook import board, build, docstrings, explorer, figures, quotes, search, tables
+from dpbook import (
+    board,
+    build,
+    docstrings,
+    explorer,
+    figures,
+    mathml,
+    quotes,
+    search,
+    styles,
+    tables,
+)
 
 BEFORE_CONTENTS = 100  # the table of contents is read at priority 900
 WRITERS = 2
@@ -27,7 +38,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("result", quotes.ResultRole())
     app.add_role("claim", quotes.ClaimRole())
     app.add_directive("result-table", tables.ResultTable)
-    for part in (figures, board, explorer, docstrings, search):
+    for part in (figures, board, explorer, docstrings, mathml, search, styles):
         part.setup(app)
     return {"version": "2", "env_version": 2, "parallel_read_safe": True,
             "parallel_write_safe": True}  # fmt: skip

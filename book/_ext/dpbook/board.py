@@ -132,7 +132,8 @@ def errata(source: Path) -> dict[str, str]:
     for label, name, place in ERRATUM.findall(text):
         for command, symbol in GREEK.items():
             name = name.replace(command, symbol)
-        found[label] = f"{name} ({', '.join(re.findall(r'[A-E]', place))})"
+        letters = ", ".join(re.findall(r"\b[A-E]\b", place))
+        found[label] = f"{name} ({letters})"
     return found
 
 
@@ -236,17 +237,8 @@ class FromClaims(SphinxDirective):
         return list(container.children)
 
 
-def add_filter(app: Sphinx, page: str, *_: Any) -> None:
-    """Load the filter of the claims on their own page only."""
-    if page == BOARD:
-        app.add_js_file("claims.js")
-
-
 def setup(app: Sphinx) -> None:
     """Connect the board."""
     app.connect("builder-inited", check)
-    app.connect("html-page-context", add_filter)
     for name in TEXTS:
         app.add_directive(name, FromClaims)
-    app.add_css_file("claims.css")
-    app.add_css_file("guide.css")

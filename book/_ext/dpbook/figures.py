@@ -160,5 +160,3 @@ def setup(app: Sphinx) -> None:
     app.add_node(Shown, html=(HTML5Translator.visit_figure, HTML5Translator.depart_figure))
     app.add_directive("result-figure", ResultFigure)
     app.add_post_transform(InlineFigures)
-    app.add_css_file("figures.css")
-    app.add_js_file("figures.js", loading_method="defer")

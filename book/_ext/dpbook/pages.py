@@ -8,12 +8,9 @@ from typing import Any
 from sphinx.jinja2glue import BuiltinTemplateLoader
 
 MENDINGS = (
-    (
-        re.compile(
-            r'<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^>]*></script>'
-        ),
-        "",
-    ),
+    (re.compile(r'<link rel="preload" as="script"[^>]*>'), ""),  # before the style sheets
+    (re.compile(r'<script src="(?=[^"]*_static/(?!documentation_options))'), '<script defer src="'),
+    (re.compile(r"<script [^>]*(?:searchtools|language_data|searchindex)\.js[^>]*></script>"), ""),
     (
         re.compile(r'<div id="search-results"></div>'),
         '<div id="search-results"></div><script src="search/index.js" defer></script>'
@@ -33,15 +30,12 @@ MENDINGS = (
     ),
     (re.compile(r'<th(?: class="head")?>(?:<p></p>)?</th>'), "<td></td>"),
     (  # a formula keeps the point or comma behind it on its line
-        re.compile(r'(<span class="math notranslate nohighlight">[^<]*</span>[.,;:)]+)'),
+        re.compile(
+            r'(<span class="math notranslate nohighlight">(?:(?!</span>).)*</span>[.,;:)]+)'
+        ),
         r'<span class="kept">\1</span>',
     ),
     (re.compile(r" × (?=10[⁻⁰¹²³⁴-⁹])(?<=\d...)"), "&nbsp;×&nbsp;"),  # is not torn apart
-)
-# A chapter loads the typesetter for the formulas of the pages below it; its own may have none.
-TYPESETTER = (
-    re.compile(r"<script[^>]*mathjax/tex-svg\.js[^>]*></script>"),
-    re.compile(r"<script>window\.MathJax = .*?</script>"),
 )
 
 
@@ -53,6 +47,4 @@ class Templates(BuiltinTemplateLoader):
         page = super().render(template, context)
         for fault, cure in MENDINGS:
             page = fault.sub(cure, page)
-        for script in () if 'class="math' in page else TYPESETTER:
-            page = script.sub("", page)
         return page

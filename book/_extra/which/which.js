@@ -4,7 +4,7 @@
 (() => {
   "use strict";
 
-  const place = document.getElementById("which-mechanism");
+  const place = document.getElementById("calculator");
   const page = place.dataset;
   const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
   const AUTHORITY = "dpbayes account create survey.account --dataset survey --unit record --table people.csv";

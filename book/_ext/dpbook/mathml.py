@@ -1,0 +1,85 @@
+r"""Formulas as MathML, made when the book is built: browsers set them without a script.
+
+The converter is that of docutils; it is given what it does not know in words that it does. The font
+``_extra/fonts/math.woff2`` has the sizes and the metrics that MathML asks for.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.math import get_node_equation_number
+
+logger = logging.getLogger(__name__)
+INSTEAD = (
+    (re.compile(r"\\dots(?=\s*[+*<=])"), r"\\cdots "),
+    (re.compile(r"\\dots\b"), r"\\ldots "),
+    (re.compile(r"\\([td]?frac)\s*(\d)(\d)"), r"\\\1{\2}{\3}"),
+    (re.compile(r"\\([td]?frac)\s*(\d)(?=\{)"), r"\\\1{\2}"),
+    (re.compile(r"\\tag\{\$(.*?)\$\}"), r"\\qquad (\1)"),
+    (re.compile(r"\\Big(?![a-z])"), ""),
+)
+"""What the converter does not know, and what it does."""
+
+TIGHT = ' lspace="0" rspace="0"'
+SET = (
+    (re.compile(r"\s*\n\s*| xmlns=\"[^\"]*\""), ""),
+    (re.compile(r"<mo>'</mo>"), f"<mo{TIGHT}>′</mo>"),
+    (re.compile(r"<mo>(?=(?:min|max)</mo><mo[^>]*>[(\[])"), f"<mo{TIGHT}>"),
+    (re.compile(r"<mo([^>]*)>(?=[|‖/()[\].⌊⌋⌈⌉]<)"), rf"<mo\1{TIGHT}>"),
+    (re.compile(rf"<mo( class=\"mathopen\")?(?={TIGHT}>[‖⌊⌋⌈⌉]<)"), r'<mo\1 stretchy="false"'),
+    (re.compile(r' class="capital-greek"'), ' mathvariant="normal"'),
+    (re.compile(r'<mtable class="ams-align">'), '<mtable class="ams-align" displaystyle="true">'),
+    (  # a thin space before the name of a function, and behind it where no bracket follows
+        re.compile(
+            r"(?<=</m[ins]>|</mo>)(?<![=(+−|,[/≤≥<>]</mo>)(?=<mi>(?:ln|exp|sinh|cosh|tanh|coth)<)"
+        ),
+        '<mspace width="0.17em"/>',
+    ),
+    (
+        re.compile(r"(<mo>(?:&ApplyFunction;|\u2061)</mo>)(?=<m(?!o|row><mo))"),
+        r'\1<mspace width="0.17em"/>',
+    ),
+)
+"""What the converter writes, and what looks as it should: the same spaces as in TeX."""
+
+
+def mathml(tex: str, block: bool) -> str:
+    r"""Return a formula as MathML.
+
+    >>> mathml(r"\frac12", False)
+    '<math><mfrac><mn>1</mn><mn>2</mn></mfrac></math>'
+    """
+    for fault, cure in INSTEAD:
+        tex = fault.sub(cure, tex)
+    made = str(tex2mathml(tex.strip(), block))
+    for fault, cure in SET:
+        made = fault.sub(cure, made)
+    return made
+
+
+def visit(writer: Any, node: Any) -> None:
+    """Write a formula in the text or on lines of its own."""
+    block = isinstance(node, nodes.math_block)
+    tag = "div" if block else "span"
+    writer.body.append(writer.starttag(node, tag, "", CLASS="math notranslate nohighlight"))
+    if block and node["number"]:
+        writer.body.append(f'<span class="eqno">({get_node_equation_number(writer, node)})')
+        writer.add_permalink_ref(node, "Link to this equation")
+        writer.body.append("</span>")
+    try:
+        writer.body.append(mathml(node.astext(), block))
+    except Exception as error:  # the converter's own are of several kinds
+        logger.warning("formula %r: %s", node.astext(), error, location=node, type="dpbook")
+    writer.body.append(f"</{tag}>\n" if block else f"</{tag}>")
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the renderer."""
+    app.add_html_math_renderer("mathml", (visit, None), (visit, None))

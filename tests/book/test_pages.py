@@ -1,0 +1,146 @@
+"""The pages: all in the contents, labels and links that lead somewhere, examples that run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import os
+import re
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import dpbayes as dp
+from dpbayes import tables
+from dpbayes.runner.notebooks import all_notebooks, load
+from dpbayes.runner.parameters import declared
+
+ROOT = Path(__file__).parents[2]
+BOOK, README = ROOT / "book", ROOT / "README.md"
+NOTEBOOKS = all_notebooks(ROOT / "notebooks")
+PAGES = {
+    path.relative_to(BOOK).with_suffix("").as_posix(): path
+    for path in sorted(BOOK.rglob("*.md"))
+    if path.relative_to(BOOK).parts[0][0] != "_" and path.relative_to(BOOK).parts[0] != "results"
+}
+CITED = re.compile(r"\b(?:def|thm|lem)-[a-z0-9]+(?:-[a-z0-9]+)*")
+CODE = re.compile(r"^```python\n(>>> .*?)^```", re.MULTILINE | re.DOTALL)
+EXERCISE = re.compile(r"^::::\{exercise\} (.+?)$\n:label: (\S+)\n(.*?)^::::$", re.M | re.S)
+API = {
+    name: (kind, path)
+    for page, path in PAGES.items()
+    if page.startswith("api/")
+    for kind, name in re.findall(r"^\.\. (auto\w+|py:data):: (\S+)$", path.read_text(), re.M)
+}
+
+
+def listed(entry: Any) -> list[str]:
+    """Return every file named in a part of the contents."""
+    if isinstance(entry, list):
+        return [file for one in entry for file in listed(one)]
+    if not isinstance(entry, dict):
+        return []
+    own = [entry[key] for key in ("file", "root") if key in entry]
+    return own + [file for value in entry.values() for file in listed(value)]
+
+
+CONTENTS = listed(yaml.safe_load((ROOT / "_toc.yml").read_text()))
+CHAPTERS = [name for name in CONTENTS if name.startswith("chapters/")]
+
+
+def test_every_page_and_notebook_is_in_the_contents_once() -> None:
+    assert sorted(CONTENTS) == sorted([*(f"results/{name}" for name in NOTEBOOKS), *PAGES])
+    assert len(CHAPTERS) == 12
+
+
+def test_labels_are_unique_and_those_cited_in_code_exist() -> None:
+    texts = [path.read_text("utf-8") for path in [*PAGES.values(), *NOTEBOOKS.values()]]
+    labels = [label for text in texts for label in re.findall(r":label: ([\w-]+)", text)]
+    assert sorted(labels) == sorted(set(labels))
+    for path in (ROOT / "dpbayes").rglob("*.py"):
+        assert set(CITED.findall(path.read_text("utf-8"))) <= set(labels), path
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_chapter_asks_remembers_sets_exercises_and_leads_on(chapter: str) -> None:
+    page = PAGES[chapter].read_text("utf-8")
+    following = [*CHAPTERS, "claims/claims"][CHAPTERS.index(chapter) + 1]
+    assert following.rpartition("/")[2] in page.rstrip().rpartition("\n")[2]
+    assert page.count(":class: question") == 1
+    remember = page.partition("\n## What to remember\n")[2].partition("\n## ")[0]
+    assert re.findall(r"^(\d)\. ", remember, re.MULTILINE) == ["1", "2", "3"]
+    exercises = EXERCISE.findall(page)
+    assert 1 <= len(exercises) <= 3
+    assert all(":::{dropdown} Solution\n" in body for *_, body in exercises)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page", [*CHAPTERS, *(one for one in PAGES if one[:4] == "api/"), "README"]
+)
+def test_the_examples_of_a_page_print_what_they_say(page: str) -> None:
+    """The blocks of a page are typed one after the other, as a reader would."""
+    path = README if page == "README" else PAGES[page]
+    text = path.read_text("utf-8")
+    code = "\n".join(CODE.findall(text)) if page in CHAPTERS else text
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
+    runner.run(doctest.DocTestParser().get_doctest(code, {}, page, str(path), 0))
+    assert runner.summarize(verbose=False).failed == 0
+
+
+def loaded(path: str) -> Any:
+    """Return what a dotted name stands for; a function hides a module of its name."""
+    first, *rest = path.split(".")
+    thing: Any = importlib.import_module(first)
+    for place, part in enumerate(rest, 2):
+        if not hasattr(thing, part):
+            importlib.import_module(".".join([first, *rest][:place]))
+        thing = getattr(thing, part)
+    return thing
+
+
+def test_every_public_name_is_on_a_page() -> None:
+    wanted = {f"dpbayes.{name}" for name in dp.__all__}
+    wanted |= {f"dpbayes.tables.{name}" for name in tables.__all__}
+    shown = [loaded(name) for name, (kind, _) in API.items() if kind != "py:data"]
+    missing = {name for name in wanted - API.keys() if loaded(name) not in shown}
+    assert not missing, sorted(missing)
+
+
+@pytest.mark.parametrize("name", sorted(API))
+def test_every_name_on_a_page_has_an_example_with_its_result(name: str) -> None:
+    """Examples in docstrings run with the other doctests; those of a value stand on its page."""
+    kind, page = API[name]
+    text = page.read_text("utf-8") if kind == "py:data" else inspect.getdoc(loaded(name)) or ""
+    assert ">>> " in text
+    assert any(example.want.strip() for example in doctest.DocTestParser().get_examples(text))
+
+
+def test_the_readme_links_and_shows_what_there_is() -> None:
+    text = README.read_text()
+    targets = re.findall(r"\]\(([^)#]+)\)", text)
+    assert targets
+    assert [one for one in targets if not (ROOT / one).exists()] == []
+    shown = re.findall(r"^  (\w+): [^=\n]*= .*?  # (.*)$", text, re.M)
+    parameters = declared(load(NOTEBOOKS["basics/posterior"]))
+    assert dict(shown) == {key: one.meaning for key, one in parameters.items()}
+
+
+@pytest.mark.browser
+def test_the_picture_of_the_readme_shows_what_is_computed() -> None:
+    """A line that moves by less than 0.05 points looks the same."""
+    computed = BOOK / "results" / "basics" / "at-a-glance" / "means.svg"
+    if not computed.is_file() and not os.environ.get("CI"):
+        pytest.skip("no computed picture: run `make book`")
+    committed = BOOK / "_static" / "at-a-glance.svg"
+    named = r'(?:id|xlink:href)="[^"]*"|url\(#[^)]*\)|<!--.*?-->|<metadata>.*?</metadata>'
+    one, other = (re.sub(named, "", path.read_text("utf-8"), flags=re.S)
+                  for path in (committed, computed))  # fmt: skip
+    number = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
+    assert number.sub("0", one) == number.sub("0", other)
+    for a, b in zip_longest(number.findall(one), number.findall(other), fillvalue="inf"):
+        assert abs(float(a) - float(b)) <= 0.05

@@ -1,0 +1,239 @@
+"""What nothing can beat: programs against their duals, remaps against plain minimisation."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import dpbayes as dp
+from dpbayes.mechanisms import geometric
+from dpbayes.mechanisms.geometric import TruncatedGeometric, best_answers
+from dpbayes.mechanisms.optimum import (
+    OptimalMechanism,
+    Remapped,
+    _program,
+    distance_table,
+    record_distances,
+    solve_program,
+)
+from tests.reference.laws import Reference
+
+RIVALS = ("ilapMech", "lapMech", "geometric", "expMech", "expMech-smooth", "permute-and-flip")
+
+
+def means(mechanism, n, prior):
+    return np.array(
+        [mechanism.law(x, prior).mean_distance() for x in dp.compositions(n, len(prior))]
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.8, 5.0])
+@pytest.mark.parametrize("n", [5, 40])
+def test_the_geometric_mechanism_attains_the_best_mean_for_two_categories(epsilon, n):
+    best = means(OptimalMechanism(epsilon), n, [1, 1]).mean()
+    assert best == pytest.approx(
+        means(dp.mechanism("geometric", epsilon), n, [1, 1]).mean(), abs=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("n", "epsilon", "prior"),
+    [(12, 0.8, (1.0, 1.0)), (12, 5.0, (1.0, 1.0)), (7, 12.0, (7e3, 7e3)), (6, 8.0, (20.0, 3.0))],
+)
+def test_a_minimax_remap_attains_the_best_worst_case_also_where_losses_are_small(n, epsilon, prior):
+    base = dp.mechanism("geometric", epsilon)
+    best = means(OptimalMechanism(epsilon, "worst"), n, prior).max()
+    remapped = means(Remapped(base, "minimax"), n, prior).max()
+    assert remapped <= means(base, n, prior).max() * (1.0 + 1e-9)
+    assert remapped == pytest.approx(best, rel=1e-5)
+    assert remapped < means(base, n, prior).max() / 1.003 or prior != (1.0, 1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", ["mean", "worst"])
+@pytest.mark.parametrize(("n", "prior"), [(9, (1.0, 0.2)), (3, (1.0, 1.0, 2.0)), (2, (1.0,) * 4)])
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+def test_the_optimum_is_private_and_no_mechanism_passes_it(objective, n, prior, epsilon):
+    optimum = OptimalMechanism(epsilon, objective)
+    # At a small epsilon the best may be one answer for everybody.
+    assert epsilon - 1e-6 <= dp.audit(optimum, n, prior).epsilon <= epsilon + 1e-12 or epsilon < 1
+    reduce = np.mean if objective == "mean" else np.max
+    best = reduce(means(optimum, n, prior))
+    # With more categories outputs of the Laplace family leave the candidate set.
+    for name in RIVALS if len(prior) == 2 else RIVALS[3:]:
+        assert reduce(means(dp.mechanism(name, epsilon), n, prior)) >= best - 1e-6
+
+
+def test_weak_duality_certifies_the_optimum():
+    """A second road: the dual of the program, solved apart, gives the same number from below."""
+    n, prior, epsilon = 6, [1.0, 1.0], 1.0
+    losses, apart = distance_table(n, prior), record_distances(n, 2)
+    size = n + 1
+    first, second = np.nonzero(apart == 1)
+    # maximise sum_x u_x with u_x + sum of (price of (x, x', r)) terms <= loss, prices >= 0.
+    matrix = np.zeros((size * size, 2 * size + first.size * size))
+    for x in range(size):
+        for r in range(size):
+            matrix[x * size + r, [x, size + x]] = [1.0, -1.0]
+    for pair, (x, other) in enumerate(zip(first, second, strict=True)):
+        for r in range(size):
+            column = 2 * size + pair * size + r
+            matrix[x * size + r, column] -= 1.0
+            matrix[other * size + r, column] += np.exp(epsilon)
+    cost = np.concatenate((-np.ones(size), np.ones(size), np.zeros(first.size * size)))
+    dual = linprog(cost, A_ub=matrix, b_ub=losses.ravel() / size, bounds=(0, None))
+    table = _program(losses, apart, epsilon, "mean")
+    assert -dual.fun == pytest.approx((table * losses).sum() / size, abs=1e-8)
+    assert means(OptimalMechanism(epsilon), n, prior).mean() >= -dual.fun - 1e-12
+
+
+@pytest.mark.parametrize("objective", ["mean", "worst"])
+@pytest.mark.parametrize("epsilon", [0.02, 17.0, 40.0])
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_one_record_is_best_released_by_randomised_response(k, epsilon, objective):
+    # All histograms of one record are neighbours, and renaming the categories makes every
+    # off-diagonal probability of an optimal table the same: e^-epsilon of the diagonal one.
+    for a in (1e-3, 1.0):
+        apart = float(dp.hellinger([1 + a, a], [a, 1 + a]))
+        others = (k - 1) * np.exp(-epsilon)
+        found = means(OptimalMechanism(epsilon, objective), 1, (a,) * k).max()
+        assert found == pytest.approx(others / (1.0 + others) * apart, rel=1e-5)
+
+
+@pytest.mark.parametrize("objective", ["mean", "worst"])
+@pytest.mark.parametrize("epsilon", [1e-6, 0.7, 69.0])
+@pytest.mark.parametrize("counts", [[1, 0], [3, 4], [2, 1, 1]])
+def test_a_table_keeps_its_promise_with_a_margin_up_to_the_ends_of_the_range(
+    epsilon, objective, counts
+):
+    optimal = dp.mechanism("optimal", epsilon, objective=objective)
+    table = optimal.table(sum(counts), [1] * len(counts))
+    np.testing.assert_allclose(table.sum(axis=1), 1.0, atol=1e-12)
+    assert not table.flags.writeable
+    logs = np.log(table)
+    apart = record_distances(sum(counts), len(counts))
+    ratios = np.abs(logs[:, None, :] - logs[None, :, :]).max(axis=2)
+    assert np.all(ratios <= (epsilon - 9e-10 * (epsilon > 1e-3)) * apart)
+
+
+def test_bayes_remap_is_the_best_guess_for_each_output():
+    base, n, prior = dp.mechanism("ilapMech", 0.7), 7, [1.0, 0.5]
+    remapped = Remapped(base, "bayes")
+    table = np.array([base.law(x, prior).probabilities for x in dp.compositions(n, 2)])
+    losses = distance_table(n, prior)
+    best = sum(min(table[:, r] @ losses[:, s] for s in range(n + 1)) for r in range(n + 1))
+    after = means(remapped, n, prior).mean()
+    assert after == pytest.approx(best / (n + 1), rel=1e-12)
+    assert after < means(base, n, prior).mean()
+    assert dp.audit(remapped, n, prior).epsilon <= 0.7 + 1e-12
+    assert remapped.guarantee(2).bound == base.guarantee(2).bound
+    assert "post-processing" in remapped.guarantee(2).basis
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "k"), [("geometric", 12, 2), ("lattice", 8, 2), ("lattice", 4, 3)]
+)
+def test_the_option_answers_as_the_general_remap_does(name, n, k):
+    general, option = Remapped(dp.mechanism(name, 0.4)), dp.mechanism(name, 0.4, remap=True)
+    for x in dp.compositions(n, k):
+        expected = general.law(x, [1.0] * k).mean_distance()
+        assert option.law(x, [1.0] * k).mean_distance() == pytest.approx(expected, rel=1e-9)
+
+
+def best_by_hand(exact, n, epsilon, noisy):
+    """The answer with the least weighted distance over all data; the closest of equally good."""
+
+    def loss(s):
+        return mp.fsum(
+            mp.exp(-epsilon * abs(x - noisy)) * exact.distance((x, n - x), (s, n - s))
+            for x in range(n + 1)
+        )
+
+    losses = {s: loss(s) for s in range(n + 1)}
+    least = min(losses.values())
+    weights = mp.fsum(mp.exp(-epsilon * abs(x - noisy)) for x in range(n + 1))
+    tied = [s for s, value in losses.items() if value <= least * (1 + mp.mpf(10) ** -12)]
+    return min(tied, key=lambda s: abs(s - noisy)), float(least / weights)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+@pytest.mark.parametrize("prior", [(1.0, 1.0), (1e-9, 3.0)])
+def test_a_remapped_release_is_the_best_guess_of_each_noisy_count(epsilon, prior):
+    n = 7
+    with mp.workdps(30):
+        exact = Reference(prior, n)
+        by_hand = [best_by_hand(exact, n, mp.mpf(epsilon), noisy) for noisy in range(n + 1)]
+    answers, expected = best_answers(prior, n, epsilon, 0, n)
+    assert answers.tolist() == [answer for answer, _ in by_hand]
+    assert expected == pytest.approx([least for _, least in by_hand], rel=1e-12)
+    for first in range(n + 1):
+        plain = TruncatedGeometric(epsilon).law([first, n - first], prior)
+        remapped = TruncatedGeometric(epsilon, remap=True).law([first, n - first], prior)
+        assert remapped.outputs[:, 0].tolist() == list(range(n + 1))
+        shares = np.bincount(answers, plain.probabilities, n + 1)
+        assert remapped.probabilities == pytest.approx(shares, rel=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "epsilon", "published"), [(10, 0.1, 0.498), (40, 0.02, 0.716)])
+def test_the_remapped_geometric_mechanism_is_the_optimum(n, epsilon, published):
+    for prior in ((1.0, 1.0), (0.5, 3.0)):
+        remapped = means(dp.mechanism("geometric", epsilon, remap=True), n, prior).mean()
+        optimal = OptimalMechanism(epsilon).table(n, prior)
+        least = float((optimal * distance_table(n, prior)).sum()) / (n + 1)
+        assert remapped == pytest.approx(least, rel=3e-6)
+        if prior == (1.0, 1.0):
+            assert remapped == pytest.approx(published, abs=6e-4)
+
+
+def test_a_window_gives_the_answers_of_the_whole_and_far_from_the_ends_the_count(monkeypatch):
+    whole, expected = best_answers((1.0, 2.0), 700, 0.3, 0, 700)
+    part, part_expected = best_answers((1.0, 2.0), 700, 0.3, 0, 40)
+    assert np.array_equal(whole[:41], part)
+    assert expected[:41] == pytest.approx(part_expected, rel=1e-12)
+    monkeypatch.setattr(geometric, "_COLUMNS", 7)
+    best_answers.cache_clear()
+    assert np.array_equal(best_answers((1.0, 2.0), 700, 0.3, 0, 40)[0], part)
+    far, _ = best_answers((1.0, 1.0), 10**9, 0.1, 5 * 10**8, 5 * 10**8 + 100)
+    assert np.array_equal(far, np.arange(5 * 10**8, 5 * 10**8 + 101))
+
+
+@pytest.mark.slow
+def test_a_large_data_set_is_remapped_near_its_edge_only():
+    plain, option = (dp.mechanism("geometric", 0.5, remap=remap) for remap in (False, True))
+    for counts, share in (([50_000, 50_000], 1.0), ([3, 99_997], 0.9)):
+        before, after = (one.law(counts, [1, 1]) for one in (plain, option))
+        assert after.mean_distance() <= share * before.mean_distance() * (1 + 1e-12)
+        assert (after.mean_distance() >= before.mean_distance() * (1 - 1e-12)) == (share == 1.0)
+        assert 0.0 < after.mass_outside < 1e-19
+
+
+def test_bad_input_says_how_large_and_what_fits():
+    with pytest.raises(
+        ValueError, match=r"101 histograms.*k = 2 the linear program takes n up to 65"
+    ):
+        OptimalMechanism(1.0).law([50, 50], [1, 1])
+    with pytest.raises(ValueError, match="at k = 3 the linear program takes n up to 10"):
+        OptimalMechanism(1.0).table(20, [1, 1, 1])
+    with pytest.raises(ValueError, match="objective must be one of mean, worst"):
+        OptimalMechanism(1.0, "median")
+    with pytest.raises(ValueError, match="rule must be one of bayes, minimax"):
+        Remapped(dp.mechanism("geometric", 1.0), "mean")
+    with pytest.raises(TypeError, match="base must list every histogram"):
+        Remapped(dp.mechanism("ilapMech", 1.0), "bayes").law([1, 1, 1], [1, 1, 1])
+    with pytest.raises(ArithmeticError, match="not solved"):
+        solve_program(np.array([1.0]), np.ones((1, 1)), np.ones((1, 1)))
+    with pytest.raises(ValueError, match=r"epsilon = 0.001 .* compares at most 4000"):
+        best_answers((1.0, 1.0), 10**6, 0.001, 0, 10**6)
+    for name in ("geometric", "lattice"):
+        with pytest.raises(TypeError, match="remap must be"):
+            dp.mechanism(name, 1.0, remap=1)
+    with pytest.raises(ValueError, match=r"5151 histograms.* a remap of lattice noise"):
+        dp.mechanism("lattice", 1.0, remap=True).law([30, 30, 40], [1, 1, 1])
+    for epsilon in (2e-7, 70.0, 1e5):
+        allowed = rf"epsilon must lie in \[1e-06, 69\] .*, got {epsilon!r}"
+        with pytest.raises(ValueError, match=allowed):
+            OptimalMechanism(epsilon).law([2, 1], [1, 1])

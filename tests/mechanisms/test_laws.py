@@ -1,0 +1,293 @@
+"""Every law against its definition by a second road: ninety digits, orders, one noise at a time."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpbayes as dp
+from dpbayes.laws.sum_zero import project
+from dpbayes.mechanisms.geometric import (
+    IndependentLaw,
+    IndependentNoise,
+    TruncatedGeometric,
+    log_clamped,
+)
+from dpbayes.mechanisms.lattice import DiscreteGaussian, SumZeroLattice
+from tests.mechanisms.definitions import NOISE, VARIANTS, masses
+from tests.reference.laws import DIGITS, Reference
+
+SCORED = (
+    "expMech", "expMech-local", "expMech-smooth", "expMech-smooth, l1", "expMech-delta",
+    "expMech-delta, l1", "expMech-repaired", "permute-and-flip", "permute-and-flip, smooth",
+)  # fmt: skip
+TWO_ONLY = ("geometric", "lattice")
+
+
+def made(name, epsilon):
+    kind, options = VARIANTS.get(name, (name, {}))
+    return dp.mechanism(kind, epsilon, **options)
+
+
+@pytest.mark.parametrize("name", [*NOISE, *TWO_ONLY, *SCORED])
+@pytest.mark.parametrize(
+    ("x", "prior"),
+    [((0, 5), (1.0, 1.0)), ((3, 2), (0.2, 4.0)), ((2, 0, 1), (1e-6, 1.0, 3.0)),
+     ((1, 1, 0, 1), (1.0,) * 4)],
+)  # fmt: skip
+def test_every_probability_is_that_of_the_definition(name, x, prior):
+    if name in TWO_ONLY and len(x) > 2:
+        return
+    # gamma of the mechanisms with a delta is a float.
+    close = 1e-10 if name.startswith(("expMech-delta", "expMech-repaired")) else 1e-12
+    for epsilon in (0.2, 4.0):
+        law = made(name, epsilon).law(x, prior)
+        with mp.workdps(DIGITS):
+            exact = masses(name, Reference(prior, sum(x)), x, mp.mpf(epsilon))
+            assert {tuple(r) for r in law.outputs.tolist()} >= {r for r, p in exact.items() if p}
+            for output, found in zip(law.outputs.tolist(), law.probabilities, strict=True):
+                expected = float(exact.get(tuple(output), 0))
+                assert float(found) == pytest.approx(expected, rel=close, abs=1e-300)
+
+
+@pytest.mark.parametrize("name", [*dp.REGISTRY, *VARIANTS])
+@pytest.mark.parametrize("k", [2, 3])
+def test_without_records_there_is_one_release_or_a_refusal(name, k):
+    mechanism = made(name, 0.7)
+    if name in (*SCORED, "optimal", "optimal, worst", "parameter-laplace", "lattice, remapped"):
+        if k == 2 and name == "lattice, remapped":
+            return
+        with pytest.raises(ValueError, match=r"at least (1|one) record|integer of at least 1"):
+            mechanism.law([0] * k, [1.0] * k)
+    elif k == 2 or not name.startswith("geometric"):
+        law = mechanism.law([0] * k, [1.0] * k)
+        assert (law.outputs.tolist(), law.log_probabilities.tolist()) == ([[0] * k], [0.0])
+        assert law.mass_outside == 0.0
+
+
+# --- Noise on counts ------------------------------------------------------------------------------
+
+
+def test_scales_of_the_laplace_family():
+    for name, scales in (("lapMech", [4.0, 6.0, 8.0]), ("ilapMech", [2.0, 4.0, 4.0])):
+        assert [dp.mechanism(name, 0.5).scale(k) for k in (2, 3, 4)] == scales
+    assert dp.mechanism("lapMech", epsilon=0.5, sensitivity=3).scale(4) == 6.0
+    assert dp.mechanism("draft-laplace", epsilon=0.5).scale(4) == 4.0
+
+
+@pytest.mark.parametrize("name", ["lapMech", "ilapMech", "ilapMech, nearest", "draft-laplace"])
+@pytest.mark.parametrize("counts", [[300_000, 250_000], [5, 549_995], [549_995, 5]])
+def test_a_window_of_laplace_noise_is_the_list_of_fewer_records(name, counts):
+    mechanism = made(name, 3.0)
+    law = mechanism.law(counts, [1, 1])
+    near = [min(one, 500 + i) for i, one in enumerate(counts)]
+    whole = mechanism.law(near, [1, 1])
+    steps = whole.outputs[:, 0] - near[0]
+    there = [np.flatnonzero(law.outputs[:, 0] == counts[0] + step) for step in (-4, -1, 0, 2, 5)]
+    for step, at in zip((-4, -1, 0, 2, 5), there, strict=True):
+        expected = whole.log_probabilities[steps == step]
+        found = law.log_probabilities[at] if at.size else np.array([-np.inf])
+        assert found == pytest.approx(expected, rel=1e-12)
+    assert 0.0 <= law.mass_outside < 1e-19
+    assert law.probabilities.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_far_more_records_than_are_listed_leave_out_what_the_law_says():
+    n, epsilon, reach = 10_000_000, 0.01, 4600
+    law = TruncatedGeometric(epsilon).law([n // 2, n // 2], [1, 1])
+    assert law.outputs[[0, -1], 0].tolist() == [n // 2 - reach, n // 2 + reach]
+    beyond = 2.0 * np.exp(-epsilon * (reach + 1)) / (1.0 + np.exp(-epsilon))
+    assert 0.0 < beyond <= law.mass_outside < 1e-19
+    # Beside the truth the steps are those of the noise, as if nothing were clamped.
+    near = law.probabilities[reach - 3 : reach + 4]
+    assert near / near[3] == pytest.approx(np.exp(-epsilon * np.abs(np.arange(-3, 4))), rel=1e-13)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["l2", "l1"])
+def test_lattice_noise_against_one_vector_at_a_time(how):
+    counts, epsilon = (1, 4, 0), 1.5
+    masses, total = Counter(), 0.0
+    for z in itertools.product(range(-40, 41), repeat=2):
+        full = np.array([*z, -sum(z)])
+        weight = math.exp(-epsilon * np.abs(full).sum() / 2)
+        total += weight
+        masses[tuple(project(np.array([counts]) + full, how)[0].tolist())] += weight
+    law = SumZeroLattice(epsilon, projection=how).law(counts, [1, 1, 1])
+    expected = [masses[tuple(row)] / total for row in law.outputs.tolist()]
+    np.testing.assert_allclose(law.probabilities, expected, atol=1e-13)
+
+
+def test_the_gaussian_promise_is_kept_and_nearly_used_up():
+    for n, k, epsilon, delta in ((12, 2, 0.5, 1e-3), (5, 3, 1.0, 1e-2)):
+        mechanism = DiscreteGaussian(epsilon, delta)
+        assert dp.audit(mechanism, n, [1.0] * k).delta(epsilon) <= delta
+    assert dp.audit(DiscreteGaussian(1.0, 1e-2), 20, [1.0, 1.0]).delta(1.0) > 0.99e-2
+    one, ten = DiscreteGaussian(1.0, 1e-6), DiscreteGaussian(1.0, 1e-6, releases=10)
+    assert 6.0 < ten.variance(3) / one.variance(3) < 10.5
+    assert "10 releases together" in ten.guarantee(3).basis
+    released = dp.release(dp.mechanism("discrete-gaussian", 1.0, delta=1e-4), [5, 9, 4], [1, 1, 1])
+    assert "+ 0.0001" in str(released)
+
+
+@pytest.mark.slow
+def test_gaussian_noise_is_wider_than_lattice_noise_unless_epsilon_is_large() -> None:
+    """E|Z| relative to lattice noise at delta 0: 4.0, 2.8, 2.4, 2.2 at k = 2, 4, 10, 100."""
+    for k, ratio, epsilon, close in (
+        (2, 4.0, 1.0, 0.06), (4, 2.8, 1.0, 0.06), (10, 2.4, 1.0, 0.06), (100, 2.2, 1.0, 0.06),
+        (2, 1.0, 20.0, 1e-5), (3, 1.0, 20.0, 1e-5),
+    ):  # fmt: skip
+        counts, prior = [10**9 if epsilon == 1.0 else 100] * k, np.ones(k)
+        gauss = dp.mechanism("discrete-gaussian", epsilon, delta=1e-6).law(counts, prior)
+        lattice = dp.mechanism("lattice", epsilon).law(counts, prior)
+        assert gauss.mean_distance() / lattice.mean_distance() == pytest.approx(ratio, abs=close)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 3.0])
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_one_independent_count_against_a_plain_sum(count, epsilon):
+    noise = {z: math.exp(-epsilon * abs(z)) for z in range(-2000, 2001)}
+    total = math.fsum(noise.values())
+    for most in (math.inf, 9):
+        wanted = Counter()
+        for z, weight in noise.items():
+            wanted[min(max(count + z, 0), most)] += weight / total
+        released = np.arange(0, min(60, most + 1))
+        found = np.exp(log_clamped(count, released, epsilon, most))
+        assert found == pytest.approx([wanted[r] for r in released.tolist()], rel=1e-11)
+
+
+def test_the_listed_independent_law_is_complete_and_the_drawn_one_agrees():
+    listed = IndependentNoise(1.0).law([30, 5, 0], [1, 1, 1])
+    assert listed.probabilities.sum() == pytest.approx(1.0, abs=1e-12)
+    drawn = IndependentLaw(listed.prior, listed.counts, 1.0)
+    estimate = drawn.mean_distance()
+    assert abs(estimate - listed.mean_distance()) <= 4.5 * estimate.error
+    assert drawn.probability([31, 4, 0]) == pytest.approx(listed.probability([31, 4, 0]), rel=1e-12)
+    assert isinstance(IndependentNoise(1.0).law([5] * 12, [1] * 12), IndependentLaw)
+
+
+@pytest.mark.parametrize("epsilon", [0.7, 3.0])
+def test_continuous_noise_keeps_its_promise_in_densities_and_atoms(epsilon):
+    # The density of one update at u is that of Laplace(2/epsilon) around x_i, the atoms collect
+    # its tails; so the log ratio of neighbours is a sum over the coordinates.
+    law = dp.mechanism("parameter-laplace", epsilon).law([2, 5], [1, 0.5])
+    # The first count falls to 0 and the second rises to 7: two tails of 2, scale 2/epsilon.
+    expected = (0.5 * np.exp(-2 * epsilon / 2)) ** 2
+    assert float(law.probability([0, 7])) == pytest.approx(expected, rel=1e-14)
+    assert law.probability([1, 6]) == 0.0
+    drawn = law.sample(np.random.default_rng(4), 100_000)
+    error = 4.5 * math.sqrt(expected / 100_000)
+    assert np.mean(np.all(drawn == [0, 7], axis=1)) == pytest.approx(expected, abs=error)
+
+    def log_mass(u, x):
+        return (np.log(0.5) if u in (0, 7) else 0.0) - abs(u - x) / law.scale
+
+    grid = [0, 0.5, 2.5, 3.5, 6.5, 7]
+    losses = [
+        sum(log_mass(u, a) - log_mass(u, b) for u, a, b in zip(us, (2, 5), (3, 4), strict=True))
+        for us in itertools.product(grid, repeat=2)
+    ]
+    assert max(map(abs, losses)) == pytest.approx(epsilon, rel=1e-12)
+
+
+# --- Scored candidates ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["expMech", "expMech-local", "expMech-smooth", "expMech-delta"])
+def test_the_rates_of_all_data_sets_are_those_of_each_and_scale(name):
+    for metric in ("hellinger", "published"):
+        mechanism = dp.mechanism(name, 0.9, metric=metric)
+        for prior, n in ((np.array([0.3, 2.0]), 8), (np.array([1.0, 0.5, 2.0]), 4)):
+            each = [mechanism.rate(x, prior) for x in dp.compositions(n, prior.size)]
+            assert mechanism.rates(n, prior) == pytest.approx(each, rel=1e-12)
+            for share in (0.25, 3.0):
+                scaled = mechanism.scaled(share).rates(n, prior)
+                assert scaled == pytest.approx(share * np.array(each), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["expMech", "expMech-smooth", "permute-and-flip"])
+def test_published_metric_scores_by_the_published_distance(name):
+    counts, prior = np.array([5, 3]), np.array([1.0, 1.0])
+    mechanism = dp.mechanism(name, epsilon=1.0, metric="published")
+    law = mechanism.law(counts, prior)
+    scores = dp.hellinger_published(prior + counts, prior + law.outputs)
+    weights = np.exp(-getattr(mechanism, "scores_like", mechanism).rate(counts, prior) * scores)
+    expected = by_all_orders(weights) if name == "permute-and-flip" else weights / weights.sum()
+    assert law.probabilities == pytest.approx(expected, rel=1e-10)
+    hellinger = np.asarray(dp.hellinger(prior + counts, prior + law.outputs))
+    assert law.distances == pytest.approx(hellinger, abs=1e-12)
+
+
+def by_all_orders(weights):
+    """Walk through every order of the candidates, as the definition says: sums over subsets."""
+    total, size = np.zeros(len(weights)), len(weights)
+    for r, weight in enumerate(weights):
+        others = np.delete(weights, r)
+        for before in range(size):
+            share = 1.0 / (size * math.comb(size - 1, before))
+            chances = (math.prod(1.0 - others[list(s)]) for s in
+                       itertools.combinations(range(size - 1), before))  # fmt: skip
+            total[r] += share * weight * math.fsum(chances)
+    return total
+
+
+@pytest.mark.slow
+@settings(max_examples=30, deadline=None)
+@given(
+    sensitivity=st.sampled_from(["global", "smooth"]), epsilon=st.floats(0.05, 8.0),
+    gamma=st.floats(0.05, 3.0), n=st.integers(1, 15),
+    prior=st.tuples(st.floats(0.05, 8.0), st.floats(0.05, 8.0)),
+)  # fmt: skip
+def test_permute_and_flip_is_never_worse_than_its_exponential_mechanism(
+    sensitivity, epsilon, gamma, n, prior
+):
+    mechanism = dp.mechanism("permute-and-flip", epsilon, sensitivity=sensitivity, gamma=gamma)
+    assert dp.audit(mechanism, n, prior).epsilon <= epsilon + 1e-11
+    counts = [n // 3, n - n // 3]
+    law, exponential = mechanism.law(counts, prior), mechanism.scores_like.law(counts, prior)
+    assert law.mean_distance() <= exponential.mean_distance() + 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [1.0, 300.0])
+def test_permute_and_flip_still_sums_to_one_with_many_candidates(epsilon):
+    law = dp.mechanism("permute-and-flip", epsilon).law([2499, 2500], [1, 1])
+    assert law.probabilities.sum() == pytest.approx(1.0, abs=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_larger_rate_has_a_smaller_mean_error(seed):
+    rng = np.random.default_rng(seed)
+    prior, counts = 10.0 ** rng.uniform(-3, 2, 2), rng.integers(1, 15, 2)
+    distances = dp.mechanism("expMech", 1.0).law(counts, prior).distances
+    weights = np.exp(-np.outer(np.geomspace(0.01, 100.0, 40), distances))
+    assert np.all(np.diff(weights @ distances / weights.sum(axis=1)) < 0)
+
+
+def test_a_smaller_sensitivity_with_a_larger_factor_can_have_the_larger_error():
+    x, prior = [5, 5], [1.0, 1.0]
+    whole, smooth, local = (dp.mechanism(f"expMech{end}", 1.0) for end in ("", "-smooth", "-local"))
+    assert smooth.sensitivity(x, prior).value < 0.6 * whole.sensitivity(x, prior).value
+    assert smooth.rate(x, prior) < whole.rate(x, prior)
+    errors = [one.law(x, prior).mean_distance() for one in (whole, smooth)]
+    assert errors == pytest.approx([0.405869, 0.425393], abs=1e-6)
+    # With the same factor the least sensitivity is never behind.
+    assert local.law(x, prior).mean_distance() <= errors[0] * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "mean"),
+    [(1000, 0.1, 0.3831), (1000, 0.2, 0.0699), (10_000, 0.1, 0.0192), (100_000, 0.1, 0.0061)],
+)
+def test_means_of_balanced_data_of_the_repaired_mechanism(n, share, mean):
+    mechanism = dp.mechanism("expMech-repaired", 0.8, delta=1e-8, share=share)
+    found = mechanism.law([n // 2, n // 2], [1, 1]).mean_distance()
+    assert found == pytest.approx(mean, abs=6e-5)

@@ -1,0 +1,346 @@
+"""Promises: exact numbers, sentences that never say less, and the type they belong to."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpbayes as dp
+from dpbayes.laws.finite import FiniteLaw
+from dpbayes.mechanisms.calibrations import (
+    DeltaCalibration,
+    RepairedCalibration,
+    SmoothCalibration,
+)
+from dpbayes.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip
+from dpbayes.mechanisms.geometric import IndependentNoise, TruncatedGeometric
+from dpbayes.mechanisms.lattice import SumZeroLattice
+from dpbayes.mechanisms.protocol import (
+    Guarantee,
+    exact_epsilon,
+    given_epsilon,
+    guarantee,
+    own,
+    rounded_up,
+    upper_float,
+)
+from dpbayes.study.theorem_chain import corner_pair, enumerated_pair
+from dpbayes.tables.drawn import draw
+from dpbayes.tables.reading import noise_aware
+from tests.samplers.sources import SeededBits
+
+# --- Numbers and sentences ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", dp.REGISTRY)
+@pytest.mark.parametrize("epsilon", [1.0000004, 0.1234564999, 0.3, "0.1", "1/3"])
+def test_the_sentence_never_states_less_than_the_bound(name, epsilon):
+    promised = guarantee(dp.mechanism(name, epsilon), 2)
+    if promised.bound is None:
+        assert promised.sentence.startswith("No guarantee: ")
+        assert "<=" not in promised.sentence
+        return
+    stated = Fraction(re.search(r"<= e\^(\S+) P", promised.sentence)[1])
+    assert promised.bound <= stated <= promised.bound * (1 + Fraction(1, 10**11))
+    assert Fraction(promised.epsilon) >= promised.bound
+
+
+@pytest.mark.slow
+@given(
+    st.fractions(min_value=Fraction(1, 10**30), max_value=Fraction(10**30)),
+    st.integers(min_value=-200, max_value=200),
+)
+def test_a_printed_number_is_no_smaller_and_the_float_the_smallest_that_is_not(value, power):
+    exact = value * Fraction(10) ** power
+    nearest = upper_float(exact)
+    assert Fraction(np.nextafter(nearest, 0.0)) < exact <= Fraction(nearest)
+    assert exact <= Fraction(rounded_up(exact)) <= exact * (1 + Fraction(1, 10**11))
+
+
+def test_text_fractions_and_decimals_are_exact():
+    for value in ("0.1", Fraction(1, 10), Decimal("0.1")):
+        mechanism = dp.mechanism("lattice", value)
+        assert exact_epsilon(mechanism.epsilon) == Fraction(1, 10)
+        assert guarantee(mechanism, 3).bound == Fraction(1, 10)
+        assert mechanism.epsilon == 0.1
+    third = dp.mechanism("lattice", "1/3")
+    assert exact_epsilon(third.epsilon) == Fraction(1, 3)
+    assert guarantee(third, 3).epsilon > float(Fraction(1, 3))
+
+
+@given(st.floats(1e-6, 1e6))
+def test_a_float_is_never_taken_for_more_than_either_reading(value):
+    exact = exact_epsilon(value)
+    assert exact <= Fraction(value)
+    assert exact <= Fraction(repr(value))
+    assert float(exact) == value
+
+
+@pytest.mark.parametrize("kind", [TruncatedGeometric, SumZeroLattice, PermuteAndFlip])
+def test_a_class_takes_every_kind_of_number_too(kind):
+    assert exact_epsilon(kind("0.1").epsilon) == Fraction(1, 10)
+    assert guarantee(kind(np.float32(0.5)), 2).bound == Fraction(1, 2)
+    assert guarantee(kind(np.int64(2)), 2).bound == 2
+    with pytest.raises(TypeError, match="epsilon must be a real number"):
+        kind([1.0])
+
+
+def test_an_exact_epsilon_survives_copies():
+    mechanism = dp.mechanism("expMech-smooth", "0.7", gamma=0.5)
+    for copy in (pickle.loads(pickle.dumps(mechanism)), replace(mechanism, divisor=4.0)):
+        assert exact_epsilon(copy.epsilon) == Fraction(7, 10)
+
+
+@pytest.mark.parametrize(
+    ("value", "allowed"),
+    [*[(word, "be") for word in ("0", "-1", "nan", "inf", "one", "1/0", "1/2/3", "/", "1/", "0_5",
+                                 "\uff11", "0,5")],
+     *[(word, "be between 1e-300 and 1e300, got") for word in
+       ("1e400", "1e-400", "1e-301", "1e300/1e-300", "1e999999999")]],
+)  # fmt: skip
+def test_bad_epsilons_in_words(value, allowed):
+    with pytest.raises(ValueError, match=f"epsilon must {allowed}"):
+        given_epsilon(value)
+    with pytest.raises(ValueError, match=f"epsilon must {allowed}"):
+        dp.mechanism("lattice", value)
+
+
+def test_a_failure_probability_is_part_of_the_sentence():
+    promised = Guarantee(Fraction(4, 5), "a proof", "thm-x", Fraction(1, 10**8))
+    assert "P[M(x) in S] <= e^0.8 P[M(x') in S] + 1e-8; n itself" in promised.sentence
+    assert promised.delta == 1e-8
+
+
+def test_a_sentence_names_its_relation():
+    sentence = guarantee(IndependentNoise("0.1"), 3).sentence
+    assert "differ by one record more or less" in sentence
+    assert "n itself is public" not in sentence
+    assert "P[M(x) in S] <= e^0.1 P[M(x') in S]" in sentence
+
+
+# --- To whom a promise belongs --------------------------------------------------------------------
+
+
+def test_a_subclass_has_neither_the_promise_nor_the_sampler():
+    @dataclass(frozen=True)
+    class Truth(TruncatedGeometric):
+        def law(self, counts, prior):
+            return TruncatedGeometric(50.0 * self.epsilon).law(counts, prior)
+
+    mechanism = Truth(1.0)
+    promised = guarantee(mechanism, 2)
+    assert promised.epsilon is None
+    assert "Truth states no guarantee of its own" in promised.sentence
+    with pytest.raises(ValueError, match="must have a proved guarantee"):
+        dp.release(mechanism, [3, 4], [1, 1])
+    with pytest.raises(ValueError, match="must have an exact sampler"):
+        dp.release(mechanism, [3, 4], [1, 1], without_guarantee=True)
+
+
+def test_a_calibration_with_another_factor_is_not_promised():
+    @dataclass(frozen=True)
+    class Cheap(SmoothCalibration):
+        factor = 1e-3
+
+    mechanism = ExponentialMechanism(1.0, Cheap())
+    assert dp.audit(mechanism, 4, [1, 1]).epsilon > 100
+    assert guarantee(mechanism, 2).epsilon is None
+    with pytest.raises(ValueError, match="no proof is recorded for the calibration Cheap"):
+        dp.release(mechanism, [2, 2], [1, 1])
+
+
+def test_a_factor_changed_on_the_class_changes_the_promise(monkeypatch):
+    monkeypatch.setattr(SmoothCalibration, "factor", 1e-3)
+    promised = guarantee(dp.mechanism("expMech-smooth", 1.0), 2)
+    assert promised.epsilon == pytest.approx(4000.0, rel=1e-12)
+
+
+def test_an_object_whose_methods_were_replaced_promises_nothing():
+    mechanism = dp.mechanism("expMech-smooth", 1.0)
+    assert own(mechanism, "guarantee")
+    object.__setattr__(mechanism, "rate", lambda counts, prior: 1e4)
+    assert own(mechanism, "guarantee") is None
+    assert guarantee(mechanism, 2).bound is None
+    with pytest.raises(ValueError, match="must have an exact sampler"):
+        draw(mechanism, np.array([2, 2]), np.ones(2), SeededBits(1))
+
+
+@dataclass(frozen=True)
+class RandomisedResponse:
+    """One record of two categories, told truthfully e^epsilon times as often as not."""
+
+    epsilon: float
+    name: str = "randomised response"
+
+    def law(self, counts, prior):
+        x = np.asarray(counts)
+        outputs = np.array([[0, 1], [1, 0]])
+        logs = np.where(outputs[:, 0] == x[0], 0.0, -self.epsilon) - np.log1p(np.exp(-self.epsilon))
+        return FiniteLaw(np.asarray(prior, dtype=float), x, outputs, logs)
+
+
+def test_three_attributes_are_enough_for_audit_comparison_and_reading():
+    mechanism = RandomisedResponse(0.9)
+    assert dp.audit(mechanism, 1, [1, 1]).epsilon == pytest.approx(0.9, rel=1e-12)
+    found = dp.calibrate(mechanism, 1, [1, 1], 0.4)
+    assert found.epsilon == pytest.approx(0.4, rel=1e-8)
+    assert dp.mean_distances(mechanism, [1.0, 0.0], [1, 1], [1])[0] > 0
+    with pytest.raises(ValueError, match="no proof is recorded for the mechanism randomised"):
+        dp.release(mechanism, [1, 0], [1, 1])
+    aware = noise_aware(RandomisedResponse(np.log(3.0)), np.array([1, 0]), 1, np.ones(2))
+    # P(x = (1, 0) | released (1, 0)) = 3/4, so the mean is (3/4 * 2 + 1/4 * 1) / 3.
+    assert aware.mean[0] == pytest.approx(7 / 12, rel=1e-12)
+
+
+# --- Calibrations ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gamma", [0.05, 1.0, 7.0])
+@pytest.mark.parametrize("distance", ["hamming", "l1"])
+def test_smooth_mechanism_keeps_its_promise_for_any_gamma(gamma, distance):
+    mechanism = dp.mechanism("expMech-smooth", epsilon=2.0, gamma=gamma, distance=distance)
+    for prior in ([1, 1], [0.05, 0.05]):
+        assert dp.audit(mechanism, 9, prior).epsilon <= 2.0 + 1e-12
+
+
+@pytest.mark.slow
+def test_a_sensitivity_too_small_breaks_the_promise():
+    assert dp.audit(dp.mechanism("ilapMech", 1.0, sensitivity=0.5), 8, [1, 1]).epsilon > 1.5
+    local = dp.mechanism("expMech-local", epsilon=1.0)
+    assert dp.audit(local, 80, [1, 1]).epsilon < 1.0
+    assert dp.audit(local, 80, [0.001, 0.001]).epsilon > 1.02
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "proved"),
+    [("expMech", {}, Fraction(2)), ("expMech-smooth", {}, Fraction(4)),
+     *[("expMech-smooth", {"gamma": gamma, "distance": distance}, 2 * (1 + times * Fraction(gamma)))
+       for gamma in (0.001, 0.3, 1 / 3, 1e-9) for distance, times in (("hamming", 1), ("l1", 2))],
+     *[("expMech-repaired", {"share": share}, 2 / (1 - Fraction(share)))
+       for share in (0.2, 0.1, 1e-3, 0.9999)]],
+)  # fmt: skip
+def test_the_factor_is_no_less_than_the_proof_asks_for_and_a_divisor_promises_its_own(
+    name, options, proved
+):
+    # The rate of a release is epsilon / (factor S): a factor rounded down would spend more.
+    mechanism = dp.mechanism(name, "1", **options)
+    assert proved <= Fraction(mechanism.factor) <= proved * (1 + Fraction(1, 2**51))
+    assert mechanism.guarantee(2).bound == 1
+    for divisor in (np.nextafter(mechanism.factor / 1.01, 0.0), 1.0, 3.0, 10.0):
+        used = replace(mechanism, divisor=float(divisor))
+        share = Fraction(options.get("share", 0))  # of epsilon, which no factor changes
+        own_term = proved if not share else Fraction(2)
+        assert used.guarantee(2).bound == own_term / Fraction(divisor) + share
+        audited = dp.audit(used, 5, [0.3, 1])
+        assert audited.delta(float(used.guarantee(2).bound)) <= used.guarantee(2).failure + 1e-15
+
+
+@pytest.mark.parametrize(("n", "epsilon", "delta"), [(1, 0.8, 1e-8), (15, 0.8, 5e-4)])
+def test_the_rate_is_that_of_the_theorem(n, epsilon, delta):
+    for failures, term in ((2 * (n + 1), "2(n+1)"), (2 * n, "2n")):
+        calibration = DeltaCalibration(delta, failure_term=term)
+        rate = np.log1p(-epsilon / (2 * np.log(delta / failures)))
+        assert calibration.gamma(n, epsilon) == pytest.approx(rate, rel=1e-14)
+    with pytest.raises(ValueError, match="n must be an integer of at least 1, got 0"):
+        calibration.gamma(0, epsilon)
+
+
+def test_the_repaired_promise_is_the_theorem() -> None:
+    mechanism = dp.mechanism("expMech-repaired", "0.8", delta=1e-8, share=0.25)
+    for k in (2, 3, 7):
+        promised = guarantee(mechanism, k)
+        assert (promised.bound, promised.failure) == (Fraction(4, 5), Fraction(1, 10**8))
+        assert promised.theorem == "thm-repaired"
+    # A larger divisor flattens the weights, not the price of the sensitivity.
+    flatter = replace(mechanism, divisor=4.0)
+    assert guarantee(flatter, 2).bound == Fraction(2, 5) + Fraction(1, 5)
+    assert int(np.sum(dp.release(mechanism, [5, 4, 6], [1.0, 1.0, 1.0]).counts)) == 15
+
+
+def random_audit(rng: np.random.Generator, k: int, most: int) -> tuple[float, float]:
+    """Return actual over nominal epsilon, and delta(epsilon), of one random setting."""
+    n = int(rng.integers(1, most + 1))
+    prior = np.exp(rng.uniform(np.log(1e-9), np.log(1e4), k))
+    epsilon = float(np.exp(rng.uniform(np.log(0.02), np.log(40.0))))
+    delta = float(np.exp(rng.uniform(np.log(1e-12), np.log(0.5))))
+    share = float(rng.uniform(0.02, 0.98))
+    mechanism = dp.mechanism("expMech-repaired", epsilon, delta=delta, share=share)
+    audit = dp.audit(mechanism, n, prior)
+    assert audit.delta(epsilon) <= delta
+    return audit.epsilon / epsilon, audit.delta(epsilon)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("k", "most", "audits"), [(2, 40, 150), (3, 7, 40), (4, 4, 15)])
+def test_two_hundred_random_audits_keep_the_promise(k: int, most: int, audits: int) -> None:
+    rng = np.random.default_rng(7 + k)
+    found = [random_audit(rng, k, most) for _ in range(audits)]
+    assert max(ratio for ratio, _ in found) <= 1.0
+    assert max(delta for _, delta in found) == 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.5])
+def test_it_keeps_the_promise_where_the_claimed_mechanism_breaks_it(share: float) -> None:
+    prior = [0.02, 1e8, 1e8, 1e8]
+    claimed = dp.mechanism("expMech-delta", 0.784, delta=1e-6)
+    repaired = dp.mechanism("expMech-repaired", 0.784, delta=1e-6, share=share)
+    pair = corner_pair(178, 4)
+    assert enumerated_pair(claimed, *pair, prior).delta(0.784) > 1e-4
+    assert enumerated_pair(repaired, *pair, prior).delta(0.784) == 0.0
+    # At its own kink S changes by the full e^gamma; n is such that gamma reaches it.
+    for n in (60, 110):
+        found = enumerated_pair(repaired, *corner_pair(n, 4), prior)
+        assert found.epsilon <= 0.784
+
+
+@pytest.mark.parametrize(("delta", "epsilon"), [(1e-300, 0.02), (1e-8, 1e-6), (1e-8, 3e-9)])
+def test_a_small_rate_is_lowered_by_more_than_rounding_can_add(
+    delta: float, epsilon: float
+) -> None:
+    mended, n = RepairedCalibration(delta, 0.2), 400
+    with mpmath.workdps(40):
+        logarithm = mpmath.log(mpmath.mpf(n + 1) / mpmath.mpf(delta))
+        proved = mpmath.log1p(mpmath.mpf(0.2) * mpmath.mpf(epsilon) / logarithm)
+        below = proved - mended.gamma(n, epsilon)
+        values = mended.rule(n, epsilon, 2).profile(n, np.ones(2), "hellinger")
+        logs = [mpmath.log(mpmath.mpf(float(value))) for value in values]
+        changes = [abs(a - b) for a, b in pairwise(logs)]
+    assert 2e-12 < below < 1e-11 + 1.1e-6 * proved
+    assert max(changes) <= proved
+
+
+def test_the_promise_holds_at_a_rate_near_zero() -> None:
+    mechanism = dp.mechanism("expMech-repaired", 0.02, delta=1e-300)
+    assert dp.audit(mechanism, 60, [0.1, 3.0]).delta(0.02) <= 1e-300
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 2), (40, 2), (9, 4)])
+def test_the_rate_stays_below_that_of_the_theorem_by_a_millionth(n: int, k: int) -> None:
+    with mpmath.workdps(40):
+        candidates = mpmath.binomial(n + k - 1, k - 1)
+        logarithm = mpmath.log(candidates / mpmath.mpf(1e-7))
+        proved = mpmath.log1p(mpmath.mpf(0.3) * mpmath.mpf(0.9) / logarithm)
+        below = 1 - RepairedCalibration(delta=1e-7, share=0.3).gamma(n, 0.9, k) / proved
+        # Less than this, and rounding of S could break the promise; more is noise for nothing.
+        assert 0.9e-6 < below < 1.1e-6
+
+
+@pytest.mark.parametrize(("n", "k"), [(10, 2), (137, 3), (10**6, 2), (10**4, 5)])
+def test_the_least_share_that_an_error_names_is_enough(n: int, k: int) -> None:
+    calibration = RepairedCalibration(delta=1e-8, share=0.5)
+    with pytest.raises(ValueError, match="share \\* epsilon must be at least") as refused:
+        calibration.gamma(n, 1e-12, k)
+    found = re.search(r"at least (\S+) for", str(refused.value))
+    assert found
+    assert calibration.gamma(n, 2 * float(found[1]), k) > 0
