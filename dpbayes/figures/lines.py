@@ -40,10 +40,9 @@ class Curve:
     """One series: values `y` at `x`, both of shape (m,), under the label of its mechanism.
 
     kind "line" is a computed curve; "law" the probabilities of whole numbers, in level treads;
-    "cumulative" a staircase that rises at each `x`; "reference" what curves are held against, such as a promise: a thin grey line without marks;
-    "dots" single points, such as candidates; "simulated" draws markers with bars of `error`, shape
-    (m,), to both sides; "reading" small circles, with bars if there are errors. Series with one
-    label share one colour.
+    "cumulative" a staircase that rises at each `x`; "reference" what curves are held against: a
+    thin grey line; "dots" single points; "simulated" markers with bars of `error`, shape (m,), to
+    both sides; "reading" small circles, with bars if there are errors.
     """
 
     label: str
