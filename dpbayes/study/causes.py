@@ -27,6 +27,8 @@ from dpbayes.study.full_paper import (
 from dpbayes.study.printed import plain_curve
 from dpbayes.study.programs import SequentialLaplace, drafted_delta, notes_program
 
+PICTURES = {"until-3978d2b": ", earlier picture", "from-3978d2b": ", later picture"}
+
 
 @dataclass(frozen=True)
 class Cause:
@@ -45,7 +47,8 @@ class Cause:
     def where(self) -> str:
         """Document, figure and curve."""
         one = self.series
-        return f"{one.document}, Figure {one.figure}{one.panel}, {plain_curve(one.curve)}"
+        panel = PICTURES.get(one.panel, one.panel)
+        return f"{one.document}, Figure {one.figure}{panel}, {plain_curve(one.curve)}"
 
     def fits(self) -> tuple[Fit, Fit]:
         """Return the fit with the setting as stated and the fit as drawn."""
