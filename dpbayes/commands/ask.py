@@ -8,8 +8,8 @@ what an answer would cost; ``--by sex`` asks once for each value of an attribute
 one object a line. With ``--request ID`` a question can be asked again after a crash: it gets the
 same answer and is paid once.
 
-The cube file is described in `dpbayes.tables.plan`. With
-``--server`` the token stands in the variable DPBAYES_TOKEN.
+The cube file is described in `dpbayes.tables.files`. With ``--server`` the token stands in the
+variable DPBAYES_TOKEN.
 """
 
 from __future__ import annotations
@@ -71,12 +71,10 @@ def _wished(arguments: argparse.Namespace) -> Fields:
 
 
 def _by_account(arguments: argparse.Namespace) -> list[Fields]:
-    try:
-        from dpbayes.tables.answering import open_answering
-        from dpbayes.tables.opening import open_account
-        from dpbayes.tables.predicate import wished
-    except ImportError as error:
-        raise ValueError(f"ask needs more packages: install dpbayes[tables] ({error})") from None
+    from dpbayes.tables.answering import open_answering
+    from dpbayes.tables.opening import open_account
+    from dpbayes.tables.predicate import wished
+
     asked = open_answering(arguments.cube, open_account(arguments.account))
     wish, found = wished(_wished(arguments)), []
     for question in asked.questions(wish):

@@ -30,12 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the plan as understood, its price, its promise and its expected error."""
     plan, records = read_plan(arguments.plan), arguments.records
-    chosen = planned_mechanism(plan)
+    planned_mechanism(plan)  # or why there is none
     if records is not None and records < 1:
         raise ValueError(f"--records must be at least 1, got {records}")
     cells = " × ".join(f"{one.name} ({one.size})" for one in plan.attributes)
     print(f"cells      {len(plan.labels)}: {cells}")
-    print(f"mechanism  {chosen}")
+    options = (f"{name} {value}" for name, value in plan.options.items())
+    print(f"mechanism  {', '.join([plan.mechanism, *options])}")
     print(f"guarantee  {promise(plan)}")
     print(f"cost       {price(plan)}", flush=True)
     if records is None:

@@ -164,17 +164,20 @@ def leave_note(table: Path, account: Account) -> str:
 def _refuse_second(place: Path, dataset: str, table: Path, digest: bytes) -> None:
     """Refuse to make what there is already; keys of accounts that never came to be are removed."""
     if place.exists():
-        raise AccountError(f"account {place} exists already")
+        raise AccountError(f"account {place} exists already: pay from it, or name another file")
     for witness in keys.all_witnesses(keys.keys_folder()):
         if witness.abandoned:
             witness_file(witness.dataset).unlink()
         elif witness.dataset == dataset:
-            raise AccountError(f"data set {dataset!r} has an account already: {witness.account}")
+            raise AccountError(
+                f"data set {dataset!r} has an account already: {witness.account}; "
+                "pay from it, or give this data set another name"
+            )
     for witness in keys.all_witnesses(keys.keys_folder()) + keys.all_witnesses(keys.known_folder()):
         if witness.fingerprint(digest) in witness.tables:
             raise AccountError(
                 f"table {table} has an account already: {witness.account} (data set "
-                f"{witness.dataset!r})"
+                f"{witness.dataset!r}); releases and answers are paid from it"
             )
     note = table.with_name(table.name + NOTE)
     lines = lines_of(note)

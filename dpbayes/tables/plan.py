@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import unicodedata
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -180,14 +181,30 @@ class Plan(Declared):
         return hashlib.sha256(f"{self.statement()}|{fingerprint}".encode()).hexdigest()[:16]
 
 
+def _is_plain(letter: str) -> bool:
+    """Return whether a letter may stand in a label: Persian and Hindi need the two joiners."""
+    kind = unicodedata.category(letter)
+    return letter in "\u200c\u200d" or (kind[0] != "C" and kind not in ("Zl", "Zp"))
+
+
 def _declared(name: str, given: list[str] | dict[Literal["edges"], list[float]]) -> Attribute:
     if isinstance(given, dict):
         return Bins(name, tuple(given.get("edges", ())))
-    if not all(label.isprintable() for label in given):
-        raise ValueError(f"values of {name} must be letters that can be printed")
+    if not all(map(_is_plain, "".join(given))):
+        raise ValueError(f"values of {name} must be text without control characters, got {given}")
     return Categories(name, tuple(given))
 
 
 def read_plan(path: str | Path) -> Plan:
-    """Return the plan in a TOML file, or raise PlanError before anything else is opened."""
+    r"""Return the plan in a TOML file, or raise PlanError before anything else is opened.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "plan.toml").write_text(
+    ...         'dataset = "clinic"\naccount = "a"\nunit = "record"\ncolumn = "health"\n'
+    ...         'categories = ["good", "fair", "poor"]\nepsilon = "0.5"\n'
+    ...     )
+    ...     read_plan(Path(folder) / "plan.toml").labels
+    ('good', 'fair', 'poor')
+    """
     return Plan.read(path)

@@ -160,8 +160,10 @@ def _refusal(cell: list[int], texts: Texts, names: list[str], rules: Rules, show
     if _OUTSIDE in cell:
         i = cell.index(_OUTSIDE)
         value, hint = (f" {texts[i]!r}", "") if show else ("", "; --show-values prints it")
-        told = f"has a value{value} in {names[i]!r} that was not declared{hint}"
-        return told if rules.outside == REFUSE else ""
+        told = (
+            f"has a value{value} in {names[i]!r} that was not declared: declare it, or mend the row"
+        )
+        return told + hint if rules.outside == REFUSE else ""
     told = f"has no value in {names[cell.index(_MISSING)]!r}; missing values are refused"
     return f"{told} (missing = a category counts them)" if rules.missing == REFUSE else ""
 

@@ -19,15 +19,13 @@ def released(capsys, *words):
 
 
 def test_release_prints_posterior_guarantee_and_error(capsys):
-    words = [*COUNTS, "--prior", "1,1,1,1", "--mechanism", "lattice", "--epsilon", "1"]
-    assert main(["release", *words]) == 0
+    assert main(["release", *COUNTS, "--prior", "1,1,1,1", "--epsilon", "1"]) == 0
     shown = capsys.readouterr().out
     assert re.search(r"released posterior  Dirichlet\(\d+, \d+, \d+, \d+\)", shown)
-    assert "differ by replacing one record" in shown
     assert "P[M(x) in S] <= e^1 P[M(x') in S]" in shown
-    assert float(re.search(r"expected error +([\d.]+)", shown)[1]) == pytest.approx(
-        0.0365, abs=1e-3
-    )
+    assert "account             none" in shown
+    error = float(re.search(r"expected error +([\d.]+)", shown)[1])
+    assert error == pytest.approx(0.0365, abs=1e-3)
     assert len(re.findall(r"\[0\.\d+, 0\.\d+\]", shown)) == 4
 
 
@@ -35,27 +33,22 @@ def test_release_as_json_agrees_with_the_package(capsys):
     report = released(capsys, *COUNTS, "--epsilon", "0.5", "-o", "projection=l1")
     assert sum(report["released_counts"]) == report["records"] == 20_190
     assert report["epsilon"] == 0.5
-    assert [p - c for p, c in zip(report["posterior"], report["released_counts"], strict=True)] == [
-        1
-    ] * 4
+    pairs = zip(report["posterior"], report["released_counts"], strict=True)
+    assert [p - c for p, c in pairs] == [1] * 4
     law = dp.mechanism("lattice", 0.5, projection="l1").law(report["released_counts"], [1] * 4)
     assert report["expected_distance"] == law.mean_distance()
     assert sum(report["mean"]) == pytest.approx(1.0)
 
 
-@pytest.mark.slow
-def test_two_releases_differ(capsys):
-    words = ["--counts", "500,400,300", "--epsilon", "0.01"]
-    assert released(capsys, *words)["noisy"] != released(capsys, *words)["noisy"]
-
-
-def test_what_cannot_be_computed_is_said(capsys):
+def test_what_cannot_be_computed_is_said_and_two_releases_differ(capsys):
     words = ["--counts", "30,30,40", "--mechanism", "expMech", "--epsilon", "1"]
     report = released(capsys, *words)
     assert report["intervals"] is None
     assert "takes at most 3000" in report["intervals_missing"]
     assert main(["release", *words]) == 0
     assert "noise-aware         not computed: n = 100 records" in capsys.readouterr().out
+    words = ["--counts", "500,400,300", "--epsilon", "0.01"]
+    assert released(capsys, *words)["noisy"] != released(capsys, *words)["noisy"]
 
 
 @pytest.mark.parametrize(
@@ -64,28 +57,25 @@ def test_what_cannot_be_computed_is_said(capsys):
         (["--counts", "5,-6"], "counts must be at least 0, got -6"),
         (["--counts", "5,six"], "--counts must be whole numbers separated by commas, got '5,six'"),
         (["--counts", "5.5,6"], "--counts must be whole numbers"),
+        (["--counts", "1_0,2"], "--counts must be whole numbers"),
+        (["--counts", "١,2"], "--counts must be whole numbers"),
         (["--counts", "5"], "at least 2 counts"),
         (["--counts", "5,6", "--prior", "1"], "prior must"),
-        (["--counts", "5,6", "--prior", "1,x"], "--prior must be numbers"),
+        (["--counts", "5,6", "--prior", "1_0,1"], "--prior must be numbers"),
         (["--counts", "5,6", "--prior", "1,0"], "prior must be positive"),
         (["--counts", "5,6", "--mechanism", "draft-laplace"], "must have a proved guarantee"),
         (["--counts", "5,6", "--mechanism", "parameter-laplace"], "must have an exact sampler"),
         (["--counts", "5,6,7", "--mechanism", "geometric"], "must have a proved guarantee"),
         (["--counts", "5,6", "-o", "projection=l9"], "projection must be one of"),
         (["--counts", "5,6", "-o", "colour=red"], "no option 'colour'"),
+        *((["--counts", "5,6", "--epsilon", e], "epsilon must be") for e in ("0", "nan", "1e-9")),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_drawn(words, message, capsys):
-    assert main(["release", *words, "--epsilon", "1"]) == 2
+    assert main(["release", "--epsilon", "1", *words]) == 2
     captured = capsys.readouterr()
     assert message in captured.err
     assert captured.out == ""
-
-
-@pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "1e-9"])
-def test_bad_epsilon(epsilon, capsys):
-    assert main(["release", "--counts", "5,6", "--epsilon", epsilon]) == 2
-    assert "epsilon must be" in capsys.readouterr().err
 
 
 def test_a_mechanism_without_proof_on_request(capsys):
@@ -93,11 +83,3 @@ def test_a_mechanism_without_proof_on_request(capsys):
     report = released(capsys, *words, "--without-guarantee")
     assert report["epsilon"] is None
     assert report["guarantee"].startswith("No guarantee")
-
-
-@pytest.mark.parametrize(
-    "words", [["--counts", "1_0,2"], ["--counts", "١,2"], ["--counts", "5,6", "--prior", "1_0,1"]]
-)
-def test_numbers_are_written_in_plain_digits(words, capsys):
-    assert main(["release", *words, "--epsilon", "1"]) == 2
-    assert "must be" in capsys.readouterr().err

@@ -1,22 +1,28 @@
-"""The files of a release: what a reader finds in them, and what cannot break out of them."""
+"""What a release prints and leaves: what a reader finds in it, and what cannot break out of it."""
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 from dpbayes.cli import main
+from dpbayes.commands import release as command
+from dpbayes.mechanisms.independent import IndependentNoise
 from dpbayes.tables.analysis import PARTS
-from dpbayes.tables.citations import entries
+from dpbayes.tables.citations import cited, entries, methods
 from dpbayes.tables.opening import open_account
-from dpbayes.tables.report import csv_text, html_text, methods
+from dpbayes.tables.report import csv_text, drawing, html_text
+from dpbayes.tables.report import methods as paragraph
 from tests.tables.clinic import COUNTS, PLAN, released
 
+READ = {"mean": [0.5, 0.3, 0.2], "intervals": [[0.0, 1.0]] * 3}
 
-@pytest.mark.slow
+
 def test_the_report_stands_alone_and_says_what_a_reader_needs(clinic, capsys):
     assert main(["release", "people.csv", "--plan", "plan.toml", "--output", "out"]) == 0
     printed = capsys.readouterr().out
@@ -24,21 +30,44 @@ def test_the_report_stands_alone_and_says_what_a_reader_needs(clinic, capsys):
     page = (clinic / "out" / "report.html").read_text()
     assert record["schema"] == "dpbayes.release/4"
     assert set(record["analysis"]) == set(PARTS)
-    for text in (
-        record["guarantee"].replace("<", "&lt;").replace("'", "&#39;"),
-        "<svg",
-        "0.7 left",
-    ):
+    promise = record["guarantee"].replace("<", "&lt;").replace("'", "&#39;")
+    for text in (promise, "<svg", "0.7 left", "come to odds of at most 1.65 to 1"):
         assert text in page
-    assert "http" not in page.replace("http://www.w3.org", "").replace(
-        "http://purl.org", ""
-    ).replace("http://creativecommons.org", "")
+    links = re.findall(r"http://(\S+?)[\"/]", page)
+    assert set(links) <= {"www.w3.org", "purl.org", "creativecommons.org"}
     assert "<script" not in page
     assert record["receipt"] in printed
     lines = list(csv.DictReader((clinic / "out" / "release.csv").read_text().splitlines()))
     assert [line["label"] for line in lines] == list(COUNTS)
     assert [int(line["released"]) for line in lines] == record["counts"]
     assert float(lines[0]["noise_aware_low"]) < float(lines[0]["noise_aware_high"])
+    for word in ("lattice", "epsilon 0.5", "P[M(x) in S] <= e^0.5", "70, public", "all 1"):
+        assert word in paragraph(record)
+    style = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    screen, _, black = style[0].partition("@media print")
+    assert "@media screen and (prefers-color-scheme: dark)" in screen
+    assert "color-scheme: light" in black
+
+
+def test_the_draw_is_printed_and_on_disk_before_the_analysis_begins(clinic, monkeypatch, capsys):
+    def stopped(record):
+        files = {path.name for path in Path("out").iterdir()}
+        assert files == {"release.json", "release.csv", "report.html"}
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "bounded_analysis", stopped)
+    given = {"plan": "plan.toml", "table": "people.csv", "output": "out"}
+    with pytest.raises(KeyboardInterrupt):
+        command.publish(argparse.Namespace(**given, show_values=False, json=False))
+    printed = capsys.readouterr().out
+    assert all(label in printed for label in COUNTS)
+    assert "cost       0.5 of 1.2; 0.7 left" in printed
+    assert "nothing new was spent" not in printed
+    again = released(clinic)
+    assert again.repeated
+    assert f"{again.private.counts[0]:>12,}" in printed
+    told = command.core_text(again, clinic)
+    assert "drawn and paid before, nothing new was spent" in told
 
 
 def test_no_label_is_a_formula_in_a_spreadsheet(clinic):
@@ -49,42 +78,50 @@ def test_no_label_is_a_formula_in_a_spreadsheet(clinic):
     assert "<td>=1+1</td>" in html_text(record)
 
 
-def test_labels_cannot_break_out_of_the_page(clinic):
-    rows = ["<script>alert(1)</script>", "a & b"]
-    with (clinic / "people.csv").open("w", newline="") as stream:
+def test_labels_of_every_script_come_through_and_cannot_break_out_of_the_page(clinic):
+    rows = [
+        "<script>alert(1)</script>", "a & b, 'c' \"d\"", "Île — 健康", "صحة", "🙂 👩\u200d⚕️",
+        "می\u200cخواهم", "18\u202fà 25",
+    ]  # fmt: skip
+    with (clinic / "people.csv").open("w", newline="", encoding="utf-8") as stream:
         csv.writer(stream).writerows([["health"], *[[row] for row in rows * 5]])
     open_account(clinic / "clinic.account").accept(clinic / "people.csv")
-    text = PLAN.replace('["good", "fair", "poor"]', json.dumps(rows))
-    page = html_text(released(clinic, text).record())
+    listed = json.dumps(rows, ensure_ascii=False)
+    record = released(clinic, PLAN.replace('["good", "fair", "poor"]', listed)).record()
+    page = html_text(record)
     assert "<script" not in page
     assert "a &amp; b" in page
+    assert all(label in page for label in rows[2:])
+    lines = csv.DictReader(csv_text(record).splitlines())
+    assert [line["label"] for line in lines] == rows
 
 
-def test_the_methods_paragraph_names_everything(clinic):
-    text = methods(released(clinic).record())
-    for word in ("lattice", "epsilon 0.5", "P[M(x) in S] <= e^0.5", "70, public", "all 1"):
-        assert word in text
+def test_an_alternative_text_cannot_break_out_of_its_attribute():
+    plain = {"mean": [0.5] * 2, "intervals": [[0.0, 1.0]] * 2}
+    picture = drawing({"labels": ['a"><script>', "b"], "analysis": {"plain": plain}}, "x", "s")
+    assert picture.startswith('<svg role="img" aria-label="')
+    assert "<script" not in picture
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("cells", [25, 2])
+def test_a_figure_has_its_limit_and_needs_something_read(cells):
+    reading = {"mean": [1 / cells] * cells, "intervals": [[0.0, 1.0]] * cells}
+    part = {"missing": "late"} if cells == 2 else reading
+    record = {"labels": ["c"] * cells, "analysis": {"noise_aware": part, "plain": part}}
+    assert drawing(record, "x", "s") == ""
+
+
 def test_a_page_holds_the_entries_to_cite_of_all_that_was_used(clinic):
     record = released(clinic).record()
     plain = html_text(record)
     for key, there in (("mironov-bits", True), ("ghosh-universally", True), ("bernstein", False)):
         assert (key in plain) == there
-    record["analysis"] = {
-        part: {"mean": [0.5, 0.3, 0.2], "intervals": [[0, 1]] * 3}
-        for part in ("noise_aware", "plain")
-    }
+    record["analysis"] = dict.fromkeys(("noise_aware", "plain"), READ)
     assert "bernstein-sheldon" in html_text(record)
-    secret = released(clinic, PLAN.replace('"0.5"', '"0.1"') + 'records = "secret"\n').record()
-    assert entries()["canonne-discrete"].partition("\n")[0] in html_text(secret)
-
-
-@pytest.mark.slow
-def test_a_page_follows_the_reader_s_theme_and_prints_in_black_on_white(clinic):
-    style = re.findall(r"<style>(.*?)</style>", html_text(released(clinic).record()), re.DOTALL)
-    assert len(style) == 1
-    screen, _, printed = style[0].partition("@media print")
-    assert "@media screen and (prefers-color-scheme: dark)" in screen
-    assert "color-scheme: light" in printed
+    for name in ("lattice", IndependentNoise.name):
+        text = cited([name, "release", name])
+        assert text.startswith("@misc{dpbayes,")
+        for key in (*methods()[name], "mironov-bits"):
+            assert text.count(entries()[key]) == 1
+    with pytest.raises(KeyError):
+        cited(["lattuce"])

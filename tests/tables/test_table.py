@@ -94,17 +94,6 @@ def test_neighbouring_tables_have_neighbouring_counts(
     assert np.abs(two - one).sum() <= 1
 
 
-def test_a_column_is_found_by_its_exact_name(tmp_path: Path) -> None:
-    table = tmp_path / "two.parquet"
-    connection = duckdb.connect()
-    source = "(SELECT 'b' AS x, 'a' AS y)"
-    connection.execute(f"COPY (SELECT x AS H, y AS g FROM {source}) TO '{table}' (FORMAT parquet)")
-    declared = Categories("g", ("a", "b"))
-    assert counted(table, declared) == [1, 0]
-    with pytest.raises(TableError, match="only one that differs from it by capitals or spaces"):
-        counted(table, Categories("h", ("a", "b")))
-
-
 @pytest.mark.parametrize("names", [("H", "h"), ("h", "H"), ("straße", "STRASSE"), ("İ", "i̇")])
 def test_names_that_differ_by_capitals_are_different_columns(
     tmp_path: Path, names: tuple[str, str]
@@ -128,14 +117,12 @@ def test_parquet_names_that_differ_by_capitals_are_never_mixed_up(tmp_path: Path
 
 @pytest.mark.parametrize("kind", [".csv", ".parquet"])
 @pytest.mark.parametrize("folder", ["h=b", "h=b/g=1", "a*b", "a[1]", "a?"])
-def test_a_folder_is_not_a_column_and_not_a_pattern(
-    tmp_path: Path, kind: str, folder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_is_not_a_column_and_not_a_pattern(tmp_path: Path, kind: str, folder: str) -> None:
     place = tmp_path / folder
     place.mkdir(parents=True)
-    monkeypatch.setenv("TMPDIR", str(place))
-    monkeypatch.setattr("tempfile.tempdir", None)
     assert counted(written(place, ["a", "a", "a"], kind), Categories("h", ("a", "b"))) == [3, 0]
+    with pytest.raises(TableError, match="has no column 'g'"):
+        counted(place / f"table{kind}", Categories("g", ("1", "2")))
 
 
 @pytest.mark.parametrize(
@@ -262,15 +249,14 @@ def test_typed_parquet_columns_count_like_their_texts(tmp_path: Path) -> None:
     assert counted(table, Categories("e", ("é",))) == [1]
 
 
-def test_the_separator_is_looked_for_in_the_first_line_alone(tmp_path: Path) -> None:
-    for separator in ",;\t|":
-        table = tmp_path / "t.csv"
-        table.write_text(
-            separator.join(["h", "g"]) + "\n" + separator.join(["a", "b,;|\t"[:1]]) + "\n"
-            if separator != ","
-            else "h,g\na,b\n"
-        )
-        assert counted(table, Categories("h", ("a",))) == [1]
+@pytest.mark.parametrize("separator", ",;\t|")
+def test_the_separator_is_looked_for_in_the_first_line_alone(
+    tmp_path: Path, separator: str
+) -> None:
+    others = ",;\t|".replace(separator, "")
+    table = tmp_path / "t.csv"
+    table.write_text(f"h{separator}g\na{separator}b{others}\n")
+    assert counted(table, Categories("h", ("a",))) == [1]
 
 
 def test_the_first_records_of_a_person_count(tmp_path: Path) -> None:
