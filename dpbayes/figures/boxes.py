@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import dark
 from dpbayes.figures.language import styles, tag
-from dpbayes.figures.readings import HOLLOW
-from dpbayes.figures.theme import WIDTH, new_panels, titled
+from dpbayes.figures.theme import HOLLOW, WIDTH, new_panels, titled
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Ranks of the five numbers of a box: its ends, its quartiles and its median."""

@@ -15,8 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import label_ends
 from dpbayes.figures.language import REFERENCE, styles, tag
-from dpbayes.figures.readings import HOLLOW
-from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels, plain_decades, plain_tick, titled
+from dpbayes.figures.theme import (
+    HEIGHT,
+    HOLLOW,
+    WIDTH,
+    new_axes,
+    new_panels,
+    plain_decades,
+    plain_tick,
+    titled,
+)
 
 KINDS = ("line", "law", "cumulative", "reference", "dots", "simulated", "reading")
 _LINES = KINDS[:5]  # what is explained by its label
@@ -31,12 +39,10 @@ NOTES: Mapping[str, str] = {
 class Curve:
     """One series: values `y` at `x`, both of shape (m,), under the label of its mechanism.
 
-    kind "line" is a computed curve; "law" the probabilities of whole numbers, drawn in level treads
-    because there is nothing between two of them; "cumulative" a staircase that rises at each `x`;
-    "reference" what curves are held against, such as a promise: a thin grey line without marks;
-    "dots" single points, such as candidates; "simulated" draws markers with bars of `error`, shape
-    (m,), to both sides; "reading" small circles, with bars if there are errors. Series with one
-    label share one colour.
+    kind "line" is a computed curve; "law" the probabilities of whole numbers, in level treads;
+    "cumulative" a staircase that rises at each `x`; "reference" what curves are held against: a
+    thin grey line; "dots" single points; "simulated" markers with bars of `error`, shape (m,), to
+    both sides; "reading" small circles, with bars if there are errors.
     """
 
     label: str
@@ -206,3 +212,27 @@ def _sentence(curve: Curve) -> str:
 def _place(x: float) -> str:
     """Return a place on the axis: a whole number with its digits, any other with four of them."""
     return f"{x:.6g}" if float(x).is_integer() else f"{x:.4g}"
+
+
+def residuals(scores: Mapping[str, ArrayLike]) -> tuple[Figure, str]:
+    """Draw printed minus computed, in combined errors z, for the points of each curve in order.
+
+    `scores` maps a curve to its z (m,); the grey band reaches from -2 to 2. Returns the figure and
+    its alternative text.
+    """
+    if not scores or any(np.size(z) == 0 for z in scores.values()):
+        raise ValueError("scores must hold at least one curve with at least one point")
+    figure, axes = new_axes(
+        "point, in the order of the figure", "z, in combined errors", height=3.0
+    )
+    axes.axhspan(-2.0, 2.0, color="0.92", zorder=0)
+    looks, largest, sentences = styles(scores), 0.0, ["Residuals of the printed points."]
+    for label, values in scores.items():
+        z = np.asarray(values, dtype=np.float64)
+        look = {**looks[label], "linestyle": "none", "markersize": 4.0}
+        axes.plot(np.arange(1, z.size + 1), z, label=label, **look)
+        largest = max(largest, float(np.abs(z).max()))
+        sentences.append(f"{label}: {z.size} points, z from {z.min():.1f} to {z.max():.1f}.")
+    axes.set_ylim(-max(3.0, 1.1 * largest), max(3.0, 1.1 * largest))
+    figure.legend(loc="outside lower left", ncols=2, frameon=False)
+    return figure, " ".join(sentences)

@@ -21,6 +21,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 WIDTH, HEIGHT = 4.8, 3.3  # inches: letters of 11 points stay 11 pixels high on a phone
 PNG_DPI = 150
 
+HOLLOW: Any = {"marker": "o", "markerfacecolor": "white", "markersize": 4.5, "markeredgewidth": 1.1}
 SETTINGS: Any = {
     "figure.facecolor": "white",
     "axes.facecolor": "white",

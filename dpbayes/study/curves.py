@@ -102,11 +102,6 @@ class Fit:
     scores: tuple[float, ...]
 
     @property
-    def mean(self) -> float:
-        """Mean of the scores; far from 0 where a curve lies to one side."""
-        return float(np.mean(self.scores))
-
-    @property
     def rms(self) -> float:
         """Root of the mean square of the scores; 1 is expected where the errors are right."""
         return float(np.sqrt(np.mean(np.square(self.scores))))

@@ -45,9 +45,9 @@ class WorkedExample:
     scales: Array
     y: Array
     q: Array
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    names: tuple[str, ...]
+    rows = ("age 20-34", "age 35-49", "age 50-64")
+    columns = ("income 0-9", "income 10-19", "income 20-29")
+    names = ("everyone", "age 20-34", "age 35-49", "tax", "age 50-64", "income 0-9")
 
 
 def worked_example() -> WorkedExample:
@@ -66,9 +66,6 @@ def worked_example() -> WorkedExample:
         scales=frozen(laplace_scales(H, alpha)),
         y=frozen(np.array([140.0, 70.0, 22.0, 118.0, 50.0, 85.0])),
         q=frozen(np.array([0.0, 0, 0, 1, 1, 1, 1, 1, 1])),
-        rows=("age 20-34", "age 35-49", "age 50-64"),
-        columns=("income 0-9", "income 10-19", "income 20-29"),
-        names=("everyone", "age 20-34", "age 35-49", "tax", "age 50-64", "income 0-9"),
     )
 
 

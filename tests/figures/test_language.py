@@ -8,14 +8,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 
-import dpbayes
 from dpbayes.figures._labels import dark
 from dpbayes.figures.boxes import Box, boxes
 from dpbayes.figures.language import (
     LOOKS,
-    MARKERS,
     REFERENCE,
     SERIES,
     mechanism_of,
@@ -24,7 +24,7 @@ from dpbayes.figures.language import (
 )
 from dpbayes.figures.lines import Curve, Panel, lines
 from dpbayes.figures.maps import MapPanel, maps
-from dpbayes.figures.night import PAGE, at_night, contrast
+from dpbayes.figures.night import PAGE, at_night, contrast, luminance
 from dpbayes.figures.theme import svg_bytes
 from dpbayes.mechanisms import REGISTRY
 from tests.figures.reading_svg import off_the_language
@@ -59,6 +59,25 @@ def test_lines_and_their_labels_stand_out_by_day_and_at_night(color: str) -> Non
     for one, least in ((color, 3.0), (label, 4.5)):
         assert contrast(one, "#FFFFFF") >= least
         assert contrast(at_night(one), PAGE) >= least
+
+
+@given(st.integers(0, 0xFFFFFF).map(lambda value: f"#{value:06x}"))
+def test_a_colour_is_as_far_from_the_page_as_it_was_from_white(color: str) -> None:
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    assert luminance(color) == pytest.approx(np.dot(linear, [0.2126, 0.7152, 0.0722]), abs=1e-12)
+    # A step of one in 255 of a dark channel moves the ratio by some per cent.
+    wanted = min(contrast(color, "#ffffff"), contrast("#ffffff", PAGE))
+    assert contrast(at_night(color), PAGE) == pytest.approx(wanted, rel=0.06)
+    night = [int(at_night(color)[at : at + 2], 16) for at in (1, 3, 5)]
+    if max(parts) - min(parts) >= 8 / 255:
+        assert night[int(np.argmax(parts))] == max(night)
+
+
+@pytest.mark.parametrize("color", ["red", "#fff", "#12345g", "#1234567"])
+def test_what_is_no_colour_is_refused(color: str) -> None:
+    with pytest.raises(ValueError, match="color must be '#' and six hexadecimal digits"):
+        at_night(color)
 
 
 def test_a_label_is_looked_up_by_its_mechanism_and_not_by_its_place() -> None:
@@ -96,22 +115,9 @@ def test_the_svg_files_tell_which_lines_are_mechanisms() -> None:
 
 
 @pytest.mark.slow
-def test_a_line_in_a_foreign_colour_or_dash_is_found() -> None:
+def test_a_line_in_a_foreign_colour_or_dash_or_without_its_mark_is_found() -> None:
     x = np.arange(1.0, 5.0)
-    for change in ({"color": "#123456"}, {"linestyle": (0, (9.0, 9.0))}):
+    for change in ({"color": "#123456"}, {"linestyle": (0, (9.0, 9.0))}, {"gid": None}):
         figure, _ = lines("n", "d", [Panel([Curve("lapMech", x, x)])])
         figure.axes[0].get_lines()[0].set(**change)
         assert off_the_language(svg_bytes(figure, "x"))[1]
-
-
-@pytest.mark.slow
-def test_a_labelled_line_without_its_mark_is_found() -> None:
-    x = np.arange(1.0, 5.0)
-    figure, _ = lines("n", "d", [Panel([Curve("lapMech", x, x)])])
-    figure.axes[0].get_lines()[0].set_gid(None)
-    assert off_the_language(svg_bytes(figure, "x"))[1]
-
-
-def test_the_package_exports_stay_without_plotting() -> None:
-    assert dpbayes.mechanism("lapMech", 1.0).name in LOOKS
-    assert len(MARKERS) == len(set(MARKERS))

@@ -7,7 +7,6 @@ from matplotlib.text import Text
 
 from dpbayes.figures.language import LOOKS, REFERENCE, SERIES
 from dpbayes.figures.lines import Curve, Panel, lines
-from dpbayes.figures.theme import svg_bytes
 
 
 def one_panel() -> list[Panel]:
@@ -79,29 +78,9 @@ def test_the_alternative_text_tells_ends_and_extremes():
     assert "first (read off the printed figure): 2.05 at 2." in alt
 
 
-def test_panels_that_name_what_they_show_need_no_common_axis_name():
-    _, alt = lines("n", "", one_panel())
-    assert alt.startswith("Curves against n. Panel: title.")
-
-
 def test_places_on_the_axis_have_no_digits_of_a_grid():
     _, alt = lines("δ", "mean", [Panel([Curve("a", [0.5, 0.682034, 123456.0], [1, 3, 2])])])
     assert "from 1 at 0.5 to 2 at 123456, highest 3 at 0.682." in alt
-
-
-@pytest.mark.slow
-def test_panels_stack_and_share_the_axis():
-    figure, _ = lines("n", "mean", one_panel() * 2, yscale="log")
-    upper, lower = figure.axes
-    assert upper.get_xlim() == lower.get_xlim()
-    assert upper.get_position().y0 > lower.get_position().y0
-    assert upper.get_yscale() == "log"
-
-
-@pytest.mark.slow
-def test_the_same_figure_gives_the_same_bytes():
-    first, second = (svg_bytes(lines("n", "mean", one_panel())[0], "salt") for _ in range(2))
-    assert first == second
 
 
 @pytest.mark.parametrize(
@@ -120,28 +99,12 @@ def test_bad_input_is_named(call, message):
         call()
 
 
-@pytest.mark.parametrize(("scale", "limits"), [("linear", (0.0, 1.0)), ("log", (0.25, 1.0))])
-def test_a_single_point_has_an_axis_around_it(scale: str, limits: tuple[float, float]) -> None:
-    curves = [Curve("a", [0.5], [0.2]), Curve("b", [0.5], [0.3], "simulated", [0.1])]
-    figure, _ = lines("x", "y", [Panel(curves)], scale, "log", ylim=(1e-3, 1.5))
-    assert figure.axes[0].get_xlim() == pytest.approx(limits)
-
-
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("place", [1e-3, 1.0, 10.0, 100.0, 1000.0])
 def test_a_single_power_of_ten_has_an_axis_without_a_warning(place: float) -> None:
     curves = [Curve("a", [place], [0.2]), Curve("b", [place], [0.3], "simulated", [0.1])]
     figure, _ = lines("x", "y", [Panel(curves)] * 2, "log", "log")
     assert figure.axes[0].get_xlim() == pytest.approx((place / 2, place * 2))
-
-
-def test_a_law_of_whole_numbers_is_drawn_in_treads_without_slopes() -> None:
-    law = Curve("lapMech", [0, 1, 2], [0.2, 0.5, 0.3], "law")
-    figure, alt = lines("count", "probability", [Panel([law])])
-    (line,) = figure.axes[0].lines
-    assert line.get_drawstyle() == "steps-mid"
-    assert line.get_marker() in ("None", None, "")
-    assert "lapMech: from 0.2 at 0 to 0.3 at 2, highest 0.5 at 1." in alt
 
 
 def test_large_numbers_of_an_axis_are_written_out() -> None:
@@ -166,9 +129,11 @@ def test_a_staircase_rises_at_its_places_and_dots_have_no_line() -> None:
     curves = [
         Curve("lapMech", [0, 1], [0.2, 1.0], "cumulative"),
         Curve("all", [0, 1], [1, 0], "dots"),
+        Curve("geometric", [0, 1], [0.4, 0.6], "law"),
     ]
-    stairs, dots = lines("c", "share", [Panel(curves)])[0].axes[0].get_lines()
+    stairs, dots, treads = lines("c", "share", [Panel(curves)])[0].axes[0].get_lines()
     assert stairs.get_drawstyle() == "steps-post"
+    assert treads.get_drawstyle() == "steps-mid"
     assert stairs.get_marker() in ("None", None)
     assert (dots.get_linestyle(), dots.get_marker()) == ("None", ".")
 

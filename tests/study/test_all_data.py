@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 import pytest
 
 import dpbayes as dp
 from dpbayes.mechanisms import REGISTRY
-from dpbayes.mechanisms.calibrations import GlobalCalibration
-from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.mechanisms.protocol import own
 from dpbayes.study.all_data import (
     Winners,
@@ -61,17 +56,6 @@ def test_distances_of_symmetric_mechanisms_are_those_of_each_data_set(k: int, n:
         found = everywhere(REGISTRY[name](2.0), n, [0.5] * k)
         single = [REGISTRY[name](2.0).law(x, [0.5] * k).mean_distance() for x in found.data]
         assert found.distances == pytest.approx(single, rel=1e-13), name
-
-
-def test_a_calibration_that_does_not_say_so_is_not_taken_for_symmetric() -> None:
-    class Uneven(GlobalCalibration):
-        def sensitivity(self, *arguments: Any) -> Any:
-            found = super().sensitivity(*arguments)
-            return replace(found, value=found.value * (2.0 if arguments[0][0] > 2 else 1.0))
-
-    uneven = ExponentialMechanism(1.0, Uneven())
-    found = everywhere(uneven, 5, [1, 1])
-    assert found.distances[0] < found.distances[-1] * (1.0 - 1e-3)
 
 
 @pytest.mark.slow
@@ -152,7 +136,7 @@ def test_count_crossings_list_every_change() -> None:
         (lambda: Winners(("a",), np.zeros((1, 1, 1))).share("x"), "name must be one of"),
         (lambda: prior_crossings(*PAIR, [3, 3], 2.0, 1.0), "0 < low < high"),
         (lambda: prior_crossings(*PAIR, [3], 1.0, 2.0), "at least 2 counts"),
-        (lambda: count_crossings(*PAIR, 0, [1, 1]), "n must be"),
+        (lambda: count_crossings(*PAIR, 60, [1, 1], counts=[3, 2]), "from 0 to n = 60"),
     ],
 )
 def test_bad_input(call: object, message: str) -> None:
@@ -166,9 +150,3 @@ def test_crossings_on_a_grid_are_those_of_every_count() -> None:
     assert len(every) == 3
     assert count_crossings(*PAIR, 10, [1, 1], counts=[0, 5, 10]) == every
     assert count_crossings(*PAIR, 10, [1, 1], counts=[0, 2, 5]) == every[:2]
-
-
-@pytest.mark.parametrize("counts", [[], [3, 2], [0, 61], [-1, 4]])
-def test_counts_that_cannot_be_are_refused(counts: list[int]) -> None:
-    with pytest.raises(ValueError, match="counts must increase from 0 to n = 60"):
-        count_crossings(*PAIR, 60, [1, 1], counts=counts)

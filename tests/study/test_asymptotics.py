@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.study.asymptotics import predict, step_law, unit_distance
+from dpbayes.study.asymptotics import predict, step_law
 
 FLAT = [1.0, 1.0]
 NAMES = ("expMech-smooth", "expMech-local", "expMech-delta", "lapMech", "ilapMech", "geometric")
@@ -56,13 +56,6 @@ def test_three_categories(name: str) -> None:
     assert np.isnan(predicted.corrected)
 
 
-def test_local_sensitivity_tends_to_the_unit_distance() -> None:
-    for counts in ([5000, 5000], [3000, 7000], [2000, 3000, 5000]):
-        prior = [1.0] * len(counts)
-        unit = unit_distance(np.array(counts) + 1.0)
-        assert dp.local_sensitivity(counts, prior).value == pytest.approx(unit, rel=1e-3)
-
-
 def test_mechanisms_without_a_limit_are_refused() -> None:
     with pytest.raises(ValueError, match="does not shrink"):
         step_law(dp.mechanism("expMech", 1.0))
@@ -74,16 +67,6 @@ def test_mechanisms_without_a_limit_are_refused() -> None:
         predict(dp.mechanism("lapMech", 1.0), [5] * 4, [1.0] * 4)
     with pytest.raises(ValueError, match="no large-n law for k = 3"):
         predict(dp.mechanism("geometric", 1.0), [5] * 3, [1.0] * 3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["expMech-local", "expMech-smooth", "expMech-delta", "expMech"])
-@pytest.mark.parametrize("epsilon", [1.0, 3.0])
-def test_a_rare_answer_is_lost_by_every_choice_by_distance(name: str, epsilon: float) -> None:
-    mechanism = dp.mechanism(name, epsilon)
-    means = [mechanism.law([3, n - 3], [0.5, 2.0]).mean_distance() for n in (10**4, 10**5, 10**6)]
-    assert means == sorted(means)
-    assert means[-1] > 0.99
 
 
 @pytest.mark.parametrize("name", ["geometric", "ilapMech", "lapMech"])

@@ -1,4 +1,4 @@
-"""A cabinet of mechanisms that break their promise; each audit has to notice each of them."""
+"""Choices and draws that look at the data; the cabinet of `tests/mechanisms` has the others."""
 
 from __future__ import annotations
 
@@ -8,66 +8,10 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.auditing.sampled import audit_by_sampling
 from dpbayes.study.broken import (
     BestDraw,
     ChosenAfterwards,
-    ClampBeforeNoise,
-    HalfTheNoise,
-    OneCountClean,
 )
-
-EPSILON = 0.5
-
-CABINET = {
-    "half the noise": (HalfTheNoise(EPSILON), 12, [1, 1]),
-    "clamp before noise": (ClampBeforeNoise(EPSILON), 12, [1, 1]),
-    "one count left clean": (OneCountClean(EPSILON), 6, [1, 1, 1]),
-    "one-sided noise": (dp.mechanism("draft-laplace", EPSILON), 12, [1, 1]),
-    "local sensitivity as if global": (dp.mechanism("expMech-local", 1.0), 300, [0.02, 0.02]),
-    "noise for one change, two counts": (
-        dp.mechanism("ilapMech", EPSILON, sensitivity=1.0),
-        5,
-        [1, 1, 1],
-    ),
-}
-CERTAIN = ("one count left clean", "one-sided noise")
-
-
-@pytest.mark.parametrize("key", CABINET)
-def test_the_exact_audit_catches_it(key):
-    mechanism, n, prior = CABINET[key]
-    result = dp.audit(mechanism, n, prior)
-    assert result.epsilon > mechanism.epsilon * 1.02
-    assert (result.epsilon == np.inf) == (key in CERTAIN)
-    assert result.delta(mechanism.epsilon) > 1e-9
-
-
-@pytest.mark.parametrize("key", CABINET)
-def test_the_witness_convicts_it_through_the_law_alone(key):
-    mechanism, n, prior = CABINET[key]
-    witness = dp.audit(mechanism, n, prior).witness
-    assert np.abs(witness.counts - witness.neighbour).sum() == 2
-    p, q = (
-        mechanism.law(x, prior).probability(witness.output)
-        for x in (witness.counts, witness.neighbour)
-    )
-    assert p > np.exp(mechanism.epsilon) * 1.02 * q
-
-
-@pytest.mark.parametrize("key", ["half the noise", "one count left clean", "one-sided noise"])
-def test_samples_alone_are_enough_for_the_gross_ones(key):
-    mechanism, n, prior = CABINET[key]
-    witness = dp.audit(mechanism, n, prior).witness
-    seen = audit_by_sampling(
-        mechanism, witness.counts, witness.neighbour, prior, np.random.default_rng(3), 200_000
-    )
-    assert seen.epsilon > mechanism.epsilon
-
-
-def test_the_cabinet_is_not_on_sale():
-    names = {mechanism.name for mechanism, _, _ in CABINET.values()}
-    assert names & set(dp.mechanisms.REGISTRY) == {"draft-laplace", "expMech-local", "ilapMech"}
 
 
 def gammas(n, prior, values=(0.05, 0.2, 1.0)):
@@ -125,8 +69,3 @@ def test_a_secret_choice_by_expected_error_keeps_the_largest_nominal_parameter(n
     for x in dp.compositions(n, 2):
         rates = [m.rate(x, np.array(alpha)) for m in smooth]
         assert rates[chosen.choice(x, alpha)] == pytest.approx(max(rates), rel=1e-9)
-
-
-def test_no_honest_mechanism_is_convicted():
-    for name in ("geometric", "ilapMech", "lapMech", "expMech", "expMech-smooth"):
-        assert dp.audit(dp.mechanism(name, EPSILON), 12, [1, 1]).epsilon <= EPSILON + 1e-12

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
 
-import dpbayes as dp
 from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.study.equal_promises import (
     bounded_geometric_width,
@@ -92,12 +91,6 @@ def test_the_bounded_width_of_nearly_equal_outcomes(epsilon: float, parts: int) 
     # The outermost of 2 m + 1 outcomes has a little less than its part.
     assert bounded_geometric_width(epsilon, (1.0 + 1e-14) / parts) == parts // 2
     assert bounded_geometric_width(epsilon, (1.0 - 1e-14 - parts * epsilon) / parts) > parts // 2
-
-
-def test_the_geometric_mechanism_is_the_lattice_at_two_categories() -> None:
-    pair = dp.audit_pair(dp.mechanism("geometric", 0.4), [40, 40], [41, 39], [1, 1])
-    for epsilon in (0.0, 0.2):
-        assert lattice_delta(2, 0.4, 1, epsilon) == pytest.approx(pair.delta(epsilon), abs=1e-12)
 
 
 def test_no_share_above_epsilon_is_looked_for() -> None:

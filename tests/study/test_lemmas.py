@@ -10,7 +10,6 @@ from scipy.special import gammaln
 
 import dpbayes as dp
 from dpbayes.study.lemmas import (
-    READINGS,
     dilation,
     loss_parts,
     needs_no_delta,
@@ -169,14 +168,6 @@ def test_parts_add_up_to_the_loss() -> None:
         parts = loss_parts(mechanism, [3, 17], [4, 16], output, prior)
         p, q = (mechanism.law(x, prior).probability(output) for x in ([3, 17], [4, 16]))
         assert sum(parts) == pytest.approx(np.log(p / q), abs=1e-12)
-
-
-@pytest.mark.parametrize("function", [sliding, dilation])
-def test_unknown_reading(function: object) -> None:
-    assert callable(function)
-    assert READINGS == ("formula", "attained", "printed")
-    with pytest.raises(ValueError, match="reading must be one of"):
-        function(score_law(delta(), [2, 2], [1.0, 1.0]), "loose")
 
 
 def test_other_mechanisms_are_refused() -> None:
