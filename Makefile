@@ -45,9 +45,9 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/codespell
 lowest: RESOLUTION := --python 3.11 --resolution lowest-direct
-newest: RESOLUTION := --python 3.13 --upgrade
+newest: RESOLUTION := --upgrade
 lowest newest:
-	uv run --quiet --isolated --no-project $(RESOLUTION) --with '.[tables,serve,test]' \
+	uv run --quiet --isolated --no-project $(RESOLUTION) --with-editable '.[tables,serve,test]' \
 	  python -m pytest -q $(QUICK) $(LIBRARY) $(ARGS)
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras \

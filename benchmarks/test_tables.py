@@ -71,7 +71,7 @@ def test_a_decision_after_a_thousand_answers_on_1440_cells(benchmark, outcome):
     H = tables.random_ranges((36, 40), 1000, rng)
     state = tables.empty_state(1440, "add-remove")
     for row in H:
-        state = state.after(on_grid(row, 1440), float(rng.uniform(5.0, 50.0)), 0.0, "add-remove")
+        state = state.after(on_grid(row, 1440), float(rng.uniform(5.0, 50.0)), 0.0)
     q = on_grid(H[500] - H[600], 1440)
     width = 2.0 * tables.NoiseLaw(state.factor.noise_weights(q)).half_width(0.05)
     L = width * (1.25 if outcome == "derived" else 0.6)

@@ -15,6 +15,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
 LARGEST = 2**62
 """Counts, their totals and all whole-number arguments are at most this."""
 
@@ -226,24 +229,24 @@ def _each(name: str, allowed: str, array: NDArray[Any], holds: NDArray[np.bool_]
         raise ValueError(f"{name} must be {allowed}, got {array[~holds].item(0)!r}")
 
 
-def counts(name: str, value: ArrayLike) -> NDArray[np.int64]:
+def counts(name: str, value: ArrayLike) -> Whole:
     """Return a read-only (k,) array of whole, non-negative counts with k at least 2."""
     return _counts(name, value, "a vector of at least 2 counts", 1)
 
 
-def count_table(name: str, value: ArrayLike) -> NDArray[np.int64]:
+def count_table(name: str, value: ArrayLike) -> Whole:
     """Return a read-only (..., k) array of whole, non-negative counts with k at least 2."""
     return _counts(name, value, "rows of at least 2 counts", 64)
 
 
-def _counts(name: str, value: ArrayLike, allowed: str, most_axes: int) -> NDArray[np.int64]:
+def _counts(name: str, value: ArrayLike, allowed: str, most_axes: int) -> Whole:
     array = _numbers(name, value, f"{allowed}, whole numbers")
     if not 1 <= array.ndim <= most_axes or array.shape[-1] < 2:
         raise ValueError(f"{name} must be {allowed}, got shape {array.shape}")
     return count_array(name, array)
 
 
-def count_array(name: str, value: ArrayLike) -> NDArray[np.int64]:
+def count_array(name: str, value: ArrayLike) -> Whole:
     """Return a read-only array of whole, non-negative numbers of any shape."""
     array = np.atleast_1d(_numbers(name, value, "whole numbers"))
     if array.dtype.kind == "f":
@@ -258,7 +261,7 @@ def count_array(name: str, value: ArrayLike) -> NDArray[np.int64]:
     return frozen(array.astype(np.int64))
 
 
-def whole_numbers(name: str, value: ArrayLike) -> NDArray[np.int64]:
+def whole_numbers(name: str, value: ArrayLike) -> Whole:
     """Return a read-only array of whole numbers of any shape, given as integers."""
     array = _numbers(name, value, "whole numbers")
     if array.dtype.kind == "f" and array.size:
@@ -276,14 +279,14 @@ def sizes(name: str, value: ArrayLike) -> list[int]:
     return [integer(name, int(n), minimum=1) for n in array]
 
 
-def real_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def real_array(name: str, value: ArrayLike) -> Floats:
     """Return a read-only float64 array of finite numbers of any shape."""
     array = _numbers(name, value, "real numbers")
     _each(name, "finite", array, np.isfinite(array))
     return frozen(array.astype(np.float64))
 
 
-def real_vector(name: str, value: ArrayLike, minimum: int = 1) -> NDArray[np.float64]:
+def real_vector(name: str, value: ArrayLike, minimum: int = 1) -> Floats:
     """Return a read-only vector of at least `minimum` finite numbers."""
     array = real_array(name, value)
     if array.ndim != 1 or array.size < minimum:
@@ -292,14 +295,14 @@ def real_vector(name: str, value: ArrayLike, minimum: int = 1) -> NDArray[np.flo
     return array
 
 
-def positive_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def positive_array(name: str, value: ArrayLike) -> Floats:
     """Return a read-only array of positive, finite numbers of any shape."""
     array = real_array(name, value)
     _each(name, "positive and finite", array, array > 0)
     return array
 
 
-def positive_vector(name: str, value: ArrayLike, size: int | None = None) -> NDArray[np.float64]:
+def positive_vector(name: str, value: ArrayLike, size: int | None = None) -> Floats:
     """Return a read-only vector of positive, finite numbers, of length `size` when given."""
     array = real_vector(name, positive_array(name, value), minimum=2)
     if size is not None and array.size != size:
@@ -314,7 +317,7 @@ prior = positive_vector
 """The (k,) prior parameters of a Dirichlet distribution."""
 
 
-def proportions(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def proportions(name: str, value: ArrayLike) -> Floats:
     """Return a read-only vector of at least 2 shares, each at least 0, that sum to 1."""
     shares = real_vector(name, value, minimum=2)
     if np.any(shares < 0.0) or abs(float(shares.sum()) - 1.0) > 1e-9:
@@ -322,9 +325,7 @@ def proportions(name: str, value: ArrayLike) -> NDArray[np.float64]:
     return shares
 
 
-def counts_and_prior(
-    counts_value: ArrayLike, prior_value: ArrayLike
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def counts_and_prior(counts_value: ArrayLike, prior_value: ArrayLike) -> tuple[Whole, Floats]:
     """Return counts and prior, checked one by one and against each other."""
     same_labels(counts=counts_value, prior=prior_value)
     whole = counts("counts", counts_value)
@@ -333,7 +334,7 @@ def counts_and_prior(
 
 def pair_of_counts(
     counts_value: ArrayLike, neighbour_value: ArrayLike, prior_value: ArrayLike
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[Whole, Whole, Floats]:
     """Return counts, another histogram over the same categories, and the prior, all checked."""
     same_labels(counts=counts_value, neighbour=neighbour_value, prior=prior_value)
     whole, parameters = counts_and_prior(counts_value, prior_value)

@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbayes import _validate
+from dpbayes._validate import Floats, Whole
 from dpbayes.laws.estimate import Yardstick, metric_function
 from dpbayes.laws.law import DEVIATIONS, Law, mean_difference, order_of
 from dpbayes.mechanisms.protocol import Mechanism
@@ -18,9 +19,7 @@ from dpbayes.mechanisms.protocol import Mechanism
 T = TypeVar("T")
 
 
-def laplace_step_probability(
-    step: ArrayLike, epsilon: float, sensitivity: float
-) -> NDArray[np.float64]:
+def laplace_step_probability(step: ArrayLike, epsilon: float, sensitivity: float) -> Floats:
     """Return P(floor(Y) = t) for Y ~ Laplace(0, sensitivity/epsilon) and whole steps t.
 
     (e^(-t/b) - e^(-(t+1)/b))/2 for t >= 0 and (e^((t+1)/b) - e^(t/b))/2 for t < 0, with
@@ -34,13 +33,13 @@ def laplace_step_probability(
     width = _validate.positive("sensitivity", sensitivity)
     with np.errstate(over="ignore"):  # noise too narrow for any step has the rate inf
         rate = np.float64(_validate.positive("epsilon", epsilon)) / width
-    whole_steps_from_zero = np.where(t >= 0, t, -(t + 1)).astype(np.float64)
+    away = np.where(t >= 0, t, -(t + 1)).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
-        exponent = np.where(whole_steps_from_zero == 0.0, 0.0, whole_steps_from_zero * rate)
+        exponent = np.where(away == 0.0, 0.0, away * rate)
     return np.asarray(0.5 * -np.expm1(-rate) * np.exp(-exponent))
 
 
-def split(n: int, proportions: ArrayLike) -> NDArray[np.int64]:
+def split(n: int, proportions: ArrayLike) -> Whole:
     """Return n records split by proportions, shape (k,), whole and summing to n.
 
     Every category gets the whole part of its share; the records left go to the largest
@@ -66,9 +65,9 @@ def mean_distances(
     mechanism: Mechanism,
     proportions: ArrayLike,
     prior: ArrayLike,
-    sizes: Sequence[int] | NDArray[np.int64],
+    sizes: Sequence[int] | Whole,
     metric: Yardstick = "hellinger",
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the mean distance at each data size, records split by `proportions`.
 
     Source: D, Figures 5 and 6, which estimate it from 1000 runs; book: `fig-growth-balanced`.
@@ -85,17 +84,11 @@ def mean_distances(
     return np.array([mechanism.law(counts, prior).mean_distance(metric) for counts in splits])
 
 
-TIE = "tie"
-"""The winner where two means are equal within their stated errors."""
+TIE = "tie"  # the winner where two means are equal within their stated errors
 
 
 def stated_error(mean: float) -> float:
-    """Return by how much a mean may be off: its bound, or four standard errors if it was drawn.
-
-    >>> from dpbayes.mechanisms import mechanism
-    >>> stated_error(mechanism("geometric", 1.0).law([5, 5], [1, 1]).mean_distance()) < 1e-13
-    True
-    """
+    """Return by how much a mean may be off: its bound, or four standard errors if it was drawn."""
     error = float(getattr(mean, "error", 0.0))
     return DEVIATIONS * error if getattr(mean, "how", "") == "drawn" else error
 
@@ -109,7 +102,7 @@ class MonteCarlo:
     (0.2, 0.0577)
     """
 
-    distances: NDArray[np.float64]
+    distances: Floats
 
     @property
     def mean(self) -> float:
@@ -176,7 +169,7 @@ def crossover(
     mechanism_b: Mechanism,
     proportions: ArrayLike,
     prior: ArrayLike,
-    sizes: Sequence[int] | NDArray[np.int64],
+    sizes: Sequence[int] | Whole,
     metric: Yardstick = "hellinger",
 ) -> Crossover:
     """Return where one mechanism's mean distance falls below the other's.

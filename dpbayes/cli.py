@@ -28,10 +28,10 @@ COMMANDS = {
     "serve": ("dpbayes.commands.serve", "answer analysts' questions about a private table"),
     "ask": ("dpbayes.commands.ask", "ask a private table questions, within a bound"),
 }
-TABLES = ("duckdb", "pydantic", "flint", "jinja2", "markupsafe")
-EXTRAS = dict.fromkeys(TABLES, "tables") | {
-    "starlette": "tables,serve", "uvicorn": "tables,serve", "distributed": "book,cluster",
-    "nbconvert": "book", "nbformat": "book", "IPython": "book",
+EXTRAS = {
+    **dict.fromkeys(("duckdb", "pydantic", "flint", "jinja2", "markupsafe"), "tables"),
+    **dict.fromkeys(("starlette", "uvicorn"), "tables,serve"),
+    **dict.fromkeys(("nbconvert", "nbformat", "IPython"), "book"), "distributed": "book,cluster",
 }  # fmt: skip
 """The extra that brings a package."""
 
@@ -46,12 +46,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # no letter stops what has been done
-    for word in words:
-        if "\0" in word:
-            print(f"dpbayes: arguments must hold no null character, got {word!r}", file=sys.stderr)
-            return 2
     chosen = words[0] if words else None
     try:
+        if null := [word for word in words if "\0" in word]:
+            raise ValueError(f"arguments must hold no null character, got {null[0]!r}")
         arguments = build_parser(chosen).parse_args(words)
         status = int(importlib.import_module(COMMANDS[arguments.command][0]).run(arguments))
         sys.stdout.flush()

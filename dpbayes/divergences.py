@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from dpbayes import _validate
+from dpbayes._validate import Floats
 from dpbayes.log_gamma import (
     SERIES_FROM,
-    Floats,
     between_totals,
     climbed,
     log_share,
@@ -29,11 +29,10 @@ from dpbayes.log_gamma import (
     stirling_series,
 )
 
+# A yardstick: two arrays of Dirichlet parameters of shape (..., k) to distances of shape (...).
 Metric = Callable[[ArrayLike, ArrayLike], Floats]
-"""A yardstick: two arrays of Dirichlet parameters of shape (..., k) to distances of shape (...)."""
 
 METRICS = ("hellinger", "published")
-
 _LARGEST_TOTAL = 2.0**1000  # up to here products with a logarithm stay finite
 _LARGEST_SLIPPED = 1e9  # totals of that size cost the slipped formula seven digits
 _SHORT = 0.25  # half a step; for shorter ones what is left of Stirling's series has no digits

@@ -9,14 +9,13 @@ would have lost the digits of a tiny one.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import xlog1py
 
-Floats = NDArray[np.float64]
+from dpbayes._validate import Floats
 
+# From here on Stirling's series is right to the last digit; the recurrence leads up to it.
 SERIES_FROM = 16
-"""From here on Stirling's series is right to the last digit; the recurrence leads up to it."""
-
 # Coefficients of z^-1, z^-3, ...: B_2j / (2j (2j - 1)).
 _COEFFICIENTS = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 

@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbayes import _validate
+from dpbayes._validate import Floats
 from dpbayes.accuracy import split, stated_error
 from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.mechanisms import mechanism
 
-LARGEST_PLAN = 2**52
-"""More records than this are not looked for."""
-
+LARGEST_PLAN = 2**52  # more records than this are not looked for
 _LARGEST_REACH = 4_000_000
-
 _NEGLIGIBLE = 80.0
 
 
@@ -30,8 +28,8 @@ class CountNoise(NamedTuple):
     `at_zero` is P(Z = 0).
     """
 
-    second: NDArray[np.float64]
-    tails: NDArray[np.float64]
+    second: Floats
+    tails: Floats
     at_zero: float
 
 
@@ -149,7 +147,7 @@ def distance_bound(name: str, epsilon: float, counts: ArrayLike, prior: ArrayLik
     return _bound(noise, x.astype(np.float64), alpha)
 
 
-def _bound(noise: CountNoise, x: NDArray[np.float64], alpha: NDArray[np.float64]) -> float:
+def _bound(noise: CountNoise, x: Floats, alpha: Floats) -> float:
     a = alpha + x
     top = min(np.floor(x.min()), np.ceil(a.min() - 0.5) - 1.0, noise.tails.shape[1] - 1.0)
     if top < 0:
@@ -231,7 +229,7 @@ def _reach(scale: float, k: int) -> tuple[int, int]:
     return reach, 1 << int(4 * reach).bit_length()
 
 
-def _beyond(mass: NDArray[np.float64]) -> NDArray[np.float64]:
+def _beyond(mass: Floats) -> Floats:
     # P(> m) from the masses at 0, 1, …; rounding of the transform is paid for.
     tail = np.cumsum(mass[::-1])[::-1] - mass
     return np.asarray(np.maximum(tail, 0.0) + 1e-14)

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dpbayes._typeset import typeset, without_roles
+from dpbayes.figures.typeset import typeset, without_roles
 
 FOLDER = "DPBAYES_RESULTS"
 PROVENANCE = "provenance.json"

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbayes import _validate
+from dpbayes._validate import Floats, Whole
 from dpbayes.divergences import (
     Metric,
     affinity_exponent,
@@ -30,10 +31,10 @@ DISTANCES = ("hamming", "l1")
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """A sensitivity and the pair of neighbouring histograms, shape (k,) each, that attains it.
+    """A sensitivity in (0, 1] and the pair of neighbouring histograms (k,) that attains it.
 
-    `value` lies in (0, 1]. For a smooth sensitivity `records_away` is the number of replaced
-    records between the histogram it was asked for and the first of the pair; it is 0 otherwise.
+    For a smooth sensitivity the first of the pair is `records_away` replaced records from the
+    histogram it was asked for.
 
     >>> found = local_sensitivity([3, 1], [1, 1])
     >>> round(found.value, 4), [x.tolist() for x in found.witness]
@@ -41,7 +42,7 @@ class Sensitivity:
     """
 
     value: float
-    witness: tuple[NDArray[np.int64], NDArray[np.int64]] = field(compare=False)
+    witness: tuple[Whole, Whole] = field(compare=False)
     records_away: int = 0
 
     def __post_init__(self) -> None:
@@ -51,7 +52,7 @@ class Sensitivity:
 
 def _checked(
     counts: ArrayLike, prior: ArrayLike, metric: Metric | str
-) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+) -> tuple[Whole, Floats, float]:
     x, alpha = _validate.counts_and_prior(counts, prior)
     metric_name(metric)
     if x.sum() < 1:
@@ -61,9 +62,7 @@ def _checked(
     return x, alpha, affinity_exponent(metric, float(alpha.sum() + x.sum()))
 
 
-def _smoothing(
-    gamma: float, form: str, distance: str
-) -> Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]:
+def _smoothing(gamma: float, form: str, distance: str) -> Callable[[Floats, Whole], Floats]:
     """Return F(LS, replaced records), its three options checked."""
     rate = _validate.positive("gamma", gamma)
     _validate.choice("form", form, FORMS)
@@ -74,9 +73,7 @@ def _smoothing(
     return lambda local, records: local * np.exp(-rate * records)
 
 
-def _pair(
-    x: NDArray[np.int64], source: int, target: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _pair(x: Whole, source: int, target: int) -> tuple[Whole, Whole]:
     moved = np.array(x)
     moved[[source, target]] += [-1, 1]
     return np.asarray(_validate.frozen(x.copy())), np.asarray(_validate.frozen(moved))
@@ -128,7 +125,7 @@ def _largest(n: int, prior: tuple[float, ...], metric: str) -> Sensitivity:
     return max(sensitivities, key=lambda sensitivity: sensitivity.value)
 
 
-def corners(n: int, alpha: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+def corners(n: int, alpha: Floats) -> list[Whole]:
     """Return the histograms among which the global sensitivity is attained; `thm-global`."""
     if alpha.size == 2:
         return [np.array([1, n - 1]), np.array([n, 0]), np.array([n - 1, 1]), np.array([0, n])]
@@ -176,7 +173,7 @@ def profile(
     form: str = "reciprocal",
     distance: str = "hamming",
     metric: Metric | str = "hellinger",
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return LS, or S when `smooth`, of (x, n - x) for x = 0 … n at once, in O(n); k = 2.
 
     Source: D, Figure 1; book: `fig-sensitivity`. Entry x equals `local_sensitivity` or
@@ -211,14 +208,14 @@ class Drains:
     numbers are the signed changes); after that one record moves from i to j.
     """
 
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-    from_source: NDArray[np.int64]
-    from_target: NDArray[np.int64]
-    records: NDArray[np.int64]
-    affinity: NDArray[np.float64]
+    source: Whole
+    target: Whole
+    from_source: Whole
+    from_target: Whole
+    records: Whole
+    affinity: Floats
 
-    def histogram(self, x: NDArray[np.int64], row: int) -> NDArray[np.int64]:
+    def histogram(self, x: Whole, row: int) -> Whole:
         result = x.copy()
         i, j = self.source[row], self.target[row]
         result[i] -= self.from_source[row]
@@ -230,7 +227,7 @@ class Drains:
         return result
 
 
-def drains(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> Drains:
+def drains(x: Whole, alpha: Floats) -> Drains:
     """Return the candidates among which the smooth sensitivity is attained; any k."""
     source, target, s, t, records = _drains_two(x) if x.size == 2 else _drains(x)
     affinity = one_step_affinity(alpha[source] + (x[source] - s - 1))
@@ -238,7 +235,7 @@ def drains(x: NDArray[np.int64], alpha: NDArray[np.float64]) -> Drains:
     return Drains(source, target, s, t, records, affinity)
 
 
-def _drains(x: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+def _drains(x: Whole) -> tuple[Whole, ...]:
     # LS along a draining segment is extremal at its ends, so each cell gives up nothing or all it
     # can: the source keeps the one record that moves. An empty source first receives that record,
     # from the target if the target gives anything, else from a third cell.
@@ -255,7 +252,7 @@ def _drains(x: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
     return i, j, s, t, np.maximum(np.maximum(s, 0) + t, np.where(s < 0, 1, 0))
 
 
-def _drains_two(x: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+def _drains_two(x: Whole) -> tuple[Whole, ...]:
     # Seven places at most: plain numbers are sorted faster than arrays.
     n, here = int(x.sum()), int(x[0])
     first = sorted({one for one in (here, here - 1, here + 1, 0, 1, n - 1, n) if 0 <= one <= n})

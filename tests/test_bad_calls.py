@@ -214,7 +214,7 @@ def calls() -> list[Call]:
     found += [call(f"{type(one.__self__).__name__}.{one.__name__}", one) for one in methods]
     found.append(call("profile", profile))
     for name, make in dp.REGISTRY.items():
-        own = [w for w in inspect.signature(make).parameters if w in PARAMETERS or w == "epsilon"]
+        own = [w for w in inspect.signature(make).parameters if w in PARAMETERS and w != "name"]
         options = {word: SPECIAL.get(f"{name} {word}") or PARAMETERS[word] for word in own}
         good = {"epsilon": 1.0}
         for word, (value, kind) in options.items():

@@ -28,7 +28,10 @@ from dpbayes.study.theorem_chain import Chain, corner_pair, enumerated_pair
 from dpbook.board import Claim, read_claims, without_evidence
 
 ROOT = Path(__file__).parents[1]
-CLAIMS = {claim.id: claim for claim in read_claims(ROOT / "book" / "claims" / "claims.yml")}
+CLAIMS = {
+    claim.id: claim
+    for claim in read_claims((ROOT / "book" / "claims" / "claims.yml").read_text("utf-8"))
+}
 FLAT = [1.0, 1.0]
 TENTH, HALF = [0.1, 0.9], [0.5, 0.5]
 

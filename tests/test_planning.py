@@ -15,9 +15,6 @@ from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.mechanisms.laplace import LaplaceMechanism
 from dpbayes.planning import count_noise, distance_bound
 
-TABLE = [(4, 10**3, 1.0), (4, 10**4, 1.0), (8, 10**4, 1.0), (10, 10**5, 0.5)]
-EXACT = [0.0762, 0.0242, 0.0624, 0.0524]
-
 
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 0.7), (3, 1.0), (4, 2.5)])
 def test_the_lattice_noise_is_that_of_an_enumeration(k: int, epsilon: float) -> None:
@@ -49,16 +46,6 @@ def test_the_laplace_noise_is_that_of_the_mechanism(k: int, epsilon: float) -> N
     for m in (0, 3):
         assert noise.tails[0, m] == pytest.approx(mass[grid[:, 0] < -m].sum(), rel=1e-6)
         assert noise.tails[-1, m] == pytest.approx(mass[last < -m].sum(), rel=1e-6)
-
-
-@pytest.mark.slow
-def test_the_table_of_exact_means_and_bounds() -> None:
-    for (k, n, epsilon), exact in zip(TABLE, EXACT, strict=True):
-        x, prior = [n // k] * k, [1.0] * k
-        mean = dp.mechanism("lattice", epsilon).law(x, prior).mean_distance()
-        sharp = distance_bound("lattice", epsilon, x, prior)
-        assert mean == pytest.approx(exact, abs=6e-5)
-        assert mean < sharp <= 1.2 * mean
 
 
 @pytest.mark.slow
@@ -115,25 +102,9 @@ def test_four_categories_need_2337_records() -> None:
     assert plan.records < 1.35 * plan.exact
 
 
-def test_fewer_records_than_the_bound_says_would_not_be_proved() -> None:
-    plan = dp.records_needed(0.05, 1.0, [0.25] * 4)
-    fewer = 4 * (plan.records // 4 - 4)
-    assert distance_bound("lattice", 1.0, [fewer // 4] * 4, [1.0] * 4) > 0.05
-
-
-def test_a_prior_counts_as_records_do() -> None:
-    with_prior = dp.records_needed(0.05, 1.0, [0.5, 0.5], prior=[50.0, 50.0])
-    assert with_prior.records < dp.records_needed(0.05, 1.0, [0.5, 0.5]).records
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"error": 0.0}, "error must lie strictly between 0 and 1"),
-        ({"epsilon": -1.0}, "epsilon must be positive"),
-        ({"shares": [1.0, 0.0]}, "shares must be positive"),
-        ({"shares": [0.5, 0.6]}, "shares must be at least 0 and sum to 1"),
-        ({"name": "expMech"}, "name must be one of"),
         ({"shares": [0.2, 0.3, 0.5], "name": "geometric"}, "2 entries for geometric"),
         ({"prior": [1.0]}, "prior must"),
         ({"epsilon": 1e-6}, "epsilon must spread the noise over at most 4000000 counts"),

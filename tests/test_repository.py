@@ -27,7 +27,7 @@ DIRECT = [Requirement(one) for extra in [PROJECT["dependencies"],
 LOCK = (ROOT / "requirements.lock").read_text()
 # Each may import what stands before it.
 ORDER = (
-    "_version", "_typeset", "_validate", "figures", "datasets", "posteriors", "log_gamma",
+    "_version", "_validate", "figures", "datasets", "posteriors", "log_gamma",
     "divergences", "sensitivity", "laws", "samplers", "mechanisms", "accuracy",
     "planning", "auditing", "tables", "study", "record", "runner", "cli", "commands", "__main__",
 )  # fmt: skip

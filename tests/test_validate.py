@@ -9,8 +9,6 @@ import pytest
 
 import dpbayes as dp
 from dpbayes import _validate
-from dpbayes.auditing.composition import advanced_composition, basic_composition
-from dpbayes.mechanisms.laplace import ContinuousLaw
 from dpbayes.planning import distance_bound
 
 
@@ -33,42 +31,9 @@ def test_whole_numbers_beyond_the_range_of_floats_are_refused(huge: int) -> None
         dp.posterior([huge, 1], [1, 1])
 
 
-@pytest.mark.parametrize(
-    "counts",
-    [
-        np.ma.array([3, 4], mask=[False, True]),
-        [np.ma.masked, 4],
-        bytearray(b"ab"),
-        memoryview(b"ab"),
-        [[1], [2, 3]],
-        [True, 4],
-        range(10**15),
-        {3: 4},
-    ],
-    ids=["masked", "masked entry", "bytearray", "memoryview", "ragged", "bool", "range", "dict"],
-)
-def test_what_is_not_a_vector_of_counts_is_refused(counts: Any) -> None:
-    with pytest.raises((ValueError, TypeError), match=r"^counts must be a vector .* got "):
-        dp.posterior(counts, [1, 1])
-
-
 def test_a_masked_array_without_a_masked_entry_is_its_data() -> None:
     whole = dp.posterior(np.ma.array([3, 4], mask=False), [1, 1])
     assert whole.concentration.tolist() == [4.0, 5.0]
-
-
-def test_a_continuous_law_checks_its_numbers() -> None:
-    with pytest.raises(ValueError, match="scale must be finite, got nan"):
-        ContinuousLaw(np.ones(2), np.array([3, 4]), np.nan)
-    with pytest.raises(ValueError, match="prior must be finite, got nan"):
-        ContinuousLaw(np.array([1.0, np.nan]), np.array([3, 4]), 1.0)
-
-
-@pytest.mark.parametrize("bad", [[np.nan], [0], [1.5], [-1], None, "3"])
-def test_numbers_of_releases_are_whole_and_at_least_1(bad: Any) -> None:
-    for compose in (basic_composition, lambda e, m: advanced_composition(e, m, 1e-6)):
-        with pytest.raises((ValueError, TypeError), match="releases must be "):
-            compose(0.1, bad)
 
 
 def test_long_values_are_cut_in_a_message() -> None:

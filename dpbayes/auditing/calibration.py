@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -27,6 +28,7 @@ RowsAt = Callable[[float], Rows]
 
 _DOUBLINGS = 60
 _TOLERANCE = 1e-10
+_LEAST = 1e-100  # of epsilon, far from where floats end
 _STEEP = 1e3  # an excess of more, or inf, is taken for this
 _PAIRS = 20  # complete audits before plain bisection
 _ROUNDINGS = 20  # a factor falls by up to 2^-32 for them
@@ -44,9 +46,8 @@ def calibrate(
     `divisor` is searched instead. Book: `def-calibrated`.
 
     For all count vectors x, x' of n records that differ by replacing one record, and every set S of
-    outputs, the result satisfies P[M(x) in S] <= e^epsilon P[M(x') in S] + delta for this n and
-    prior, and for no other. Sizes are those of `audit`. Raises ValueError beyond them, and when no
-    nominal value between 2^-60 and 2^60 times the target does.
+    outputs, P[M(x) in S] <= e^epsilon P[M(x') in S] + delta for this n and prior, and for no other.
+    Sizes are those of `audit`. Raises ValueError when no nominal value near the target does.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> smooth = calibrate(mechanism("expMech-smooth", 1.0), 100, [1, 1], 1.0)
@@ -57,6 +58,8 @@ def calibrate(
     check_size(size, alpha.size)
     target = _validate.positive("epsilon", epsilon)
     failure = _validate.non_negative("delta", delta)
+    if not _LEAST <= target <= 1.0 / _LEAST:
+        raise ValueError(f"epsilon must lie in [{_LEAST}, {1 / _LEAST}] here, got {epsilon!r}")
     if failure >= 1.0:
         raise ValueError(f"delta must be at least 0 and below 1, got {delta!r}")
     if not hasattr(mechanism, "__dataclass_fields__"):
@@ -87,9 +90,8 @@ def _renamed(mechanism: Any, nominal: float) -> Any:
 def _by_pairs(worst: Callable[[float], tuple[float, Excess]], start: float) -> float:
     """Return the largest c found with which no pair exceeds the target.
 
-    `worst(c)` goes through all pairs and returns the largest excess and how that pair's own excess
-    depends on c, which takes two rows. So the pair bounds c, and the next complete search, at that
-    bound, finds the next pair or none.
+    `worst(c)` goes through all pairs and returns the largest excess and how that pair's excess
+    depends on c. So the pair bounds c, and the next search, there, finds the next pair or none.
     """
     c, bound = start, np.inf
     for _ in range(_PAIRS):
@@ -118,8 +120,8 @@ def _excess(
     target: float, failure: float, log_p: NDArray[np.float64], log_q: NDArray[np.float64]
 ) -> float:
     if failure == 0.0:
-        losses = loss(log_p, log_q)
-        return float(np.log(max(losses.max(), -losses.min()) / target))
+        largest = float(np.abs(loss(log_p, log_q)).max())
+        return math.log(largest / target) if largest > 0.0 else -math.inf
     both = (hockey_stick(log_p, log_q, target), hockey_stick(log_q, log_p, target))
     return max(both) - failure
 

@@ -41,8 +41,8 @@ class LossPair:
 
     def __post_init__(self) -> None:
         for name in ("log_p", "log_q"):
-            object.__setattr__(self, name, _validate.frozen(getattr(self, name)))
-        if self.log_p.shape != self.log_q.shape or self.log_p.ndim != 1:
+            object.__setattr__(self, name, _validate.real_vector(name, getattr(self, name)))
+        if self.log_p.shape != self.log_q.shape:
             raise ValueError(
                 f"log_p and log_q must have one shape (m,), got {self.log_p.shape} and "
                 f"{self.log_q.shape}"
@@ -53,11 +53,7 @@ class LossPair:
         return hockey_stick(self.log_p, self.log_q, _validate.real("epsilon", epsilon))
 
     def largest_loss(self) -> float:
-        """Return max |ln p - ln q|, the epsilon at delta = 0; m releases lose at most m times it.
-
-        >>> round(LossPair(np.log([0.5, 0.5]), np.log([0.25, 0.75])).largest_loss(), 12)
-        0.69314718056
-        """
+        """Return max |ln p - ln q|, epsilon at delta = 0; m releases lose at most m times it."""
         return float(np.max(np.abs(loss(self.log_p, self.log_q))))
 
     def mass_functions(self) -> tuple[dict[int, float], dict[int, float]]:
@@ -70,6 +66,7 @@ class LossPair:
 def worst_pair(result: Audit | PairAudit) -> LossPair:
     """Return the two laws between which the actual epsilon is attained, as a pair to export."""
     pair = result.pair() if isinstance(result, Audit) else result
+    _validate.instance("result", pair, PairAudit)
     if not np.isfinite(pair.epsilon):
         raise ValueError("the loss of this pair is infinite: composition cannot bound it")
     possible = np.isfinite(pair.log_p)  # what neither data set can give carries no loss
@@ -79,14 +76,13 @@ def worst_pair(result: Audit | PairAudit) -> LossPair:
 def dominating_pair(result: Audit, points: int = 200) -> LossPair:
     """Return one pair (P, Q) that bounds every pair of neighbours of an audited mechanism.
 
-    delta(epsilon) of the mechanism is convex in e^epsilon. Computed at `points` values between
-    -epsilon and epsilon and joined by straight lines, it is the curve of a discrete pair: Q has
-    mass s_(i+1) - s_i at loss epsilon_i, where s are the slopes, and P has e^(epsilon_i) times
-    that. The lines lie above the curve, so any number of adaptive releases on any data is bounded
-    by the composition of (P, Q). Book: `thm-dominating`. Raises ValueError when the actual epsilon
-    is inf and for more than `MOST_POINTS` points.
+    delta(epsilon) is convex in e^epsilon. Computed at `points` values between -epsilon and epsilon
+    and joined by straight lines, it is the curve of a discrete pair: Q has mass s_(i+1) - s_i at
+    loss epsilon_i, where s are the slopes, and P has e^(epsilon_i) times that. The lines lie above
+    the curve, so the composition of (P, Q) bounds any number of adaptive releases on any data.
+    Book: `thm-dominating`.
     """
-    if not np.isfinite(result.epsilon):
+    if not np.isfinite(_validate.instance("result", result, Audit).epsilon):
         raise ValueError(f"{result.name} has an infinite loss: composition cannot bound it")
     half = max(_validate.integer("points", points, minimum=4, maximum=MOST_POINTS) // 2, 2)
     grid = np.linspace(0.0, result.epsilon, half + 1)
@@ -115,11 +111,11 @@ def composed_epsilon(
 ) -> NDArray[np.float64]:
     """Return the epsilon at `delta` of each number of releases, shape (m,), by `dp_accounting`.
 
-    Both directions are composed and the larger epsilon taken; losses are rounded up to the `grid`,
-    so the result errs on the safe side. What a coarse grid adds ends at the sum of the parts: no
-    result exceeds the number of releases times the largest loss of the pair. Needs the package
-    dp-accounting; raises ImportError, saying so, when it is not installed.
+    Losses of both directions are rounded up to the `grid`, so the result errs on the safe side; it
+    never exceeds the number of releases times the largest loss. Raises ImportError without the
+    package dp-accounting.
     """
+    _validate.instance("pair", pair, LossPair)
     failure = _validate.open_unit("delta", delta)
     step = _validate.positive("grid", grid)
     numbers = _releases(releases)
@@ -159,7 +155,8 @@ def advanced_composition(epsilon: float, releases: ArrayLike, delta: float) -> N
     each = _validate.positive("epsilon", epsilon)
     failure = _validate.open_unit("delta", delta)
     m = _releases(releases).astype(np.float64)
-    return np.asarray(each * np.sqrt(2.0 * m * -np.log(failure)) + m * each * np.expm1(each))
+    with np.errstate(over="ignore"):  # a bound of inf
+        return np.asarray(each * np.sqrt(2.0 * m * -np.log(failure)) + m * each * np.expm1(each))
 
 
 def concentrated_rho(log_p: ArrayLike, log_q: ArrayLike) -> float:
@@ -206,9 +203,8 @@ def gaussian_mu(log_p: ArrayLike, log_q: ArrayLike) -> float:
     """Return the least mu such that P and Q are no easier to tell apart than N(0,1) and N(mu,1).
 
     The trade-off between the two errors of a test is a broken line whose corners (a, b) are the
-    likelihood-ratio tests; a convex curve lies below it everywhere when it does at the corners. So
-    mu = max over corners of F^-1(1 - a) - F^-1(b), F the normal distribution function; inf when a
-    corner has exactly one error 0. Book: `def-gdp`.
+    likelihood-ratio tests: mu = max over corners of F^-1(1 - a) - F^-1(b), F the normal
+    distribution function; inf when a corner has exactly one error 0. Book: `def-gdp`.
 
     >>> from scipy.special import ndtr
     >>> flip = 1.0 / (1.0 + np.exp(1.0))
@@ -237,7 +233,11 @@ def _upper_quantile(logs: NDArray[np.float64]) -> NDArray[np.float64]:
 def _possible(
     log_p: ArrayLike, log_q: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    p, q = np.asarray(log_p, dtype=np.float64), np.asarray(log_q, dtype=np.float64)
+    p, q = np.asarray(log_p), np.asarray(log_q)
+    for name, logs in (("log_p", p), ("log_q", q)):
+        if logs.dtype.kind not in "iuf" or not abs(np.exp(logs).sum() - 1.0) <= 1e-6:
+            got = _validate.shown(logs)
+            raise ValueError(f"{name} must be logarithms of numbers that sum to 1, got {got}")
     if p.shape != q.shape or p.ndim != 1:
         raise ValueError(f"log_p and log_q must have one shape (m,), got {p.shape} and {q.shape}")
     either = np.isfinite(p) | np.isfinite(q)

@@ -65,11 +65,9 @@ class Enclosure:
 def enclose(mechanism: Mechanism, n: int, prior: ArrayLike) -> Enclosure:
     """Return bounds of the actual epsilon of a mechanism, no more than `WIDTH` apart.
 
-    epsilon = max |ln P[M(x) = r] - ln P[M(x') = r]| over all count vectors x, x' of n records that
-    differ by replacing one record and all outputs r, as in `audit`, for the exponential family
-    (any k), the two-sided Laplace family, geometric and lattice (k = 2). Needs the
-    extra `tables`. Raises TypeError for a mechanism without a law in ball arithmetic, ValueError
-    for too many records. Book: `def-actual-loss`.
+    The epsilon is that of `audit`, for the exponential family (any k), the two-sided Laplace
+    family, geometric and lattice (k = 2). Needs the extra `tables`. Raises TypeError for a
+    mechanism without a law in ball arithmetic. Book: `def-actual-loss`.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> bounds = enclose(mechanism("expMech-smooth", 1.0), 10, [1, 1]).epsilon
@@ -93,7 +91,7 @@ def _narrow(mechanism: Mechanism, n: int, prior: NDArray[np.float64], answer: An
             enclosed = own(mechanism, "enclosed_law")
             ball = answer(library, [enclosed(library, x, prior) for x in counts], pairs)
             bounds = Bounds(
-                -upper_float(-_fraction(ball.lower())), upper_float(_fraction(ball.upper()))
+                0.0 - upper_float(-_fraction(ball.lower())), upper_float(_fraction(ball.upper()))
             )
         if bounds.width <= WIDTH:
             return bounds

@@ -62,11 +62,7 @@ def loss(log_p: NDArray[np.float64], log_q: NDArray[np.float64]) -> NDArray[np.f
 
 
 def hockey_stick(log_p: NDArray[np.float64], log_q: NDArray[np.float64], epsilon: float) -> float:
-    """Return the sum over outputs of (p - e^epsilon q) where that is positive.
-
-    It is the least delta for which P <= e^epsilon Q + delta holds on every set; `epsilon` may be
-    negative.
-    """
+    """Return sum (p - e^epsilon q)_+, the least delta: P <= e^epsilon Q + delta on every set."""
     excess = loss(log_p, log_q) - epsilon
     over = excess > 0.0
     return float(np.sum(np.exp(log_p[over]) * -np.expm1(-excess[over])))
@@ -112,19 +108,10 @@ class PairAudit:
         return max(hockey_stick(*laws, budget) for laws in both)
 
 
-def audit_pair(
+def checked_pair(
     mechanism: Mechanism, counts: ArrayLike, neighbour: ArrayLike, prior: ArrayLike
-) -> PairAudit:
-    """Return the exact privacy loss between two neighbouring data sets, at any size a law takes.
-
-    Book: `def-actual-loss`. `counts` and `neighbour` are histograms of shape (k,) that differ by
-    one replaced record. Raises ValueError when they do not, TypeError when the law of the
-    mechanism is not a complete list of outputs.
-
-    >>> from dpbayes.mechanisms import mechanism
-    >>> round(audit_pair(mechanism("geometric", 1.0), [50, 50], [51, 49], [1, 1]).epsilon, 9)
-    1.0
-    """
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return two neighbouring data sets and the prior, checked."""
     x, other, alpha = _validate.pair_of_counts(counts, neighbour, prior)
     checked(mechanism, int(x.sum()), alpha)
     if not np.any(np.all(neighbours(x) == other, axis=1)):
@@ -132,6 +119,22 @@ def audit_pair(
             f"neighbour must differ from counts by one replaced record, got {x.tolist()} and "
             f"{other.tolist()}"
         )
+    return x, other, alpha
+
+
+def audit_pair(
+    mechanism: Mechanism, counts: ArrayLike, neighbour: ArrayLike, prior: ArrayLike
+) -> PairAudit:
+    """Return the exact privacy loss between two neighbouring data sets, at any size a law takes.
+
+    Book: `def-actual-loss`. Raises ValueError when `counts` and `neighbour` (k,) do not differ by
+    one replaced record, TypeError when the law of the mechanism does not list its outputs.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> round(audit_pair(mechanism("geometric", 1.0), [50, 50], [51, 49], [1, 1]).epsilon, 9)
+    1.0
+    """
+    x, other, alpha = checked_pair(mechanism, counts, neighbour, prior)
     first, second = (law_of(mechanism, data, alpha) for data in (x, other))
     if np.array_equal(first.outputs, second.outputs):
         return PairAudit(x, other, first.outputs, first.log_probabilities, second.log_probabilities)
@@ -159,6 +162,10 @@ class Audit:
     `epsilon` is the least epsilon for which the mechanism is epsilon-DP at this n and prior (inf
     when some output is possible for one data set and not for a neighbour), `witness` where.
     `certificate` says how far this was compared with what the mechanism's `.law` returns.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> round(audit(mechanism("geometric", epsilon=1.0), 10, [1, 1]).delta(0.5), 6)
+    0.287649
     """
 
     name: str
@@ -202,9 +209,8 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
     naming the size that fits, beyond that, and for a law that is not one.
 
     >>> from dpbayes.mechanisms import mechanism
-    >>> found = audit(mechanism("expMech-smooth", 1.0), 10, [1, 1])
-    >>> round(found.epsilon, 3), round(found.delta(0.1), 3)
-    (0.318, 0.05)
+    >>> round(audit(mechanism("expMech-smooth", 1.0), 10, [1, 1]).epsilon, 3)
+    0.318
     """
     size, alpha = checked(mechanism, n, prior)
     check_size(size, alpha.size)
@@ -240,8 +246,7 @@ def audit_corners(mechanism: Mechanism, n: int, prior: ArrayLike, reach: int = 4
     """Return the largest loss among the neighbouring pairs of two categories next to the corners.
 
     Only the `reach` pairs (i, i + 1), i < reach, at either end are tried, as D's Figure 7 did with
-    four: a lower bound on the actual epsilon, at sizes where trying all pairs takes too long.
-    Book: `fig-actual-loss`. `reach` is at least 1.
+    four: a lower bound on the actual epsilon. Book: `fig-actual-loss`.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> m = mechanism("expMech-smooth", 1.0, metric="published", divisor=2.0)

@@ -213,8 +213,7 @@ def certify(
 def aligned(law: Listed, outputs: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the log-probabilities of a law at these outputs, -inf where it has none.
 
-    `outputs` must be sorted, distinct and contain every output of the law; outputs listed twice in
-    the law are added up.
+    `outputs` are sorted, distinct and hold the law's; what the law lists twice is added up.
     """
     if np.array_equal(outputs, law.outputs):
         return law.log_probabilities
@@ -265,8 +264,7 @@ def checked(mechanism: Mechanism, n: int, prior: ArrayLike) -> tuple[int, NDArra
 class Scores:
     """Row i: the distances of all histograms in `counts` from the posterior of the i-th.
 
-    The log-affinity is a sum of psi over the categories. With two categories `tables` are those of
-    `psi_row`; with more they hold psi of all pairs of counts.
+    With two categories `tables` are those of `psi_row`, with more psi of all pairs of counts.
     """
 
     counts: NDArray[np.int64]

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
 from dpbayes import _validate
+from dpbayes.auditing.exact import checked_pair
 from dpbayes.mechanisms.protocol import Mechanism
 
 
@@ -30,8 +31,7 @@ class SampledAudit:
 def clopper_pearson(hits: int, runs: int, confidence: float) -> tuple[float, float]:
     """Return bounds that each hold for a success probability with the given confidence.
 
-    The lower bound solves P[Binomial(runs, p) >= hits] = 1 - confidence for p, the upper bound the
-    mirror image (Clopper and Pearson 1934). Book: `thm-clopper-pearson`.
+    The lower one solves P[Binomial(runs, p) >= hits] = 1 - confidence. Book: `thm-clopper-pearson`.
 
     >>> [round(bound, 4) for bound in clopper_pearson(0, 100, 0.95)]
     [0.0, 0.0295]
@@ -58,11 +58,10 @@ def audit_by_sampling(
     """Return a certified lower bound on epsilon from `runs` releases of each of two data sets.
 
     The event is chosen on one half: outputs ranked by their ratio of frequencies, the cut where the
-    certified bound of that half is best, for either order of the data sets. The other half, which
-    had no say in it, certifies ln(p_low / q_high) with one Clopper-Pearson bound for each, at level
-    1 - (1 - confidence)/2. It uses only samples, never the law. Book: `sampled-audit`.
+    certified bound is best, for either order. The other half certifies ln(p_low / q_high) with one
+    Clopper-Pearson bound for each, at level 1 - (1 - confidence)/2. Book: `sampled-audit`.
     """
-    x, other, alpha = _validate.pair_of_counts(counts, neighbour, prior)
+    x, other, alpha = checked_pair(mechanism, counts, neighbour, prior)
     half = _validate.integer("runs", runs, minimum=4) // 2
     level = 1.0 - 0.5 * (1.0 - _validate.open_unit("confidence", confidence))
     generator = _validate.generator("rng", rng)

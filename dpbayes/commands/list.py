@@ -16,15 +16,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the names and titles, and the parameters where only one notebook is found."""
-    known = notebooks.all_notebooks(notebooks.folder(Path.cwd()))
-    titles = {name: notebooks.title(notebooks.load(path)) for name, path in known.items()}
+    paths = notebooks.all_notebooks(notebooks.folder(Path.cwd()))
+    known = {name: notebooks.load(path) for name, path in paths.items()}
+    lines = {
+        name: f"{name:{max(map(len, known))}}  {notebooks.title(known[name])}" for name in known
+    }
     words = [word.lower() for word in arguments.word]
-    texts = {name: f"{name} {title}".lower() for name, title in titles.items()}
-    found = [name for name, text in texts.items() if all(word in text for word in words)]
+    found = [name for name in known if all(word in lines[name].lower() for word in words)]
     if not found:
         raise ValueError(f"no notebook has {' '.join(arguments.word)!r} in its name or title")
-    width = max(map(len, found))
-    print("\n".join(f"{name:{width}}  {titles[name]}" for name in found))
+    print("\n".join(lines[name] for name in found))
     if len(found) == 1:
-        print(allowed(declared(notebooks.load(known[found[0]]))))
+        print(allowed(declared(known[found[0]])))
     return 0

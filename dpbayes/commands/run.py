@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import itertools
 import os
 import shutil
 import sys
@@ -33,11 +34,9 @@ def run(arguments: argparse.Namespace) -> int:
     notebook = notebooks.load(path)
     values = chosen(name, notebook, from_words(arguments.given))
     importlib.import_module("nbconvert")  # or say so before anything runs
-    wanted, number = Path(arguments.output).absolute(), 1
-    root = wanted
-    while (root / name).exists():
-        number += 1
-        root = wanted.with_name(f"{wanted.name}-{number}")
+    wanted = Path(arguments.output).absolute()
+    others = (wanted.with_name(f"{wanted.name}-{number}") for number in itertools.count(2))
+    root = next(one for one in itertools.chain([wanted], others) if not (one / name).exists())
     stage, shown = root / f"{name}.{os.getpid()}.part", root / f"{name}.html"
     try:
         key = stale.Sources().key(notebook, values)

@@ -55,7 +55,7 @@ LOOKS: Mapping[str, Look] = MappingProxyType(
         "parameter-laplace": Look(
             "#7A4A1E", DOTTED, "X", "\\\\..", "Laplace noise on the parameters"
         ),
-        "geometric": Look("#009E73", LONG, "v", "....", "geometric noise on one count"),
+        "geometric": Look("#009E73", LONG, "v", ".", "geometric noise on one count"),
         "geometric, remapped": Look(
             "#009E73", SHORT, "d", "o", "geometric noise, then the best guess"
         ),

@@ -13,19 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpbayes._validate import Floats, Whole
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.powers import DEPTH
 
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+Fall = Callable[[Whole], Floats]  # minus the logarithm of a noise's weight at whole steps
 
-Fall = Callable[[Whole], Floats]
-"""Minus the logarithm of a noise's weight at whole steps."""
-
-LARGEST_TABLE = 20_000_000
-"""Most numbers of one table of factors, 160 MB."""
+LARGEST_TABLE = 20_000_000  # most numbers of one table of factors, 160 MB
 
 
 class TooWide(ValueError):
@@ -192,7 +187,3 @@ class AffinityProduct:
             tilted = Tilted(logs, -reach, self.copies)
             if reach >= self.n or tilted.outside <= np.exp(-DEPTH):
                 return tilted
-
-    def log_sums(self, powers: Floats) -> Floats:
-        """Return ln of the sum over all steps, shape (m,), for each power."""
-        return np.array([self.tilted(float(power)).log_at_zero() for power in powers])

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
+from dpbayes._validate import Floats, Whole
 from dpbayes.divergences import (
     Metric,
     affinity_exponent,
@@ -18,27 +19,15 @@ from dpbayes.divergences import (
     metric_name,
 )
 
-DRAWS = 200_000
-"""Draws behind a quantile."""
-
-CONFIDENCE = 1e-6
-"""Probability with which the stated rank of a drawn quantile may be wrong."""
-
-RELATIVE = 5e-4
-"""Means are drawn until their standard error is this part of them: three digits."""
-
-MOST_ENTRIES = 40_000_000
-"""Most released counts, k a draw, that are drawn for a mean: some seconds."""
-
+DRAWS = 200_000  # draws behind a quantile
+CONFIDENCE = 1e-6  # probability with which the stated rank of a drawn quantile may be wrong
+RELATIVE = 5e-4  # means are drawn until their standard error is this part of them: three digits
+MOST_ENTRIES = 40_000_000  # most released counts, k a draw, that are drawn for a mean: some seconds
+# Of all draws behind a number: it is the same every time, and laws that are compared share it.
 SEED = 20_190
-"""Of all draws behind a number: it is the same every time, and laws that are compared share it."""
-
-BLOCK = 50_000
-"""Draws at once."""
-
+BLOCK = 50_000  # draws at once
+# So small a probability of what is not summed is halved, and its half stated as the error.
 NEGLIGIBLE = 1e-9
-"""So small a probability of what is not summed is halved, and its half stated as the error."""
-
 _ROWS = 4096  # of a metric that takes rows of parameters
 
 Yardstick = Metric | str
@@ -73,8 +62,6 @@ class Estimate(float):
 def metric_function(metric: Yardstick) -> Metric:
     """Return the function a name stands for; a function is returned as it is.
 
-    Raises ValueError for another name, TypeError for what is neither.
-
     >>> metric_function("published") is hellinger_published
     True
     """
@@ -95,9 +82,7 @@ def power_of_affinity(metric: Yardstick, total: float) -> float | None:
     return affinity_exponent(metric, total)
 
 
-def log_affinity_of_outputs(
-    prior: NDArray[np.float64], counts: NDArray[np.int64], outputs: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def log_affinity_of_outputs(prior: Floats, counts: Whole, outputs: Whole) -> Floats:
     """Return ln BC between prior + counts and prior + each output, shape (N,).
 
     Works from whole steps, so nothing is lost however large the counts are. Outputs whose total
@@ -115,7 +100,7 @@ def log_affinity_of_outputs(
     return np.minimum(result, 0.0)
 
 
-def affinity_by_value(prior: float, count: int, released: NDArray[np.int64]) -> NDArray[np.float64]:
+def affinity_by_value(prior: float, count: int, released: Whole) -> Floats:
     """Return ln BC of one category (or of the totals) with each released value, shape (N,).
 
     Columns repeat few values: psi is evaluated once for each.
@@ -129,7 +114,7 @@ def affinity_by_value(prior: float, count: int, released: NDArray[np.int64]) -> 
     return affinity_of_counts(prior, count, released)
 
 
-def row_sums(outputs: NDArray[np.int64]) -> NDArray[np.int64]:
+def row_sums(outputs: Whole) -> Whole:
     """Return the sum of each row, column by column: many times faster for few columns."""
     totals = np.zeros(len(outputs), dtype=np.int64)
     for column in outputs.T:
@@ -141,15 +126,15 @@ class Drawable(Protocol):
     """A law with its prior (k,) and true counts (k,), as far as drawing from it needs."""
 
     @property
-    def prior(self) -> NDArray[np.float64]: ...
+    def prior(self) -> Floats: ...
 
     @property
-    def counts(self) -> NDArray[np.int64]: ...
+    def counts(self) -> Whole: ...
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[Any]: ...
 
 
-def distances_of(law: Drawable, draws: NDArray[Any], metric: Yardstick) -> NDArray[np.float64]:
+def distances_of(law: Drawable, draws: NDArray[Any], metric: Yardstick) -> Floats:
     """Return the distance of each released vector (N, k) to the true posterior.
 
     Whole counts are compared as such, so that close posteriors keep their digits.
@@ -170,7 +155,7 @@ def distances_of(law: Drawable, draws: NDArray[Any], metric: Yardstick) -> NDArr
     return np.concatenate([np.zeros(0), *parts])
 
 
-def mean_of(values: NDArray[np.float64]) -> Estimate:
+def mean_of(values: Floats) -> Estimate:
     """Return the mean of independent draws with its standard error.
 
     >>> mean = mean_of(np.array([0.1, 0.2, 0.3]))

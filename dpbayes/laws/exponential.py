@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpbayes._validate import Floats, Whole
 from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity
 from dpbayes.laws.convolution import AffinityProduct
 from dpbayes.laws.estimate import (
@@ -29,16 +29,12 @@ from dpbayes.laws.law import Unlisted
 from dpbayes.laws.powers import DEPTH, Powers, weight_powers
 from dpbayes.posteriors import compositions
 
-LARGEST_WINDOW = 4_000_000
-"""Most outputs of a window at two categories: some 100 MB."""
-
+LARGEST_WINDOW = 4_000_000  # most outputs of a window at two categories: some 100 MB
 _ROUNDING = 2.0**-42  # of a sum over candidates, a product of up to 50 factors and a transform
 _ROUNDED = 1.0 + 1e-12  # so that a bound that is met is one in floats as well
 
 
-def listed_law(
-    prior: NDArray[np.float64], counts: NDArray[np.int64], rate: float, exponent: float = 1.0
-) -> FiniteLaw:
+def listed_law(prior: Floats, counts: Whole, rate: float, exponent: float = 1.0) -> FiniteLaw:
     """Return P[r] proportional to exp(-rate sqrt(1 - BC^exponent)), every candidate listed.
 
     >>> law = listed_law(np.ones(2), np.array([3, 1]), 2.0)
@@ -52,18 +48,17 @@ def listed_law(
 
 
 def exponential_window(
-    prior: NDArray[np.float64], counts: NDArray[np.int64], rate: float, exponent: float = 1.0
+    prior: Floats, counts: Whole, rate: float, exponent: float = 1.0
 ) -> FiniteLaw | None:
-    """Return P[r] proportional to exp(-rate sqrt(1 - BC^exponent)) on the window that matters.
+    """Return the same at k = 2 on the window that matters; None beyond `LARGEST_WINDOW` outputs.
 
-    k = 2. Kept are the outputs with rate * distance <= 42 + ln(n + 1): the distance grows on either
-    side of x, so all others together weigh at most (n + 1) times the first one dropped, which
-    bounds `mass_outside` by e^-42. Returns None when more than `LARGEST_WINDOW` outputs remain.
-    Book: `thm-window`.
+    Kept are the outputs with rate * distance <= 42 + ln(n + 1): the distance grows on either side
+    of x, so all others together weigh at most (n + 1) times the first one dropped, which bounds
+    `mass_outside` by e^-42. Book: `thm-window`.
     """
     n, first = int(counts.sum()), int(counts[0])
 
-    def scores(steps: NDArray[np.int64]) -> NDArray[np.float64]:
+    def scores(steps: Whole) -> Floats:
         log_bc = affinity_of_counts(prior[0], first, first + steps)
         log_bc = log_bc + affinity_of_counts(prior[1], n - first, n - first - steps)
         return rate * distance_from_log_affinity(np.minimum(log_bc, 0.0), exponent)
@@ -98,19 +93,18 @@ def last_below(value: Callable[[int], float], most: int, limit: float) -> int:
 
 @dataclass(frozen=True)
 class ExponentialLaw(Unlisted):
-    """P[r] proportional to exp(-rate sqrt(1 - BC(x, r)^exponent)) over all r of n records.
+    """P[r] proportional to exp(-rate sqrt(1 - BC(x, r)^exponent)) over all r of n >= 1 records.
 
-    `prior` and `counts` (k,), `rate` > 0; `exponent` is 1 when the mechanism scores by the
-    Hellinger distance and 1/ln(prior + n) for the published one. Nothing is enumerated. Book:
-    `thm-series`, `thm-product-form`.
+    `exponent` is 1 where the score is the Hellinger distance and 1/ln(prior + n) for the published
+    one. Nothing is enumerated. Book: `thm-series`, `thm-product-form`.
 
     >>> law = ExponentialLaw(np.ones(4), np.full(4, 2500), 20.0)
     >>> round(law.mean_distance(), 6)
     0.212871
     """
 
-    prior: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    prior: Floats
+    counts: Whole
     rate: float
     exponent: float = 1.0
 
@@ -132,16 +126,16 @@ class ExponentialLaw(Unlisted):
     def _known(self) -> dict[float, float]:
         return {0.0: self._log_candidates}
 
-    def _log_others(self, powers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _log_others(self, powers: Floats) -> Floats:
         # ln of the sum of BC^power over all candidates but the truth, whose BC is 1.
         for power in powers.tolist():
             if power not in self._known:
-                self._known[power] = float(self._product.log_sums(np.array([power]))[0])
+                self._known[power] = self._product.tilted(power).log_at_zero()
         logs = np.array([self._known[power] for power in powers.tolist()])
         with np.errstate(divide="ignore"):
             return np.asarray(np.maximum(logs, 0.0) + np.log(-np.expm1(-np.maximum(logs, 0.0))))
 
-    def _sums(self, reported: float) -> tuple[float, NDArray[np.float64], float, float]:
+    def _sums(self, reported: float) -> tuple[float, Floats, float, float]:
         """Return ln of a unit, sums over the others in it, the error of the fit and of rounding.
 
         The error of the fit is relative to the distance; the sum over the others is what is left
@@ -175,19 +169,19 @@ class ExponentialLaw(Unlisted):
         unit, sums, *_ = self._sums(self.exponent)
         return unit + float(np.log(sums[0] + np.exp(-unit)))
 
-    def each_probability(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def each_probability(self, rows: Whole) -> Floats:
         log_bc = log_affinity_of_outputs(self.prior, self.counts, rows)
         scores = distance_from_log_affinity(log_bc, self.exponent)
         found = np.exp(-self.rate * scores - self.log_partition)
         return np.where(rows.sum(axis=1) == self.counts.sum(), found, 0.0)
 
-    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
+    def one_probability(self, counts_out: Whole) -> Estimate:
         value = float(self.each_probability(counts_out[None])[0])
         unit, sums, error, lost = self._sums(self.exponent)
         rounding = lost / float(sums[0] + np.exp(-unit)) + _ROUNDING
         return Estimate(value, (error + rounding) * value, "series")
 
-    def draws(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+    def draws(self, rng: np.random.Generator, size: int) -> Whole:
         """Return draws that are right up to the error of the fit.
 
         A power is drawn by its share of all weights, then the counts given the power; the truth is
@@ -204,7 +198,7 @@ class ExponentialLaw(Unlisted):
                 parts.append(self._others(rng, float(self.exponent * power), repeat))
         return np.asarray(rng.permutation(np.concatenate(parts), axis=0))
 
-    def _others(self, rng: np.random.Generator, power: float, size: int) -> NDArray[np.int64]:
+    def _others(self, rng: np.random.Generator, power: float, size: int) -> Whole:
         # Candidates other than the truth, in proportion to BC^power.
         n, k, tilted = int(self.counts.sum()), self.counts.size, None
         if power > 0.0:

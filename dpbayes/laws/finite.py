@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
+from dpbayes._validate import Floats, Whole
 from dpbayes.divergences import hellinger
 from dpbayes.laws.estimate import (
     Estimate,
@@ -21,12 +22,10 @@ from dpbayes.laws.estimate import (
 )
 from dpbayes.laws.law import Answers
 
+# Relative error that no distance and no ln p exceeds, unless a law says otherwise.
 ROUNDING = 2.0**-49
-"""Relative error that no distance and no ln p exceeds, unless a law says otherwise."""
-
 _SAME_DISTANCE = 1e-12
-SMALLEST = 1e-300
-"""So small is what is added where a division by 0 or an error of 0 has no sense."""
+SMALLEST = 1e-300  # so small is what is added where a division by 0 or an error of 0 has no sense
 
 
 @dataclass(frozen=True)
@@ -39,26 +38,21 @@ class FiniteLaw(Answers):
     every expectation of a distance in [0, 1] is right within `mass_outside`. Book: `def-law`.
     """
 
-    prior: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    outputs: NDArray[np.int64]
-    log_probabilities: NDArray[np.float64]
+    prior: Floats
+    counts: Whole
+    outputs: Whole
+    log_probabilities: Floats
     mass_outside: float = 0.0
-    _distances: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+    _distances: Floats | None = field(default=None, repr=False, compare=False)
     rounding: float = field(default=ROUNDING, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("outputs", "log_probabilities"):
             object.__setattr__(self, name, _validate.frozen(getattr(self, name)))
-        if self.outputs.shape != (self.log_probabilities.size, self.prior.size):
-            raise ValueError(
-                f"outputs must have shape ({self.log_probabilities.size}, {self.prior.size}), "
-                f"got {self.outputs.shape}"
-            )
 
     @cached_property
     def error_bound(self) -> float:
-        """Largest error of each probability and of the mean of a distance; other laws have it too.
+        """Largest error of each probability and of the mean of a distance.
 
         What is not listed, and rounding: every distance and every ln p is right to a relative error
         of `rounding`, which moves a mean by at most twice that times the mean of 4 + |ln p|; where
@@ -81,34 +75,32 @@ class FiniteLaw(Answers):
         return float((self.probabilities * lost).sum())
 
     @cached_property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """Probability of each output, shape (N,)."""
         return np.asarray(_validate.frozen(np.exp(self.log_probabilities)))
 
     @cached_property
-    def distances(self) -> NDArray[np.float64]:
+    def distances(self) -> Floats:
         """Hellinger distance of each output's posterior to the true one, shape (N,)."""
         if self._distances is not None:
             return np.asarray(_validate.frozen(self._distances))
         return np.asarray(_validate.frozen(distances_of(self, self.outputs, hellinger)))
 
-    def _distances_by(self, metric: Yardstick) -> NDArray[np.float64]:
+    def _distances_by(self, metric: Yardstick) -> Floats:
         if metric_function(metric) is hellinger:
             return self.distances
         return distances_of(self, self.outputs, metric)
 
-    @property
-    def _how(self) -> str:
-        return "window" if self.mass_outside > 0.0 else "listed"
+    def _estimate(self, value: float) -> Estimate:
+        how = "window" if self.mass_outside > 0.0 else "listed"
+        return Estimate(value, self.error_bound, how)
 
     def moment(self, order: int, metric: Yardstick) -> Estimate:
         # Added pairwise; a dot product of ten million terms is off by 1e-12.
         value = (self.probabilities * self._distances_by(metric) ** order).sum()
-        return Estimate(float(value), self.error_bound, self._how)
+        return self._estimate(float(value))
 
-    def distance_distribution(
-        self, metric: Yardstick = "hellinger"
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def distance_distribution(self, metric: Yardstick = "hellinger") -> tuple[Floats, Floats]:
         """Return the distinct distances, increasing, and the probability of each."""
         distances = self._distances_by(metric)
         order = np.argsort(distances, kind="stable")
@@ -127,26 +119,26 @@ class FiniteLaw(Answers):
         # Rounding in the sum may leave the last value just below 1.
         index = np.searchsorted(cumulative, level * (1.0 - 1e-15) * cumulative[-1])
         value = float(distances[min(int(index), distances.size - 1)])
-        return Estimate(value, self.error_bound, self._how)
+        return self._estimate(value)
 
-    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
+    def one_probability(self, counts_out: Whole) -> Estimate:
         found = self.probabilities[np.all(self.outputs == counts_out, axis=1)].sum()
-        return Estimate(float(found), self.error_bound, self._how)
+        return self._estimate(float(found))
 
-    def each_probability(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def each_probability(self, rows: Whole) -> Floats:
         stacked = np.concatenate((self.outputs, rows))
         _, place = np.unique(stacked, axis=0, return_inverse=True)
         place, own = place.ravel(), len(self.outputs)
         sums = np.bincount(place[:own], self.probabilities, int(place.max()) + 1)
         return np.asarray(sums[place[own:]], dtype=np.float64)
 
-    def draws(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+    def draws(self, rng: np.random.Generator, size: int) -> Whole:
         cumulative = np.cumsum(self.probabilities)
         rows = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
         return np.asarray(self.outputs[np.minimum(rows, len(self.outputs) - 1)])
 
 
-def normalised(log_weights: NDArray[Any]) -> NDArray[np.float64]:
+def normalised(log_weights: NDArray[Any]) -> Floats:
     """Return log-probabilities proportional to exp(log_weights), finite or -inf, shape (N,).
 
     The largest weights are counted and not added: ln of the sum keeps its digits near 0.

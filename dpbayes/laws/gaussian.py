@@ -6,15 +6,14 @@ counts by e_i - e_j, and the privacy loss at z is (1 - (z_i - z_j)) / v: one dif
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import count
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpbayes import _validate
+from dpbayes._validate import Floats, Whole
 from dpbayes.laws.convolution import Tilted
 
 _DEPTH = 90.0  # e^-90 of the largest weight is where sums end
@@ -22,8 +21,7 @@ _LARGEST_REACH = 2_000_000
 _ALL = 745.0  # e^-745 is the smallest positive float
 _LOSS_ROUNDING = 1e-15  # of epsilon: more than a loss and epsilon are rounded by
 _WIDE = 32.0  # from this variance parameter on lattice sums are integrals up to 1e-40 of themselves
-SMALLEST_DELTA = 1e-300
-"""Below it the masses that decide would leave the range of floats."""
+SMALLEST_DELTA = 1e-300  # below it the masses that decide would leave the range of floats
 
 
 def reach(variance: float, depth: float = _DEPTH) -> int:
@@ -37,13 +35,13 @@ def reach(variance: float, depth: float = _DEPTH) -> int:
     return steps
 
 
-def log_weights(variance: float, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+def log_weights(variance: float, steps: Whole) -> Floats:
     """Return -z^2 / (2 v) for whole steps z."""
     return np.asarray(-0.5 * steps.astype(np.float64) ** 2 / variance)
 
 
 @lru_cache(maxsize=256)
-def _parities(k: int, variance: float) -> NDArray[np.float64]:
+def _parities(k: int, variance: float) -> Floats:
     """Return what even and odd differences of two entries weigh besides e^(-d^2/(4v)).
 
     With z_i + z_j = -s it is the sum over the s of the same parity as d of e^(-s^2/(4v)) times the
@@ -61,7 +59,7 @@ def _parities(k: int, variance: float) -> NDArray[np.float64]:
     return np.array([weights[s % 2 == 0].sum(), weights[s % 2 == 1].sum()])
 
 
-def difference(k: int, variance: float, depth: float = _DEPTH) -> NDArray[np.float64]:
+def difference(k: int, variance: float, depth: float = _DEPTH) -> Floats:
     """Return P(Z_i - Z_j = d) for d = -D … D, for any two of the k categories.
 
     Book: `thm-discrete-gaussian`.
@@ -76,10 +74,10 @@ def difference(k: int, variance: float, depth: float = _DEPTH) -> NDArray[np.flo
 
 
 def delta(k: int, variance: float, epsilon: float, releases: int = 1) -> float:
-    """Return the exact delta(epsilon) of `releases` independent draws, one record replaced.
+    """Return the exact delta(epsilon) of T = `releases` independent draws, one record replaced.
 
-    Losses add up to (T - D) / v with D the sum of T differences; D shifted by -2T is its law on the
-    neighbour. delta = sum over D < T - epsilon v of P(D) (1 - e^(epsilon - loss)).
+    Losses add up to (T - D) / v with D the sum of T differences: delta is the sum over
+    D < T - epsilon v of P(D) (1 - e^(epsilon - loss)).
 
     >>> round(delta(2, 2.0, 1.0), 9)
     0.141351339
@@ -96,7 +94,7 @@ def delta(k: int, variance: float, epsilon: float, releases: int = 1) -> float:
 
 def _wide_difference(
     k: int, variance: float, epsilon: float, releases: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[Whole, Floats]:
     """Return the D < T - epsilon v that matter, and their probabilities; D sums T differences.
 
     By Poisson's summation formula T convolutions of e^(-d^2/(4v)) are e^(-d^2/(4vT)) on the same
@@ -111,7 +109,7 @@ def _wide_difference(
     return d, np.exp(-(d.astype(np.float64) ** 2) / scale) * step / np.sqrt(np.pi * scale)
 
 
-def _power(one: NDArray[np.float64], times: int) -> NDArray[np.float64]:
+def _power(one: Floats, times: int) -> Floats:
     # Both are symmetric, and stay so without the zeros at their ends.
     result, square = np.ones(1), one
     while times:
@@ -148,32 +146,26 @@ def variance_for(k: int, epsilon: float, delta_allowed: float, releases: int = 1
         least = budget * (1.0 - _LOSS_ROUNDING)
         return all(delta(k, v, least, t) <= target for t in [*some, releases])
 
-    low, high = _around_the_least(enough, budget)
-    while high - low > 1e-12 * high:
-        middle = 0.5 * (low + high)
-        if middle in (low, high):
-            break
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
-def _around_the_least(enough: Callable[[float], bool], epsilon: float) -> tuple[float, float]:
-    # Two v, the second of which is enough and the first, if it is not 0, is not.
     high = 1.0
     while not enough(high):
         high *= 2.0
     low = high / 2.0
     while low > 1e-6 and enough(low):
         low, high = low / 2.0, low
-    before = 0.0
     for j in count(1):
-        narrow = j / epsilon * (1.0 + 4.0 * _LOSS_ROUNDING)
+        narrow = j / budget * (1.0 + 4.0 * _LOSS_ROUNDING)
         if narrow >= min(high, _WIDE):
             break
         if enough(narrow):
-            return before, narrow
-        before = narrow
-    return max(low, before), high
+            low, high = (j - 1) / budget * (1.0 + 4.0 * _LOSS_ROUNDING), narrow
+            break
+        low = max(low, narrow)
+    while high - low > 1e-12 * high:
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
+            break
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 @dataclass(frozen=True)
@@ -183,7 +175,7 @@ class GaussianNoise:
     k: int
     variance: float
 
-    def fall(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+    def fall(self, steps: Whole) -> Floats:
         return -log_weights(self.variance, steps)
 
     @cached_property
@@ -209,11 +201,11 @@ class GaussianNoise:
     def number_of_points(self, size: int) -> float:
         return float(2 * size + 1) ** (self.k - 1)
 
-    def points(self, size: int) -> NDArray[np.int64]:
+    def points(self, size: int) -> Whole:
         grid = np.indices((2 * size + 1,) * (self.k - 1), dtype=np.int64) - size
         free = grid.reshape(self.k - 1, -1)
         last = -free.sum(axis=0)
         return np.asarray(np.vstack((free, last)).T[np.abs(last) <= size])
 
-    def draw(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+    def draw(self, rng: np.random.Generator, size: int) -> Whole:
         return self._tilted.draw(rng, size)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpbayes._validate import Floats, Whole
 from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity, hellinger
 from dpbayes.laws.convolution import LARGEST_TABLE, AffinityProduct, Tilted, TooWide
 from dpbayes.laws.estimate import (
@@ -27,10 +27,10 @@ from dpbayes.laws.estimate import (
 )
 from dpbayes.laws.finite import ROUNDING, SMALLEST, FiniteLaw
 from dpbayes.laws.law import Unlisted
-from dpbayes.laws.powers import DEPTH, root_powers
+from dpbayes.laws.powers import DEPTH, mean_from_moments
 
+# Most pairs of released counts that are added up at three categories, some seconds.
 LARGEST_SUM = 100_000_000
-"""Most pairs of released counts that are added up at three categories, some seconds."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class Marginal:
     """
 
     start: int
-    log_probabilities: NDArray[np.float64]
+    log_probabilities: Floats
     outside: float = 0.0
 
     @property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """Probability of each count listed."""
         return np.exp(self.log_probabilities)
 
@@ -64,8 +64,8 @@ class ProductLaw(Unlisted):
     sum. Book: `thm-product-law`.
     """
 
-    prior: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    prior: Floats
+    counts: Whole
     marginals: tuple[Marginal, ...]
 
     @property
@@ -85,13 +85,13 @@ class ProductLaw(Unlisted):
         except TooWide:
             return 1.0
 
-    def _affinities(self, place: int) -> NDArray[np.float64]:
+    def _affinities(self, place: int) -> Floats:
         marginal = self.marginals[place]
         released = np.arange(marginal.start, marginal.stop)
         return affinity_of_counts(self.prior[place], int(self.counts[place]), released)
 
     @cached_property
-    def _factors(self) -> tuple[NDArray[np.float64], NDArray[np.float64], int, NDArray[np.int64]]:
+    def _factors(self) -> tuple[Floats, Floats, int, Whole]:
         """Ln p and psi of the steps from the first on, a row for each kind, and its copies."""
         pairs = np.rec.fromarrays([self.prior[:-1], self.counts[:-1]])
         _, places, copies = np.unique(pairs, return_index=True, return_counts=True)
@@ -134,19 +134,10 @@ class ProductLaw(Unlisted):
         exponent = power_of_affinity(metric, float(self.prior.sum() + self._n))
         if exponent is None or self.probability_of_excess > NEGLIGIBLE:
             return drawn_mean(self, metric, order)
-        value, error = self._conserved(exponent, order)
+        gap = AffinityProduct(self.prior, self.counts).gap
+        value, error = mean_from_moments(self._moment, order, gap, exponent)
         half = 0.5 * self.probability_of_excess
         return Estimate(value + half, error + half + self.mass_outside + 1e-12, "series")
-
-    def _conserved(self, exponent: float, order: int) -> tuple[float, float]:
-        """Return E[distance^order; sum at most n] and its largest error."""
-        inside = self._moment(0.0)
-        if order == 2:
-            return max(inside - self._moment(exponent), 0.0), 0.0
-        found = root_powers(AffinityProduct(self.prior, self.counts).gap, exponent)
-        missing = [inside - self._moment(power) for power in found.powers.tolist()]
-        value = max(float(found.weights[0] @ missing), 0.0)
-        return value, value * float(found.errors[0])
 
     def _sum_of_pairs(self, order: int) -> float:
         # Both released counts with all their pairs, a row at a time; T decides the third.
@@ -163,7 +154,7 @@ class ProductLaw(Unlisted):
             sums[row] = (p * distance_from_log_affinity(logs) ** order).sum()
         return float((one.probabilities * sums).sum())
 
-    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
+    def one_probability(self, counts_out: Whole) -> Estimate:
         if counts_out[-1] != min(max(self._n - int(counts_out[:-1].sum()), 0), self._n):
             return Estimate(0.0, 0.0, "listed")
         log = 0.0
@@ -175,7 +166,7 @@ class ProductLaw(Unlisted):
         rounded = found * ROUNDING * (abs(log) + 2.0 * len(self.marginals)) + SMALLEST
         return Estimate(found, self.mass_outside + rounded, "window")
 
-    def draws(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+    def draws(self, rng: np.random.Generator, size: int) -> Whole:
         drawn = np.zeros((size, self.counts.size), dtype=np.int64, order="F")
         for i, marginal in enumerate(self.marginals):
             p, values = marginal.probabilities, np.arange(marginal.start, marginal.stop)
@@ -185,9 +176,7 @@ class ProductLaw(Unlisted):
         return drawn
 
 
-def product_grid(
-    prior: NDArray[np.float64], counts: NDArray[np.int64], marginals: Sequence[Marginal]
-) -> FiniteLaw:
+def product_grid(prior: Floats, counts: Whole, marginals: Sequence[Marginal]) -> FiniteLaw:
     """Return the law of `ProductLaw` with every combination of listed counts as an output."""
     n = int(counts.sum())
     axes = np.meshgrid(*[np.arange(m.start, m.stop) for m in marginals], indexing="ij")

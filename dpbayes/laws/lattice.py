@@ -11,47 +11,31 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpbayes._validate import Floats, Whole
+from dpbayes.laws import estimate
 from dpbayes.laws.convolution import AffinityProduct, TooWide
-from dpbayes.laws.estimate import (
-    BLOCK,
-    MOST_ENTRIES,
-    NEGLIGIBLE,
-    RELATIVE,
-    SEED,
-    Estimate,
-    Yardstick,
-    distances_of,
-    drawn_mean,
-    power_of_affinity,
-)
+from dpbayes.laws.estimate import Estimate, Yardstick, distances_of, drawn_mean, power_of_affinity
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.gaussian import GaussianNoise
 from dpbayes.laws.law import Unlisted
-from dpbayes.laws.powers import root_powers
+from dpbayes.laws.powers import mean_from_moments
 from dpbayes.laws.sum_zero import LatticeNoise, project
 from dpbayes.posteriors import compositions, number_of_candidates, row_of
 
-LARGEST_OUTPUTS = 400_000
-"""Up to so many outputs all are listed."""
-
+LARGEST_OUTPUTS = 400_000  # up to so many outputs all are listed
+# Most numbers (noise vectors times categories) that are listed and projected, 64 MB.
 LARGEST_LIST = 8_000_000
-"""Most numbers (noise vectors times categories) that are listed and projected, 64 MB."""
-
-TAIL = 1e-13
-"""Largest probability of noise that is not listed."""
-
+TAIL = 1e-13  # largest probability of noise that is not listed
+# The same where all histograms are: an audit asks for less than 1e-12 of the least likely one.
 COMPLETE_TAIL = 1e-16
-"""The same where all histograms are: an audit asks for less than 1e-12 of the least likely one."""
-
 _AT_ONCE = 4_096  # numbers that are added one by one
 
+# Noise z with sum 0 whose weight is a product over the categories of e^(-fall(z_i)).
 SumZeroNoise = LatticeNoise | GaussianNoise
-"""Noise z with sum 0 whose weight is a product over the categories of e^(-fall(z_i))."""
 
 
-def log_mass(noise: SumZeroNoise, shifts: NDArray[np.int64]) -> NDArray[np.float64]:
+def log_mass(noise: SumZeroNoise, shifts: Whole) -> Floats:
     """Return ln of the probability of each noise vector (N, k)."""
     total = np.zeros(len(shifts))
     for column in shifts.T:
@@ -60,7 +44,7 @@ def log_mass(noise: SumZeroNoise, shifts: NDArray[np.int64]) -> NDArray[np.float
 
 
 def listed_law(
-    prior: NDArray[np.float64], counts: NDArray[np.int64], noise: SumZeroNoise, projection: str
+    prior: Floats, counts: Whole, noise: SumZeroNoise, projection: str
 ) -> FiniteLaw | None:
     """Return the law of the projected noisy counts output by output, or None if it is too long.
 
@@ -86,11 +70,7 @@ def listed_law(
 
 
 def _complete(
-    prior: NDArray[np.float64],
-    counts: NDArray[np.int64],
-    noise: SumZeroNoise,
-    projection: str,
-    size: int,
+    prior: Floats, counts: Whole, noise: SumZeroNoise, projection: str, size: int
 ) -> FiniteLaw:
     outputs = compositions(int(counts.sum()), counts.size)
     logs = log_mass(noise, outputs - counts)
@@ -117,8 +97,8 @@ class SumZeroLaw(Unlisted):
     is known, is bounded by it or drawn, with a standard error.
     """
 
-    prior: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    prior: Floats
+    counts: Whole
     noise: SumZeroNoise
     projection: str = "l2"
 
@@ -139,8 +119,7 @@ class SumZeroLaw(Unlisted):
 
     @property
     def _rounding(self) -> float:
-        # The exponent of a product over k categories is rounded in proportion to k.
-        return max(1e-12, 1e-14 * self.counts.size)
+        return max(1e-12, 1e-14 * self.counts.size)  # an exponent is a sum over k categories
 
     @cached_property
     def clamped(self) -> float:
@@ -155,22 +134,13 @@ class SumZeroLaw(Unlisted):
         exponent = power_of_affinity(metric, float(self.prior.sum() + self.counts.sum()))
         if exponent is None or self.clamped > 0.5:
             return drawn_mean(self, metric, order)
-        value, error = self._unclamped(exponent, order)
-        if self.clamped <= NEGLIGIBLE:
+        value, error = mean_from_moments(self._moment, order, self._product.gap, exponent)
+        error += self._rounding
+        if self.clamped <= estimate.NEGLIGIBLE:
             half = 0.5 * self.clamped
             return Estimate(value + half, error + half, "series")
         rest = self._clamped_mean(metric, order, value)
         return Estimate(value + rest, error + rest.error, "drawn")
-
-    def _unclamped(self, exponent: float, order: int) -> tuple[float, float]:
-        """Return E[distance^order; no noisy count is negative] and its largest error."""
-        inside = self._moment(0.0)
-        if order == 2:
-            return max(inside - self._moment(exponent), 0.0), self._rounding
-        found = root_powers(self._product.gap, exponent)
-        missing = [inside - self._moment(power) for power in found.powers.tolist()]
-        value = max(float(found.weights[0] @ missing), 0.0)
-        return value, value * float(found.errors[0]) + self._rounding
 
     def _clamped_mean(self, metric: Yardstick, order: int, other: float) -> Estimate:
         """Return E[distance^order; some noisy count is negative], drawn.
@@ -178,22 +148,22 @@ class SumZeroLaw(Unlisted):
         It is P(clamped) times the mean of the draws that are. What none of m of them showed may
         have probability 1 / m; of less than two nothing is known but that it lies in [0, 1].
         """
-        rng, size, values = np.random.default_rng(SEED), 0, np.zeros(0)
+        rng, size, values = np.random.default_rng(estimate.SEED), 0, np.zeros(0)
         while True:
-            noisy = self.counts + self.noise.draw(rng, BLOCK)
+            noisy = self.counts + self.noise.draw(rng, estimate.BLOCK)
             noisy = noisy[(noisy < 0).any(axis=1)]
-            found = distances_of(self, project(noisy, self.projection), metric) ** order
-            size, values = size + BLOCK, np.append(values, found)
+            far = distances_of(self, project(noisy, self.projection), metric) ** order
+            size, values = size + estimate.BLOCK, np.append(values, far)
             mean, error = 0.5, 0.5
             if values.size > 1:
                 mean = float(values.mean())
                 error = float(np.sqrt((values.var(ddof=1) + 1.0 / values.size) / values.size))
-            estimate = Estimate(self.clamped * mean, self.clamped * error, "drawn")
-            few = size * self.counts.size < MOST_ENTRIES
-            if estimate.error <= RELATIVE * (estimate + other) or not few:
-                return estimate
+            found = Estimate(self.clamped * mean, self.clamped * error, "drawn")
+            most = size * self.counts.size >= estimate.MOST_ENTRIES
+            if most or found.error <= estimate.RELATIVE * (found + other):
+                return found
 
-    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
+    def one_probability(self, counts_out: Whole) -> Estimate:
         """Return the probability that exactly these counts are released.
 
         A positive output comes from one noise vector only; an output with an empty category from
@@ -210,5 +180,5 @@ class SumZeroLaw(Unlisted):
         value = float(np.exp(log_mass(self.noise, (counts_out - self.counts)[None])[0]))
         return Estimate(value, self._rounding * value, "listed")
 
-    def draws(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+    def draws(self, rng: np.random.Generator, size: int) -> Whole:
         return project(self.counts + self.noise.draw(rng, size), self.projection)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes._validate import Floats, Whole
 from dpbayes.laws.estimate import (
     DRAWS,
     SEED,
@@ -24,12 +25,17 @@ from dpbayes.laws.estimate import (
     mean_of,
 )
 
+if TYPE_CHECKING:
+    from dpbayes.laws.finite import FiniteLaw
+
+    Listed = FiniteLaw
+else:
+    Listed = Any  # or a law of one's own that answers alike
+
+# What only a law that lists its outputs has.
 LISTED = ("outputs", "probabilities", "log_probabilities", "distances")
-"""What only a law that lists its outputs has."""
-
+# Standard errors within which a drawn difference is a tie: 6e-5 of all ties are missed.
 DEVIATIONS = 4.0
-"""Standard errors within which a drawn difference is a tie: 6e-5 of all ties are missed."""
-
 _ROUNDING = 2.0**-50  # of two means that are equal but for the order of their sums
 
 
@@ -56,33 +62,7 @@ class Law(Protocol):
 
     def mean_affinity(self) -> float: ...
 
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]: ...
-
-
-class Listed(Law, Protocol):
-    """A law that lists its outputs (N, k) with their log-probabilities and distances (N,).
-
-    `mass_outside` bounds the probability of all outputs that are not listed.
-    """
-
-    @property
-    def outputs(self) -> NDArray[np.int64]: ...
-
-    @property
-    def log_probabilities(self) -> NDArray[np.float64]: ...
-
-    @property
-    def probabilities(self) -> NDArray[np.float64]: ...
-
-    @property
-    def distances(self) -> NDArray[np.float64]: ...
-
-    @property
-    def mass_outside(self) -> float: ...
-
-    def distance_distribution(
-        self, metric: Yardstick = "hellinger"
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    def sample(self, rng: np.random.Generator, size: int) -> Whole: ...
 
 
 def listed(law: Law, purpose: str) -> Listed:
@@ -92,9 +72,7 @@ def listed(law: Law, purpose: str) -> Listed:
             f"{purpose} needs every output listed; this law is a {type(law).__name__}, which lists "
             "none: use fewer records"
         )
-    found: Any = law
-    checked: Listed = found
-    return checked
+    return cast("Listed", law)
 
 
 class Answers:
@@ -104,14 +82,14 @@ class Answers:
     """
 
     why: str = ""
-    prior: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    prior: Floats
+    counts: Whole
 
     def moment(self, order: int, metric: Yardstick) -> Estimate:
         """Return E[distance^order] for the order 1 or 2."""
         raise NotImplementedError
 
-    def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
+    def one_probability(self, counts_out: Whole) -> Estimate:
         """Return the probability of one output, a checked vector (k,)."""
         raise NotImplementedError
 
@@ -156,7 +134,7 @@ class Answers:
             return self.one_probability(table)
         return self.each_probability(table.reshape(-1, k)).reshape(table.shape[:-1])
 
-    def each_probability(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def each_probability(self, rows: Whole) -> Floats:
         """Return the probability of each output of a checked table (m, k)."""
         return np.array([self.one_probability(row) for row in rows], dtype=np.float64)
 
@@ -191,20 +169,17 @@ class Unlisted(Answers):
             raise AttributeError(f"{kind!r} object has no attribute {name!r}")
 
 
-L = TypeVar("L", bound=Answers)
-
-
 @dataclass(frozen=True)
-class Way(Generic[L]):
+class Way:
     """One way to compute a law: its name, whether it fits, the fact that decides, and the way."""
 
     name: str
     fits: bool
     fact: str
-    make: Callable[[], L | None]
+    make: Callable[[], Any]
 
 
-def choose(*ways: Way[Any]) -> Any:
+def choose(*ways: Way) -> Any:
     """Return the law of the first way that fits and gives one; its `.why` says how that came about.
 
     Every choice between methods in the package is made here.

@@ -12,15 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpbayes import _validate
+from dpbayes._validate import Floats
 
-Floats = NDArray[np.float64]
-
+# What weighs less than e^-42 of the rest, 6e-19, is below the digits of a float and left out.
 DEPTH = 42.0
-"""What weighs less than e^-42 of the rest, 6e-19, is below the digits of a float and left out."""
-
 _ROWS = 400  # of the grid that is fitted, and at least three for each power
 _FINER = 4  # times as many check the fit
 _OCTAVE = float(np.log(2.0)) / 3.0  # between powers: three an octave leave 2e-12 of a square root
@@ -68,6 +65,26 @@ def root_powers(gap: float, exponent: float = 1.0) -> Powers:
 
     weights, error = _fit(least, DEPTH + 20.0, s.size, columns, [distance], distance)
     return _used(Powers(s * exponent, weights, error))
+
+
+def mean_from_moments(
+    moment: Callable[[float], float], order: int, gap: float, exponent: float
+) -> tuple[float, float]:
+    """Return E[d^order] for d^2 = 1 - BC^exponent and its error, from s to E[BC^s]; order 1 or 2.
+
+    Of both expectations a part may be missing, as long as it is the same.
+
+    >>> value, _ = mean_from_moments(lambda s: 0.5 + 0.5 * 0.75**s, 1, 0.1, 1.0)
+    >>> round(value, 9)  # half at BC = 1, half at BC = 3/4
+    0.25
+    """
+    everything = moment(0.0)
+    if order == 2:
+        return max(everything - moment(exponent), 0.0), 0.0
+    found = root_powers(gap, exponent)
+    missing = [everything - moment(power) for power in found.powers.tolist()]
+    value = max(float(found.weights[0] @ missing), 0.0)
+    return value, value * float(found.errors[0])
 
 
 @lru_cache(maxsize=64)

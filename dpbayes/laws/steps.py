@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpbayes import _validate
+from dpbayes._validate import Floats, Whole
 
-TAIL = 45.0
-"""Steps with relative weight below e^-45 are left out of a sum."""
+TAIL = 45.0  # steps with relative weight below e^-45 are left out of a sum
 
 
 @dataclass(frozen=True)
@@ -42,19 +41,17 @@ class StepLaw:
 
     @property
     def mean_step(self) -> float:
-        """E|T|: 1/sinh(decay), or coth(decay/2)/2 when floored."""
-        if self.floored:
-            return float(0.5 / np.tanh(0.5 * self.decay))
-        return float(1.0 / np.sinh(self.decay))
+        """E|T|, which is 1/sinh(decay), or coth(decay/2)/2 when floored."""
+        return self.moment(1)
 
     @cached_property
-    def steps(self) -> NDArray[np.int64]:
+    def steps(self) -> Whole:
         """The steps that carry all but e^-45 of the law."""
         reach = int(np.ceil(TAIL / self.decay)) + 1
         return np.arange(-reach, reach + 1)
 
     @cached_property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """P(T = t) of each of `steps`."""
         t = self.steps
         if not self.floored:

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import betaincc, gammaln, logsumexp
+from scipy.special import betaincc, gammaln
 
+from dpbayes._validate import Floats, Whole
 from dpbayes.laws.convolution import LARGEST_TABLE, Tilted
 from dpbayes.laws.powers import DEPTH
 
 PROJECTIONS = ("l2", "l1")
-
 _AT_ONCE = 1 << 16  # rows, so that what is sorted of millions takes no memory to speak of
 
 
@@ -41,10 +40,10 @@ class LatticeNoise:
     k: int
     epsilon: float
 
-    def fall(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+    def fall(self, steps: Whole) -> Floats:
         return np.asarray(0.5 * self.epsilon * np.abs(steps))
 
-    def _log_shares(self, epsilon: float) -> NDArray[np.float64]:
+    def _log_shares(self, epsilon: float) -> Floats:
         j = np.arange(float(self.k))
         return np.asarray(
             2.0 * (gammaln(self.k) - gammaln(j + 1) - gammaln(self.k - j)) - epsilon * j
@@ -54,7 +53,7 @@ class LatticeNoise:
     def log_normaliser(self) -> float:
         """Ln of the sum of the weights of all noise vectors."""
         rest = (self.k - 1) * np.log(-np.expm1(-self.epsilon))
-        return float(logsumexp(self._log_shares(self.epsilon)) - rest)
+        return float(np.logaddexp.reduce(self._log_shares(self.epsilon)) - rest)
 
     def outside(self, size: int) -> float:
         """Return the probability of noise beyond this size."""
@@ -62,7 +61,7 @@ class LatticeNoise:
         left = size + 1.0 - np.arange(self.k)
         share = -np.expm1(-self.epsilon)
         beyond = np.where(left > 0, betaincc(self.k - 1, np.maximum(left, 1.0), share), 1.0)
-        return float(np.exp(logs - logsumexp(logs)) @ beyond)
+        return float(np.exp(logs - np.logaddexp.reduce(logs)) @ beyond)
 
     def reach(self, tail: float) -> int:
         """Return the smallest size beyond which noise has probability at most `tail`."""
@@ -79,11 +78,13 @@ class LatticeNoise:
         j = np.arange(min(self.k, size + 1), dtype=np.float64)
         ways = gammaln(size - j + self.k) - gammaln(size - j + 1.0) - gammaln(self.k)
         with np.errstate(over="ignore"):  # too many to count are too many to list
-            return float(np.rint(np.exp(logsumexp(self._log_shares(0.0)[: j.size] + ways))))
+            return float(
+                np.rint(np.exp(np.logaddexp.reduce(self._log_shares(0.0)[: j.size] + ways)))
+            )
 
-    def points(self, size: int) -> NDArray[np.int64]:
+    def points(self, size: int) -> Whole:
         """Return all noise vectors up to this size, (N, k), in lexicographic order."""
-        columns: list[NDArray[np.int64]] = []
+        columns: list[Whole] = []
         up = np.full(1, size, dtype=np.int64)
         down = up.copy()
         for _ in range(self.k - 1):
@@ -107,7 +108,7 @@ class LatticeNoise:
             )
         return Tilted(-self.fall(np.arange(-reach, reach + 1))[None], -reach, np.array([self.k]))
 
-    def draw(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+    def draw(self, rng: np.random.Generator, size: int) -> Whole:
         """Return `size` independent draws, shape (size, k), for experiments.
 
         All entries but one are independent two-sided geometric variables, kept with the
@@ -116,14 +117,13 @@ class LatticeNoise:
         return self._tilted.draw(rng, size)
 
 
-def project(noisy: NDArray[np.int64], how: str = "l2") -> NDArray[np.int64]:
+def project(noisy: Whole, how: str = "l2") -> Whole:
     """Return the nearest histogram with the same total for each row of `noisy`, shape (N, k).
 
     Negative entries become 0. The d records this creates are taken away again from the others:
-    "l2" lowers all of them to a common deficit (the least sum of squares in whole numbers; when
-    the last round does not reach everybody, the largest entries pay), "l1" takes them from the
-    largest entry, then the next. Both change d records, the least possible in l1; ties go to the
-    earlier category, so the result is a function of the row alone. Rows must have a total of at
+    "l2" lowers all of them alike (the least sum of squares in whole numbers; what is left over the
+    largest entries pay), "l1" takes them from the largest entry, then the next. Both change d
+    records, the least possible in l1; ties go to the earlier category. Rows must have a total of at
     least 0. Book: `def-projection`.
 
     >>> project(np.array([[-3, 5, 8]]))
@@ -142,7 +142,7 @@ def project(noisy: NDArray[np.int64], how: str = "l2") -> NDArray[np.int64]:
     return result
 
 
-def _drain_largest(noisy: NDArray[np.int64]) -> NDArray[np.int64]:
+def _drain_largest(noisy: Whole) -> Whole:
     order = np.argsort(-noisy, axis=1, kind="stable")
     ranked = np.take_along_axis(np.maximum(noisy, 0), order, axis=1)
     excess = np.maximum(-noisy, 0).sum(axis=1, keepdims=True)
@@ -153,7 +153,7 @@ def _drain_largest(noisy: NDArray[np.int64]) -> NDArray[np.int64]:
     return result
 
 
-def _level(noisy: NDArray[np.int64]) -> NDArray[np.int64]:
+def _level(noisy: Whole) -> Whole:
     k = noisy.shape[1]
     total = noisy.sum(axis=1, keepdims=True)
     order = np.argsort(-noisy, axis=1, kind="stable")

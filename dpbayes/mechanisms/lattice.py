@@ -39,7 +39,7 @@ LARGEST_REMAP = 1_000
 """Most candidates that a remap for k >= 3 compares; their square is the work."""
 
 
-def _ways(*described: Any) -> tuple[Way[Any], Way[Any]]:
+def _ways(*described: Any) -> tuple[Way, Way]:
     return (
         Way(
             "list", True, f"up to {LARGEST_OUTPUTS} outputs within reach of the noise are listed",

@@ -159,6 +159,9 @@ class Guarantee:
     `theorem` is the label of the proof in the book, `failure` the delta of a guarantee that holds
     but for events of that probability. `neighbours` is the relation: "replace-one" with n public,
     or "add-or-remove" with n secret.
+
+    >>> Guarantee(Fraction(1, 3), "an example").sentence[-51:]
+    "P[M(x') in S]; n itself is public. Why: an example."
     """
 
     bound: Fraction | None

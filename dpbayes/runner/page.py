@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from dpbayes._typeset import typeset, without_roles
+from dpbayes.figures.typeset import typeset, without_roles
 from dpbayes.record import marked
 from dpbayes.runner.notebooks import tags
 from dpbayes.runner.parameters import Parameter
@@ -24,6 +24,7 @@ from dpbayes.runner.verify import read_json
 TABLE = re.compile(r"^(:{3,})\{result-table\} *::([\w-]+)\n.*?^\1\n?", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^(?::{3,}|`{3,})(?:\{[\w-]+\}.*)?$\n?(?:^:[\w-]+:.*$\n?)*", re.MULTILINE)
 QUOTE = re.compile(r"\{result\}`::([\w-]+):([^`]+)`")
+TRY = re.compile(r"`(-p [^`]+)`")
 HERE = Path(__file__).parent
 MATHJAX = HERE.parent / "carried" / "mathjax" / "tex-svg.js"
 
@@ -58,13 +59,32 @@ def page(
         for key, value in values.items()
     ]
     table = ["| name | value | what it is |", "| :-- | :-- | :-- |", *rows] if rows else []
-    first = [word for key in [*values][:1] for word in ("-p", f"{key}={values[key]}")]
-    command = shlex.join(["dpbayes", "run", name, *first, "--output", "rerun"])
+    command = shlex.join(["dpbayes", "run", name, *tried(text, values), "--output", "rerun"])
     stem = name.rpartition("/")[2]
     linked = ", ".join(f"{{download}}`{file} <{stem}/{file}>`" for file in sorted(files))
     below = ["", "```text", command, "```", "", f"Files: {linked}."]
     again = markdown("again", "## Run it again", *table, *below)
     return {**executed, "cells": [*rest[:1], *head, *results, *rest[1:], again]}
+
+
+def tried(text: str, values: Mapping[str, Any]) -> list[str]:
+    """Return parameters that change something: those the text proposes, or the first one changed.
+
+    >>> tried("Try `-p epsilon=9`.", {"n": 7}), tried("", {"data": "a", "n": 7})
+    (['-p', 'epsilon=9'], ['-p', 'n=3'])
+    """
+    proposed = TRY.search(text)
+    if proposed:
+        return shlex.split(proposed[1])
+    numbers = {key: one for key, one in values.items() if isinstance(one, (int, float))}
+    for key, one in (numbers or values).items():
+        if isinstance(one, bool):
+            return ["-p", f"{key}={json.dumps(not one)}"]
+        if isinstance(one, (int, float)):
+            return ["-p", f"{key}={one // 2 if isinstance(one, int) else one / 2}"]
+        if isinstance(one, list) and len(one) > 1:
+            return ["-p", f"{key}={json.dumps(one[:-1])}"]
+    return []
 
 
 def taken_apart(

@@ -190,10 +190,9 @@ def check_together(notebook: Mapping[str, Any], values: Mapping[str, Any]) -> No
 def from_words(assignments: list[str]) -> dict[str, str]:
     """Return the texts given as ``name=value`` words, each name once."""
     found: dict[str, str] = {}
-    for assignment in assignments:
-        key, equals, text = assignment.partition("=")
+    for key, equals, text in (one.partition("=") for one in assignments):
         if not equals:
-            raise ValueError(f"a parameter is given as name=value, got {assignment!r}")
+            raise ValueError(f"a parameter is given as name=value, got {key!r}")
         if key in found:
             raise ValueError(f"{key} is given more than once")
         found[key] = text

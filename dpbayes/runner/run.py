@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import base64
 import contextlib
+import ctypes
 import hashlib
 import io
 import json
@@ -123,6 +124,9 @@ def _run_cells(order: Order, say: Any) -> str:
     from IPython.core import displayhook, displaypub, interactiveshell
     from traitlets.config import Config
 
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # of another system's C library
+        for option in (-1, -3):  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD: large arrays are kept
+            ctypes.CDLL(None).mallopt(option, 1 << 30)
     stage, notebook = order.stage.absolute(), load(order.notebook)
     shutil.rmtree(stage, ignore_errors=True)
     stage.mkdir(parents=True)

@@ -93,12 +93,12 @@ def write_table(
     folder: Path,
 ) -> None:
     """Write one row a point: its values, its status, and every number recorded there."""
-    status = {"": "done", WAITING: "waiting"}
-    rows = [
-        {**values, "status": status.get(problems[label], "failed")}
-        | ({} if problems[label] else read_json(folder / label / "numbers.json"))
-        for label, values in points.items()
-    ]
+    status, rows = {"": "done", WAITING: "waiting"}, []
+    for label, values in points.items():
+        problem = problems[label]
+        kept = {} if problem else read_json(folder / label / "numbers.json")
+        found = {f"recorded {one}" if one in values else one: kept[one] for one in kept}
+        rows.append({**values, "status": status.get(problem, "failed"), **found})
     stream = io.StringIO()
     names = list(dict.fromkeys(name for row in rows for name in row))
     table = csv.DictWriter(stream, names, restval="", lineterminator="\n")

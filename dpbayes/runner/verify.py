@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dpbayes._typeset import typeset
+from dpbayes.figures.typeset import typeset
 from dpbayes.record import PROVENANCE, json_bytes, write_atomically
 from dpbayes.runner.notebooks import load
 from dpbayes.runner.parameters import declared

@@ -11,18 +11,16 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbayes import _validate
+from dpbayes._validate import Floats, Whole
 from dpbayes.posteriors import compositions
 from dpbayes.sensitivity import corners, drains
 
 Balls = list[Any]
 
-FIRST_PRECISION = 128
-"""Bits that are tried first; doubled until a comparison is decided."""
-
+FIRST_PRECISION = 128  # Bits that are tried first; doubled until a comparison is decided
 _NARROW = Fraction(1, 2**100)
 
 
@@ -104,7 +102,7 @@ def smooth(
     return _narrowed(value)
 
 
-def _locals(distances: _Distances, x: NDArray[np.int64], alpha: NDArray[np.float64]) -> list[Any]:
+def _locals(distances: _Distances, x: Whole, alpha: Floats) -> list[Any]:
     cells = [(float(a), int(c)) for a, c in zip(alpha, x, strict=True)]
     return [
         distances.between((source[0], source[1] - 1), target)
@@ -169,8 +167,8 @@ def ball(library: Any, number: Enclosed | Fraction) -> Any:
 
 def exponential(
     library: Any,
-    counts: NDArray[np.int64],
-    prior: NDArray[np.float64],
+    counts: Whole,
+    prior: Floats,
     epsilon: Fraction,
     factor: Fraction,
     sensitivity: Enclosed,
@@ -190,9 +188,7 @@ def exponential(
     return [weight - total for weight in weights]
 
 
-def affinity_tables(
-    library: Any, counts: NDArray[np.int64], prior: NDArray[np.float64]
-) -> list[Balls]:
+def affinity_tables(library: Any, counts: Whole, prior: Floats) -> list[Balls]:
     """Return enclosures of psi for every category and every released count 0 … n.
 
     psi(a, b) = lnGamma((a + b)/2) - (lnGamma(a) + lnGamma(b))/2; the digits that cancel are far
@@ -212,9 +208,7 @@ def _log_gammas(library: Any, prior: float, n: int, precision: int) -> Balls:
     return [(library.arb(prior) + j * half).lgamma() for j in range(2 * n + 1)]
 
 
-def rounded_laplace(
-    library: Any, counts: NDArray[np.int64], rate: Fraction, nearest: bool
-) -> Balls:
+def rounded_laplace(library: Any, counts: Whole, rate: Fraction, nearest: bool) -> Balls:
     """Return ln P[r] of clamp(round(x + Y)), Y ~ Laplace(1/rate), for r = 0 … n; k = 2."""
     n, x = int(counts.sum()), int(counts[0])
     below = Fraction(1, 2) if nearest else Fraction(0)  # round(y) = t for t - below <= y < ...
@@ -236,13 +230,13 @@ def rounded_laplace(
     return masses
 
 
-def two_counts(counts: NDArray[np.int64]) -> None:
+def two_counts(counts: Whole) -> None:
     """Refuse counts that are not two: these laws are enclosed for two categories only."""
     if counts.size != 2:
         raise ValueError(f"prior must have 2 parameters for an enclosure, got {counts.size}")
 
 
-def truncated_geometric(library: Any, counts: NDArray[np.int64], epsilon: Fraction) -> Balls:
+def truncated_geometric(library: Any, counts: Whole, epsilon: Fraction) -> Balls:
     """Return ln P[r] of x + Z clamped to [0, n], P(Z = z) proportional to e^(-epsilon |z|)."""
     two_counts(counts)
     n, x = int(counts.sum()), int(counts[0])

@@ -24,10 +24,7 @@ class SystemBits:
 
 def below(source: BitSource, bound: int) -> int:
     """Return a uniform whole number below `bound` >= 1, by rejection."""
-    width = (bound - 1).bit_length()
-    if width == 0:
-        return 0
-    while True:
-        value = source.bits(width)
-        if value < bound:
-            return value
+    width, value = (bound - 1).bit_length(), bound
+    while value >= bound:
+        value = source.bits(width) if width else 0
+    return value

@@ -17,31 +17,22 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpbayes._validate import Floats, Whole
 from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.samplers.balls import FIRST_PRECISION, affinity_tables, flint
 from dpbayes.samplers.bits import BitSource, below
 
-LARGEST = 200_000
-"""More candidates are refused: listing them takes some seconds and 100 MB."""
-
-BITS = 8
-"""Bits that are drawn at a time."""
-
-UNIT = 128
-"""Heights of steps are whole multiples of 2^-UNIT."""
-
+LARGEST = 200_000  # more candidates are refused: listing them takes some seconds and 100 MB
+BITS = 8  # Bits that are drawn at a time
+UNIT = 128  # heights of steps are whole multiples of 2^-UNIT
 _FEW = 24  # up to this many records each count is a block of its own
 _KEPT = 4  # blocks are halved until at most one part in _KEPT can be waste
 _SURE, _DUST = 2.0**-100, 2.0 ** (-UNIT - 1)
 
 
-def check_size(counts: NDArray[np.int64]) -> None:
-    """Refuse candidate sets above `LARGEST`.
-
-    >>> check_size(np.array([10, 10, 10]))
-    """
+def check_size(counts: Whole) -> None:
+    """Refuse candidate sets above `LARGEST`."""
     n, k = int(counts.sum()), counts.size
     size = number_of_candidates(n, k)
     if size > LARGEST:
@@ -51,13 +42,8 @@ def check_size(counts: NDArray[np.int64]) -> None:
         )
 
 
-def draw_candidate(
-    source: BitSource, counts: NDArray[np.int64], prior: NDArray[np.float64], rate: Fraction
-) -> NDArray[np.int64]:
-    """Return r in R with probability exactly proportional to e^(-rate H(BI(x), BI(r))).
-
-    Raises ValueError for more than `LARGEST` candidates at three categories and more.
-    """
+def draw_candidate(source: BitSource, counts: Whole, prior: Floats, rate: Fraction) -> Whole:
+    """Return r in R with probability exactly proportional to e^(-rate H(BI(x), BI(r)))."""
     if counts.size == 2:
         return draw_count(source, flint(), counts, prior, rate)
     check_size(counts)
@@ -101,11 +87,7 @@ def settled(library: Any, ladder: list[Any], known: int, bits: int) -> int | Non
 
 
 def _cumulative(
-    library: Any,
-    candidates: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    prior: NDArray[np.float64],
-    rate: Fraction,
+    library: Any, candidates: Whole, counts: Whole, prior: Floats, rate: Fraction
 ) -> list[Any]:
     tables = affinity_tables(library, counts, prior)
     truth = counts.tolist()
@@ -196,12 +178,8 @@ class _Block:
 
 
 def draw_count(
-    source: BitSource,
-    library: Any,
-    counts: NDArray[np.int64],
-    prior: NDArray[np.float64],
-    rate: Fraction,
-) -> NDArray[np.int64]:
+    source: BitSource, library: Any, counts: Whole, prior: Floats, rate: Fraction
+) -> Whole:
     """Return (r, n - r) with probability exactly proportional to e^(-rate H(BI(x), BI(r)))."""
     n, pair = int(counts.sum()), (float(prior[0]), float(prior[1]))
     weights = Weights(library, pair, int(counts[0]), n, rate)
@@ -275,9 +253,7 @@ def _under(weights: Weights, count: int, low: int, high: int, bits: int) -> bool
     return None
 
 
-def draw_flip(
-    source: BitSource, counts: NDArray[np.int64], prior: NDArray[np.float64], rate: Fraction
-) -> NDArray[np.int64]:
+def draw_flip(source: BitSource, counts: Whole, prior: Floats, rate: Fraction) -> Whole:
     """Return the first r in uniformly random order whose coin of e^(-rate H) shows heads.
 
     The truth has H = 0 and is always taken, so the walk ends. Book: `thm-exact-candidates`.

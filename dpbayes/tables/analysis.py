@@ -131,7 +131,7 @@ def _of_plan(request: Mapping[str, Any]) -> dict[str, Part]:
 
     def exact(counts: Any) -> dict[str, Any]:
         mean: Any = chosen.law(counts, prior).mean_distance()
-        drawn = getattr(mean, "how", "") == "draws"  # of a law that is too wide to be added up
+        drawn = getattr(mean, "how", "") == "drawn"  # of a law that is too wide to be added up
         return {"value": float(mean)} | ({"error": mean.error} if drawn else {})
 
     return {

@@ -8,7 +8,7 @@ from importlib import resources
 
 from dpbayes._version import VERSION
 from dpbayes.mechanisms import REGISTRY
-from dpbayes.mechanisms.independent import IndependentNoise
+from dpbayes.mechanisms.geometric import IndependentNoise
 
 SOFTWARE = "dpbayes"
 OTHERS: dict[str, tuple[str, ...]] = {

@@ -1,8 +1,8 @@
 """What an answer costs, and whether the online system derives it, buys it or refuses it.
 
-E, section 5 and Figure 4: derive the answer from the history when that is short enough; else buy
-the smallest budget; else refuse. E's rules for a budget are lost: these follow from its definition
-of the interval. Decisions follow from H, b and alpha, never from y: they tell nothing of the data.
+E, section 5, Figure 4: derive the answer from the history when that is short enough; else buy the
+smallest budget; else refuse. E's rules for a budget are lost; these follow from its definition of
+the interval. Decisions depend on H, b and alpha, never on y: they tell nothing of the data.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def combine(w0: ArrayLike, scale: float) -> tuple[float, Array]:
 class Allocation:
     """A budget `alpha`, 0 when the history suffices, and what it buys.
 
-    `fresh_share` kappa is the weight of the fresh answer, `history_share` 1 - kappa the factor on
-    the history's weights; `noise_weights` those of the combined error, the fresh answer last.
+    `fresh_share` kappa is the weight of the fresh answer; `noise_weights` those of the combined
+    error, the fresh answer last.
 
     >>> bought = allocation([4.0], 1.0, 20.0, 0.05)
     >>> round(bought.alpha, 6), round(bought.fresh_share, 6), bought.noise_weights.round(4)
@@ -91,12 +91,11 @@ def allocation(
 ) -> Allocation:
     """Return the budget whose answer, joined with the history, has an interval of length L.
 
-    `w0` (m,) are the noise weights of the query's estimate from the history, None when it was not
-    estimable: then the fresh answer stands alone. `spending` "smallest" looks for the smallest
-    budget, not below a millionth of the direct one; "direct" takes the direct budget unless the
-    history alone suffices. Best linear weights make the variance smallest, not the quantile: from
-    about delta = 1/e on joining can make the interval longer, which is checked; the fresh answer is
-    then used alone at the direct budget.
+    `w0` (m,) are the noise weights of the query's estimate from the history, None when it is not
+    estimable. `spending` "smallest" looks for the smallest budget, not below a millionth of the
+    direct one; "direct" takes that unless the history suffices. Best linear weights make the
+    variance smallest, not the quantile: where joining makes the interval longer, as it can from
+    about delta = 1/e on, the fresh answer is used alone at the direct budget.
 
     Source: derived; E's text is lost. In the book: `thm-history-budget`.
 
@@ -287,11 +286,7 @@ def _known(state: State, query: Array, policy: Policy) -> tuple[float, Array | N
 def shortest_affordable(
     state: State, query: Array, delta: float, bound: float, policy: Policy
 ) -> float | None:
-    """Return about the shortest length, to a thousandth, that the bound allows, if any does.
-
-    All that is left goes into one answer, which is joined with the history; where the history alone
-    does better, that.
-    """
+    """Return about the shortest length, to a thousandth, that the bound allows, if any does."""
     _, w0 = _known(state, query, policy)
     lengths = [] if w0 is None else [2.0 * NoiseLaw(w0).half_width(delta)]
     room = state.room(query, bound, policy.accounting)
@@ -337,10 +332,8 @@ def stream(
     >>> stream([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 40.0, 0.05, 0.2, Policy()).outcomes
     ('fresh', 'derived', 'fresh')
     """
-    rows, wanted = (
-        shaped("questions", questions, "k", "cells"),
-        check.positive_array("lengths", lengths),
-    )
+    rows = shaped("questions", questions, "k", "cells")
+    wanted = check.positive_array("lengths", lengths)
     if wanted.ndim:
         shaped("lengths", wanted, len(rows))
     check.instance("policy", policy, Policy)

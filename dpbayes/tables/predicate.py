@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dpbayes._validate import shown
-from dpbayes.tables.attributes import Attribute
 from dpbayes.tables.inference import Array
 
 LONGEST = 2000
@@ -38,6 +37,7 @@ _TOKEN = re.compile(
     r"|(?P<quoted>'[^']*'|\"[^\"]*\")|(?P<sign><=|>=|!=|==|[-<>=(),*+]))"
 )
 _SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=", ast.NotEq: "!="}
+Attribute = Any  # `Bins` or `Categories`, of which name, size, of_texts and select are used
 _RESERVED = ("and", "or", "not", "in", "between")
 
 
@@ -248,7 +248,7 @@ class _Query:
                 raise self._error(
                     f"between takes two numbers that increase, got {low!r} and {high!r}"
                 )
-            return attribute.select(">=", low) & attribute.select("<", high)
+            return np.asarray(attribute.select(">=", low) & attribute.select("<", high))
         listed = values.elts if isinstance(values, ast.Tuple) else [values]
         if not listed:
             raise self._error("in takes at least one value, as in: health in (good, fair)")

@@ -40,10 +40,7 @@ _NO_WEIGHT = 1e-16  # below the rounding of the sum of the others
 
 
 def log_prior_factor(alpha: float, values: Whole) -> Floats:
-    """Return ln(Gamma(alpha + x) / x!), the factor of one category in the Dirichlet-multinomial.
-
-    For `alpha` of at least 10^4 less the constant lnGamma(alpha), which would drown the rest.
-    """
+    """Return ln(Gamma(alpha + x) / x!), for large alpha less lnGamma(alpha), a constant."""
     steps = values.astype(np.float64)
     if alpha < _LARGE:
         gammas = gammaln(alpha + steps)
@@ -112,9 +109,7 @@ class ProductCounts:
 
 @dataclass(frozen=True)
 class NoiseAwarePosterior:
-    """The mixture of Dirichlet(prior + x) over x drawn from `counts`; book: `def-noise-aware`.
-
-    `n` is the number of records, None where it is secret.
+    """The mixture of Dirichlet(prior + x) over x from `counts`, `n` records (None where secret).
 
     >>> from dpbayes.mechanisms import mechanism
     >>> chosen = mechanism("geometric", epsilon=1.0)
@@ -179,10 +174,7 @@ class NoiseAwarePosterior:
         return np.array([self.credible_interval(i, confidence) for i in range(self.k)])
 
     def group(self, indices: Sequence[int]) -> NoiseAwarePosterior:
-        """Return the posterior of the shares *within* some categories, at least 2 of them.
-
-        Dirichlet(prior + x) of the group alone, mixed over `DRAWS` draws of the counts x.
-        """
+        """Return the posterior of shares *within* at least 2 categories, of `DRAWS` draws."""
         places = [check.integer("indices", i, minimum=0) for i in indices]
         if len(set(places)) != len(places) or len(places) < 2 or max(places) >= self.k:
             raise ValueError(
@@ -197,11 +189,10 @@ class NoiseAwarePosterior:
 
     def records(self, confidence: float = 0.95) -> tuple[int, int]:
         """Return the central interval of the number of records."""
-        _, totals, weights = self.counts.joint(0)
-        order, inside = np.argsort(totals), check.open_unit("confidence", confidence)
-        reached = np.cumsum(weights[order])
-        low, high = np.searchsorted(reached, [(1 - inside) / 2, (1 + inside) / 2])
-        return int(totals[order[low]]), int(totals[order[min(high, order.size - 1)]])
+        (_, totals, weights), inside = self.counts.joint(0), check.open_unit("level", confidence)
+        levels = [(1 - inside) / 2, (1 + inside) / 2]
+        low, high = np.quantile(totals, levels, weights=weights, method="inverted_cdf")
+        return int(low), int(high)
 
     def sample(self, rng: np.random.Generator, size: int) -> Floats:
         """Return `size` independent draws of the category probabilities, shape (size, k)."""
@@ -219,17 +210,15 @@ def noise_aware(
     repaired: bool = False,
     rng: np.random.Generator | None = None,
 ) -> NoiseAwarePosterior:
-    """Return the noise-aware posterior given the noisy value a mechanism drew.
+    """Return the noise-aware posterior given the noisy value a mechanism drew: `def-noise-aware`.
 
     `noisy` is what was drawn before clamping or projection: k-1 counts for the Laplace family,
-    one for geometric, k for lattice; for the others the released histogram. These others are
-    searched one law at a time, so their candidate sets may hold at most `LARGEST_LISTED`. Where the
-    noise hides the number of records, `n` is not used and the posterior is one of `DRAWS` draws
-    from `rng`, by default one seeded with what was released: the same release is read alike.
+    one for geometric, k for lattice; for the others the released histogram, read by listing at most
+    `LARGEST_LISTED` candidates. Where the noise hides the number of records, `n` is not used and
+    the posterior is one of `DRAWS` draws from `rng`, by default seeded with what was released.
 
-    With `repaired`, `noisy` is the released histogram of any mechanism, after clamping and
-    projection, (k,) and summing to n: a 0 stands for every noisy count that was raised to 0. Laws
-    are searched one at a time. For `geometric` the two readings agree.
+    With `repaired`, `noisy` (k,) is the released histogram of any mechanism, after clamping and
+    projection, summing to n: a 0 stands for every noisy count raised to 0. It is read by listing.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> chosen, flat = mechanism("geometric", epsilon=1.0), np.ones(2)
@@ -255,7 +244,7 @@ def noise_aware(
 def _product(n: int, prior: Floats, parts: Sequence[Floats]) -> ProductCounts:
     """Return the posterior for a known total from ln P(noisy | x) at x = 0 ... n, a category each.
 
-    A common factor e^(tilt x) changes nothing; it centres the unconditioned sum at the total.
+    A common factor e^(tilt x), which changes nothing, centres the unconditioned sum at the total.
     """
     if n > _LARGEST_TOTAL:
         raise ValueError(f"n must be at most {_LARGEST_TOTAL} for a noise-aware posterior, got {n}")
@@ -268,14 +257,12 @@ def _product(n: int, prior: Floats, parts: Sequence[Floats]) -> ProductCounts:
     def excess(tilt: float) -> float:
         return sum(float(w @ values) / float(w.sum()) for w in tilted(tilt)) - n
 
-    low, high = -1.0, 1.0
-    while excess(low) > 0.5:
-        low *= 2.0
-    while excess(high) < -0.5:
-        high *= 2.0
-    tilt = low if abs(excess(low)) < abs(excess(high)) else high  # where an end is near enough
-    if excess(low) * excess(high) < 0.0:
-        tilt = float(brentq(excess, low, high, xtol=0.25 / max(n, 1) ** 2))
+    reach = 1.0
+    while excess(-reach) > 0.5 or excess(reach) < -0.5:
+        reach *= 2.0
+    tilt = min(-reach, reach, key=lambda end: abs(excess(end)))  # where an end is near enough
+    if excess(-reach) * excess(reach) < 0.0:
+        tilt = float(brentq(excess, -reach, reach, xtol=0.25 / max(n, 1) ** 2))
     kept = [(w, np.flatnonzero(w > math.exp(-_TRIM))) for w in tilted(tilt)]
     factors = [w[places[0] : places[-1] + 1] for w, places in kept]
     starts = tuple(int(places[0]) for _, places in kept)
@@ -306,15 +293,12 @@ def _drawn(
 ) -> ListedCounts:
     """Return weighted draws of counts with a secret total, each total equally likely.
 
-    `likelihoods` give ln P(noisy | x) a category. The counts are drawn one by one with a tilt in
-    place of the factor of the total, and weighted by what that leaves out.
+    Counts are drawn one by one with a tilt for the total's factor, which gives the weights.
     """
     mass, tilt = float(prior.sum()), 0.0
     for _ in range(50):
-        windows = [
-            _window(float(a), y, of, tilt)
-            for a, y, of in zip(prior, centres, likelihoods, strict=True)
-        ]
+        each = zip(prior.tolist(), centres, likelihoods, strict=True)
+        windows = [_window(a, y, of, tilt) for a, y, of in each]
         expected = sum(float(weights @ values) for values, weights in windows)
         wanted = (1.0 - mass) / (expected + max(1.0, mass / 2.0))
         if abs(wanted - tilt) < 1e-6 * (1.0 + abs(tilt)):
@@ -362,6 +346,5 @@ def _sums(factors: Sequence[Floats]) -> list[Floats]:
 
 
 def _at(values: Floats, index: Whole) -> Floats:
-    return np.asarray(
-        np.append(values, 0.0)[np.where(index < 0, values.size, index).clip(max=values.size)]
-    )
+    inside = (index >= 0) & (index < values.size)
+    return np.where(inside, values[np.clip(index, 0, values.size - 1)], 0.0)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dpbayes.mechanisms import Mechanism, mechanism
-from dpbayes.mechanisms.independent import IndependentNoise
+from dpbayes.mechanisms.geometric import IndependentNoise
 from dpbayes.mechanisms.protocol import given_epsilon, guarantee, quantified
 from dpbayes.tables.account import Account
 from dpbayes.tables.chain import Receipt

@@ -65,6 +65,8 @@ def test_a_little_delta_buys_accuracy():
     [
         (("draft-laplace", 6, [1, 1], 1.0), ValueError, "epsilon cannot be reached"),
         (("expMech", 6, [1, 1], 0.0), ValueError, "epsilon must be positive"),
+        (("geometric", 3, [1, 1], 1e-320), ValueError, "epsilon must lie in .* got 1e-320"),
+        (("geometric", 3, [1, 1], 1e308), ValueError, "epsilon must lie in .* got 1e.308"),
         (("expMech", 6, [1, 1], 1.0, 1.0), ValueError, "delta must be at least 0 and below 1"),
         (("expMech", 110, [1.0] * 3, 1.0), ValueError, "an audit takes n up to 103"),
         (("expMech", 110, [1.0] * 3, 1.0, 1e-6), ValueError, "an audit takes n up to 103"),

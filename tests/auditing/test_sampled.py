@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import dpbayes as dp
-from dpbayes.auditing.sampled import audit_by_sampling, clopper_pearson
+from dpbayes.auditing.sampled import _best_event, audit_by_sampling, clopper_pearson
 
 
 @pytest.mark.slow
@@ -55,17 +55,22 @@ def test_the_event_is_what_was_counted():
     law = mechanism.law([3, 5], [1, 1]), mechanism.law([4, 4], [1, 1])
     chances = sorted(sum(one.probability(r) for r in found.event) for one in law)
     assert found.runs == 5000
+    # One side of the middle is e times as likely under one of the two, each with half of the risk.
+    assert {r <= 3 for r, _ in found.event.tolist()} in ({True}, {False})
+    counts = np.array([5, 400, 300]), np.array([50, 390, 30])
+    assert _best_event(*counts, 1000, 0.95)[1].tolist() == [2]
+    low, high = (clopper_pearson(hit, 5000, 0.95)[i] for i, hit in enumerate(found.hits))
+    assert found.epsilon == pytest.approx(np.log(low / high), rel=1e-12)
     assert sorted(hit / found.runs for hit in found.hits) == pytest.approx(chances, abs=0.04)
 
 
 def test_bad_input():
+    geometric, rng = dp.mechanism("geometric", 1.0), np.random.default_rng(0)
     with pytest.raises(ValueError, match="hits must be at most runs = 3"):
         clopper_pearson(4, 3, 0.9)
-    with pytest.raises(ValueError, match="confidence must lie strictly"):
-        clopper_pearson(1, 3, 1.0)
     with pytest.raises(TypeError, match=r"numpy\.random\.Generator"):
-        audit_by_sampling(dp.mechanism("geometric", 1.0), [3, 5], [4, 4], [1, 1], 7)
+        audit_by_sampling(geometric, [3, 5], [4, 4], [1, 1], 7)
     with pytest.raises(ValueError, match="runs must be an integer of at least 4"):
-        audit_by_sampling(
-            dp.mechanism("geometric", 1.0), [3, 5], [4, 4], [1, 1], np.random.default_rng(0), 2
-        )
+        audit_by_sampling(geometric, [3, 5], [4, 4], [1, 1], rng, 2)
+    with pytest.raises(ValueError, match="neighbour must differ from counts by one replaced"):
+        audit_by_sampling(geometric, [3, 5], [5, 3], [1, 1], rng)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dpbook.board import Claim, errata, order, read_claims
+from dpbook.board import Claim, order, read_claims
 from dpbook.build import build, overrides
 from dpbook.figures import inlined, themed
 from dpbook.quotes import formatted
@@ -87,6 +87,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 def test_what_cannot_be_shown_stops_a_strict_build(project: Path) -> None:
     write_tiny(project / "notebooks", "part/tiny", "record.claim('many', 'There are many.', n > 9)")
     add(project, "\n\n".join(WRONG))
@@ -115,6 +116,7 @@ def test_parameters_are_refused_before_anything_runs(
     assert not (project / "results").exists()
 
 
+@pytest.mark.slow
 def test_a_failing_notebook_stops_the_build_and_the_others_are_kept(project: Path) -> None:
     write_tiny(project / "notebooks", "part/bad", "1 / 0")
     done = sphinx(project)
@@ -124,18 +126,14 @@ def test_a_failing_notebook_stops_the_build_and_the_others_are_kept(project: Pat
     assert (project / "book" / "results" / "part" / "tiny" / "numbers.json").is_file()
 
 
-@pytest.mark.parametrize(
-    ("value", "form", "shown"),
-    [
+def test_numbers_are_formatted() -> None:
+    for value, form, shown in (
         (0.6353, ".2f up", "0.64"), (0.6353, ".2f down", "0.63"), (0.6353, ".1% up", "63.6%"),
-        (12345.6, ",.0f", "12,346"), (12345.2, ",.0f up", "12,346"),
-        (9.001e-5, ".1e up", "9.1 × 10⁻⁵"),
-        (-0.5, ".1f", "−0.5"), (0.3 - 0.1, ".1f up", "0.2"), (11019.0, ",d", "11,019"),
-        (0.001234, ".2g up", "0.0013"), (5, "d", "5"),
-    ],
-)  # fmt: skip
-def test_numbers_are_formatted(value: float, form: str, shown: str) -> None:
-    assert formatted(value, form) == shown
+        (12345.6, ",.0f", "12,346"), (12345.2, ",.0f up", "12,346"), (5, "d", "5"),
+        (9.001e-5, ".1e up", "9.1 × 10⁻⁵"), (-0.5, ".1f", "−0.5"), (0.3 - 0.1, ".1f up", "0.2"),
+        (11019.0, ",d", "11,019"), (0.001234, ".2g up", "0.0013"),
+    ):  # fmt: skip
+        assert formatted(value, form) == shown
 
 
 def test_a_drawing_takes_the_colours_of_the_page() -> None:
@@ -173,6 +171,7 @@ def board(project: Path, *claims: dict[str, Any]) -> subprocess.CompletedProcess
     return sphinx(project)
 
 
+@pytest.mark.slow
 def test_the_board_shows_claims_and_their_evidence(project: Path) -> None:
     done = board(project, CLAIM, {**CLAIM, "id": "A-C1", "source": "A, Theorem 4.1"})
     assert done.returncode == 0, done.stderr
@@ -186,29 +185,19 @@ def test_the_board_shows_claims_and_their_evidence(project: Path) -> None:
     assert "results/part/tiny.html" in shown
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"evidence": ["double"]}, "write evidence as a list of notebook::number"),
-        ({"evidence": []}, "missing fields"),
-        ({"verdict": "wrong"}, "verdict must be one of holds"),
-        ({"note": "x"}, "unknown fields"),
-    ],
-)
-def test_a_broken_claim_is_named(tmp_path: Path, change: dict[str, Any], said: str) -> None:
-    path = tmp_path / "claims.yml"
-    path.write_text(yaml.safe_dump([{**CLAIM, **change}]))
-    with pytest.raises(ValueError, match=f"D-C4.*{said}"):
-        read_claims(path.read_text())
+def test_a_broken_claim_is_named() -> None:
+    for said, change in {
+        "write evidence as a list of notebook::number": {"evidence": ["double"]},
+        "missing fields": {"evidence": []}, "unknown fields": {"note": "x"},
+        "verdict must be one of holds": {"verdict": "wrong"},
+    }.items():  # fmt: skip
+        with pytest.raises(ValueError, match=f"D-C4.*{said}"):
+            read_claims(yaml.safe_dump([{**CLAIM, **change}]))
+    with pytest.raises(ValueError, match="D-C4 is listed twice"):
+        read_claims(yaml.safe_dump([CLAIM, CLAIM]))
 
 
-def test_a_misprint_is_named_with_the_letters_of_its_documents_alone(tmp_path: Path) -> None:
-    (tmp_path / "claims").mkdir()
-    page = "(err-x)=\n**Smooth sensitivity** (D, Definition 3; E, Algorithm 3). Printed: a bound."
-    (tmp_path / "claims" / "errata.md").write_text(page)
-    assert errata(tmp_path) == {"err-x": "Smooth sensitivity (D, E)"}
-
-
+@pytest.mark.slow
 def test_a_claim_without_evidence_stops_the_build(project: Path) -> None:
     wrong = {"evidence": ["part/tiny::none", "part/none::x"], "errata": ["err-x"]}
     done = board(project, {**CLAIM, **wrong})
@@ -218,11 +207,7 @@ def test_a_claim_without_evidence_stops_the_build(project: Path) -> None:
         assert said in done.stderr
 
 
-def test_claims_are_named_once_and_ordered_by_section(tmp_path: Path) -> None:
-    path = tmp_path / "claims.yml"
-    path.write_text(yaml.safe_dump([CLAIM, CLAIM]))
-    with pytest.raises(ValueError, match="D-C4 is listed twice"):
-        read_claims(path.read_text())
+def test_claims_are_ordered_by_section() -> None:
     plain: dict[str, Any] = {**CLAIM, "evidence": (), "errata": ()}
     where = {"A, section 5; D, section 7.2.2": (7, 2, 2), "D, Theorem 4.1": (4, 1), "D, end": (99,)}
     for source, place in where.items():

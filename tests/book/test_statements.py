@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-
 import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from scipy.integrate import quad
 from scipy.special import betaln
-from scipy.stats import beta as beta_law
-from scipy.stats import laplace
 
 import dpbayes as dp
 from dpbayes.divergences import affinity_exponent, one_step_affinity
@@ -85,13 +81,6 @@ def test_one_step_integral_and_bounds(z):
     assert float(one_step_affinity(z)) == pytest.approx(exact, rel=1e-13)
 
 
-@pytest.mark.parametrize(("s", "t"), [*POSITIVE, (1e-4, 5.0)])
-def test_recurrence(s, t):
-    m = (s + t) / 2
-    right = psi(s + 1, t + 1) + mp.log(s * t / m**2) / 2
-    assert float(right) == pytest.approx(float(psi(s, t)), rel=1e-13, abs=1e-15)
-
-
 def _six_terms(z):
     terms = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
     exact = [mp.mpf(1) / 12, -mp.mpf(1) / 360, mp.mpf(1) / 1260, -mp.mpf(1) / 1680]
@@ -108,14 +97,6 @@ def test_stable_form_with_six_terms_is_off_by_less_than_a_rounding(s, t):
         bracket = (m - mp.mpf(1) / 2) * mp.log(1 - u**2) + 2 * d * mp.atanh(u)
         rest = _six_terms(m) - (_six_terms(m - d) + _six_terms(m + d)) / 2
         assert abs((-bracket / 2 + rest) / psi(s, t) - 1) < 1e-16
-
-
-@pytest.mark.parametrize(("a", "b"), [((2.0, 3.0), (3.0, 2.0)), ((5.5, 1.5), (4.0, 3.0))])
-def test_total_variation_lies_between_its_bounds(a, b):
-    p, q = beta_law(*a).pdf, beta_law(*b).pdf
-    variation = quad(lambda v: abs(p(v) - q(v)) / 2, 0, 1, limit=200)[0]
-    h = float(dp.hellinger(a, b))
-    assert h**2 < variation < h * np.sqrt(2 - h**2)
 
 
 @pytest.mark.slow
@@ -153,82 +134,9 @@ def test_smooth_sensitivity_over_neighbours_only_is_not_smooth():
     assert abs(complete[0] - complete[1]) <= 1 + 1e-12
 
 
-@pytest.mark.parametrize("prior", [0.01, 0.1, 1.0])
-def test_local_calibration_is_private_for_a_larger_epsilon(prior):
-    n, alpha, epsilon = 12, np.full(2, prior), 1.0
-    inverse = 1 / np.array([dp.local_sensitivity([x, n - x], alpha).value for x in range(n + 1)])
-    allowed = (1 + np.max(np.abs(np.diff(inverse)))) * epsilon
-    laws = [dp.mechanism("expMech-local", epsilon).law([x, n - x], alpha) for x in range(n + 1)]
-    logs = np.array([law.log_probabilities for law in laws])
-    assert np.max(np.abs(np.diff(logs, axis=0))) <= allowed + 1e-12
-
-
-def test_whole_parts_are_half_a_record_too_small_on_average():
-    steps = np.arange(-400, 400)
-    for sensitivity in (1.0, 2.0):
-        masses = dp.laplace_step_probability(steps, 1.0, sensitivity)
-        cells = laplace.cdf(steps + 1, scale=sensitivity) - laplace.cdf(steps, scale=sensitivity)
-        np.testing.assert_allclose(masses, cells, rtol=1e-9, atol=1e-15)
-        assert float(masses @ steps) == pytest.approx(-0.5, rel=1e-12)
-
-
 def test_published_exponent_shrinks_distances_as_the_page_says():
     for n, factor in ((100, 2.15), (15_000, 3.1)):
         assert affinity_exponent("published", n) ** -0.5 == pytest.approx(factor, abs=0.01)
-
-
-def test_the_lemmas_hold_for_the_function_and_not_for_probabilities_of_scores():
-    mechanism = dp.mechanism("expMech-delta", 1.0, delta=1e-6)
-    counts, prior = np.array([12, 12]), np.ones(2)
-    law = mechanism.law(counts, prior)
-    rate = mechanism.rate(counts, prior)
-    sensitivity, epsilon, delta = mechanism.sensitivity(counts, prior).value, 1.0, 1e-6
-    normaliser = float(np.exp(-rate * law.distances).sum())
-
-    def h(u):
-        return np.exp(rate * u) / normaliser
-
-    scores = -law.distances
-    for shift in np.linspace(-sensitivity, sensitivity, 9):
-        assert np.all(h(scores) <= np.exp(epsilon / 2) * h(scores + shift) * (1 + 1e-12))
-    gamma = mechanism.calibration.gamma(24, epsilon)
-    for stretch in np.linspace(-gamma, gamma, 9):
-        bound = np.exp(epsilon / 2) * h(np.exp(stretch) * scores) + delta / 2
-        assert np.all(h(scores) <= bound * (1 + 1e-12))
-    # A score between two attained ones has probability zero; the left side has not.
-    assert not np.any(np.isclose(scores, scores[12] - sensitivity / 2, atol=1e-6))
-    assert law.probabilities[12] > delta / 2
-
-
-@pytest.mark.parametrize("distance", ["hamming", "l1"])
-@pytest.mark.parametrize(("epsilon", "prior"), [(0.5, 1.0), (5.0, 0.1), (20.0, 1e-6)])
-def test_what_is_proved_for_the_mechanism_with_a_delta_holds(epsilon, prior, distance):
-    mechanism = dp.mechanism("expMech-delta", epsilon, delta=1e-3, distance=distance)
-    change = mechanism.calibration.gamma(30, epsilon) * (2 if distance == "l1" else 1)
-    failure = 31 * np.exp(-epsilon / (2 * np.expm1(change)))
-    if failure >= 1:
-        return
-    assert distance == "l1" or failure == pytest.approx(1e-3 / 2, rel=1e-9)
-    allowed = 2 * epsilon - np.log1p(-failure)
-    laws = [mechanism.law([x, 30 - x], [prior, prior]).probabilities for x in range(31)]
-    for p, q in itertools.pairwise(laws):
-        for first, second in ((p, q), (q, p)):
-            assert np.sum(np.maximum(first - np.exp(allowed) * second, 0)) <= failure
-
-
-@pytest.mark.parametrize(("n", "k"), [(5, 2), (4, 3), (3, 4)])
-def test_number_of_unordered_neighbouring_pairs(n, k):
-    rows = dp.compositions(n, k)
-    pairs = {frozenset((tuple(x), tuple(y))) for x in rows for y in dp.neighbours(x)}
-    assert len(pairs) == k * (k - 1) // 2 * int(mp.binomial(n + k - 2, k - 1))
-
-
-@pytest.mark.parametrize("v", [0.0, 0.3, 0.9])
-def test_series_of_the_square_root(v):
-    terms = [mp.binomial(2 * j, j) / ((2 * j - 1) * mp.mpf(4) ** j) for j in range(1, 400)]
-    total = mp.fsum(c * mp.mpf(v) ** (j + 1) for j, c in enumerate(terms))
-    assert float(1 - total) == pytest.approx(float(np.sqrt(1 - v)), rel=1e-9)
-    assert min(terms) > 0
 
 
 def test_smooth_calibration_needs_the_largest_value_of_the_score():

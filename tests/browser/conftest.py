@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gzip
 import http.server
 import os
 import shutil
@@ -20,7 +19,6 @@ from tests.browser.watching import Visited, Watched, visit
 SITE = Path(__file__).parents[2] / "book" / "_build" / "html"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
 IN_CI = bool(os.environ.get("CI"))
-SHIPPED_SMALL = (".woff2", ".png")  # compressed already
 
 
 def site_pages() -> list[str]:
@@ -30,13 +28,6 @@ def site_pages() -> list[str]:
         for path in sorted(SITE.rglob("*.html"))
         if not path.relative_to(SITE).parts[0].startswith("_")
     ]
-
-
-@functools.cache
-def shipped(file: str) -> int:
-    """Return how many bytes a file of the site is on its way, compressed as servers do."""
-    content = (SITE / file).read_bytes()
-    return len(content) if file.endswith(SHIPPED_SMALL) else len(gzip.compress(content, 6))
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

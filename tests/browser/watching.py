@@ -165,10 +165,3 @@ def brightness(picture: bytes) -> float:
 def what(visited: Visited, fact: str) -> dict[str, Any]:
     """Return one fact of every page where it is not empty."""
     return {name: facts[fact] for name, facts in visited.items() if facts[fact]}
-
-
-def results(visited: Visited) -> Visited:
-    """Return the pages that notebooks made."""
-    found = {name: facts for name, facts in visited.items() if name.startswith("results/")}
-    assert found
-    return found

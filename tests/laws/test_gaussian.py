@@ -6,7 +6,6 @@ from itertools import product
 
 import mpmath
 import numpy as np
-import opendp.prelude as opendp
 import pytest
 from dp_accounting.pld import privacy_loss_distribution, privacy_loss_mechanism
 
@@ -108,20 +107,6 @@ def test_composition_agrees_with_dp_accounting(k: int, variance: float, releases
         assert gaussian.delta(k, variance, epsilon, releases) == pytest.approx(expected, abs=1e-9)
 
 
-def test_the_zcdp_reading_agrees_with_opendp() -> None:
-    opendp.enable_features("contrib")
-    variance = 9.0
-    space = opendp.vector_domain(opendp.atom_domain(T=int)), opendp.l2_distance(T=float)
-    measurement = opendp.m.make_gaussian(*space, scale=float(np.sqrt(variance)))
-    assert measurement.map(float(np.sqrt(2.0))) == pytest.approx(1.0 / variance, abs=1e-9)
-    # OpenDP turns rho into (epsilon, delta) by a bound; the exact curve lies below it.
-    approximate = opendp.c.make_zCDP_to_approxDP(measurement).map(float(np.sqrt(2.0)))
-    for delta in (1e-3, 1e-6):
-        epsilon = approximate.epsilon(delta)
-        assert gaussian.delta(3, variance, epsilon) < delta
-        assert gaussian.delta(3, variance, 0.5 * epsilon) > delta
-
-
 @pytest.mark.parametrize("k", [2, 3, 6])
 @pytest.mark.parametrize("releases", [1, 5])
 def test_the_calibrated_variance_is_the_least(k: int, releases: int) -> None:
@@ -148,20 +133,6 @@ def test_no_smaller_variance_is_enough_where_the_curve_is_not_monotone(
     assert gaussian.delta(k, v, epsilon, releases) <= delta
     for smaller in np.geomspace(v / 20.0, v * (1.0 - 1e-6), 200).tolist():
         assert gaussian.delta(k, smaller, epsilon, releases) > delta * (1.0 - 1e-9)
-
-
-def test_the_renyi_divergence_is_at_most_alpha_over_the_variance() -> None:
-    for k, variance in ((2, 0.5), (3, 0.6), (5, 4.0)):
-        masses = gaussian.difference(k, variance)
-        d = np.arange(masses.size) - masses.size // 2
-        for alpha in (1.1, 2.0, 5.0, 20.0):
-            moment = np.log((masses * np.exp((alpha - 1.0) * (1 - d) / variance)).sum())
-            assert moment / (alpha - 1.0) <= alpha / variance * (1.0 + 1e-12)
-    # With wide noise it is attained.
-    masses = gaussian.difference(4, 30.0)
-    d = np.arange(masses.size) - masses.size // 2
-    moment = np.log((masses * np.exp((1 - d) / 30.0)).sum())
-    assert moment == pytest.approx(2.0 / 30.0, rel=1e-9)
 
 
 @pytest.mark.parametrize("decay", [0.05, 0.25, 1.0, 4.0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -117,3 +119,39 @@ def test_a_promise_that_is_too_small_or_too_large_for_one_record_more_is_caught(
     assert "the bound is not the largest change" in found
     with pytest.raises(ValueError, match="leaves out outputs"):
         dp.audit(setting.mechanism, 3, [1.0, 0.5])
+
+
+def test_published_readings_of_figure_five_are_reproduced():
+    """D, Figure 5: what it calls expMech-smooth at epsilon 1 is expMech-delta at epsilon 0.8."""
+    options = {"delta": 1e-8, "failure_term": "2n", "metric": "published"}
+    mechanism = dp.mechanism("expMech-delta", epsilon=0.8, **options)
+    sizes = [100, 150, 200, 250, 300, 400, 500]
+    readings = [0.194, 0.12, 0.075, 0.049, 0.042, 0.036, 0.031]
+    means = dp.mean_distances(mechanism, [0.5, 0.5], [1, 1], sizes, dp.hellinger_published)
+    assert np.abs(means - readings).max() <= 0.002
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "error", "words"),
+    [
+        ("laplace", {}, ValueError, "name must be one of .*lapMech"),
+        (3, {}, TypeError, "name must be a string"),
+        ("lapMech", {"name": "ilapMech"}, TypeError, "multiple values|no option 'name'"),
+        ("lapMech", {"gamma": 2}, TypeError, "its options are: sensitivity, rounding"),
+        ("geometric", {"delta": 0.1}, TypeError, "its options are: remap"),
+        ("expMech", {"gamma": 1.0}, TypeError, "its options are: metric, divisor"),
+        ("parameter-laplace", {"gamma": 1.0}, TypeError, "its options are: none"),
+    ],
+)
+def test_bad_names_and_options_are_told_what_is_allowed(name, options, error, words):
+    with pytest.raises(error, match=words):
+        dp.mechanism(name, epsilon=1, **options)
+
+
+def test_a_mechanism_is_made_without_waiting_for_the_rest_of_scipy():
+    code = (
+        "import sys, dpbayes; dpbayes.mechanism('lattice', 1.0)\n"
+        "heavy = {'scipy.optimize', 'scipy.stats', 'scipy.signal', 'scipy.sparse', 'matplotlib'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -22,7 +22,7 @@ from dpbayes.mechanisms.calibrations import (
     RepairedCalibration,
     SmoothCalibration,
 )
-from dpbayes.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip
+from dpbayes.mechanisms.exponential import PermuteAndFlip
 from dpbayes.mechanisms.geometric import IndependentNoise, TruncatedGeometric
 from dpbayes.mechanisms.lattice import SumZeroLattice
 from dpbayes.mechanisms.protocol import (
@@ -115,6 +115,17 @@ def test_bad_epsilons_in_words(value, allowed):
         dp.mechanism("lattice", value)
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "k", "share"),
+    [("lapMech", {}, 2, "1/2"), ("lapMech", {}, 5, "2/5"), ("ilapMech", {}, 2, "1"),
+     ("ilapMech", {}, 5, "1"), ("ilapMech", {"sensitivity": 2.5}, 3, "4/5")],
+)  # fmt: skip
+def test_laplace_noise_promises_what_a_record_moves_over_its_scale(name, options, k, share):
+    mechanism = dp.mechanism(name, "0.3", **options)
+    assert mechanism.guarantee(k).bound == Fraction(3, 10) * Fraction(share)
+    assert mechanism.scale(k) == pytest.approx(1 / float(mechanism.exact_rate(k)), rel=1e-15)
+
+
 def test_a_failure_probability_is_part_of_the_sentence():
     promised = Guarantee(Fraction(4, 5), "a proof", "thm-x", Fraction(1, 10**8))
     assert "P[M(x) in S] <= e^0.8 P[M(x') in S] + 1e-8; n itself" in promised.sentence
@@ -145,18 +156,6 @@ def test_a_subclass_has_neither_the_promise_nor_the_sampler():
         dp.release(mechanism, [3, 4], [1, 1])
     with pytest.raises(ValueError, match="must have an exact sampler"):
         dp.release(mechanism, [3, 4], [1, 1], without_guarantee=True)
-
-
-def test_a_calibration_with_another_factor_is_not_promised():
-    @dataclass(frozen=True)
-    class Cheap(SmoothCalibration):
-        factor = 1e-3
-
-    mechanism = ExponentialMechanism(1.0, Cheap())
-    assert dp.audit(mechanism, 4, [1, 1]).epsilon > 100
-    assert guarantee(mechanism, 2).epsilon is None
-    with pytest.raises(ValueError, match="no proof is recorded for the calibration Cheap"):
-        dp.release(mechanism, [2, 2], [1, 1])
 
 
 def test_a_factor_changed_on_the_class_changes_the_promise(monkeypatch):
@@ -203,22 +202,6 @@ def test_three_attributes_are_enough_for_audit_comparison_and_reading():
 
 
 # --- Calibrations ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("gamma", [0.05, 1.0, 7.0])
-@pytest.mark.parametrize("distance", ["hamming", "l1"])
-def test_smooth_mechanism_keeps_its_promise_for_any_gamma(gamma, distance):
-    mechanism = dp.mechanism("expMech-smooth", epsilon=2.0, gamma=gamma, distance=distance)
-    for prior in ([1, 1], [0.05, 0.05]):
-        assert dp.audit(mechanism, 9, prior).epsilon <= 2.0 + 1e-12
-
-
-@pytest.mark.slow
-def test_a_sensitivity_too_small_breaks_the_promise():
-    assert dp.audit(dp.mechanism("ilapMech", 1.0, sensitivity=0.5), 8, [1, 1]).epsilon > 1.5
-    local = dp.mechanism("expMech-local", epsilon=1.0)
-    assert dp.audit(local, 80, [1, 1]).epsilon < 1.0
-    assert dp.audit(local, 80, [0.001, 0.001]).epsilon > 1.02
 
 
 @pytest.mark.parametrize(
@@ -318,11 +301,6 @@ def test_a_small_rate_is_lowered_by_more_than_rounding_can_add(
         changes = [abs(a - b) for a, b in pairwise(logs)]
     assert 2e-12 < below < 1e-11 + 1.1e-6 * proved
     assert max(changes) <= proved
-
-
-def test_the_promise_holds_at_a_rate_near_zero() -> None:
-    mechanism = dp.mechanism("expMech-repaired", 0.02, delta=1e-300)
-    assert dp.audit(mechanism, 60, [0.1, 3.0]).delta(0.02) <= 1e-300
 
 
 @pytest.mark.parametrize(("n", "k"), [(1, 2), (40, 2), (9, 4)])

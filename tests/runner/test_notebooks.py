@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpbayes.runner.notebooks import all_notebooks, find, load, title
+from dpbayes.runner.notebooks import find, load, title
 from tests.tiny_notebooks import write_tiny
 
 
@@ -24,12 +24,9 @@ def several(checkout: Path) -> Path:
      "notebooks/documents/D-table1"],
 )  # fmt: skip
 def test_a_notebook_has_several_names(several: Path, given: str) -> None:
-    assert find(given, several)[0] == "documents/D-table1"
-
-
-def test_names_are_found_from_below(several: Path) -> None:
-    name, path = find("D-fig5.ipynb", several / "notebooks" / "documents")
-    assert (name, path.name) == ("documents/D-fig5", "D-fig5.ipynb")
+    name, path = find(given, several)
+    assert (name, title(load(path))) == ("documents/D-table1", "What is twice n?")
+    assert find("D-table1.ipynb", several / "notebooks" / "documents")[0] == name
 
 
 @pytest.mark.parametrize(
@@ -47,16 +44,9 @@ def test_what_is_not_found_is_refused_with_a_hint(several: Path, given: str, sai
         find(given, several)
 
 
-def test_a_file_that_is_no_notebook_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", ["", "[]", '{"cells": 3}', '{"cells": [{"source": 1}]}'])
+def test_a_file_that_is_no_notebook_is_named(tmp_path: Path, content: str) -> None:
     bad = tmp_path / "bad.ipynb"
-    for content in ("", "[]", '{"cells": 3}', '{"cells": [{"source": 1}]}'):
-        bad.write_text(content)
-        with pytest.raises(ValueError, match=r"bad\.ipynb is not a notebook"):
-            load(bad)
-    with pytest.raises(ValueError, match="no notebook at"):
-        load(tmp_path / "none.ipynb")
-
-
-def test_the_title_is_the_first_heading(checkout: Path) -> None:
-    paths = all_notebooks(checkout / "notebooks")
-    assert title(load(paths["part/tiny"])) == "What is twice n?"
+    bad.write_text(content)
+    with pytest.raises(ValueError, match=r"bad\.ipynb is not a notebook"):
+        load(bad)

@@ -73,11 +73,6 @@ def test_notebook_and_stage_may_be_relative(
     assert (tmp_path / "stages" / "part" / "tiny" / "executed.ipynb").is_file()
 
 
-def test_a_name_given_twice_fails_the_run(tmp_path: Path) -> None:
-    done = run_one(order(tmp_path, "record.number('double', 7)"))
-    assert "numbers of part/tiny have 'double' already" in done.problem
-
-
 def test_many_run_side_by_side_and_one_failure_stops_no_other(tmp_path: Path) -> None:
     orders = [order(tmp_path, name=f"part/n{n}", n=n) for n in range(1, 5)]
     orders.append(order(tmp_path, "1 / 0", name="part/bad"))

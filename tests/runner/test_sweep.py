@@ -32,8 +32,9 @@ def test_points_are_kept_and_not_run_again(
         ("2", "done", "4"), ("3", "done", "6"),
     ]  # fmt: skip
     assert swept(checkout, "n=2;3;5") == ({}, 1)
-    write_tiny(checkout / "notebooks", "part/tiny", "n")
+    write_tiny(checkout / "notebooks", "part/tiny", "record.number('n', 9)")
     assert swept(checkout, "n=2;3;5") == ({}, 3)
+    assert [(one["n"], one["recorded n"]) for one in rows(checkout)][:2] == [("2", "9"), ("3", "9")]
     assert not list((checkout / "out").rglob("*.part"))
 
 

@@ -19,11 +19,7 @@ def test_notebooks_are_listed_and_run_from_a_wheel(tmp_path: Path) -> None:
     ignored = shutil.ignore_patterns("_build", "results", "__pycache__", "*.egg-info")
     for name in ("dpbayes", "notebooks", "book"):
         shutil.copytree(ROOT / name, source / name, ignore=ignored, symlinks=True)
-    for name in (
-        "pyproject.toml",
-        "README.md",
-        "LICENSE",
-    ):
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     empty.mkdir()
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]

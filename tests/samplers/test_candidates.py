@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-from collections import Counter
 from fractions import Fraction
 
 import mpmath
@@ -163,29 +162,18 @@ def test_all_bit_strings_agree_with_the_law_and_with_no_other(x, runs):
     assert len(found.contradictions(other)) > 0
 
 
-def chi_square(epsilon: float, claimed: float, draws: int = 8000) -> tuple[float, float]:
-    x, prior, source = np.array([500, 1500]), np.ones(2), SeededBits(11)
-    rate = dp.mechanism("expMech-smooth", epsilon).exact_rate(x, prior)
-    ladder = weights(500, 2000, rate=rate)
-    blocks = candidates._blocks(ladder)
-    areas = np.cumsum([b.size * b.height for b in blocks], dtype=object).tolist()
-    points = (candidates._point(source, ladder, blocks, areas) for _ in range(draws))
-    drawn = np.array([point for point in points if point is not None])
-    assert drawn.size > 0.7 * draws
-    law = dp.mechanism("expMech-smooth", claimed).law(x, prior)
-    edges = np.searchsorted(np.cumsum(law.probabilities), np.linspace(0.05, 0.95, 19))
-    cell = np.searchsorted(edges, np.arange(2001))
-    expected = drawn.size * np.bincount(cell, law.probabilities, 20)
-    observed, kept = np.bincount(cell[drawn], minlength=20), expected > 5
-    return ((observed - expected)[kept] ** 2 / expected[kept]).sum(), 19 + 6 * np.sqrt(38)
-
-
 @pytest.mark.slow
 def test_draws_of_many_records_follow_the_law_and_the_test_sees_ten_percent():
-    value, limit = chi_square(0.25, 0.25)
-    assert value <= limit
-    value, limit = chi_square(0.25, 0.275)
-    assert value > limit
+    x, prior, source = np.array([50, 150]), np.ones(2), SeededBits(11)
+    ladder = weights(50, 200, rate=dp.mechanism("expMech-smooth", 1.0).exact_rate(x, prior))
+    blocks = candidates._blocks(ladder)
+    areas = np.cumsum([b.size * b.height for b in blocks], dtype=object).tolist()
+    points = [candidates._point(source, ladder, blocks, areas) for _ in range(8000)]
+    first = np.array([point for point in points if point is not None])
+    assert first.size > 0.7 * len(points)
+    drawn = np.column_stack((first, 200 - first))
+    laws = [dp.mechanism("expMech-smooth", epsilon).law(x, prior) for epsilon in (1.0, 1.15)]
+    assert misfit(drawn, laws[0].probability) < ALPHA_LIMIT < misfit(drawn, laws[1].probability)
 
 
 @pytest.mark.parametrize("n", [10**6, 10**12])
@@ -249,29 +237,6 @@ def test_an_enormous_rate_always_gives_the_truth():
         candidates.draw_flip(SeededBits(i), counts, np.ones(2), Fraction(10**6)) for i in range(20)
     ]
     assert all(row.tolist() == [2, 3] for row in drawn)
-
-
-@pytest.mark.slow
-def test_a_tiny_rate_takes_the_first_in_a_fair_order():
-    source, counts = SeededBits(4), np.array([1, 1, 1])
-    drawn = Counter(
-        tuple(candidates.draw_flip(source, counts, np.ones(3), Fraction(1, 10**9)).tolist())
-        for _ in range(2000)
-    )
-    assert set(drawn) == {tuple(row) for row in dp.compositions(3, 3).tolist()}
-    assert max(drawn.values()) < 200 + 6 * 14
-    assert min(drawn.values()) > 200 - 6 * 14
-
-
-@pytest.mark.slow
-def test_draws_follow_the_integral():
-    mechanism = dp.mechanism("permute-and-flip", 3.0)
-    counts, prior = np.array([2, 1]), np.ones(2)
-    rate, source = mechanism.scores_like.exact_rate(counts, prior), SeededBits(9)
-    drawn = [candidates.draw_flip(source, counts, prior, rate)[0] for _ in range(1500)]
-    expected = 1500 * mechanism.law(counts, prior).probabilities
-    observed = np.bincount(drawn, minlength=4)
-    assert ((observed - expected) ** 2 / expected).sum() < 3 + 6 * np.sqrt(6)
 
 
 @pytest.mark.parametrize(

@@ -138,23 +138,6 @@ def test_joined_weights_are_blue_of_the_longer_history() -> None:
     np.testing.assert_allclose(longer.noise_weights, bought.noise_weights, rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: tables.budget(0.0, 1.0, 0.1), "S must be positive"),
-        (lambda: tables.budget(1.0, -1.0, 0.1), "L must be positive"),
-        (lambda: tables.budget(1.0, 1.0, 1.0), "delta must lie strictly"),
-        (lambda: tables.budget(1.0, np.inf, 0.1), "L must be finite"),
-        (lambda: tables.combine([1.0], 0.0), "scale must be positive"),
-        (lambda: tables.allocation([np.nan], 1.0, 1.0, 0.1), "w0 must be finite"),
-    ],
-)
-def test_bad_budgets(call: object, message: str) -> None:
-    assert callable(call)
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
 def two_laplace(a: float, b: float, at: float) -> float:
     """Return P[|X + Y| > at] for Laplace X, Y of unequal scales a, b, in closed form."""
     return (a * a * math.exp(-at / a) - b * b * math.exp(-at / b)) / (a * a - b * b)
@@ -231,18 +214,3 @@ def test_growing_costs_equal_the_batch_and_never_fall_short(seed: int, neighbour
     batch = tables.cost_of_scales(H, b, neighbours)
     assert state.spent("cells") == pytest.approx(batch, rel=1e-12)
     assert state.spent("cells") >= batch * (1 - 1e-15)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: tables.privacy_cost([[1.0]], [0.0]), "alpha must be positive"),
-        (lambda: tables.privacy_cost([[1.0]], [0.1, 0.1]), "alpha must have shape"),
-        (lambda: tables.privacy_cost([[1.0]], [0.1], "none"), "neighbours must be one of"),
-        (lambda: tables.empty_state(5000, "replace-one"), "cells must be at most 4096"),
-    ],
-)
-def test_bad_costs(call: object, message: str) -> None:
-    assert callable(call)
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import dpbayes as dp
 from dpbayes.mechanisms import REGISTRY
-from dpbayes.mechanisms.independent import IndependentNoise
+from dpbayes.mechanisms.geometric import IndependentNoise
 from dpbayes.mechanisms.protocol import guarantee, own
 from dpbayes.tables import drawn
 from dpbayes.tables.decimals import decimal_text
@@ -39,7 +39,7 @@ def test_releases_follow_the_law(mechanism, monkeypatch):
     """Through the path of real releases, with the bits of a seeded source."""
     source = SeededBits(31)
     monkeypatch.setattr(drawn, "SystemBits", lambda: source)
-    scored = mechanism.name in ("expMech", "expMech-smooth", "permute-and-flip")
+    scored = mechanism.name in ("expMech", "expMech-smooth", "permute-and-flip", "optimal")
     counts, draws = ((3, 4), 300) if scored else ((5, 6, 7), 3000)
     counts = (5, 6) if mechanism.name == "geometric" else counts
     prior = np.ones(len(counts))

@@ -65,30 +65,6 @@ def test_tail_of_equal_scales(n: int, b: float) -> None:
         assert abs(law.tail(x) / equal_scale_tail(n, b, x) - 1) < 1e-13
 
 
-def test_partial_fractions_fail_in_double_precision_and_the_contour_does_not() -> None:
-    w = np.random.default_rng(5).random(100) + 0.1
-    law = NoiseLaw(w)
-    x = law.standard_deviation
-    reference = partial_fractions_tail(w, x, 700)
-    assert abs(double_partial_fractions(w, x) / reference - 1) > 10
-    assert abs(law.tail(x) / reference - 1) < 1e-13
-
-
-def double_partial_fractions(w: np.ndarray, x: float) -> float:
-    squares = w**2
-    products = [np.prod(s / (s - np.delete(squares, i))) for i, s in enumerate(squares)]
-    return float(np.array(products) @ np.exp(-x / w)) / 2
-
-
-@settings(max_examples=60, deadline=None)
-@given(weight_lists, st.floats(0.0, 20.0))
-def test_tails_are_symmetric(weights: list[float], deviations: float) -> None:
-    law = NoiseLaw(weights)
-    x = deviations * law.standard_deviation
-    assert law.tail(x) + law.tail(-x) == pytest.approx(1.0, abs=1e-15)
-    assert law.log_tail(-x) == pytest.approx(math.log(law.tail(-x)), abs=1e-15)
-
-
 @settings(max_examples=60, deadline=None)
 @given(weight_lists, st.floats(1e-9, 0.999))
 def test_half_width_inverts_the_tail(weights: list[float], delta: float) -> None:
@@ -104,12 +80,6 @@ def test_half_width_inverts_the_tail(weights: list[float], delta: float) -> None
 def test_half_widths_of_the_worked_example(delta: float, half_width: float) -> None:
     w = np.array([34 * 20, 66 * 10, 101 * 10, 16 * 10, 101 * 10, 32 * 20]) / 167
     assert NoiseLaw(w).half_width(delta) == pytest.approx(half_width, abs=5e-11)
-
-
-def test_far_tails_stay_finite_in_logarithms() -> None:
-    assert NoiseLaw([1.0]).log_tail(5000.0) == pytest.approx(math.log(0.5) - 5000.0, rel=1e-15)
-    assert NoiseLaw([1.0]).half_width(1e-300) == pytest.approx(300 * math.log(10), rel=1e-14)
-    assert NoiseLaw([1.0]).tail(1e4) == 0.0
 
 
 @pytest.mark.parametrize("dust", [1e-15, 1e-13, 1e-11, 1e-9])
@@ -135,69 +105,45 @@ def test_tails_of_weights_over_twelve_decades() -> None:
             assert abs(NoiseLaw(w).log_tail(x) - reference) <= 2e-15 * max(1.0, abs(reference))
 
 
-def adversarial_weights(rng: np.random.Generator) -> np.ndarray:
-    """Weights meant to break the contour: dust, ties, extreme scales, one that dominates."""
-    m = int(rng.choice([1, 2, 3, 5, 10, 40, 200]))
-    if rng.random() < 0.02:
-        m = int(rng.integers(200, 1500))
-    kinds = (
-        lambda: 10.0 ** rng.uniform(-300, 300, m),
-        lambda: np.append(1.0, np.full(m, 10.0 ** rng.uniform(-20, 0))),
-        lambda: np.full(m, 10.0 ** rng.uniform(-300, 300)),
-        lambda: np.append(np.ones(rng.integers(1, 4)), 10.0 ** rng.uniform(-18, -6, m)),
-        lambda: 10.0 ** rng.uniform(-13, 0, m),
-        lambda: np.nextafter(np.ones(m), rng.choice([0.0, 2.0])) * rng.choice([1e-300, 1, 1e300]),
-        lambda: (
-            np.append(rng.laplace(size=m), 1e-3) * rng.choice([1e-305, 1e-160, 1, 1e160, 1e300])
-        ),
-        lambda: np.append(10.0 ** rng.uniform(-12.5, -10, m), [1.0, 1.0 - 1e-16]),
-    )
-    return np.asarray(kinds[rng.integers(len(kinds))]())
+def test_far_tails_stay_finite_in_logarithms_and_beyond_0_mirror() -> None:
+    law = NoiseLaw([1.0, 0.5])
+    assert NoiseLaw([1.0]).log_tail(5000.0) == pytest.approx(math.log(0.5) - 5000.0, rel=1e-15)
+    assert NoiseLaw([1.0]).half_width(1e-300) == pytest.approx(300 * math.log(10), rel=1e-14)
+    assert (NoiseLaw([1.0]).tail(1e4), law.tail(0.0)) == (0.0, 0.5)
+    assert law.tail(-2.0) == pytest.approx(1.0 - law.tail(2.0), abs=1e-15)
+    assert law.log_tail(-2.0) == pytest.approx(math.log(law.tail(-2.0)), rel=1e-13)
+    assert NoiseLaw([1e200]).variance == math.inf
+    with pytest.raises(ValueError, match="all zeros"):
+        NoiseLaw([0.0, 0.0])
 
 
-def check_adversarial(seed: int, vectors: int) -> None:
-    rng = np.random.default_rng(seed)
-    for _ in range(vectors):
-        law = NoiseLaw(adversarial_weights(rng))
-        delta = 10.0 ** rng.uniform(-300, -1e-9) if rng.random() < 0.3 else rng.random()
+def test_adversarial_weights_neither_hang_nor_give_nan() -> None:
+    """Dust, ties, extreme scales, one that dominates."""
+    rng = np.random.default_rng(20)
+    for run in range(300):
+        m = int(rng.choice([1, 2, 3, 10, 40, 200, 1000], p=[0.2, 0.2, 0.2, 0.2, 0.1, 0.09, 0.01]))
+        weights = [
+            10.0 ** rng.uniform(-300, 300, m),
+            np.append(1.0, np.full(m, 10.0 ** rng.uniform(-20, 0))),
+            np.full(m, 10.0 ** rng.uniform(-300, 300)),
+            np.append(np.ones(3), 10.0 ** rng.uniform(-18, -6, m)),
+            np.nextafter(np.ones(m), 2.0 * (run % 2)) * rng.choice([1e-300, 1, 1e300]),
+            np.append(10.0 ** rng.uniform(-12.5, -10, m), [1.0, 1.0 - 1e-16]),
+        ][run % 6]
+        law = NoiseLaw(weights)
+        delta = 10.0 ** rng.uniform(-300, -1e-9) if run % 3 else rng.random()
         c = law.half_width(delta)
-        assert math.isfinite(c)
-        assert c >= 0.0
+        assert 0.0 <= c < math.inf
         if law.weights.max() > 1e-290:
             target = math.log(delta / 2.0)
             assert abs(law.log_tail(c) - target) < 1e-10 * max(1.0, -target)
         assert law.log_tail(10.0 ** rng.uniform(-300, 305)) <= 0.0
 
 
-def test_adversarial_weights_neither_hang_nor_give_nan() -> None:
-    check_adversarial(seed=20, vectors=400)
-
-
-def test_samples_follow_the_law() -> None:
+def test_samples_follow_the_law_and_not_one_ten_percent_wider() -> None:
     law = NoiseLaw([1.0, 3.0, 0.2])
     draws = law.sample(np.random.default_rng(7), 60_000)
-    for x in (-4.0, 0.5, 6.0):
-        p = law.tail(x)
-        assert abs(np.mean(draws > x) - p) < 6 * math.sqrt(p * (1 - p) / draws.size)
-    wrong = NoiseLaw(1.1 * law.weights)
-    p = wrong.tail(6.0)
-    assert abs(np.mean(draws > 6.0) - p) > 6 * math.sqrt(p * (1 - p) / draws.size)
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: NoiseLaw([]), ValueError, "weights must have shape"),
-        (lambda: NoiseLaw([0.0, 0.0]), ValueError, "all zeros"),
-        (lambda: NoiseLaw([np.inf]), ValueError, "must be finite"),
-        (lambda: NoiseLaw([True]), TypeError, "real numbers"),
-        (lambda: NoiseLaw([1.0]).half_width(0.0), ValueError, "delta must lie strictly"),
-        (lambda: NoiseLaw([1.0]).half_width(1.0), ValueError, "delta must lie strictly"),
-        (lambda: NoiseLaw([1.0]).tail(float("nan")), ValueError, "x must be finite"),
-        (lambda: NoiseLaw([1.0]).sample(3, 4), TypeError, "rng must be a numpy"),
-    ],
-)
-def test_bad_input(call: object, error: type[Exception], message: str) -> None:
-    assert callable(call)
-    with pytest.raises(error, match=message):
-        call()
+    for x, wider in ((-4.0, 1.0), (0.5, 1.0), (6.0, 1.0), (6.0, 1.1)):
+        p = NoiseLaw(wider * law.weights).tail(x)
+        near = abs(np.mean(draws > x) - p) < 6 * math.sqrt(p * (1 - p) / draws.size)
+        assert near == (wider == 1.0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import betainc, gammaln
 
 import dpbayes as dp
-from dpbayes.mechanisms.independent import IndependentNoise
+from dpbayes.mechanisms.geometric import IndependentNoise
 from dpbayes.tables.reading import ListedCounts, noise_aware
 from tests.strategies import epsilons, priors
 
@@ -140,15 +140,6 @@ def test_repaired_counts_are_read_by_the_law_of_repaired_counts(name):
     assert abs(values @ weights - share) < 6 * spread
 
 
-def test_a_geometric_tail_forgets_where_it_was_clamped():
-    chosen, prior = dp.mechanism("geometric", 0.3), np.array([0.5, 2.0])
-    for y in (0, 4, 9):
-        released = np.array([y, 9 - y])
-        found = noise_aware(chosen, released, 9, prior, repaired=True)
-        plain = noise_aware(chosen, released[:1], 9, prior)
-        assert found.mean == pytest.approx(plain.mean, rel=1e-12)
-
-
 def test_bad_input():
     prior = np.ones(3)
     with pytest.raises(ValueError, match="takes at most 3000"):
@@ -195,18 +186,6 @@ def test_an_interval_holds_its_level_under_a_tiny_prior(
         assert 0.0 <= low < high <= 1.0
         assert reached(low) <= (1.0 - level) / 2.0 + 1e-9
         assert reached(high) >= (1.0 + level) / 2.0 - 1e-9
-
-
-def test_an_interval_of_a_secret_number_holds_its_level_under_a_tiny_prior() -> None:
-    mechanism = dp.mechanism("lattice", 5.0)
-    known = noise_aware(mechanism, np.array([0, 5, 7]), 12, np.full(3, 1e-6))
-    group = known.group([0, 1])
-    assert group.n is None
-    for i in range(2):
-        low, high = group.credible_interval(i, 0.9)
-        assert low < high
-        assert group.cumulative(i, low) <= 0.05 + 1e-9
-        assert group.cumulative(i, high) >= 0.95 - 1e-9
 
 
 PRIOR = np.array([1.0, 0.5, 2.0, 1.0])

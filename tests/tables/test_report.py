@@ -12,7 +12,7 @@ import pytest
 
 from dpbayes.cli import main
 from dpbayes.commands import release as command
-from dpbayes.mechanisms.independent import IndependentNoise
+from dpbayes.mechanisms.geometric import IndependentNoise
 from dpbayes.tables.analysis import PARTS
 from dpbayes.tables.citations import cited, entries, methods
 from dpbayes.tables.opening import open_account

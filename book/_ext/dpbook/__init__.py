@@ -7,6 +7,7 @@ date, and published below ``book/results/``. Everything else is left to publishe
 from __future__ import annotations
 
 import gc
+import os
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -18,6 +19,7 @@ from dpbook import (
     explorer,
     figures,
     mathml,
+    pages,
     quotes,
     search,
     styles,
@@ -25,7 +27,6 @@ from dpbook import (
 )
 
 BEFORE_CONTENTS = 100  # the table of contents is read at priority 900
-WRITERS = 2
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -33,6 +34,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     gc.set_threshold(100_000, 50, 100)  # documents are trees of many nodes that all stay
     app.connect("config-inited", build.run_notebooks, priority=BEFORE_CONTENTS)
     app.connect("env-check-consistency", write_side_by_side)
+    app.connect("html-page-context", pages.next_chapter)
     app.connect("build-finished", build.say_agreement)
     app.add_directive("certificate", build.Certificate)
     app.add_role("result", quotes.ResultRole())
@@ -46,4 +48,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 def write_side_by_side(app: Sphinx, environment: Any) -> None:
     """Have pages written by processes of their own, which Jupyter Book has no option for."""
-    app.parallel = 1 + WRITERS  # this one resolves references
+    app.parallel = 1 + (os.cpu_count() or 2)  # this process resolves references

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Mapping
@@ -74,7 +75,7 @@ def build(folder: Path, results: Path, given: Mapping[str, Mapping[str, Any]]) -
         logger.info("to run: %s, %s", name, why[name])
     stage, problems = results / ".stage.part", []
     orders = [run.Order(name, paths[name], values[name], stage / name) for name in stale]
-    for place, done in enumerate(run.run_all(orders) if orders else (), 1):
+    for place, done in enumerate(run.run_all(orders, os.cpu_count() or 2) if orders else (), 1):
         name = done.order.name
         logger.info("[%d/%d] %s %.1f s", place, len(orders), name, done.seconds)
         if done.problem:

@@ -22,7 +22,8 @@ INSTEAD = (
     (re.compile(r"\\([td]?frac)\s*(\d)(\d)"), r"\\\1{\2}{\3}"),
     (re.compile(r"\\([td]?frac)\s*(\d)(?=\{)"), r"\\\1{\2}"),
     (re.compile(r"\\tag\{\$(.*?)\$\}"), r"\\qquad (\1)"),
-    (re.compile(r"\\Big(?![a-z])"), ""),
+    (re.compile(r"\\Big(?=\s*[(\[])"), r"\\Bigl"),
+    (re.compile(r"\\Big(?=\s*[)\]])"), r"\\Bigr"),
 )
 """What the converter does not know, and what it does."""
 
@@ -33,11 +34,18 @@ SET = (
     (re.compile(r"<mo>(?=(?:min|max)</mo><mo[^>]*>[(\[])"), f"<mo{TIGHT}>"),
     (re.compile(r"<mo([^>]*)>(?=[|‖/()[\].⌊⌋⌈⌉]<)"), rf"<mo\1{TIGHT}>"),
     (re.compile(rf"<mo( class=\"mathopen\")?(?={TIGHT}>[‖⌊⌋⌈⌉]<)"), r'<mo\1 stretchy="false"'),
+    (  # what stands below a hat is an index
+        re.compile(
+            r'<munderover>(<mi>[^<]*</mi>)(.*?)(<mo stretchy="false">[ˆ~]</mo>)</munderover>'
+        ),
+        r'<msub><mover accent="true">\1\3</mover>\2</msub>',
+    ),
     (re.compile(r' class="capital-greek"'), ' mathvariant="normal"'),
     (re.compile(r'<mtable class="ams-align">'), '<mtable class="ams-align" displaystyle="true">'),
     (  # a thin space before the name of a function, and behind it where no bracket follows
         re.compile(
-            r"(?<=</m[ins]>|</mo>)(?<![=(+−|,[/≤≥<>]</mo>)(?=<mi>(?:ln|exp|sinh|cosh|tanh|coth)<)"
+            r"(?:(?<=</m[ins]>)|(?<=</mo>)|(?<=</mfrac>)|(?<=</msu[bp]>))"
+            r"(?<![=(+−|,[/≤≥<>]</mo>)(?=<mi>(?:ln|exp|sinh|cosh|tanh|coth)<)"
         ),
         '<mspace width="0.17em"/>',
     ),

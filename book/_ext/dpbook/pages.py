@@ -38,6 +38,9 @@ MENDINGS = (
     (re.compile(r" × (?=10[⁻⁰¹²³⁴-⁹])(?<=\d...)"), "&nbsp;×&nbsp;"),  # is not torn apart
 )
 
+# Figures and tables have numbers in the paper alone; elsewhere a number is that of a document.
+NUMBER = re.compile(r'<span class="caption-number">(?:Fig|Table)[^<]*</span>')
+
 
 class Templates(BuiltinTemplateLoader):
     """The theme's templates, with what they make mended before it is written."""
@@ -47,4 +50,17 @@ class Templates(BuiltinTemplateLoader):
         page = super().render(template, context)
         for fault, cure in MENDINGS:
             page = fault.sub(cure, page)
-        return page
+        return page if context.get("pagename") == "paper" else NUMBER.sub("", page)
+
+
+def next_chapter(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Have a chapter followed by the next chapter; its results stand below it in the sidebar."""
+    chapters = app.env.toctree_includes[app.config.root_doc]
+    if page not in chapters:
+        return
+    place = chapters.index(page)
+    for name, other in (("prev", place - 1), ("next", place + 1)):
+        if 0 <= other < len(chapters):
+            link = app.builder.get_relative_uri(page, chapters[other])
+            title = app.builder.render_partial(app.env.titles[chapters[other]])["title"]
+            context[name] = {"link": link, "title": title}

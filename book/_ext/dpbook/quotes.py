@@ -18,7 +18,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
-from dpbayes._typeset import typeset
+from dpbayes.figures.typeset import typeset
 
 logger = logging.getLogger(__name__)
 ROUNDED = {"up": ROUND_CEILING, "down": ROUND_FLOOR}

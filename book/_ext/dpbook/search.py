@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 ARTICLE = re.compile(r'<article class="bd-article">(.*)</article>', re.DOTALL)
 UNREAD = re.compile(
     r'<details class="admonition hide.*?</details>|<a class="headerlink".*?</a>|'
-    r"<(svg|script|style|button|math)\b.*?</\1>",
+    r"<(svg|script|style|button)\b.*?</\1>",
     re.DOTALL,
 )
 HEADING = re.compile(

@@ -25,7 +25,7 @@ from docutils.statemachine import StringList
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from dpbayes._typeset import typeset
+from dpbayes.figures.typeset import typeset
 from dpbook.quotes import formatted, result_file, split
 
 logger = logging.getLogger(__name__)

@@ -21,12 +21,12 @@ function ones(count) {
   return count === 1 ? "1 one" : `${count} ones`;
 }
 
-/** The highest chance of a right guess by somebody who starts at even odds, never rounded down. */
+/** The highest chance of a right guess by somebody who starts at even odds; never 100 for less. */
 export function guess(epsilon) {
   const hundred = 100 * guessing(epsilon);
   for (let digits = 1; digits <= 12; digits += 1) {
-    const up = Math.ceil(hundred * 10 ** digits - 1e-9) / 10 ** digits;
-    if (up < 100) return `${up} of 100`;
+    const near = Number(hundred.toFixed(digits));
+    if (near < 100) return `${near} of 100`;
   }
   return "100 of 100";
 }
