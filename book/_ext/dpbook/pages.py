@@ -22,6 +22,7 @@ MENDINGS = (
         r'\1 role="complementary" aria-label="Search and contents"',
     ),
     (re.compile(r'(<button class="btn search-button-field[^>]*?)\s+aria-label="Search"'), r"\1"),
+    (re.compile(r'<summary aria-label="Toggle hidden content">'), "<summary>"),  # it says "Code"
     (re.compile(r'<div role="list" class="citation-list">'), '<div class="citation-list">'),
     (re.compile(r' role="doc-biblioentry"'), ""),
     (
