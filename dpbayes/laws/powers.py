@@ -165,11 +165,19 @@ def _fit(
     top = max(top, 2.0 * gap)
     rows = max(rows, 3 * size)
     c, fine = np.geomspace(gap, top, rows), np.geomspace(gap, top, _FINER * rows + 1)
-    basis, finer = columns(c) / scale(c)[:, None], columns(fine) / scale(fine)[:, None]
+    with np.errstate(over="ignore"):
+        basis, finer = columns(c) / scale(c)[:, None], columns(fine) / scale(fine)[:, None]
     peaks = np.maximum(basis.max(axis=0), 1e-300)
     weights, errors = [], []
     for target in targets:
-        w = nnls(basis / peaks, target(c) / scale(c), maxiter=100 * peaks.size)[0] / peaks
+        try:
+            with np.errstate(invalid="ignore"):
+                w = nnls(basis / peaks, target(c) / scale(c), maxiter=100 * peaks.size)[0] / peaks
+        except (RuntimeError, ValueError):  # it does not end, or e^rate is beyond a float
+            raise ArithmeticError(
+                f"the weights of candidates at a gap of {gap:.3g} have no sum of powers that a "
+                "float holds; epsilon must be smaller, or the candidates few enough to be listed"
+            ) from None
         weights.append(w)
         errors.append(np.abs(finer @ w - target(fine) / scale(fine)).max())
     if max(errors) > 1e-6 and rows < 4 * _ROWS:  # too coarse for three digits that are sure

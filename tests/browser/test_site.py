@@ -15,7 +15,7 @@ HEAVIEST = 1_000_000  # bytes of a first visit, uncompressed
 LETTERS = """() => [...document.querySelectorAll('svg.drawn')].filter(one => one.checkVisibility())
   .flatMap(one => {
     const unit = one.getBoundingClientRect().width / one.viewBox.baseVal.width;
-    const sizes = [...one.querySelectorAll('[id*=text_] [transform*=scale]')]
+    const sizes = [...one.querySelectorAll('[id*=text_] g[transform*=scale]')]
       .map(text => 100 * Number(/scale\\((0\\.\\d+)/.exec(text.getAttribute('transform'))[1]));
     return sizes.map(size => size * unit);
   })"""

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from mpmath import mp
 
@@ -48,6 +48,8 @@ def test_the_square_root_is_its_powers(gap, exponent):
 @example(1000.0, 1e-9, 296.0, 1.0)
 @settings(max_examples=25)
 def test_the_weight_is_its_powers_down_to_what_all_candidates_hide(rate, gap, entropy, ratio):
+    # The rate is epsilon / 2 over a sensitivity that is at least the distance of the nearest.
+    assume(rate * float(distance(np.array([gap]))[0]) <= 50.0)
     found = weight_powers(rate, gap, entropy, ratio)
     assert found.errors.max() < 2e-5
     c = np.geomspace(gap, 60.0, 997)
@@ -59,6 +61,12 @@ def test_the_weight_is_its_powers_down_to_what_all_candidates_hide(rate, gap, en
     for weights, error, target in zip(found.weights, found.errors, targets, strict=True):
         missed = np.abs(terms @ weights - target) / root
         assert missed.max(initial=0.0) <= 2.0 * error + 1e-9
+
+
+@pytest.mark.parametrize("beyond", [(10**2.5, 0.1, 262.0, 9.0), (850.0, 10**-0.5, 401.0, 0.1)])
+def test_weights_that_no_sum_of_powers_holds_are_refused(beyond):
+    with pytest.raises(ArithmeticError, match="epsilon must be smaller"):
+        weight_powers(*beyond)
 
 
 # ---- convolutions

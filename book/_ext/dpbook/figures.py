@@ -37,6 +37,9 @@ DROPPED = re.compile(r"<metadata>.*?</metadata>|<style\b.*?</style>|<!--.*?-->",
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 NUMBER = re.compile(r"-?[1-9]\d*\.\d{3,}")  # of paths and places; scales are below one
 NAME = re.compile(r'(?<=\sid=")|(?<=href="#)|(?<=url\(#)')
+MARKERS = re.compile(  # one look many times over
+    r'<use (?:[^>"]|"[^"]*")*? style="([^"]*)"/>(?:<use (?:[^>"]|"[^"]*")*? style="\1"/>)+'
+)
 LETTERS = re.compile(r'<g id="text_\d+">.*?\bscale\((0\.\d+) ', re.DOTALL)
 
 BOX = (
@@ -126,6 +129,7 @@ def inlined(svg: str, prefix: str, alt: str) -> str:
     content = NUMBER.sub(lambda found: f"{float(found[0]):.2f}", content)
     content = NAME.sub(prefix, content).replace("xlink:href", "href")
     content = re.sub(r">\s+<", "><", content).strip()
+    content = MARKERS.sub(styled_once, content)
     least = least_width(svg, width)
     size = f"--wide:{width * POINT:.0f}px;--least:{least:.0f}px"
     size += f";--least-high:{least * height / width:.0f}px;aspect-ratio:{width:g}/{height:g}"
@@ -134,6 +138,12 @@ def inlined(svg: str, prefix: str, alt: str) -> str:
         f'<svg class="drawn" role="img" aria-label="{html.escape(alt, quote=True)}" '
         f'{view[0]} style="{size};{look}">{content}'
     )
+
+
+def styled_once(markers: re.Match[str]) -> str:
+    """Return markers of one style in a group that has it."""
+    style = f' style="{markers[1]}"'
+    return f"<g{style}>{markers[0].replace(style, '')}</g>"
 
 
 def themed(colour: str) -> str:

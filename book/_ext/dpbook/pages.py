@@ -29,7 +29,7 @@ MENDINGS = (
         re.compile(r'<summary>(?=<span class="toctree-toggle")'),
         '<summary aria-label="Pages below this one">',
     ),
-    (re.compile(r'<th(?: class="head")?>(?:<p></p>)?</th>'), "<td></td>"),
+    (re.compile(r'<th(?: class="head[^"]*")?>(?:<p></p>)?</th>'), "<td></td>"),
     (  # a formula keeps the point or comma behind it on its line
         re.compile(
             r'(<span class="math notranslate nohighlight">(?:(?!</span>).)*</span>[.,;:)]+)'
