@@ -6,7 +6,7 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.mechanisms.protocol import own
-from tests.mechanisms.cabinet import CABINET, drawing, setting, ten_percent_sharper
+from tests.mechanisms.cabinet import CABINET, adding, setting, ten_percent_sharper
 from tests.mechanisms.conformance import (
     Setting,
     check_audit,
@@ -71,5 +71,5 @@ def test_what_is_right_gives_no_complaint_in_the_same_settings():
 
 
 def test_a_fault_of_ten_percent_needs_the_draws_that_are_taken():
-    few = Setting(drawing(ten_percent_sharper), 12, (1.0, 1.0), 200)
+    few = Setting(adding(ten_percent_sharper), 12, (1.0, 1.0), 200)
     assert complaints(few, (check_draws,)) == []
