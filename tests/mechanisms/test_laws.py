@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 
 import mpmath as mp
 import numpy as np
@@ -13,12 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
-from dpbayes.mechanisms.geometric import (
-    IndependentLaw,
-    IndependentNoise,
-    TruncatedGeometric,
-    log_clamped,
-)
+from dpbayes.mechanisms.geometric import IndependentLaw, IndependentNoise, TruncatedGeometric
 from dpbayes.mechanisms.lattice import DiscreteGaussian
 from tests.mechanisms.definitions import NOISE, VARIANTS, masses
 from tests.reference.laws import DIGITS, Reference
@@ -110,20 +104,6 @@ def test_the_gaussian_promise_is_kept_and_nearly_used_up():
     assert "10 releases together" in ten.guarantee(3).basis
     released = dp.release(dp.mechanism("discrete-gaussian", 1.0, delta=1e-4), [5, 9, 4], [1, 1, 1])
     assert "+ 0.0001" in str(released)
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 3.0])
-@pytest.mark.parametrize("count", [0, 1, 7])
-def test_one_independent_count_against_a_plain_sum(count, epsilon):
-    noise = {z: math.exp(-epsilon * abs(z)) for z in range(-2000, 2001)}
-    total = math.fsum(noise.values())
-    for most in (math.inf, 9):
-        wanted = Counter()
-        for z, weight in noise.items():
-            wanted[min(max(count + z, 0), most)] += weight / total
-        released = np.arange(0, min(60, most + 1))
-        found = np.exp(log_clamped(count, released, epsilon, most))
-        assert found == pytest.approx([wanted[r] for r in released.tolist()], rel=1e-11)
 
 
 def test_the_listed_independent_law_is_complete_and_the_drawn_one_agrees():

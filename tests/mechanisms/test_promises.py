@@ -17,11 +17,7 @@ from hypothesis import strategies as st
 
 import dpbayes as dp
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.mechanisms.calibrations import (
-    DeltaCalibration,
-    RepairedCalibration,
-    SmoothCalibration,
-)
+from dpbayes.mechanisms.calibrations import DeltaCalibration, RepairedCalibration, SmoothCalibration
 from dpbayes.mechanisms.exponential import PermuteAndFlip
 from dpbayes.mechanisms.geometric import IndependentNoise, TruncatedGeometric
 from dpbayes.mechanisms.lattice import SumZeroLattice
