@@ -32,8 +32,7 @@ _EXPANDED = 30.0  # up to this exponent sums are taken beside one, beyond it in 
 class LossPair:
     """Two distributions P and Q on one finite set, both without zeros, by logarithms (m,).
 
-    Telling P from Q is at least as easy as telling the output of a mechanism on one data set from
-    that on a neighbour.
+    Telling them apart is at least as easy as telling a mechanism's outputs for two neighbours.
     """
 
     log_p: NDArray[np.float64]

@@ -9,54 +9,37 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 from dpbayes import _validate
 from dpbayes.laws.law import Law
+from dpbayes.mechanisms import calibrations
+from dpbayes.mechanisms.exponential import PermuteAndFlip, scored
+from dpbayes.mechanisms.geometric import TruncatedGeometric
+from dpbayes.mechanisms.laplace import LaplaceMechanism, ParameterLaplace
+from dpbayes.mechanisms.lattice import DiscreteGaussian, SumZeroLattice
+from dpbayes.mechanisms.optimum import OptimalMechanism
 from dpbayes.mechanisms.protocol import Epsilon, Mechanism, given_epsilon
 
-# Where each is made: a module is loaded when one of its mechanisms is first asked for.
-_HOMES = {
-    "lapMech": "laplace.LaplaceMechanism",
-    "ilapMech": "laplace.LaplaceMechanism",
-    "draft-laplace": "laplace.LaplaceMechanism",
-    "parameter-laplace": "laplace.ParameterLaplace",
-    "geometric": "geometric.TruncatedGeometric",
-    "lattice": "lattice.SumZeroLattice",
-    "discrete-gaussian": "lattice.DiscreteGaussian",
-    "expMech": "exponential.exp_mech",
-    "expMech-local": "exponential.exp_mech_local",
-    "expMech-smooth": "exponential.exp_mech_smooth",
-    "expMech-delta": "exponential.exp_mech_delta",
-    "expMech-repaired": "exponential.exp_mech_repaired",
-    "permute-and-flip": "exponential.PermuteAndFlip",
-    "optimal": "optimum.OptimalMechanism",
+REGISTRY: Mapping[str, Callable[..., Mechanism]] = {
+    "lapMech": partial(LaplaceMechanism, name="lapMech"),
+    "ilapMech": partial(LaplaceMechanism, name="ilapMech"),
+    "draft-laplace": partial(LaplaceMechanism, name="draft-laplace"),
+    "parameter-laplace": ParameterLaplace,
+    "geometric": TruncatedGeometric,
+    "lattice": SumZeroLattice,
+    "discrete-gaussian": DiscreteGaussian,
+    "expMech": scored(calibrations.GlobalCalibration),
+    "expMech-local": scored(calibrations.LocalCalibration),
+    "expMech-smooth": scored(calibrations.SmoothCalibration),
+    "expMech-delta": scored(calibrations.DeltaCalibration),
+    "expMech-repaired": scored(calibrations.RepairedCalibration),
+    "permute-and-flip": PermuteAndFlip,
+    "optimal": OptimalMechanism,
 }
-
-
-_GIVEN = ("epsilon", "name")
-
-
-class _Registry(Mapping[str, Callable[..., Mechanism]]):
-    """What makes a mechanism, by its name."""
-
-    def __getitem__(self, name: str) -> Callable[..., Mechanism]:
-        module, _, made = _HOMES[name].partition(".")
-        found: Callable[..., Mechanism] = getattr(import_module(f"{__name__}.{module}"), made)
-        # Several names may share a class, which then has a field for it.
-        return partial(found, name=name) if "name" in inspect.signature(found).parameters else found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_HOMES)
-
-    def __len__(self) -> int:
-        return len(_HOMES)
-
-
-REGISTRY: Mapping[str, Callable[..., Mechanism]] = _Registry()
+"""What makes a mechanism, by its name."""
 
 
 def mechanism(name: str, epsilon: Epsilon, **options: Any) -> Mechanism:
@@ -72,7 +55,8 @@ def mechanism(name: str, epsilon: Epsilon, **options: Any) -> Mechanism:
     0.0346
     """
     factory = REGISTRY[_validate.choice("name", name, REGISTRY)]
-    allowed = [word for word in inspect.signature(factory).parameters if word not in _GIVEN]
+    known = inspect.signature(factory).parameters
+    allowed = [word for word in known if word not in ("epsilon", "name")]
     for option in options:
         if option not in allowed:
             listed = ", ".join(allowed) if allowed else "none"

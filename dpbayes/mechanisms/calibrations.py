@@ -28,8 +28,6 @@ from dpbayes.sensitivity import (
     smooth_sensitivity,
 )
 
-FAILURE_TERMS = ("2(n+1)", "2n")
-
 _SCORES = ("liu-tailoring", "mcsherry-talwar")
 _WITH_DELTA = ("bun-abstract", "liu-draft", "mcsherry-talwar", "nissim-smooth")
 _ROUNDING = Fraction(1, 2**50)  # by so much a factor in floats may be too large
@@ -204,7 +202,7 @@ class DeltaCalibration(Calibration):
     def __post_init__(self) -> None:
         _validate.open_unit("delta", self.delta)
         _validate.choice("distance", self.distance, DISTANCES)
-        _validate.choice("failure_term", self.failure_term, FAILURE_TERMS)
+        _validate.choice("failure_term", self.failure_term, ("2(n+1)", "2n"))
 
     def gamma(self, n: int, epsilon: float) -> float:
         """Return the smoothing rate for data sets of n >= 1 records.

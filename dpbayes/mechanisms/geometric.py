@@ -19,14 +19,7 @@ from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.law import Unlisted, Way, choose
 from dpbayes.laws.steps import StepLaw
-from dpbayes.mechanisms.protocol import (
-    Counts,
-    Drawn,
-    Guarantee,
-    exact_epsilon,
-    given_epsilon,
-    rounded_up,
-)
+from dpbayes.mechanisms.protocol import Counts, Drawn, Guarantee, Nominal, exact_epsilon, rounded_up
 from dpbayes.samplers import balls
 from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
@@ -34,9 +27,7 @@ from dpbayes.samplers.whole_numbers import plain, two_sided_geometric
 
 LARGEST_FINITE = 400_000
 LARGEST_WINDOW = 5_000_000
-
-LARGEST_REMAP = 4_000
-"""Counts that a remap compares with one another: their cube is the work, some seconds."""
+LARGEST_REMAP = 4_000  # counts that a remap compares: their cube is the work, some seconds
 
 _TAIL = 46.0
 _COLUMNS = 256
@@ -56,7 +47,7 @@ def log_clamped(
 
 
 @dataclass(frozen=True)
-class TruncatedGeometric:
+class TruncatedGeometric(Nominal):
     """Release x + Z clamped to [0, n], k = 2 (Ghosh, Roughgarden and Sundararajan 2009).
 
     With `remap` the noisy count is replaced by the answer with the least expected Hellinger
@@ -65,14 +56,13 @@ class TruncatedGeometric:
     `def-geometric`. Guarantee: epsilon (`thm-geometric-private`).
     """
 
-    epsilon: float
     remap: bool = False
 
     name: ClassVar[str] = "geometric"
     citations: ClassVar[tuple[str, ...]] = ("ghosh-universally",)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
+        super().__post_init__()
         _validate.flag("remap", self.remap)
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
@@ -117,8 +107,8 @@ class TruncatedGeometric:
     def _answers(
         self, prior: NDArray[np.float64], n: int, noisy: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        pair = (float(prior[0]), float(prior[1]))
-        return best_answers(pair, n, float(self.epsilon), int(noisy[0]), int(noisy[-1]))[0]
+        asked = n, float(self.epsilon), int(noisy[0]), int(noisy[-1])
+        return best_answers(tuple(prior.tolist()), *asked)[0]
 
     def guarantee(self, k: int) -> Guarantee:
         if _validate.integer("k", k, minimum=2) != 2:
@@ -156,7 +146,7 @@ class TruncatedGeometric:
 
 @lru_cache(maxsize=64)
 def best_answers(
-    prior: tuple[float, float], n: int, epsilon: float, low: int, high: int
+    prior: tuple[float, ...], n: int, epsilon: float, low: int, high: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the best answer s to each noisy count r = low … high, and its expected distance.
 
@@ -222,20 +212,15 @@ class IndependentLaw(Unlisted):
 
 
 @dataclass(frozen=True)
-class IndependentNoise:
+class IndependentNoise(Nominal):
     """Release max(x_i + Z_i, 0) for each i: for data whose number of records is secret, too.
 
     The released counts need not sum to the number of records. Book: `def-independent`. Guarantee:
     epsilon, for data with one record more or less (`thm-independent-private`).
     """
 
-    epsilon: float
-
     name: ClassVar[str] = "independent"
     citations: ClassVar[tuple[str, ...]] = ("ghosh-universally", "canonne-discrete")
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | IndependentLaw:
         """Return the law of the released counts, less tails of probability e^-46 a count if listed.

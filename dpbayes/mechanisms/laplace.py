@@ -17,14 +17,7 @@ from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.laplace import Marginal, ProductLaw, product_grid
 from dpbayes.laws.law import Unlisted, Way, choose
 from dpbayes.laws.steps import StepLaw
-from dpbayes.mechanisms.protocol import (
-    Counts,
-    Drawn,
-    Guarantee,
-    exact_epsilon,
-    given_epsilon,
-    rounded_up,
-)
+from dpbayes.mechanisms.protocol import Counts, Drawn, Guarantee, Nominal, exact_epsilon, rounded_up
 from dpbayes.samplers import balls
 from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
@@ -37,19 +30,13 @@ SENSITIVITIES: Mapping[str, Callable[[int], int]] = {
 }
 """Scale of the noise times epsilon for k categories, by the mechanism's name."""
 
-ROUNDINGS = ("floor", "nearest")
-
-LARGEST_FINITE = 400_000
-"""Up to this many outputs all are listed."""
-
-LARGEST_WINDOW = 20_000_000
-"""Beyond that many outputs, noise that reaches further than this either side is refused."""
-
+LARGEST_FINITE = 400_000  # up to this many outputs all are listed
+LARGEST_WINDOW = 20_000_000  # beyond that, noise that reaches further either side is refused
 _TAIL = 46.0
 
 
 @dataclass(frozen=True)
-class LaplaceMechanism:
+class LaplaceMechanism(Nominal):
     """Release clamp(round(x_i + Y_i)) for i < k, and clamp(n - their sum) for the last category.
 
     Y_i are independent Laplace variables of scale sensitivity/epsilon, clamping is to [0, n],
@@ -62,17 +49,16 @@ class LaplaceMechanism:
     (`thm-laplace-private`); none for one-sided noise.
     """
 
-    epsilon: float
     name: str = "lapMech"
     sensitivity: float | None = None
     rounding: str = "floor"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
+        super().__post_init__()
         _validate.choice("name", self.name, SENSITIVITIES)
         if self.sensitivity is not None:
             _validate.positive("sensitivity", self.sensitivity)
-        _validate.choice("rounding", self.rounding, ROUNDINGS)
+        _validate.choice("rounding", self.rounding, ("floor", "nearest"))
 
     @property
     def one_sided(self) -> bool:
@@ -81,7 +67,6 @@ class LaplaceMechanism:
 
     @property
     def citations(self) -> tuple[str, ...]:
-        """Keys of the sources."""
         return ("liu-draft" if self.one_sided else "liu-tailoring", "dwork-calibrating")
 
     def _sensitivity(self, k: int) -> float:
@@ -148,8 +133,7 @@ class LaplaceMechanism:
 
         For k >= 3 the released counts need not sum to n; distances use their own total.
 
-        >>> law = LaplaceMechanism(1.0).law([50, 50], [1, 1])
-        >>> round(law.probability([50, 50]), 11)
+        >>> round(LaplaceMechanism(1.0).law([50, 50], [1, 1]).probability([50, 50]), 11)
         0.19673467014
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
@@ -248,7 +232,7 @@ class ContinuousLaw(Unlisted):
 
 
 @dataclass(frozen=True)
-class ParameterLaplace:
+class ParameterLaplace(Nominal):
     """Release prior_i + min(max(x_i + Y_i, 0), n) with independent Y_i ~ Laplace(2/epsilon).
 
     After Zhang, Rubinstein and Dimitrakakis (2016), who perturb each Bayesian update and cut it
@@ -257,19 +241,13 @@ class ParameterLaplace:
     Guarantee: epsilon (`thm-laplace-private`).
     """
 
-    epsilon: float
-
     name: ClassVar[str] = "parameter-laplace"
     citations: ClassVar[tuple[str, ...]] = ("zhang-bayesian", "dwork-calibrating")
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> ContinuousLaw:
         """Return the law of the released update; `counts` and `prior` have shape (k,).
 
-        >>> law = ParameterLaplace(1.0).law([50, 50], [1, 1])
-        >>> round(law.mean_distance(), 2)
+        >>> round(ParameterLaplace(1.0).law([50, 50], [1, 1]).mean_distance(), 2)
         0.11
         """
         x, alpha = _validate.counts_and_prior(counts, prior)

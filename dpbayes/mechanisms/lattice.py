@@ -21,22 +21,14 @@ from dpbayes.laws.law import Way, choose
 from dpbayes.laws.sum_zero import PROJECTIONS, LatticeNoise, project
 from dpbayes.mechanisms.geometric import TruncatedGeometric, best_answers
 from dpbayes.mechanisms.optimum import best_guesses
-from dpbayes.mechanisms.protocol import (
-    Counts,
-    Drawn,
-    Guarantee,
-    exact_epsilon,
-    given_epsilon,
-    rounded_up,
-)
+from dpbayes.mechanisms.protocol import Counts, Drawn, Guarantee, Nominal, exact_epsilon, rounded_up
 from dpbayes.posteriors import check_candidates, compositions, row_of
 from dpbayes.samplers import balls, whole_numbers
 from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.whole_numbers import sum_zero_gaussian
 
-LARGEST_REMAP = 1_000
-"""Most candidates that a remap for k >= 3 compares; their square is the work."""
+LARGEST_REMAP = 1_000  # candidates that a remap for k >= 3 compares; their square is the work
 
 
 def _ways(*described: Any) -> tuple[Way, Way]:
@@ -58,7 +50,7 @@ def _drawn(counts: Counts, step: Iterable[int], projection: str) -> Drawn:
 
 
 @dataclass(frozen=True)
-class SumZeroLattice:
+class SumZeroLattice(Nominal):
     """Release project(x + Z) with P(Z = z) proportional to e^(-epsilon |z|_1 / 2), sum z = 0.
 
     At k = 2 this is the truncated geometric mechanism. With `remap` the projected counts are
@@ -67,7 +59,6 @@ class SumZeroLattice:
     `def-remap`. Guarantee: epsilon (`thm-lattice-private`).
     """
 
-    epsilon: float
     projection: str = "l2"
     remap: bool = False
 
@@ -75,7 +66,7 @@ class SumZeroLattice:
     citations: ClassVar[tuple[str, ...]] = ("ghosh-universally", "canonne-discrete")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
+        super().__post_init__()
         _validate.choice("projection", self.projection, PROJECTIONS)
         _validate.flag("remap", self.remap)
 
@@ -88,8 +79,7 @@ class SumZeroLattice:
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | SumZeroLaw:
         """Return the exact law of the released histogram; `counts` and `prior` have shape (k,).
 
-        >>> law = SumZeroLattice(1.0).law([100, 100, 100], [1, 1, 1])
-        >>> round(law.mean_distance(), 4)
+        >>> round(SumZeroLattice(1.0).law([100, 100, 100], [1, 1, 1]).mean_distance(), 4)
         0.0851
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
@@ -142,18 +132,17 @@ class SumZeroLattice:
     def _answer(self, released: Counts, prior: NDArray[np.float64]) -> Counts:
         n, k = int(released.sum()), released.size
         if k == 2:
-            pair, count = (float(prior[0]), float(prior[1])), int(released[0])
-            first = best_answers(pair, n, float(self.epsilon), count, count)[0]
+            asked = n, float(self.epsilon), int(released[0]), int(released[0])
+            first = best_answers(tuple(prior.tolist()), *asked)[0]
             return np.append(first, n - first)
-        guess = self._guesses(n, prior)[1][row_of(released)]
-        return np.asarray(compositions(n, k)[guess])
+        return np.asarray(compositions(n, k)[self._guesses(n, prior)[1][row_of(released)]])
 
     def log_likelihoods(self, noisy: Counts, n: int, k: int) -> list[NDArray[np.float64]]:
         return [-0.5 * self.epsilon * np.abs(int(y) - np.arange(n + 1)) for y in noisy]
 
 
 @dataclass(frozen=True)
-class DiscreteGaussian:
+class DiscreteGaussian(Nominal):
     """Release project(x + Z), P(Z = z) proportional to e^(-|z|^2 / (2 v)), z whole with sum 0.
 
     v is the least variance parameter at which `releases` releases of this kind together are
@@ -162,7 +151,6 @@ class DiscreteGaussian:
     together (`thm-discrete-gaussian`).
     """
 
-    epsilon: float
     delta: float = 1e-6
     releases: int = 1
     projection: str = "l2"
@@ -171,7 +159,7 @@ class DiscreteGaussian:
     citations: ClassVar[tuple[str, ...]] = ("canonne-discrete",)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
+        super().__post_init__()
         _validate.open_unit("delta", self.delta)
         _validate.integer("releases", self.releases, minimum=1)
         _validate.choice("projection", self.projection, PROJECTIONS)
@@ -182,16 +170,13 @@ class DiscreteGaussian:
         >>> round(DiscreteGaussian(1.0, 1e-6).variance(4) ** 0.5, 4)
         5.9766
         """
-        categories = _validate.integer("k", k, minimum=2)
-        return gaussian.variance_for(
-            categories, float(self.epsilon), float(self.delta), self.releases
-        )
+        k = _validate.integer("k", k, minimum=2)
+        return gaussian.variance_for(k, float(self.epsilon), float(self.delta), self.releases)
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | SumZeroLaw:
         """Return the exact law of the released histogram; `counts` and `prior` have shape (k,).
 
-        >>> law = DiscreteGaussian(1.0, 1e-6).law([150, 150], [1, 1])
-        >>> round(law.mean_distance(), 4)
+        >>> round(DiscreteGaussian(1.0, 1e-6).law([150, 150], [1, 1]).mean_distance(), 4)
         0.135
         """
         x, alpha = _validate.counts_and_prior(counts, prior)

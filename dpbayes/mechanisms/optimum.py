@@ -21,19 +21,17 @@ from dpbayes.mechanisms.protocol import (
     Drawn,
     Guarantee,
     Mechanism,
+    Nominal,
     exact_epsilon,
-    given_epsilon,
     guarantee,
 )
 from dpbayes.posteriors import check_candidates, compositions, row_of
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.whole_numbers import weighted
 
-OBJECTIVES = ("mean", "worst")
 Solver = Literal["highs", "highs-ipm"]
 
-LARGEST_PROGRAM = 66
-"""Most candidate posteriors of a linear program; the program has their square as unknowns."""
+LARGEST_PROGRAM = 66  # candidate posteriors of a linear program, their square the unknowns
 
 # The program is solved for epsilon less this share, which pays for repairing its rounding. An
 # epsilon much smaller than it has nothing left; above 2 ln 1e15 the solver takes e^(epsilon/2) for
@@ -46,7 +44,7 @@ _SMALL_LOSS, _LEAST_UNIT = 1e-2, 1e-7
 
 
 @dataclass(frozen=True)
-class OptimalMechanism:
+class OptimalMechanism(Nominal):
     """The epsilon-DP matrix P[r | x] with the least expected Hellinger distance (M11).
 
     `objective` "mean" averages over all histograms of n records with equal weight, "worst" takes
@@ -55,15 +53,14 @@ class OptimalMechanism:
     Guarantee: epsilon.
     """
 
-    epsilon: float
     objective: str = "mean"
 
     name: ClassVar[str] = "optimal"
     citations: ClassVar[tuple[str, ...]] = ("ghosh-universally",)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
-        _validate.choice("objective", self.objective, OBJECTIVES)
+        super().__post_init__()
+        _validate.choice("objective", self.objective, ("mean", "worst"))
 
     def table(self, n: int, prior: ArrayLike) -> NDArray[np.float64]:
         """Return P[r | x] for all histograms x (rows) and r (columns), lexicographic, read-only."""

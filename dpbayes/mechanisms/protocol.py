@@ -55,13 +55,7 @@ _LARGEST_POWER = 300  # powers of ten beyond this are refused
 
 
 class Mechanism(Protocol):
-    """A frozen description of a release: its name, nominal epsilon and law; audits say its cost.
-
-    >>> from dpbayes.mechanisms import mechanism
-    >>> chosen = mechanism("lattice", epsilon=0.5)
-    >>> chosen.name, chosen.epsilon
-    ('lattice', 0.5)
-    """
+    """A frozen description of a release: its name, nominal epsilon and law; audits say its cost."""
 
     @property
     def name(self) -> str: ...
@@ -101,6 +95,16 @@ def given_epsilon(value: Epsilon) -> float:
     if not 1e-300 < exact < 1e300:
         raise ValueError(f"epsilon must be between 1e-300 and 1e300, got {value!r}")
     return ExactEpsilon(exact)
+
+
+@dataclass(frozen=True)
+class Nominal:
+    """What the mechanisms of the package share: a positive epsilon, exact if it was given so."""
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
 
 
 def _fraction(value: str | Fraction | Decimal) -> Fraction:

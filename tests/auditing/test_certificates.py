@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ import dpbayes as dp
 from dpbayes.mechanisms.calibrations import SmoothCalibration
 from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.sensitivity import Sensitivity
-from tests.mechanisms.cabinet import CABINET, Hasty, Truthful
+from tests.mechanisms.cabinet import CABINET, Hasty, Truthful, changed
 
 
 def shrunk(self, counts, prior, epsilon, metric):
@@ -19,19 +19,12 @@ def shrunk(self, counts, prior, epsilon, metric):
     return Sensitivity(found.value / 8.0, found.witness)
 
 
-@dataclass(frozen=True)
-class HalfTheSensitivity(SmoothCalibration):
-    """Smooth sensitivity with a slip in one place."""
-
-    sensitivity = shrunk
-
-
 def test_a_sensitivity_changed_behind_the_audits_back_is_noticed_or_audited(monkeypatch):
     mechanism = dp.mechanism("expMech-smooth", 1.0)
     before = dp.audit(mechanism, 3, [1, 1, 1]).epsilon
     right = dp.audit(mechanism, 10, [1, 1]).epsilon
     # A calibration of one's own is audited by its own sensitivity.
-    broken = ExponentialMechanism(1.0, HalfTheSensitivity())
+    broken = ExponentialMechanism(1.0, changed(SmoothCalibration, sensitivity=shrunk))
     assert dp.audit(broken, 10, [1, 1]).epsilon > 4 * right
     monkeypatch.setattr(SmoothCalibration, "sensitivity", shrunk)
     with pytest.raises(ArithmeticError, match=r"another law at counts .* than its \.law"):

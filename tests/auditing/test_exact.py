@@ -27,14 +27,7 @@ from tests.reference import affinity
 from tests.reference.laws import Reference
 
 TWO = ("lapMech", "ilapMech", "geometric", "expMech", "expMech-local", "expMech-smooth")
-ANY = (
-    "ilapMech",
-    "expMech",
-    "expMech-local",
-    "expMech-smooth",
-    "expMech-delta",
-    "permute-and-flip",
-)
+ANY = ("ilapMech", *TWO[3:], "expMech-delta", "permute-and-flip")
 
 weights = st.lists(st.floats(0.0, 1.0), min_size=4, max_size=4).filter(lambda w: sum(w) > 0.1)
 

@@ -17,6 +17,7 @@ import numpy as np
 import dpbayes as dp
 from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.finite import FiniteLaw, normalised
+from dpbayes.laws.steps import StepLaw
 from dpbayes.mechanisms.calibrations import GlobalCalibration, SmoothCalibration
 from dpbayes.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip
 from dpbayes.mechanisms.geometric import TruncatedGeometric
@@ -76,9 +77,7 @@ def without(rows, whole=True):
 
 
 def swapped_at_three(logs, outputs, counts):
-    if counts[0] == 3:
-        logs = logs[::-1]
-    return logs, outputs
+    return (logs[::-1] if counts[0] == 3 else logs), outputs
 
 
 def mixed_with_truth(share):
@@ -183,65 +182,43 @@ class Hasty(ExponentialMechanism):
         return 1e4 * super().rate(counts, prior)
 
 
-@dataclass(frozen=True)
-class Unnormalised(ExponentialMechanism):
-    def law(self, counts, prior):
-        law = super().law(counts, prior)
-        logs = -self.rate(counts, prior) * law.distances
-        return FiniteLaw(law.prior, law.counts, law.outputs, logs)
+def changed(kind, *made, **parts):
+    """One of these mechanisms, or calibrations, with methods of its own."""
+    return dataclass(frozen=True)(type(f"Changed{kind.__name__}", (kind,), parts))(*made)
 
 
-@dataclass(frozen=True)
-class CheapFactor(SmoothCalibration):
-    factor = 1e-3
+def unnormalised(mechanism, counts, prior):
+    law = ExponentialMechanism.law(mechanism, counts, prior)
+    logs = -mechanism.rate(counts, prior) * law.distances
+    return FiniteLaw(law.prior, law.counts, law.outputs, logs)
 
 
-@dataclass(frozen=True)
-class HalfTheSensitivity(GlobalCalibration):
-    def sensitivity(self, counts, prior, epsilon, metric):
-        found = dp.global_sensitivity(int(np.sum(counts)), prior, metric)
-        return Sensitivity(0.4 * found.value, found.witness)
+def half_the_sensitivity(calibration, counts, prior, epsilon, metric):
+    found = dp.global_sensitivity(int(np.sum(counts)), prior, metric)
+    return Sensitivity(0.4 * found.value, found.witness)
 
 
-@dataclass(frozen=True)
-class LocalInDisguise(SmoothCalibration):
-    def sensitivity(self, counts, prior, epsilon, metric):
-        found = dp.local_sensitivity(counts, prior, metric)
-        return Sensitivity(0.2 * found.value, found.witness)
+def local_in_disguise(calibration, counts, prior, epsilon, metric):
+    found = dp.local_sensitivity(counts, prior, metric)
+    return Sensitivity(0.2 * found.value, found.witness)
 
 
-@dataclass(frozen=True)
-class FlippingTwice(PermuteAndFlip):
-    @property
-    def scores_like(self):
-        return ExponentialMechanism(4.0 * self.epsilon, GlobalCalibration(), self.metric)
+def sharp_scores(mechanism):
+    return ExponentialMechanism(4.0 * mechanism.epsilon, GlobalCalibration(), mechanism.metric)
 
 
-@dataclass(frozen=True)
-class ThinNoise(LaplaceMechanism):
-    def scale(self, k):
-        return 0.3 * super().scale(k)
+def unchecked(mechanism, counts, prior):
+    whole = np.floor(np.abs(np.nan_to_num(np.array(list(counts), dtype=float))))
+    x = np.resize(whole, 2).astype(int)
+    return TruncatedGeometric(mechanism.epsilon).law(x, np.ones(2))
 
 
-@dataclass(frozen=True)
-class SharpLattice(SumZeroLattice):
-    def law(self, counts, prior):
-        return SumZeroLattice(2.0 * self.epsilon).law(counts, prior)
+def wrong_likelihoods(mechanism, noisy, n, k):
+    right = TruncatedGeometric.log_likelihoods(mechanism, noisy, n, k)
+    return [0.9 * part for part in right]
 
 
 # --- Promises that say too much -----------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class PromisingHalf(TruncatedGeometric):
-    def guarantee(self, k):
-        return Guarantee(exact_epsilon(self.epsilon) / 2, "said aloud", "thm-geometric-private")
-
-
-@dataclass(frozen=True)
-class PromisingWithoutProof(TruncatedGeometric):
-    def guarantee(self, k):
-        return Guarantee(exact_epsilon(self.epsilon), "said aloud", "thm-nowhere")
 
 
 class RoundedDown(Guarantee):
@@ -250,50 +227,14 @@ class RoundedDown(Guarantee):
         return super().sentence.replace("e^1.0000004", "e^1")
 
 
-@dataclass(frozen=True)
-class PromisingRoundedDown(TruncatedGeometric):
-    def guarantee(self, k):
-        return RoundedDown(exact_epsilon(self.epsilon), "said aloud", "thm-geometric-private")
+def promising(kind, epsilon, share=1, theorem="thm-geometric-private", failure=0, said=Guarantee):
+    """A mechanism that promises a share of its epsilon."""
 
+    def guarantee(mechanism, k):
+        bound = exact_epsilon(mechanism.epsilon) * Fraction(share)
+        return said(bound, "said aloud", theorem, Fraction(failure))
 
-@dataclass(frozen=True)
-class PromisingTinyDelta(SumZeroLattice):
-    def guarantee(self, k):
-        bound = exact_epsilon(self.epsilon) / 2
-        return Guarantee(bound, "said aloud", "thm-lattice-private", Fraction(1, 10**9))
-
-
-@dataclass(frozen=True)
-class Uncited(TruncatedGeometric):
-    citations = ("nobody-nowhere",)
-
-
-@dataclass(frozen=True)
-class Undefined(TruncatedGeometric):
-    name = "nothing"
-
-
-@dataclass(frozen=True)
-class Unchecked(TruncatedGeometric):
-    def law(self, counts, prior):
-        whole = np.floor(np.abs(np.nan_to_num(np.array(list(counts), dtype=float))))
-        x = np.resize(whole, 2).astype(int)
-        return TruncatedGeometric(self.epsilon).law(x, np.ones(2))
-
-
-@dataclass(frozen=True)
-class WrongLimit(TruncatedGeometric):
-    def step_law(self, k=2):
-        return TruncatedGeometric(0.9 * self.epsilon).step_law(k)
-
-
-@dataclass(frozen=True)
-class WrongLikelihood(TruncatedGeometric):
-    def draw(self, counts, prior, bits):
-        return TruncatedGeometric.draw(self, counts, prior, bits)
-
-    def log_likelihoods(self, noisy, n, k):
-        return [0.9 * part for part in super().log_likelihoods(noisy, n, k)]
+    return setting(changed(kind, epsilon, guarantee=guarantee), 6 if failure else 12)
 
 
 # --- Samplers -----------------------------------------------------------------------------------
@@ -302,47 +243,26 @@ class WrongLikelihood(TruncatedGeometric):
 def drawing(step):
     """A geometric mechanism whose draw turns count, n, rate and bits into a released count."""
 
-    @dataclass(frozen=True)
-    class Drawing(TruncatedGeometric):
-        def draw(self, counts, prior, bits):
-            n = int(counts.sum())
-            first = step(int(counts[0]), n, exact_epsilon(self.epsilon), bits)
-            return np.array([first]), np.array([first, n - first])
+    def draw(mechanism, counts, prior, bits):
+        n = int(counts.sum())
+        first = step(int(counts[0]), n, exact_epsilon(mechanism.epsilon), bits)
+        return np.array([first]), np.array([first, n - first])
 
-    return Drawing(EPSILON)
+    return changed(TruncatedGeometric, EPSILON, draw=draw)
 
 
-def clamp(value, n):
-    return min(max(value, 0), n)
+def adding(noise):
+    """The same with noise from rate and bits, clamped as it should be."""
+    return drawing(lambda x, n, rate, bits: min(max(x + noise(rate, bits), 0), n))
 
 
-def ten_percent_sharper(x, n, rate, bits):
-    return clamp(x + two_sided_geometric(bits, rate * Fraction(11, 10)), n)
+def ten_percent_sharper(rate, bits):
+    return two_sided_geometric(bits, rate * Fraction(11, 10))
 
 
-def truth_now_and_then(x, n, rate, bits):
-    return x if bits.bits(4) == 0 else clamp(x + two_sided_geometric(bits, rate), n)
-
-
-def zero_counted_twice(x, n, rate, bits):
+def zero_counted_twice(rate, bits):
     size = geometric(bits, rate)
-    return clamp(x + (size if bits.bits(1) else -size), n)
-
-
-def upwards_only(x, n, rate, bits):
-    return clamp(x + abs(two_sided_geometric(bits, rate)), n)
-
-
-def not_clamped(x, n, rate, bits):
-    return x + two_sided_geometric(bits, rate)
-
-
-def off_by_one(x, n, rate, bits):
-    return clamp(x + two_sided_geometric(bits, rate) + 1, n)
-
-
-def no_bits(x, n, rate, bits):
-    return x
+    return size if bits.bits(1) else -size
 
 
 def drawn_again_when_outside(x, n, rate, bits):
@@ -407,28 +327,63 @@ CABINET: dict[str, Setting] = {
     "gamma chosen afterwards": setting(ChosenAfterwards(EPSILON, GAMMAS), 30),
     "an exponential mechanism that tells the truth": exponential(Truthful),
     "a rate ten thousand times too large": exponential(Hasty),
-    "weights that were not normalised": exponential(Unnormalised),
-    "a factor of a thousandth": exponential(ExponentialMechanism, CheapFactor()),
-    "less than half the sensitivity": exponential(ExponentialMechanism, HalfTheSensitivity()),
-    "local sensitivity in disguise": exponential(ExponentialMechanism, LocalInDisguise()),
-    "coins for four times epsilon": setting(FlippingTwice(EPSILON), 8),
-    "a third of the scale": setting(ThinNoise(EPSILON)),
-    "a lattice at twice epsilon": setting(SharpLattice(EPSILON), 5, (1.0, 1.0, 1.0)),
-    "half of epsilon promised": setting(PromisingHalf(EPSILON)),
-    "a proof that is nowhere": setting(PromisingWithoutProof(EPSILON)),
-    "epsilon rounded down": setting(PromisingRoundedDown(1.0000004)),
-    "a delta too small": setting(PromisingTinyDelta(EPSILON), 6),
-    "a source that is nowhere": setting(Uncited(EPSILON)),
-    "a definition that is nowhere": setting(Undefined(EPSILON)),
-    "input taken as it comes": setting(Unchecked(EPSILON)),
-    "a large-n law ten percent off": setting(WrongLimit(EPSILON)),
-    "likelihoods ten percent off": setting(WrongLikelihood(EPSILON)),
-    "draws ten percent too sharp": setting(drawing(ten_percent_sharper), draws=12_000),
-    "the truth drawn now and then": setting(drawing(truth_now_and_then), draws=12_000),
-    "zero drawn twice as often": setting(drawing(zero_counted_twice), draws=3000),
-    "noise drawn upwards only": setting(drawing(upwards_only), draws=500),
-    "draws that are not clamped": setting(drawing(not_clamped), draws=500),
-    "draws off by one": setting(drawing(off_by_one), draws=1000),
-    "draws that use no bits": setting(drawing(no_bits), draws=50),
+    "weights that were not normalised": setting(
+        changed(ExponentialMechanism, EPSILON, SmoothCalibration(), law=unnormalised), 8
+    ),
+    "a factor of a thousandth": exponential(
+        ExponentialMechanism, changed(SmoothCalibration, factor=1e-3)
+    ),
+    "less than half the sensitivity": exponential(
+        ExponentialMechanism, changed(GlobalCalibration, sensitivity=half_the_sensitivity)
+    ),
+    "local sensitivity in disguise": exponential(
+        ExponentialMechanism, changed(SmoothCalibration, sensitivity=local_in_disguise)
+    ),
+    "coins for four times epsilon": setting(
+        changed(PermuteAndFlip, EPSILON, scores_like=property(sharp_scores)), 8
+    ),
+    "a third of the scale": setting(
+        changed(LaplaceMechanism, EPSILON, scale=lambda one, k: 0.6 / one.epsilon)
+    ),
+    "a lattice at twice epsilon": setting(
+        changed(SumZeroLattice, EPSILON, law=lambda one, *at: SumZeroLattice(2 * EPSILON).law(*at)),
+        5,
+        (1.0, 1.0, 1.0),
+    ),
+    "half of epsilon promised": promising(TruncatedGeometric, EPSILON, Fraction(1, 2)),
+    "a proof that is nowhere": promising(TruncatedGeometric, EPSILON, theorem="thm-nowhere"),
+    "epsilon rounded down": promising(TruncatedGeometric, 1.0000004, said=RoundedDown),
+    "a delta too small": promising(
+        SumZeroLattice, EPSILON, Fraction(1, 2), "thm-lattice-private", Fraction(1, 10**9)
+    ),
+    "a source that is nowhere": setting(changed(TruncatedGeometric, EPSILON, citations=("no",))),
+    "a definition that is nowhere": setting(changed(TruncatedGeometric, EPSILON, name="nothing")),
+    "input taken as it comes": setting(changed(TruncatedGeometric, EPSILON, law=unchecked)),
+    "a large-n law ten percent off": setting(
+        changed(TruncatedGeometric, EPSILON, step_law=lambda one, k=2: StepLaw(0.9 * EPSILON))
+    ),
+    "likelihoods ten percent off": setting(
+        changed(
+            TruncatedGeometric,
+            EPSILON,
+            draw=TruncatedGeometric.draw,
+            log_likelihoods=wrong_likelihoods,
+        )
+    ),
+    "draws ten percent too sharp": setting(adding(ten_percent_sharper), draws=12_000),
+    "the truth drawn now and then": setting(
+        adding(lambda rate, bits: bits.bits(4) and two_sided_geometric(bits, rate)), draws=12_000
+    ),
+    "zero drawn twice as often": setting(adding(zero_counted_twice), draws=3000),
+    "noise drawn upwards only": setting(
+        adding(lambda rate, bits: abs(two_sided_geometric(bits, rate))), draws=500
+    ),
+    "draws that are not clamped": setting(
+        drawing(lambda x, n, rate, bits: x + two_sided_geometric(bits, rate)), draws=500
+    ),
+    "draws off by one": setting(
+        adding(lambda rate, bits: two_sided_geometric(bits, rate) + 1), draws=1000
+    ),
+    "draws that use no bits": setting(adding(lambda rate, bits: 0), draws=50),
     "draws again when outside": setting(drawing(drawn_again_when_outside), draws=3000),
 }

@@ -272,17 +272,11 @@ BAD_INPUT = {
 def check_input(setting: Setting) -> None:
     """Bad counts and priors are refused in words that name them."""
     for counts, prior in BAD_INPUT.values():
-        words = refusal(setting.mechanism, counts, prior)
+        try:
+            words = setting.mechanism.law(counts, prior) and ""
+        except (ValueError, TypeError) as error:
+            words = str(error)
         assert re.search("counts|prior", words), f"unclear about {counts!r}, {prior!r}: {words!r}"
-
-
-def refusal(mechanism, counts, prior) -> str:
-    """Return the words of the ValueError or TypeError; nothing if there is none."""
-    try:
-        mechanism.law(counts, prior)
-    except (ValueError, TypeError) as error:
-        return str(error)
-    return ""
 
 
 LISTED = (check_laws, check_audit)

@@ -174,18 +174,6 @@ def test_a_remapped_release_is_the_best_guess_of_each_noisy_count(epsilon, prior
         assert remapped.probabilities == pytest.approx(shares, rel=1e-12)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "epsilon", "published"), [(10, 0.1, 0.498), (40, 0.02, 0.716)])
-def test_the_remapped_geometric_mechanism_is_the_optimum(n, epsilon, published):
-    for prior in ((1.0, 1.0), (0.5, 3.0)):
-        remapped = means(dp.mechanism("geometric", epsilon, remap=True), n, prior).mean()
-        optimal = OptimalMechanism(epsilon).table(n, prior)
-        least = float((optimal * distance_table(n, prior)).sum()) / (n + 1)
-        assert remapped == pytest.approx(least, rel=3e-6)
-        if prior == (1.0, 1.0):
-            assert remapped == pytest.approx(published, abs=6e-4)
-
-
 def test_a_window_gives_the_answers_of_the_whole_and_far_from_the_ends_the_count(monkeypatch):
     whole, expected = best_answers((1.0, 2.0), 700, 0.3, 0, 700)
     part, part_expected = best_answers((1.0, 2.0), 700, 0.3, 0, 40)

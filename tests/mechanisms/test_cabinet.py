@@ -6,47 +6,35 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.mechanisms.protocol import own
-from tests.mechanisms.cabinet import CABINET, drawing, setting, ten_percent_sharper
-from tests.mechanisms.conformance import (
-    Setting,
-    check_audit,
-    check_draws,
-    check_input,
-    check_laws,
-    check_likelihoods,
-    check_promise,
-    check_samples,
-    check_sources,
-    check_step_law,
-    complaints,
-)
+from tests.mechanisms import conformance
+from tests.mechanisms.cabinet import CABINET, adding, setting, ten_percent_sharper
 
 # For each kind of fault the checks that are there to find it.
-BY_LAW = (check_laws, check_audit)
+BY_LAW = (conformance.check_laws, conformance.check_audit)
 SPECIAL = {
-    "samples of the truth": check_samples,
-    "samples ten percent too sharp": check_samples,
-    "noise for one change, two counts": check_promise,
-    "a proof that is nowhere": check_promise,
-    "epsilon rounded down": check_promise,
-    "a source that is nowhere": check_sources,
-    "a definition that is nowhere": check_sources,
-    "input taken as it comes": check_input,
-    "a large-n law ten percent off": check_step_law,
-    "likelihoods ten percent off": check_likelihoods,
+    "samples of the truth": conformance.check_samples,
+    "samples ten percent too sharp": conformance.check_samples,
+    "noise for one change, two counts": conformance.check_promise,
+    "a proof that is nowhere": conformance.check_promise,
+    "epsilon rounded down": conformance.check_promise,
+    "a source that is nowhere": conformance.check_sources,
+    "a definition that is nowhere": conformance.check_sources,
+    "input taken as it comes": conformance.check_input,
+    "a large-n law ten percent off": conformance.check_step_law,
+    "likelihoods ten percent off": conformance.check_likelihoods,
 }
 
 
 def checks_for(key):
     if "draw" in key and key != "the nearest of two draws":
-        return (check_draws,)
+        return (conformance.check_draws,)
     return (SPECIAL[key],) if key in SPECIAL else BY_LAW
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", CABINET)
 def test_the_fault_is_noticed(key):
-    assert complaints(CABINET[key], checks_for(key)) != []
+    assert conformance.complaints(CABINET[key], checks_for(key)) != []
 
 
 def test_there_are_forty_and_more():
@@ -67,9 +55,9 @@ def test_nothing_with_a_fault_in_its_law_is_released(key):
 @pytest.mark.slow
 def test_what_is_right_gives_no_complaint_in_the_same_settings():
     right = setting(dp.mechanism("geometric", 0.5), draws=3000, advertised=None)
-    assert complaints(right) == []
+    assert conformance.complaints(right) == []
 
 
 def test_a_fault_of_ten_percent_needs_the_draws_that_are_taken():
-    few = Setting(drawing(ten_percent_sharper), 12, (1.0, 1.0), 200)
-    assert complaints(few, (check_draws,)) == []
+    few = conformance.Setting(adding(ten_percent_sharper), 12, (1.0, 1.0), 200)
+    assert conformance.complaints(few, (conformance.check_draws,)) == []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from fractions import Fraction
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -14,8 +14,9 @@ import pytest
 import dpbayes as dp
 from dpbayes.mechanisms import REGISTRY
 from dpbayes.mechanisms.geometric import IndependentNoise
-from dpbayes.mechanisms.protocol import exact_epsilon, own
+from dpbayes.mechanisms.protocol import own
 from tests.mechanisms import conformance
+from tests.mechanisms.cabinet import changed
 from tests.mechanisms.conformance import Setting, complaints
 from tests.mechanisms.definitions import VARIANTS
 from tests.samplers.sources import SeededBits
@@ -100,21 +101,12 @@ def test_nothing_is_promised_for_what_is_no_number_of_categories(name, k):
         MECHANISMS[name](1.0).guarantee(k)
 
 
-@dataclass(frozen=True)
-class TwiceThePromise(IndependentNoise):
-    """Noise for epsilon that promises half of it."""
-
-    name: ClassVar[str] = "independent"
-
-    def guarantee(self, k):
-        return replace(super().guarantee(k), bound=exact_epsilon(self.epsilon) / 2)
-
-
 @pytest.mark.slow
 def test_a_promise_that_is_too_small_or_too_large_for_one_record_more_is_caught():
     setting = settings("independent", 2)
     assert complaints(setting, [conformance.check_audit]) == []
-    broken = replace(setting, mechanism=TwiceThePromise(1.0))
+    half = replace(setting.mechanism.guarantee(2), bound=Fraction(1, 2))
+    broken = replace(setting, mechanism=changed(IndependentNoise, 1.0, guarantee=lambda *_: half))
     (found,) = complaints(broken, [conformance.check_audit])
     assert "the bound is not the largest change" in found
     with pytest.raises(ValueError, match="leaves out outputs"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 
 import mpmath as mp
 import numpy as np
@@ -13,14 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
-from dpbayes.laws.sum_zero import project
-from dpbayes.mechanisms.geometric import (
-    IndependentLaw,
-    IndependentNoise,
-    TruncatedGeometric,
-    log_clamped,
-)
-from dpbayes.mechanisms.lattice import DiscreteGaussian, SumZeroLattice
+from dpbayes.mechanisms.geometric import IndependentLaw, IndependentNoise, TruncatedGeometric
+from dpbayes.mechanisms.lattice import DiscreteGaussian
 from tests.mechanisms.definitions import NOISE, VARIANTS, masses
 from tests.reference.laws import DIGITS, Reference
 
@@ -103,58 +96,14 @@ def test_far_more_records_than_are_listed_leave_out_what_the_law_says():
     assert near / near[3] == pytest.approx(np.exp(-epsilon * np.abs(np.arange(-3, 4))), rel=1e-13)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("how", ["l2", "l1"])
-def test_lattice_noise_against_one_vector_at_a_time(how):
-    counts, epsilon = (1, 4, 0), 1.5
-    masses, total = Counter(), 0.0
-    for z in itertools.product(range(-40, 41), repeat=2):
-        full = np.array([*z, -sum(z)])
-        weight = math.exp(-epsilon * np.abs(full).sum() / 2)
-        total += weight
-        masses[tuple(project(np.array([counts]) + full, how)[0].tolist())] += weight
-    law = SumZeroLattice(epsilon, projection=how).law(counts, [1, 1, 1])
-    expected = [masses[tuple(row)] / total for row in law.outputs.tolist()]
-    np.testing.assert_allclose(law.probabilities, expected, atol=1e-13)
-
-
 def test_the_gaussian_promise_is_kept_and_nearly_used_up():
-    for n, k, epsilon, delta in ((12, 2, 0.5, 1e-3), (5, 3, 1.0, 1e-2)):
-        mechanism = DiscreteGaussian(epsilon, delta)
-        assert dp.audit(mechanism, n, [1.0] * k).delta(epsilon) <= delta
+    assert dp.audit(DiscreteGaussian(1.0, 1e-2), 5, [1.0] * 3).delta(1.0) <= 1e-2
     assert dp.audit(DiscreteGaussian(1.0, 1e-2), 20, [1.0, 1.0]).delta(1.0) > 0.99e-2
     one, ten = DiscreteGaussian(1.0, 1e-6), DiscreteGaussian(1.0, 1e-6, releases=10)
     assert 6.0 < ten.variance(3) / one.variance(3) < 10.5
     assert "10 releases together" in ten.guarantee(3).basis
     released = dp.release(dp.mechanism("discrete-gaussian", 1.0, delta=1e-4), [5, 9, 4], [1, 1, 1])
     assert "+ 0.0001" in str(released)
-
-
-@pytest.mark.slow
-def test_gaussian_noise_is_wider_than_lattice_noise_unless_epsilon_is_large() -> None:
-    """E|Z| relative to lattice noise at delta 0: 4.0, 2.8, 2.4, 2.2 at k = 2, 4, 10, 100."""
-    for k, ratio, epsilon, close in (
-        (2, 4.0, 1.0, 0.06), (4, 2.8, 1.0, 0.06), (10, 2.4, 1.0, 0.06), (100, 2.2, 1.0, 0.06),
-        (2, 1.0, 20.0, 1e-5), (3, 1.0, 20.0, 1e-5),
-    ):  # fmt: skip
-        counts, prior = [10**9 if epsilon == 1.0 else 100] * k, np.ones(k)
-        gauss = dp.mechanism("discrete-gaussian", epsilon, delta=1e-6).law(counts, prior)
-        lattice = dp.mechanism("lattice", epsilon).law(counts, prior)
-        assert gauss.mean_distance() / lattice.mean_distance() == pytest.approx(ratio, abs=close)
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 3.0])
-@pytest.mark.parametrize("count", [0, 1, 7])
-def test_one_independent_count_against_a_plain_sum(count, epsilon):
-    noise = {z: math.exp(-epsilon * abs(z)) for z in range(-2000, 2001)}
-    total = math.fsum(noise.values())
-    for most in (math.inf, 9):
-        wanted = Counter()
-        for z, weight in noise.items():
-            wanted[min(max(count + z, 0), most)] += weight / total
-        released = np.arange(0, min(60, most + 1))
-        found = np.exp(log_clamped(count, released, epsilon, most))
-        assert found == pytest.approx([wanted[r] for r in released.tolist()], rel=1e-11)
 
 
 def test_the_listed_independent_law_is_complete_and_the_drawn_one_agrees():
@@ -241,14 +190,3 @@ def test_permute_and_flip_is_never_worse_than_its_exponential_mechanism(
 def test_permute_and_flip_still_sums_to_one_with_many_candidates(epsilon):
     law = dp.mechanism("permute-and-flip", epsilon).law([2499, 2500], [1, 1])
     assert law.probabilities.sum() == pytest.approx(1.0, abs=1e-10)
-
-
-def test_a_smaller_sensitivity_with_a_larger_factor_can_have_the_larger_error():
-    x, prior = [5, 5], [1.0, 1.0]
-    whole, smooth, local = (dp.mechanism(f"expMech{end}", 1.0) for end in ("", "-smooth", "-local"))
-    assert smooth.sensitivity(x, prior).value < 0.6 * whole.sensitivity(x, prior).value
-    assert smooth.rate(x, prior) < whole.rate(x, prior)
-    errors = [one.law(x, prior).mean_distance() for one in (whole, smooth)]
-    assert errors == pytest.approx([0.405869, 0.425393], abs=1e-6)
-    # With the same factor the least sensitivity is never behind.
-    assert local.law(x, prior).mean_distance() <= errors[0] * (1 + 1e-12)

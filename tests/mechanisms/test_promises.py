@@ -17,11 +17,7 @@ from hypothesis import strategies as st
 
 import dpbayes as dp
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.mechanisms.calibrations import (
-    DeltaCalibration,
-    RepairedCalibration,
-    SmoothCalibration,
-)
+from dpbayes.mechanisms.calibrations import DeltaCalibration, RepairedCalibration, SmoothCalibration
 from dpbayes.mechanisms.exponential import PermuteAndFlip
 from dpbayes.mechanisms.geometric import IndependentNoise, TruncatedGeometric
 from dpbayes.mechanisms.lattice import SumZeroLattice
@@ -228,26 +224,12 @@ def test_the_factor_is_no_less_than_the_proof_asks_for_and_a_divisor_promises_it
         assert audited.delta(float(used.guarantee(2).bound)) <= used.guarantee(2).failure + 1e-15
 
 
-@pytest.mark.parametrize(("n", "epsilon", "delta"), [(1, 0.8, 1e-8), (15, 0.8, 5e-4)])
-def test_the_rate_is_that_of_the_theorem(n, epsilon, delta):
-    for failures, term in ((2 * (n + 1), "2(n+1)"), (2 * n, "2n")):
-        calibration = DeltaCalibration(delta, failure_term=term)
-        rate = np.log1p(-epsilon / (2 * np.log(delta / failures)))
-        assert calibration.gamma(n, epsilon) == pytest.approx(rate, rel=1e-14)
-    with pytest.raises(ValueError, match="n must be an integer of at least 1, got 0"):
-        calibration.gamma(0, epsilon)
-
-
 def test_the_repaired_promise_is_the_theorem() -> None:
     mechanism = dp.mechanism("expMech-repaired", "0.8", delta=1e-8, share=0.25)
     for k in (2, 3, 7):
         promised = guarantee(mechanism, k)
         assert (promised.bound, promised.failure) == (Fraction(4, 5), Fraction(1, 10**8))
         assert promised.theorem == "thm-repaired"
-    # A larger divisor flattens the weights, not the price of the sensitivity.
-    flatter = replace(mechanism, divisor=4.0)
-    assert guarantee(flatter, 2).bound == Fraction(2, 5) + Fraction(1, 5)
-    assert int(np.sum(dp.release(mechanism, [5, 4, 6], [1.0, 1.0, 1.0]).counts)) == 15
 
 
 def random_audit(rng: np.random.Generator, k: int, most: int) -> tuple[float, float]:
@@ -287,8 +269,10 @@ def test_it_keeps_the_promise_where_the_claimed_mechanism_breaks_it(share: float
         assert found.epsilon <= 0.784
 
 
-@pytest.mark.parametrize(("delta", "epsilon"), [(1e-300, 0.02), (1e-8, 1e-6), (1e-8, 3e-9)])
-def test_a_small_rate_is_lowered_by_more_than_rounding_can_add(
+@pytest.mark.parametrize(
+    ("delta", "epsilon"), [(1e-300, 0.02), (1e-8, 0.9), (1e-8, 1e-6), (1e-8, 3e-9)]
+)
+def test_the_rate_is_lowered_by_more_than_rounding_can_add_and_little_more(
     delta: float, epsilon: float
 ) -> None:
     mended, n = RepairedCalibration(delta, 0.2), 400
@@ -299,24 +283,17 @@ def test_a_small_rate_is_lowered_by_more_than_rounding_can_add(
         values = mended.rule(n, epsilon, 2).profile(n, np.ones(2), "hellinger")
         logs = [mpmath.log(mpmath.mpf(float(value))) for value in values]
         changes = [abs(a - b) for a, b in pairwise(logs)]
-    assert 2e-12 < below < 1e-11 + 1.1e-6 * proved
+    # Less than this, and rounding of S could break the promise; more is noise for nothing.
+    lowered = max(1e-6 * proved, 4e-12)
+    assert 0.9 * lowered < below < 1.1 * lowered
     assert max(changes) <= proved
-
-
-@pytest.mark.parametrize(("n", "k"), [(1, 2), (40, 2), (9, 4)])
-def test_the_rate_stays_below_that_of_the_theorem_by_a_millionth(n: int, k: int) -> None:
-    with mpmath.workdps(40):
-        candidates = mpmath.binomial(n + k - 1, k - 1)
-        logarithm = mpmath.log(candidates / mpmath.mpf(1e-7))
-        proved = mpmath.log1p(mpmath.mpf(0.3) * mpmath.mpf(0.9) / logarithm)
-        below = 1 - RepairedCalibration(delta=1e-7, share=0.3).gamma(n, 0.9, k) / proved
-        # Less than this, and rounding of S could break the promise; more is noise for nothing.
-        assert 0.9e-6 < below < 1.1e-6
 
 
 @pytest.mark.parametrize(("n", "k"), [(10, 2), (137, 3), (10**6, 2), (10**4, 5)])
 def test_the_least_share_that_an_error_names_is_enough(n: int, k: int) -> None:
     calibration = RepairedCalibration(delta=1e-8, share=0.5)
+    with pytest.raises(ValueError, match="n must be an integer of at least 1, got 0"):
+        DeltaCalibration().gamma(0, 1.0)
     with pytest.raises(ValueError, match="share \\* epsilon must be at least") as refused:
         calibration.gamma(n, 1e-12, k)
     found = re.search(r"at least (\S+) for", str(refused.value))
