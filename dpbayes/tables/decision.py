@@ -29,6 +29,7 @@ from dpbayes.tables.inference import (
 from dpbayes.tables.noise import LARGEST_SCALE, SMALLEST_SCALE, as_float, on_grid, scale_in_units
 from dpbayes.tables.noise_law import NoiseLaw
 
+SPENDINGS = ("smallest", "direct")
 _SMALLEST_SHARE = 1e-6  # of the direct budget: what is cheaper still is charged as this
 
 
@@ -102,6 +103,7 @@ def allocation(
     >>> allocation([1.0], 1.0, 40.0, 0.05).alpha
     0.0
     """
+    check.choice("spending", spending, SPENDINGS)
     direct = budget(S, L, delta)
     weights = np.zeros(0) if w0 is None else np.abs(shaped("w0", w0, "m"))
     alone = Allocation(direct, 1.0, check.frozen(np.append(np.zeros(weights.size), S / direct)))
@@ -160,7 +162,7 @@ class Policy:
     def __post_init__(self) -> None:
         check.choice("neighbours", self.neighbours, NEIGHBOURS)
         check.choice("accounting", self.accounting, ("cells", "sequential"))
-        check.choice("spending", self.spending, ("smallest", "direct"))
+        check.choice("spending", self.spending, SPENDINGS)
         check.flag("inference", self.inference)
 
 

@@ -27,10 +27,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dpbayes._validate import shown
 from dpbayes.tables.inference import Array
 
-LONGEST = 2000
-"""Letters of a query."""
-MOST_TERMS = 100
-"""Comparisons, values, signs and words `not` in a query."""
+LONGEST = 2000  # letters of a query
+MOST_TERMS = 100  # comparisons, values, signs and words `not` in it
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<word>[^\W\d][\w.]*)"
@@ -86,9 +84,8 @@ def wished(fields: Any) -> Wish:
 
 @dataclass(frozen=True)
 class Question:
-    """A question in words, checked: `query` (cells,) on the grid, the longest interval that will
-    do, its `delta`, who pays, and an id under which the same answer can be had again.
-    """
+    """A question, checked: `query` (cells,) on the grid, the longest interval that will do, its
+    `delta`, who pays, and an id under which the same answer can be had again."""
 
     text: str
     query: Array
@@ -102,16 +99,27 @@ class Question:
         """What is asked, as text: the same text for the same question only."""
         return json.dumps([self.text, self.length, self.delta])
 
+    @property
+    def name(self) -> str:
+        """The name of its answer in the account, "" without an id."""
+        return "" if self.request is None else f"answer-{self.payer}-{self.request}"
+
+    def other(self) -> ValueError:
+        """Return what refuses an id that was used for something else."""
+        return ValueError(
+            f"request must be a new id for a new question, got {shown(self.request)}, under which "
+            "something else was asked"
+        )
+
 
 @dataclass(frozen=True)
 class Answer:
     """What a question got.
 
     `outcome` "derived", "fresh" or "rejected"; `estimate` and `interval`, None when rejected;
-    `cost` the epsilon that the account was charged; `spent` the cube's overall cost after it and
-    `left` what is left of its bound; `history` the number of answers it was made from or is one of;
-    `affordable` about the shortest length that can be had, told when a question is rejected;
-    `consistent` the estimate that fits counts of at least 0, where it was asked for.
+    `cost` in the account's epsilon; `spent` the cube's overall cost after it, `left` of its bound;
+    `history` the number of answers it was made from or is one of; `affordable` about the shortest
+    length that can be had, when rejected; `consistent` the estimate that fits counts >= 0.
 
     >>> Answer("all", "fresh", 61.5, (41.5, 81.5), 0.95, 0.15, 0.15, 0.85, 1).affordable
     """
@@ -130,10 +138,7 @@ class Answer:
 
 
 def coefficients(text: str, attributes: Sequence[Attribute]) -> Array:
-    """Return one coefficient a cell for a query text; cells vary fastest in the last attribute.
-
-    At most `LONGEST` letters and `MOST_TERMS` terms.
-    """
+    """Return one coefficient a cell for a query text; the last attribute varies fastest."""
     if not isinstance(text, str):
         raise TypeError(f"query must be text, got {text!r}")
     if len(text) > LONGEST:
