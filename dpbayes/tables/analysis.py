@@ -1,8 +1,8 @@
 """What can be said about a release once it is safe, or about a planned one, in bounded time.
 
-Run as a program it reads a request from standard input and writes one JSON object a line as soon as
-a part is finished. `bounded_analysis` and `forecast` start it with a limit on time and memory and
-take what has arrived by then: a release never waits for its analysis, and never fails with it.
+Run as a program it reads a request and writes one JSON object a line for each finished part.
+`bounded_analysis` and `forecast` start it with a limit on time and memory and take what has arrived
+by then: a release never waits for its analysis, and never fails with it.
 """
 
 from __future__ import annotations
@@ -35,11 +35,7 @@ Part = Callable[[], dict[str, Any]]
 
 
 def bounded_analysis(record: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
-    """Return the parts of the analysis that were finished in time, and why others are missing.
-
-    `record` is what `PaidRelease.record` returns. Each part is a mapping, {"missing": reason} where
-    it was not computed.
-    """
+    """Return the parts of the analysis of a `PaidRelease.record`, {"missing": reason} else."""
     return bounded(record, parts_wanted(record), seconds)
 
 
@@ -49,11 +45,10 @@ def parts_wanted(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def forecast(request: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
-    """Return the errors of a planned release and the width of its intervals, as time allows.
+    """Return the errors of a planned release and the width of its intervals, from made-up counts.
 
-    It is worked out from made-up counts, never from a table. `request` has name, options, epsilon
-    (of one record, a fraction as text), prior and records. An error that was not computed exactly
-    in time is the simulated one, with standard errors and "draws" beside it.
+    `request` has name, options, epsilon (of one record, a fraction as text), prior and records.
+    An error not computed exactly in time is the simulated one, with standard errors and "draws".
     """
     found = bounded(request, (SIMULATED, WIDTH, ERROR), seconds)
     instead = found.pop(SIMULATED)
@@ -142,10 +137,7 @@ def _of_plan(request: Mapping[str, Any]) -> dict[str, Part]:
 
 
 class RepeatedBits:
-    """Bits that follow from what was released, so that the same release has the same report.
-
-    For made-up releases around released counts alone: nothing private may be drawn from them.
-    """
+    """Bits for made-up releases alone: the same release has the same report."""
 
     def __init__(self, seed: str) -> None:
         self.bits = random.Random(seed).getrandbits
@@ -180,10 +172,9 @@ def made_up(k: int, records: int) -> list[Any]:
 
 
 def _width(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
-    """Return the mean width of intervals over at most 16 made-up releases.
+    """Return the mean width of intervals over at most 16 made-up releases, or until it is steady.
 
-    They end when the mean is steady to a thousandth: with many records each is like the others. A
-    few that happen to be equal, as with little noise, do not say how the others are.
+    A few that happen to be equal, as with little noise, do not say how the others are.
     """
     import numpy as np
 
@@ -205,10 +196,7 @@ def _width(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
 
 
 def panels(private: Any, groups: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return one panel a group: its size and the shares within it, read in both ways.
-
-    `groups` has the labels of the groups and those within; cells of a group stand together.
-    """
+    """Return one panel a group: its size and the shares within it, read in both ways."""
     from dpbayes.posteriors import Posterior
 
     aware, size, found = private.noise_aware(), len(groups["within"]), []
@@ -244,7 +232,7 @@ def report_parts(parts: Mapping[str, Part]) -> None:
 
 
 def main() -> None:
-    """Read a request, compute each part within the limits, write each result as it comes."""
+    """Answer the request in the standard input."""
     with suppress(ImportError):  # where the system has no such limit
         import resource
 

@@ -27,11 +27,6 @@ def test_worked_example_to_the_digit() -> None:
     np.testing.assert_allclose(result.weights * 167, [34, -66, 101, 16, 101, 32], rtol=1e-12)
     assert float(result.variance) == pytest.approx(241.9161676647, abs=5e-11)
     assert float(result.estimate(EXAMPLE.y)) == pytest.approx(71.9760479042, abs=5e-11)
-    three = tables.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.H[:3])
-    np.testing.assert_allclose(np.diag(three.covariance), three.variance)
-    assert three.covariance[0, 1] == pytest.approx(
-        2 * (three.weights[0] * EXAMPLE.scales) @ (three.weights[1] * EXAMPLE.scales)
-    )
 
 
 def test_cell_zero_alone_is_not_estimable() -> None:
