@@ -165,10 +165,8 @@ class Answering:
         with self._lock:
             entries, scales = self._history[:answers], self._state.scales[:answers]
         if answers * question.query.size > LARGEST:
-            raise ValueError(
-                f"consistent must be false for {answers} answers over {question.query.size} cells: "
-                f"at most {LARGEST} coefficients are taken into account"
-            )
+            size = f"{answers} answers over {question.query.size} cells"
+            raise ValueError(f"consistent must be false for {size}: above {LARGEST} coefficients")
         H = np.array([entry.query for entry in entries])
         y = np.array([as_float(entry.value or 0) for entry in entries])
         value = float(consistent(H, scales, y, question.query))

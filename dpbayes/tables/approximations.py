@@ -1,12 +1,9 @@
 """Approximations: mass vectors of the combined noise, intervals off them, and counts of at least 0.
 
 A mass vector holds the probabilities of the unit cells (k - 1/2, k + 1/2] for k = -r .. r
-(E, Definition 4.1). Algorithm 1 estimates it from draws, Algorithm 2 convolves one truncated vector
-an answer; the exact one is an inverse Fourier transform of the characteristic function. Algorithm 3
-reads an interval off a vector.
-
-Every count is at least 0, which the best linear unbiased estimate does not know. Least squares over
-all x >= 0 costs no privacy, but unbiasedness: where counts are small it is too large on average.
+(E, Definition 4.1): estimated from draws (Algorithm 1), by convolution (Algorithm 2), or exact.
+Least squares over all x >= 0 costs no privacy, but unbiasedness: where counts are small it is too
+large on average.
 """
 
 from __future__ import annotations
@@ -195,10 +192,8 @@ def _transform(weights: Array, t: Array) -> Array:
 
 def _not_too_long(half_length: float) -> int:
     if half_length > _LONGEST:
-        raise ValueError(
-            f"the mass vector would need {2 * half_length + 1:.0f} cells, but at most "
-            f"{2 * _LONGEST + 1} are allowed; choose a wider step or smaller weights"
-        )
+        limit = f"{2 * _LONGEST + 1} cells; choose a wider step or smaller weights"
+        raise ValueError(f"the mass vector must have at most {limit}")
     return math.ceil(half_length)
 
 
@@ -256,15 +251,13 @@ def consistent(H: ArrayLike, scales: ArrayLike, y: ArrayLike, Q: ArrayLike) -> A
     """
     matrix = shaped("H", H, "m", "cells")
     if matrix.size > LARGEST:
-        raise ValueError(
-            f"H must have at most {LARGEST} entries for consistent answers, got {matrix.size}"
-        )
+        raise ValueError(f"H must have at most {LARGEST} entries, got {matrix.size}")
     b = shaped("scales", check.positive_array("scales", scales), len(matrix))
     answers = shaped("y", y, len(matrix))
     size = max(float(np.abs(answers / b).max()), 1.0)
     G, d = matrix / b[:, None], answers / b / size
     try:
-        x = np.asarray(nnls(G, d)[0], np.float64)
+        x = nnls(G, d)[0]
     except RuntimeError as error:
         raise ValueError(f"y must have a consistent fit that can be found: {error}") from error
     # At the minimum of |Gx - d|^2 over x >= 0 its gradient is at least 0, and 0 where x > 0.

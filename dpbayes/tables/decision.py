@@ -1,8 +1,7 @@
 """What an answer costs, and whether the online system derives it, buys it or refuses it.
 
-E, section 5, Figure 4: derive the answer from the history when that is short enough; else buy the
-smallest budget; else refuse. E's rules for a budget are lost; these follow from its definition of
-the interval. Decisions depend on H, b and alpha, never on y: they tell nothing of the data.
+E, section 5, Figure 4; its rules for a budget are lost, and these follow from its definition of the
+interval. Decisions depend on H, b and alpha, never on y: they tell nothing of the data.
 """
 
 from __future__ import annotations
@@ -115,12 +114,10 @@ def allocation(
 
 
 def _smallest(excess: Callable[[float], float], weights: Array, scale: float) -> float:
-    """Return the smallest share of the direct budget at which an excess is at most 0.
-
-    It is almost linear in x = ln(1 + (share |w0| / scale)^2), the log ratio of the variances.
-    """
+    """Return the smallest share of the direct budget at which an excess is at most 0."""
     if excess(_SMALLEST_SHARE) <= 0.0:
         return _SMALLEST_SHARE
+    # The excess is almost linear in x = ln(1 + (share ratio)^2), the log ratio of the variances.
     ratio = float(np.linalg.norm(weights)) / scale
 
     def share_at(x: float) -> float:

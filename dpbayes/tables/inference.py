@@ -3,9 +3,8 @@
 A history is a matrix H, one row a query and one column a cell; its answers are y = Hx + N with
 independent Laplace noise of scales b = S/alpha (E, Definition 2.6, Lemma 2.1, equations 9 and 10).
 With B = diag(1/b) H the noise weights w = b A of a query q are the shortest solution of B^T w = q.
-`Factor` keeps B = Q R Z, with orthonormal columns in Q and rows in Z and R upper triangular: then
-w = Q R^-T Z q. Nothing is squared: where answers are many and few of them new, the normal equations
-lose every digit without saying so.
+`Factor` keeps B = Q R Z, Q's columns and Z's rows orthonormal, R upper triangular: w = Q R^-T Z q.
+The normal equations would lose every digit where answers are many and few of them new.
 """
 
 from __future__ import annotations
@@ -78,10 +77,8 @@ def laplace_scales(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-remove
     S = sensitivity(H, neighbours)
     budgets = shaped("alpha", check.positive_array("alpha", alpha), S.size)
     if np.any(S == 0.0):
-        raise ValueError(
-            f"H must have queries that some neighbour changes, but row {int(np.argmin(S))} has "
-            f"sensitivity 0 under {neighbours}"
-        )
+        still = f"row {int(np.argmin(S))} has sensitivity 0 under {neighbours}"
+        raise ValueError(f"H must have queries that some neighbour changes, but {still}")
     return np.asarray(S / budgets)
 
 
@@ -113,13 +110,9 @@ def privacy_cost(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-remove")
     >>> [round(privacy_cost(H, [0.1, 0.2], relation), 12) for relation in NEIGHBOURS]
     [0.2, 0.3]
     """
-    matrix = shaped("H", H, "m", "cells")
-    budgets = shaped("alpha", check.positive_array("alpha", alpha), len(matrix))
-    moving = sensitivity(matrix, neighbours) > 0.0
-    if not np.any(moving):
-        return 0.0
-    scales = laplace_scales(matrix[moving], budgets[moving], neighbours)
-    return cost_of_scales(matrix[moving], scales, neighbours)
+    S = sensitivity(H, neighbours)
+    budgets = shaped("alpha", check.positive_array("alpha", alpha), S.size)
+    return cost_of_scales(H, np.where(S > 0.0, S, 1.0) / budgets, neighbours)
 
 
 def no_losses(cells: int, neighbours: str) -> Array:
@@ -127,10 +120,8 @@ def no_losses(cells: int, neighbours: str) -> Array:
     if check.choice("neighbours", neighbours, NEIGHBOURS) == "add-remove":
         return np.zeros(cells)
     if cells > _MOST_PAIRED_CELLS:
-        raise ValueError(
-            f"cells must be at most {_MOST_PAIRED_CELLS} under replace-one, which keeps one number "
-            f"for each pair of cells, got {cells}"
-        )
+        limit = f"{_MOST_PAIRED_CELLS} under replace-one, which looks at pairs of cells"
+        raise ValueError(f"cells must be at most {limit}, got {cells}")
     return np.zeros((cells, cells))
 
 
@@ -165,10 +156,6 @@ class Blue:
     """Best linear unbiased estimators of t queries from m answers; no t axis for one query.
 
     `weights` A (t, m), NaN in rows of queries that are not `estimable` (t,); `scales` (m,).
-
-    >>> pair = blue([[1.0], [1.0]], [1.0, 2.0], [1.0])
-    >>> pair.weights.round(12), round(float(pair.estimate([5, 10])), 9)
-    (array([0.8, 0.2]), 6.0)
     """
 
     weights: Array

@@ -1,13 +1,12 @@
 """Exact noise for real answers: whole numbers on a fine grid, from the system's random bits.
 
-Adding floating-point Laplace noise leaks: the low digits of the sum tell the true answer apart.
-Here the true answer and the noise are integers on a grid of 2^-128, and the noise is a discrete
-Laplace variable drawn exactly. Nothing is rounded afterwards, so the privacy guarantee holds for
-the numbers returned. The law differs from the continuous one by less than 2^-128 / scale.
+The low digits of floating-point Laplace noise betray the true answer. Here both are whole numbers
+on a grid of 2^-128, the noise is a discrete Laplace variable drawn exactly, and nothing is rounded
+afterwards: the guarantee holds for the numbers returned. The law differs from the continuous one by
+less than 2^-128 / scale.
 
-A coefficient of 53 binary digits lies on the grid as it is, unless it is below 2^-75. A smaller one
-is rounded, which moves the answer by at most 2^-129 for each record counted: by less than 2^-56 for
-the at most 2^53 records in each of 2^20 cells, while no scale of noise is below 2^-12.
+A coefficient of 53 binary digits lies on the grid, unless it is below 2^-75 and rounded. That moves
+the answer by less than 2^-56 for 2^53 records in each of 2^20 cells; no noise scale is below 2^-12.
 """
 
 from __future__ import annotations

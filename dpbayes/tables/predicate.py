@@ -4,10 +4,9 @@
     2 * (income >= 10) - (not physical_limitation = 1)
     age between 18 and 40                     # 18 <= age < 40, the ends of bins
 
-A condition must not cut through a bin: the cube holds one count a bin, and the answer for half of
-it is not there. Where the values of an attribute are texts they are compared as they are written,
-with or without quotation marks: 01 is not 1. Names and values are replaced by place holders, the
-rest is read by Python's own parser, and only the nodes below are taken; nothing is evaluated.
+A condition must not cut through a bin, of which the cube holds one count. Values that are texts are
+compared as they are written, with or without quotation marks: 01 is not 1. Names and values become
+place holders, the rest is read by Python's parser, and only the nodes below are taken.
 """
 
 from __future__ import annotations
@@ -40,18 +39,11 @@ _RESERVED = ("and", "or", "not", "in", "between")
 
 
 class PredicateError(ValueError):
-    """The text is not a query over the declared attributes.
-
-    >>> coefficients("weight > 3", ())
-    Traceback (most recent call last):
-        ...
-    dpbayes.tables.predicate.PredicateError: query 'weight > 3' cannot be read: no attribute \
-'weight'; the cube has none
-    """
+    """The text is not a query over the declared attributes."""
 
 
 class Wish(BaseModel):
-    """What somebody asks for, as far as it can be checked without the cube; see `wished`."""
+    """What somebody asks for, as far as it can be checked without the cube."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 

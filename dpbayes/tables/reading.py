@@ -285,10 +285,8 @@ def _drawn(
     weights = np.exp(logs - logsumexp(logs))
     worth = 1.0 / float(weights @ weights)
     if worth < _FEWEST:
-        raise ValueError(
-            "epsilon must be larger, or the prior nearer to 1, for a noise-aware reading of a "
-            f"secret number of records: {DRAWS} draws are worth {worth:.0f}"
-        )
+        worth_of = f"{DRAWS} draws of a secret number of records are worth {worth:.0f}"
+        raise ValueError(f"epsilon must be larger, or the prior nearer to 1: {worth_of}")
     return ListedCounts(drawn, weights)
 
 
@@ -306,10 +304,8 @@ def _window(
             weights = np.exp(logs[kept])
             return values[kept], weights / weights.sum()
         reach *= 2
-    raise ValueError(
-        f"epsilon must be larger, or the prior nearer to 1: a noisy count of {y} leaves more than "
-        f"{_WIDEST} possible counts open"
-    )
+    wide = f"a noisy count of {y} leaves more than {_WIDEST} counts open"
+    raise ValueError(f"epsilon must be larger, or the prior nearer to 1: {wide}")
 
 
 def _sums(factors: Sequence[Floats]) -> list[Floats]:
