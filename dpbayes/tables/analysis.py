@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
+from subprocess import DEVNULL, PIPE, TimeoutExpired, run
 from typing import Any
 
 from dpbayes.tables.report import LEVEL
@@ -59,22 +59,18 @@ def forecast(request: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, 
 
 def bounded(request: Mapping[str, Any], parts: Sequence[str], seconds: float) -> dict[str, Any]:
     """Run this module as a program on a request; return its parts, as time and memory allow."""
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    worker = subprocess.Popen([sys.executable, "-m", __name__], text=True, **pipes)  # type: ignore[call-overload]
-    reason = "needs more memory than allowed"
+    command, reason = [sys.executable, "-m", __name__], "needs more memory than allowed"
+    sent = json.dumps(dict(request)).encode()
     try:
-        answered, _ = worker.communicate(json.dumps(dict(request)), timeout=seconds)
-    except subprocess.TimeoutExpired:
-        worker.kill()
-        answered, _ = worker.communicate()
-        reason = f"not finished within {seconds:g} seconds"
-        with suppress(OSError):  # what was not read of the request is of no use to anybody now
-            worker.stdin.close()
-    if worker.returncode == _LATE:
-        reason = f"not finished within {EXACT_SECONDS:g} seconds"
+        done = run(command, input=sent, timeout=seconds, check=False, stdout=PIPE, stderr=DEVNULL)
+        answered = done.stdout
+        if done.returncode == _LATE:
+            reason = f"not finished within {EXACT_SECONDS:g} seconds"
+    except TimeoutExpired as late:
+        answered, reason = late.stdout or b"", f"not finished within {seconds:g} seconds"
     found: dict[str, Any] = {}
     for line in answered.splitlines():
-        if line.endswith("}"):
+        if line.endswith(b"}"):
             found.update(json.loads(line))
     return {part: found.get(part, {"missing": reason}) for part in parts}
 

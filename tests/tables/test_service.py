@@ -322,21 +322,6 @@ def test_the_time_of_an_answer_does_not_follow_its_noise(
     assert tick < 0.01 or all(math.isclose(t / tick, round(t / tick)) for t in times)
 
 
-def test_a_clock_that_is_set_back_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    service = Service(asking(tmp_path), ANALYSTS, 0.05)
-    with served(service) as address:
-        first = asked(address, QUESTION | {"request": "a"}).json()
-        real = time.time
-        monkeypatch.setattr(time, "time", lambda: real() - 1e6)
-        begun = time.monotonic()
-        assert asked(address, QUESTION | {"request": "a"}).json() == first
-        assert asked(address, {"question": "all", "length": 60}).json()["outcome"] == "fresh"
-        assert time.monotonic() - begun < 5
-        assert service.left(ANALYSTS[0]) < 1
-
-
 def test_twelve_at_once_cannot_spend_a_budget_twice(tmp_path: Path) -> None:
     with (
         served(Service(asking(tmp_path), ANALYSTS, 0.01)) as address,
