@@ -107,14 +107,12 @@ class Answering:
         )
         found = [whole] if wish.by is None else self._by(wish.by, whole)
         if whole.name:
-            own = {one.name: one.asked for one in found}
             with self._lock:
-                entries = self.account.entries
-            for entry in entries:
-                asked = entry.fields.get("asked") if entry.kind in ("spend", "reply") else None
-                name = entry.request
-                if asked and name.partition("#")[0] == whole.name and asked != own.get(name):
-                    raise whole.other()
+                said = [(e.request, e.fields["asked"]) for e in self.account.entries
+                        if e.fields.get("asked")]  # fmt: skip
+            own = {(one.name, one.asked) for one in found}
+            if any(one[0].partition("#")[0] == whole.name and one not in own for one in said):
+                raise whole.other()
         return found
 
     def _by(self, attribute: str, whole: Question) -> list[Question]:
@@ -182,10 +180,7 @@ class Answering:
 
     def _known(self, name: str, question: Question) -> Answer | None:
         """Return the answer kept under a name; ValueError where something else was asked."""
-        found = self.account.remembered(name, self.table)
-        if found is None:
-            return None
-        asked, reply = found
+        asked, reply = self.account.remembered(name, self.table) or (question.asked, "")
         if asked != question.asked:
             raise question.other()
         # Paid and not drawn yet, perhaps by another just now: reserved again, it is drawn once.
