@@ -45,6 +45,7 @@ MOST_ANSWERS = 1000  # in one cube's history: the next decision then takes a ten
 _TRIES = 100
 _LENGTHS = (1e-9, 1e15)  # beyond them no query has noise of an allowed scale
 _ANSWERS = TypeAdapter(Answer)
+Most = Callable[[], Fraction] | None  # returns what the payer may still spend, when it is needed
 
 
 class Answering:
@@ -130,17 +131,17 @@ class Answering:
                 found.append(replace(whole, text=text, query=query, request=request))
         return found
 
-    def price(self, question: Question, most: Callable[[], Fraction] | None = None) -> Answer:
+    def price(self, question: Question, most: Most = None) -> Answer:
         """Return what `ask` would do and charge; nothing is drawn or spent."""
         with self._lock:
             self._catch_up()
             return self._told(question, *self._decided(question, most))
 
-    def ask(self, question: Question, most: Callable[[], Fraction] | None = None) -> Answer:
+    def ask(self, question: Question, most: Most = None) -> Answer:
         """Return an answer whose credible interval at confidence 1 - delta is short enough.
 
-        `most` returns what the payer may still spend, in the account's epsilon. The same question
-        under the same `request` gets the same answer, paid once; another one raises ValueError.
+        The same question under the same `request` gets the same answer, paid once; another one
+        raises ValueError. `most` is in the account's epsilon.
         """
         name = question.name or f"answer--{secrets.token_hex(12)}"
         for _ in range(_TRIES):
@@ -151,9 +152,7 @@ class Answering:
                 answer = self._known(name, question) or self._answered(question, name, most, seen)
             if answer is not None:
                 return answer
-        raise ValueError(
-            f"the account is written by others without pause: nothing was spent in {_TRIES} tries"
-        )
+        raise ValueError("the account is written by others without pause: nothing was spent")
 
     def consistent(self, question: Question, answers: int) -> float | None:
         """Return the estimate that fits counts >= 0, from the first answers, if there is one.
@@ -186,9 +185,7 @@ class Answering:
         # Paid and not drawn yet, perhaps by another just now: reserved again, it is drawn once.
         return _ANSWERS.validate_json(reply) if reply else None
 
-    def _decided(
-        self, question: Question, most: Callable[[], Fraction] | None
-    ) -> tuple[Decision, Fraction, float]:
+    def _decided(self, question: Question, most: Most) -> tuple[Decision, Fraction, float]:
         """Return what is to be done, what the account is charged, and how far the cube may go."""
         left, state = self.account.balance, self._state
         left = left if most is None else min(most(), left)
@@ -218,9 +215,7 @@ class Answering:
             spent, self.bound - spent, len(self._history), shortest,
         )  # fmt: skip
 
-    def _answered(
-        self, question: Question, name: str, most: Callable[[], Fraction] | None, seen: int
-    ) -> Answer | None:
+    def _answered(self, question: Question, name: str, most: Most, seen: int) -> Answer | None:
         """Answer under the lock; None where the account has moved on since."""
         decision, cost, limit = self._decided(question, most)
         if decision.outcome == "rejected":

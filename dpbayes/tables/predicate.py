@@ -191,10 +191,9 @@ class _Query:
 
     def _sum(self, node: ast.expr) -> Array:
         match node:
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return np.asarray(self._sum(left) + self._sum(right))
-            case ast.BinOp(left=left, op=ast.Sub(), right=right):
-                return np.asarray(self._sum(left) - self._sum(right))
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as sign, right=right):
+                join = np.add if isinstance(sign, ast.Add) else np.subtract
+                return np.asarray(join(self._sum(left), self._sum(right)))
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 kind, text = self._literal(left)
                 if kind != "number":
@@ -242,9 +241,8 @@ class _Query:
         if isinstance(values, ast.List):
             low, high = (self._value(attribute, value) for value in values.elts)
             if isinstance(low, str) or isinstance(high, str) or not low < high:
-                raise self._error(
-                    f"between takes two numbers that increase, got {low!r} and {high!r}"
-                )
+                got = f"got {low!r} and {high!r}"
+                raise self._error(f"between takes two numbers that increase, {got}")
             return np.asarray(attribute.select(">=", low) & attribute.select("<", high))
         listed = values.elts if isinstance(values, ast.Tuple) else [values]
         if not listed:
