@@ -183,7 +183,6 @@ class State:
         return float(self.losses.max()) if accounting == "cells" else self.in_sequence
 
     def spent_after(self, query: Array, scale: float, accounting: str) -> float:
-        """Return the overall cost once a query was answered with noise of this scale."""
         losses, in_sequence = self._spent_after(query, scale)
         return float(losses.max()) if accounting == "cells" else in_sequence
 

@@ -62,7 +62,6 @@ class ListedCounts:
         return self.histograms[:, i], self.histograms.sum(axis=1), self.weights
 
     def sample(self, rng: np.random.Generator, size: int) -> Whole:
-        """Return independent histograms, shape (size, k)."""
         return np.asarray(self.histograms[rng.choice(self.weights.size, size, p=self.weights)])
 
 
@@ -83,7 +82,6 @@ class ProductCounts:
         return _sums(self.factors[::-1])[::-1]
 
     def joint(self, i: int) -> tuple[Whole, Whole, Floats]:
-        """Return values of the count of category i, of the total, and their probabilities."""
         steps = np.arange(self.factors[i].size)
         others = np.convolve(self._before[i], self._after[i + 1])
         weights = self.factors[i] * _at(others, self.n - sum(self.starts) - steps)
