@@ -19,6 +19,10 @@ from fractions import Fraction
 from subprocess import DEVNULL, PIPE, TimeoutExpired, run
 from typing import Any
 
+import numpy as np
+
+from dpbayes.divergences import hellinger
+from dpbayes.posteriors import Posterior
 from dpbayes.tables.report import LEVEL
 
 SECONDS = 60.0
@@ -81,8 +85,6 @@ def parts_of(request: Mapping[str, Any]) -> dict[str, Part]:
 
 
 def _of_release(record: Mapping[str, Any]) -> dict[str, Part]:
-    import numpy as np
-
     from dpbayes.tables.drawn import Release
     from dpbayes.tables.release import chosen_mechanism
 
@@ -103,8 +105,6 @@ def _of_release(record: Mapping[str, Any]) -> dict[str, Part]:
 
 
 def _of_plan(request: Mapping[str, Any]) -> dict[str, Part]:
-    import numpy as np
-
     from dpbayes.tables.release import chosen_mechanism
 
     chosen = chosen_mechanism(request["name"], Fraction(request["epsilon"]), request["options"])
@@ -143,9 +143,6 @@ def simulated(
     chosen: Any, counts: Any, prior: Any, bits: RepeatedBits, seconds: float = float("inf")
 ) -> dict[str, Any]:
     """Return the mean distance of up to `DRAWS` made-up releases, and its standard error."""
-    import numpy as np
-
-    from dpbayes.divergences import hellinger
     from dpbayes.tables.drawn import draw
 
     drawn, begun = list[Any](), time.monotonic()
@@ -158,8 +155,6 @@ def simulated(
 
 def made_up(k: int, records: int) -> list[Any]:
     """Return evenly spread counts, and counts of which each is half the one before; (k,) each."""
-    import numpy as np
-
     halving = 0.5 ** np.arange(1, k + 1)
     found = [np.floor(shares * records) for shares in (np.full(k, 1 / k), halving / halving.sum())]
     for counts in found:
@@ -172,8 +167,6 @@ def _width(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
 
     A few that happen to be equal, as with little noise, do not say how the others are.
     """
-    import numpy as np
-
     from dpbayes.tables.drawn import release
 
     widths, error, begun = list[list[float]](), np.inf, time.monotonic()
@@ -193,19 +186,14 @@ def _width(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
 
 def panels(private: Any, groups: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return one panel a group: its size and the shares within it, read in both ways."""
-    from dpbayes.posteriors import Posterior
-
     aware, size, found = private.noise_aware(), len(groups["within"]), []
     for place, label in enumerate(groups["labels"]):
         cells = list(range(place * size, (place + 1) * size))
         inside, counts = aware.group(cells), private.counts[cells]
-        panel = {
-            "label": label,
-            "released": int(counts.sum()),
-            "records": list(inside.records(LEVEL)),
-        }
         plain = Posterior(private.prior[cells] + counts)
-        found.append(panel | {"noise_aware": _reading(inside), "plain": _reading(plain)})
+        panel = {"label": label, "released": int(counts.sum())}
+        panel |= {"records": list(inside.records(LEVEL)), "noise_aware": _reading(inside)}
+        found.append(panel | {"plain": _reading(plain)})
     return found
 
 

@@ -142,7 +142,7 @@ class Service:
             return ask(question, functools.partial(self.left, analyst)), self._left(analyst)
 
         answer, left = await self._at_desk(work)
-        fields = {**asdict(answer), "left": left}
+        fields = asdict(answer) | {"left": left}
         if wish.consistent and answer.interval is not None:
             fitting = functools.partial(self.answering.consistent, question, answer.history)
             fields["consistent"] = await asyncio.to_thread(fitting)
