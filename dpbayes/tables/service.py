@@ -25,6 +25,7 @@ import os
 import re
 import secrets
 import socket
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -63,15 +64,14 @@ class Service:
         answering: Answering,
         analysts: tuple[Analyst, ...],
         tick: float = TICK,
-        now: Callable[[], float] | None = None,
+        now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Any] = asyncio.sleep,
     ) -> None:
         names = [analyst.name for analyst in analysts]
         if len({analyst.token for analyst in analysts}) < len(names):
             raise ValueError(f"analysts must have different tokens, got one twice among {names}")
         self.answering, self.analysts, self.tick = answering, analysts, tick
-        self._now = now or (lambda: asyncio.get_running_loop().time())
-        self._sleep = sleep
+        self._now, self._sleep = now, sleep
         self._desk = ThreadPoolExecutor(1, "desk")
         self._inside: Counter[str] = Counter()
         self._turn: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -257,12 +257,9 @@ def bound_socket(port: int = 0, unix_socket: str | Path | None = None) -> socket
     """Return a socket bound to 127.0.0.1 alone, or to a path that only its owner may use."""
     if unix_socket is None:
         return socket.create_server(("127.0.0.1", port))
-    path = Path(unix_socket)
+    path, left = Path(unix_socket), "a service that was killed leaves one, to be deleted"
     if path.exists():
-        raise ValueError(
-            f"socket must be a path that does not exist, got {str(path)!r}; a service that was "
-            "killed leaves one, to be deleted"
-        )
+        raise ValueError(f"socket must be a path that does not exist, got {str(path)!r}; {left}")
     made, before = socket.socket(socket.AF_UNIX), os.umask(0o177)
     try:
         made.bind(str(path))
