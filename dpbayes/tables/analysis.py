@@ -1,8 +1,8 @@
 """What can be said about a release once it is safe, or about a planned one, in bounded time.
 
-Run as a program it reads a request from standard input and writes one JSON object a line as soon as
-a part is finished. `bounded_analysis` and `forecast` start it with a limit on time and memory and
-take what has arrived by then: a release never waits for its analysis, and never fails with it.
+Run as a program it reads a request and writes one JSON object a line for each finished part.
+`bounded_analysis` and `forecast` start it with a limit on time and memory and take what has arrived
+by then: a release never waits for its analysis, and never fails with it.
 """
 
 from __future__ import annotations
@@ -10,15 +10,19 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
+from subprocess import DEVNULL, PIPE, TimeoutExpired, run
 from typing import Any
 
+import numpy as np
+
+from dpbayes.divergences import hellinger
+from dpbayes.posteriors import Posterior
 from dpbayes.tables.report import LEVEL
 
 SECONDS = 60.0
@@ -35,11 +39,7 @@ Part = Callable[[], dict[str, Any]]
 
 
 def bounded_analysis(record: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
-    """Return the parts of the analysis that were finished in time, and why others are missing.
-
-    `record` is what `PaidRelease.record` returns. Each part is a mapping, {"missing": reason} where
-    it was not computed.
-    """
+    """Return the parts of the analysis of a `PaidRelease.record`, {"missing": reason} else."""
     return bounded(record, parts_wanted(record), seconds)
 
 
@@ -49,11 +49,10 @@ def parts_wanted(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def forecast(request: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
-    """Return the errors of a planned release and the width of its intervals, as time allows.
+    """Return the errors of a planned release and the width of its intervals, from made-up counts.
 
-    It is worked out from made-up counts, never from a table. `request` has name, options, epsilon
-    (of one record, a fraction as text), prior and records. An error that was not computed exactly
-    in time is the simulated one, with standard errors and "draws" beside it.
+    `request` has name, options, epsilon (of one record, a fraction as text), prior and records.
+    An error not computed exactly in time is the simulated one, with standard errors and "draws".
     """
     found = bounded(request, (SIMULATED, WIDTH, ERROR), seconds)
     instead = found.pop(SIMULATED)
@@ -64,22 +63,18 @@ def forecast(request: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, 
 
 def bounded(request: Mapping[str, Any], parts: Sequence[str], seconds: float) -> dict[str, Any]:
     """Run this module as a program on a request; return its parts, as time and memory allow."""
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    worker = subprocess.Popen([sys.executable, "-m", __name__], text=True, **pipes)  # type: ignore[call-overload]
-    reason = "needs more memory than allowed"
+    command, reason = [sys.executable, "-m", __name__], "needs more memory than allowed"
+    sent = json.dumps(dict(request)).encode()
     try:
-        answered, _ = worker.communicate(json.dumps(dict(request)), timeout=seconds)
-    except subprocess.TimeoutExpired:
-        worker.kill()
-        answered, _ = worker.communicate()
-        reason = f"not finished within {seconds:g} seconds"
-        with suppress(OSError):  # what was not read of the request is of no use to anybody now
-            worker.stdin.close()
-    if worker.returncode == _LATE:
-        reason = f"not finished within {EXACT_SECONDS:g} seconds"
+        done = run(command, input=sent, timeout=seconds, check=False, stdout=PIPE, stderr=DEVNULL)
+        answered = done.stdout
+        if done.returncode == _LATE:
+            reason = f"not finished within {EXACT_SECONDS:g} seconds"
+    except TimeoutExpired as late:
+        answered, reason = late.stdout or b"", f"not finished within {seconds:g} seconds"
     found: dict[str, Any] = {}
     for line in answered.splitlines():
-        if line.endswith("}"):
+        if line.endswith(b"}"):
             found.update(json.loads(line))
     return {part: found.get(part, {"missing": reason}) for part in parts}
 
@@ -90,8 +85,6 @@ def parts_of(request: Mapping[str, Any]) -> dict[str, Part]:
 
 
 def _of_release(record: Mapping[str, Any]) -> dict[str, Part]:
-    import numpy as np
-
     from dpbayes.tables.drawn import Release
     from dpbayes.tables.release import chosen_mechanism
 
@@ -112,8 +105,6 @@ def _of_release(record: Mapping[str, Any]) -> dict[str, Part]:
 
 
 def _of_plan(request: Mapping[str, Any]) -> dict[str, Part]:
-    import numpy as np
-
     from dpbayes.tables.release import chosen_mechanism
 
     chosen = chosen_mechanism(request["name"], Fraction(request["epsilon"]), request["options"])
@@ -142,10 +133,7 @@ def _of_plan(request: Mapping[str, Any]) -> dict[str, Part]:
 
 
 class RepeatedBits:
-    """Bits that follow from what was released, so that the same release has the same report.
-
-    For made-up releases around released counts alone: nothing private may be drawn from them.
-    """
+    """Bits for made-up releases alone: the same release has the same report."""
 
     def __init__(self, seed: str) -> None:
         self.bits = random.Random(seed).getrandbits
@@ -155,9 +143,6 @@ def simulated(
     chosen: Any, counts: Any, prior: Any, bits: RepeatedBits, seconds: float = float("inf")
 ) -> dict[str, Any]:
     """Return the mean distance of up to `DRAWS` made-up releases, and its standard error."""
-    import numpy as np
-
-    from dpbayes.divergences import hellinger
     from dpbayes.tables.drawn import draw
 
     drawn, begun = list[Any](), time.monotonic()
@@ -170,8 +155,6 @@ def simulated(
 
 def made_up(k: int, records: int) -> list[Any]:
     """Return evenly spread counts, and counts of which each is half the one before; (k,) each."""
-    import numpy as np
-
     halving = 0.5 ** np.arange(1, k + 1)
     found = [np.floor(shares * records) for shares in (np.full(k, 1 / k), halving / halving.sum())]
     for counts in found:
@@ -180,13 +163,10 @@ def made_up(k: int, records: int) -> list[Any]:
 
 
 def _width(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
-    """Return the mean width of intervals over at most 16 made-up releases.
+    """Return the mean width of intervals over at most 16 made-up releases, or until it is steady.
 
-    They end when the mean is steady to a thousandth: with many records each is like the others. A
-    few that happen to be equal, as with little noise, do not say how the others are.
+    A few that happen to be equal, as with little noise, do not say how the others are.
     """
-    import numpy as np
-
     from dpbayes.tables.drawn import release
 
     widths, error, begun = list[list[float]](), np.inf, time.monotonic()
@@ -205,23 +185,15 @@ def _width(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
 
 
 def panels(private: Any, groups: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return one panel a group: its size and the shares within it, read in both ways.
-
-    `groups` has the labels of the groups and those within; cells of a group stand together.
-    """
-    from dpbayes.posteriors import Posterior
-
+    """Return one panel a group: its size and the shares within it, read in both ways."""
     aware, size, found = private.noise_aware(), len(groups["within"]), []
     for place, label in enumerate(groups["labels"]):
         cells = list(range(place * size, (place + 1) * size))
         inside, counts = aware.group(cells), private.counts[cells]
-        panel = {
-            "label": label,
-            "released": int(counts.sum()),
-            "records": list(inside.records(LEVEL)),
-        }
         plain = Posterior(private.prior[cells] + counts)
-        found.append(panel | {"noise_aware": _reading(inside), "plain": _reading(plain)})
+        panel = {"label": label, "released": int(counts.sum())}
+        panel |= {"records": list(inside.records(LEVEL)), "noise_aware": _reading(inside)}
+        found.append(panel | {"plain": _reading(plain)})
     return found
 
 
@@ -244,7 +216,7 @@ def report_parts(parts: Mapping[str, Part]) -> None:
 
 
 def main() -> None:
-    """Read a request, compute each part within the limits, write each result as it comes."""
+    """Answer the request in the standard input."""
     with suppress(ImportError):  # where the system has no such limit
         import resource
 

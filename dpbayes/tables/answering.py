@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import TypeAdapter
 
-from dpbayes._validate import open_unit, positive, shown
+from dpbayes._validate import open_unit, positive
 from dpbayes.tables.approximations import LARGEST, consistent
 from dpbayes.tables.decision import (
     REJECTED,
@@ -41,48 +41,27 @@ if TYPE_CHECKING:
     from dpbayes.tables.account import Account, Answered
     from dpbayes.tables.attributes import Cube
 
-MOST_ANSWERS = 1000
-"""Answers in one cube's history: a decision about the next one then takes a tenth of a second."""
-
+MOST_ANSWERS = 1000  # in one cube's history: the next decision then takes a tenth of a second
 _TRIES = 100
 _LENGTHS = (1e-9, 1e15)  # beyond them no query has noise of an allowed scale
 _ANSWERS = TypeAdapter(Answer)
+Most = Callable[[], Fraction] | None  # returns what the payer may still spend, when it is needed
 
 
 class Answering:
-    r"""Answers questions about a cube of counts, each fresh answer paid from an account.
+    """Answers questions about a cube of counts, each fresh answer paid from an account.
 
     For all tables that are neighbours under the cube's relation and every set B of transcripts of
     answers and refusals, P[transcript in B | x] <= e^bound P[transcript in B | x'], also when later
     questions depend on earlier answers; the account bounds all cubes and releases together, for its
     own unit. Noise comes from the operating system's random bits; there is no seed.
 
-    Parameters: `cube`; `account` of its table; `bound` > 0 on the cube's overall cost; `table` the
-    account's fingerprint of the file; `smallest_price` in the account's epsilon of any fresh
-    answer, so that questions that cost next to nothing cannot fill the history; `most_answers` in
-    it. Safe to call from several threads; several processes may share an account.
+    `bound` > 0 on the cube's overall cost; `table` the account's fingerprint of the file;
+    `smallest_price` of a fresh answer in the account's epsilon, so that questions that cost next to
+    nothing cannot fill the history; `most_answers` in it. Threads may share this, processes the
+    account. `open_answering` makes one from a cube file.
 
-    Source: E, section 5 and Figure 4; durability and the grid are ours. In the book:
-    `alg-query-server`.
-
-    >>> import os, tempfile
-    >>> from pathlib import Path
-    >>> from unittest.mock import patch
-    >>> from dpbayes.tables.attributes import Categories
-    >>> from dpbayes.tables.opening import create_account
-    >>> from dpbayes.tables.attributes import Cube
-    >>> from dpbayes.tables.units import Unit
-    >>> cube = Cube((Categories("sex", ("f", "m")),), [30, 60])
-    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):
-    ...     table = Path(folder) / "people.csv"
-    ...     _ = table.write_text("sex\n" + 30 * "f\n" + 60 * "m\n")
-    ...     unit = Unit()
-    ...     account = create_account(Path(folder) / "a", "p", "1", table, unit, "add-or-remove")
-    ...     asked = Answering(cube, account, bound=1.0)
-    ...     first = asked.ask(asked.question("sex = f", 40.0, 0.05))
-    ...     again = asked.ask(asked.question("sex = f", 50.0, 0.05))
-    >>> first.outcome, round(first.cost, 6), again.outcome, again.cost
-    ('fresh', 0.149787, 'derived', 0.0)
+    Source: E, section 5 and Figure 4; durability and the grid are ours. Book: `alg-query-server`.
     """
 
     def __init__(
@@ -111,7 +90,7 @@ class Answering:
     def question(
         self, text: str, length: float, delta: float, *, payer: str = "", request: str | None = None
     ) -> Question:
-        """Return a question, checked without looking at account or history."""
+        """Return a question, checked without looking at the history."""
         query = on_grid(coefficients(text, self.cube.attributes), self.cube.counts.size)
         low, high = _LENGTHS
         if not low <= positive("length", length) <= high:
@@ -121,43 +100,50 @@ class Answering:
     def questions(self, wish: Wish, payer: str = "") -> list[Question]:
         """Return the questions of a wish, one for each value of `by`.
 
-        The first of them has the wish's id, the others this id with "#" and a number.
+        The first has the wish's id, the others this id with "#" and a number; ValueError where
+        something else was asked under one of them.
         """
         whole = self.question(
             wish.question, wish.length, 1.0 - wish.confidence, payer=payer, request=wish.request
         )
-        if wish.by is None:
-            return [whole]
+        found = [whole] if wish.by is None else self._by(wish.by, whole)
+        if whole.name:
+            with self._lock:
+                said = [(e.request, e.fields["asked"]) for e in self.account.entries
+                        if e.fields.get("asked")]  # fmt: skip
+            own = {(one.name, one.asked) for one in found}
+            if any(one[0].partition("#")[0] == whole.name and one not in own for one in said):
+                raise whole.other()
+        return found
+
+    def _by(self, attribute: str, whole: Question) -> list[Question]:
         names = [one.name for one in self.cube.attributes]
-        if wish.by not in names:
+        if attribute not in names:
             known = ", ".join(names)
-            raise ValueError(f"by must be an attribute of the cube ({known}), got {wish.by!r}")
-        axis, found = names.index(wish.by), list[Question]()
+            raise ValueError(f"by must be an attribute of the cube ({known}), got {attribute!r}")
+        axis, found = names.index(attribute), list[Question]()
         place = np.indices(self.cube.shape)[axis].reshape(-1)
         for i, label in enumerate(self.cube.attributes[axis].labels):
             query = np.where(place == i, whole.query, 0.0)
             if query.any():
-                text = f"({wish.question}) and {wish.by} = {label}"
-                request = f"{wish.request}#{i}" if found and wish.request else wish.request
+                text = f"({whole.text}) and {attribute} = {label}"
+                request = f"{whole.request}#{i}" if found and whole.request else whole.request
                 found.append(replace(whole, text=text, query=query, request=request))
         return found
 
-    def price(self, question: Question, most: Callable[[], Fraction] | None = None) -> Answer:
+    def price(self, question: Question, most: Most = None) -> Answer:
         """Return what `ask` would do and charge; nothing is drawn or spent."""
         with self._lock:
             self._catch_up()
             return self._told(question, *self._decided(question, most))
 
-    def ask(self, question: Question, most: Callable[[], Fraction] | None = None) -> Answer:
+    def ask(self, question: Question, most: Most = None) -> Answer:
         """Return an answer whose credible interval at confidence 1 - delta is short enough.
 
-        `most` returns what the payer may still spend, in the account's epsilon, when it is needed.
-        The same question under the same `request` gets the same answer and is paid once; another
-        one under it raises ValueError. Nothing is spent when it is rejected or raises.
+        The same question under the same `request` gets the same answer, paid once; another one
+        raises ValueError. `most` is in the account's epsilon.
         """
-        name = f"answer--{secrets.token_hex(12)}"
-        if question.request is not None:
-            name = f"answer-{question.payer}-{question.request}"
+        name = question.name or f"answer--{secrets.token_hex(12)}"
         for _ in range(_TRIES):
             with self._lock:
                 # Before the history is read: what is bought after it must change the decision.
@@ -166,23 +152,18 @@ class Answering:
                 answer = self._known(name, question) or self._answered(question, name, most, seen)
             if answer is not None:
                 return answer
-        raise ValueError(
-            f"the account is written by others without pause: nothing was spent in {_TRIES} tries"
-        )
+        raise ValueError("the account is written by others without pause: nothing was spent")
 
     def consistent(self, question: Question, answers: int) -> float | None:
-        """Return the estimate that fits counts of at least 0, from the first of the answers.
+        """Return the estimate that fits counts >= 0, from the first answers, if there is one.
 
-        It looks at noisy answers only and costs nothing; None where the query is not estimable.
-        Raises ValueError where answers times cells are too many.
+        It costs nothing. Raises ValueError where answers times cells are too many.
         """
         with self._lock:
             entries, scales = self._history[:answers], self._state.scales[:answers]
         if answers * question.query.size > LARGEST:
-            raise ValueError(
-                f"consistent must be false for {answers} answers over {question.query.size} cells: "
-                f"at most {LARGEST} coefficients are taken into account"
-            )
+            size = f"{answers} answers over {question.query.size} cells"
+            raise ValueError(f"consistent must be false for {size}: above {LARGEST} coefficients")
         H = np.array([entry.query for entry in entries])
         y = np.array([as_float(entry.value or 0) for entry in entries])
         value = float(consistent(H, scales, y, question.query))
@@ -198,21 +179,13 @@ class Answering:
 
     def _known(self, name: str, question: Question) -> Answer | None:
         """Return the answer kept under a name; ValueError where something else was asked."""
-        found = self.account.remembered(name, self.table)
-        if found is None:
-            return None
-        asked, reply = found
+        asked, reply = self.account.remembered(name, self.table) or (question.asked, "")
         if asked != question.asked:
-            raise ValueError(
-                f"request must be a new id for a new question, got {shown(question.request)}, "
-                "under which something else was asked"
-            )
+            raise question.other()
         # Paid and not drawn yet, perhaps by another just now: reserved again, it is drawn once.
         return _ANSWERS.validate_json(reply) if reply else None
 
-    def _decided(
-        self, question: Question, most: Callable[[], Fraction] | None
-    ) -> tuple[Decision, Fraction, float]:
+    def _decided(self, question: Question, most: Most) -> tuple[Decision, Fraction, float]:
         """Return what is to be done, what the account is charged, and how far the cube may go."""
         left, state = self.account.balance, self._state
         left = left if most is None else min(most(), left)
@@ -226,28 +199,24 @@ class Answering:
                 f"the history must hold at most {self._most_answers} answers, and it is full; only "
                 "what follows from them is answered, at no cost: ask for a longer interval"
             )
-        after = state.spent_after(
-            question.query, as_float(made.scale_units), self.policy.accounting
-        )
+        scale = as_float(made.scale_units)
+        after = state.spent_after(question.query, scale, self.policy.accounting)
         cost = max((Fraction(after) - spent) * self._factor, self._smallest)
         return (made, cost, limit) if cost <= left else (REJECTED, Fraction(0), limit)
 
     def _told(self, question: Question, decision: Decision, cost: Fraction, limit: float) -> Answer:
         """Return what is told before anything is drawn."""
-        state, spent, shortest = self._state, self._state.spent(self.policy.accounting), None
+        spent, shortest = self._state.spent(self.policy.accounting), None
         if decision.outcome == "rejected":
-            shortest = shortest_affordable(
-                state, question.query, question.delta, limit, self.policy
-            )
+            of = self._state, question.query, question.delta
+            shortest = shortest_affordable(*of, limit, self.policy)
         return Answer(
             question.text, decision.outcome, None, None, 1.0 - question.delta, float(cost),
             spent, self.bound - spent, len(self._history), shortest,
         )  # fmt: skip
 
-    def _answered(
-        self, question: Question, name: str, most: Callable[[], Fraction] | None, seen: int
-    ) -> Answer | None:
-        """Answer under the lock; None where the account has moved on since `seen` entries."""
+    def _answered(self, question: Question, name: str, most: Most, seen: int) -> Answer | None:
+        """Answer under the lock; None where the account has moved on since."""
         decision, cost, limit = self._decided(question, most)
         if decision.outcome == "rejected":
             told = self._told(question, decision, cost, limit)
@@ -314,10 +283,9 @@ class Answering:
 
 
 def open_answering(cube_file: str | Path, account: Account, **others: Any) -> Answering:
-    """Return what answers questions about the cube that a file declares, paid from an account.
+    """Return what answers questions about a cube file, paid from an account; `others` as there.
 
-    The account stands for the cube's file and protects the cube's unit, or AccountError says why
-    not; `others` as in `Answering`.
+    AccountError where the account does not stand for the cube's table or protects another unit.
     """
     from dpbayes.tables.files import read_cube
 

@@ -1,12 +1,9 @@
 """Approximations: mass vectors of the combined noise, intervals off them, and counts of at least 0.
 
 A mass vector holds the probabilities of the unit cells (k - 1/2, k + 1/2] for k = -r .. r
-(E, Definition 4.1). Algorithm 1 estimates it from draws, Algorithm 2 convolves one truncated vector
-an answer; the exact one is an inverse Fourier transform of the characteristic function. Algorithm 3
-reads an interval off a vector.
-
-Every count is at least 0, which the best linear unbiased estimate does not know. Least squares over
-all x >= 0 costs no privacy, but unbiasedness: where counts are small it is too large on average.
+(E, Definition 4.1): estimated from draws (Algorithm 1), by convolution (Algorithm 2), or exact.
+Least squares over all x >= 0 costs no privacy, but unbiasedness: where counts are small it is too
+large on average.
 """
 
 from __future__ import annotations
@@ -25,9 +22,7 @@ from dpbayes import _validate as check
 from dpbayes.tables.inference import Array, blue, shaped
 from dpbayes.tables.noise_law import NoiseLaw
 
-LARGEST = 1 << 22
-"""Largest number of answers times cells for consistent answers: nnls then takes some seconds."""
-
+LARGEST = 1 << 22  # answers times cells for consistent answers: nnls then takes some seconds
 _LONGEST = 1 << 26  # cells of a side: 512 MB
 _PERIODS = 64  # of the characteristic function: where more matter, tails are quicker
 _NEGLIGIBLE = 41.5  # e-folds, 1e-18
@@ -36,10 +31,7 @@ _OPTIMAL = 1e-9  # relative violation of the conditions of a minimum that roundi
 
 @dataclass(frozen=True)
 class MassVector:
-    """Probabilities of the cells -half_length .. half_length, and how much mass lies in none.
-
-    `masses` has odd length; its middle entry belongs to the cell around 0. `lost` is the
-    probability that was cut off, 0 for a histogram.
+    """Probabilities `masses` of the cells -half_length .. half_length, and what was cut off.
 
     >>> vector = MassVector([0.25, 0.5, 0.2], 0.05)
     >>> vector.half_length, round(vector.total, 12)
@@ -82,15 +74,13 @@ class MassVector:
 def pmf_monte_carlo(weights: ArrayLike, samples: int, rng: np.random.Generator) -> MassVector:
     """Return the histogram of `samples` rounded draws of sum w_i X_i (E, Algorithm 1).
 
-    `weights` (m,); `rng` for experiments. In the book: `alg-monte-carlo`.
+    In the book: `alg-monte-carlo`.
 
     >>> vector = pmf_monte_carlo([1.0], 10_000, np.random.default_rng(1))
     >>> abs(float(vector.masses[vector.half_length]) - (1.0 - math.exp(-0.5))) < 0.02
     True
     """
-    draws = np.rint(
-        NoiseLaw(weights).sample(check.generator("rng", rng), check.integer("samples", samples, 1))
-    )
+    draws = np.rint(NoiseLaw(weights).sample(rng, check.integer("samples", samples, 1)))
     r = _not_too_long(float(np.abs(draws).max()))
     histogram = np.bincount((draws + r).astype(np.int64), minlength=2 * r + 1)
     return MassVector(histogram / draws.size, 0.0)
@@ -116,8 +106,7 @@ def pmf_probability_calculation(
     Each has half-length s = ceil(w ln(1/gamma)), v_0 = 1 - exp(-1/2w) and
     v_k = exp(-(k - 1/2)/w) (1 - exp(-1/w)) / 2; lost is exp(-(s + 1/2)/w). `method` "tree"
     convolves pairs with the fast Fourier transform; "shortest-first" is E's order with direct sums.
-    It is the law of the sum of *rounded* terms, not of the rounded sum: when weights are below
-    about 1 it reports too little noise.
+    It is the law of the sum of *rounded* terms: below weights of about 1 it reports too little.
 
     Source: E, section 4.3, Algorithm 2, Lemmas 4.2, 4.3. Book: `alg-probability-calculation`.
 
@@ -162,12 +151,11 @@ def convolution_work(half_lengths: ArrayLike) -> int:
 
 
 def exact_masses(law: NoiseLaw, half_length: int | None = None, step: float = 1.0) -> MassVector:
-    """Return the exact probabilities of the cells ((k - 1/2) step, (k + 1/2) step].
+    """Return the exact probabilities of the cells ((k - 1/2) step, (k + 1/2) step], to about 1e-16.
 
     The characteristic function of Z plus a uniform variable on one cell, folded onto one period and
-    inverted by one fast Fourier transform; each mass has an absolute error of about 1e-16. With
-    only one or two weights that matter the folding converges slowly and tails are subtracted.
-    `half_length` is by default such that all but 1e-12 of the mass is inside; `step` > 0.
+    inverted by one fast Fourier transform. With only one or two weights that matter the folding
+    converges slowly and tails are subtracted. By default all but 1e-12 of the mass is inside.
 
     Source: E, equations 20 to 22, inverted numerically; ours. In the book: `thm-exact-masses`.
 
@@ -198,36 +186,23 @@ def exact_masses(law: NoiseLaw, half_length: int | None = None, step: float = 1.
 
 def _transform(weights: Array, t: Array) -> Array:
     """Return the characteristic function of Z plus a uniform variable on (-1/2, 1/2)."""
-    exponent = np.zeros_like(t)
-    for w in weights:
-        exponent -= np.log1p((w * t) ** 2)
-    return np.asarray(np.sinc(t / (2.0 * math.pi)) * np.exp(exponent))
+    exponent = sum(np.log1p((w * t) ** 2) for w in weights)
+    return np.asarray(np.sinc(t / (2.0 * math.pi)) * np.exp(-exponent))
 
 
 def _not_too_long(half_length: float) -> int:
     if half_length > _LONGEST:
-        raise ValueError(
-            f"the mass vector would need {2 * half_length + 1:.0f} cells, but at most "
-            f"{2 * _LONGEST + 1} are allowed; choose a wider step or smaller weights"
-        )
+        limit = f"{2 * _LONGEST + 1} cells; choose a wider step or smaller weights"
+        raise ValueError(f"the mass vector must have at most {limit}")
     return math.ceil(half_length)
 
 
 @dataclass(frozen=True)
 class CellInterval:
-    """An interval of whole cells around the middle one: `steps` i on each side, and its `mass`.
-
-    >>> CellInterval(steps=3, mass=0.96).cells
-    7
-    """
+    """An interval of 2i + 1 whole cells, `steps` i on each side of the middle one: its `mass`."""
 
     steps: int
     mass: float
-
-    @property
-    def cells(self) -> int:
-        """The number of cells 2i + 1, which is also the interval's length on the real line."""
-        return 2 * self.steps + 1
 
     @property
     def half_width(self) -> float:
@@ -238,9 +213,8 @@ class CellInterval:
 def credible_interval(pmf: MassVector | ArrayLike, delta: float) -> CellInterval:
     """Return the shortest centred run of cells with mass at least 1 - delta (E, Algorithm 3).
 
-    Start with the middle cell and add one on each side until the mass is reached. `pmf` is a
-    `MassVector` or its masses (odd length). When it holds less mass than 1 - delta the loop of the
-    original would never end; here it is an error.
+    `pmf` is a `MassVector` or its masses. ValueError where it holds less mass: E's loop would never
+    end.
 
     Source: E, Algorithm 3 (its body is lost; derived). In the book: `alg-credible-interval`.
 
@@ -264,8 +238,8 @@ def credible_interval(pmf: MassVector | ArrayLike, delta: float) -> CellInterval
 def consistent(H: ArrayLike, scales: ArrayLike, y: ArrayLike, Q: ArrayLike) -> Array:
     """Return the least-squares estimates of Q x over all x >= 0 from answers y = Hx + N.
 
-    x minimises sum_i ((y_i - H_i x) / b_i)^2 subject to x >= 0; q x is unique for every query in
-    the row space of H, and NaN for others. It uses y, H and b alone: post-processing.
+    x minimises sum_i ((y_i - H_i x) / b_i)^2 subject to x >= 0; NaN for queries that are not
+    estimable, where q x is not unique. It uses y, H and b alone: post-processing.
 
     `H` (m, cells), at most `LARGEST` entries; `scales` (m,) positive; `y` (m,); `Q` (cells,) or
     (t, cells). ValueError where the conditions of Karush, Kuhn and Tucker do not hold to 1e-9.
@@ -277,15 +251,13 @@ def consistent(H: ArrayLike, scales: ArrayLike, y: ArrayLike, Q: ArrayLike) -> A
     """
     matrix = shaped("H", H, "m", "cells")
     if matrix.size > LARGEST:
-        raise ValueError(
-            f"H must have at most {LARGEST} entries for consistent answers, got {matrix.size}"
-        )
+        raise ValueError(f"H must have at most {LARGEST} entries, got {matrix.size}")
     b = shaped("scales", check.positive_array("scales", scales), len(matrix))
     answers = shaped("y", y, len(matrix))
     size = max(float(np.abs(answers / b).max()), 1.0)
     G, d = matrix / b[:, None], answers / b / size
     try:
-        x = np.asarray(nnls(G, d)[0], np.float64)
+        x = nnls(G, d)[0]
     except RuntimeError as error:
         raise ValueError(f"y must have a consistent fit that can be found: {error}") from error
     # At the minimum of |Gx - d|^2 over x >= 0 its gradient is at least 0, and 0 where x > 0.

@@ -1,8 +1,7 @@
 """What an answer costs, and whether the online system derives it, buys it or refuses it.
 
-E, section 5, Figure 4: derive the answer from the history when that is short enough; else buy the
-smallest budget; else refuse. E's rules for a budget are lost; these follow from its definition of
-the interval. Decisions depend on H, b and alpha, never on y: they tell nothing of the data.
+E, section 5, Figure 4; its rules for a budget are lost, and these follow from its definition of the
+interval. Decisions depend on H, b and alpha, never on y: they tell nothing of the data.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ from dpbayes.tables.inference import (
 from dpbayes.tables.noise import LARGEST_SCALE, SMALLEST_SCALE, as_float, on_grid, scale_in_units
 from dpbayes.tables.noise_law import NoiseLaw
 
+SPENDINGS = ("smallest", "direct")
 _SMALLEST_SHARE = 1e-6  # of the direct budget: what is cheaper still is charged as this
 
 
 def budget(S: float, L: float, delta: float) -> float:
     """Return the budget 2 S ln(1/delta) / L at which one answer has an interval of length L.
 
-    `S` > 0 sensitivity; `L` > 0 length; `delta` in (0, 1), one minus the confidence: a Laplace
-    variable of scale b exceeds b ln(1/delta) in absolute value with probability delta.
+    `S` > 0 sensitivity; `delta` in (0, 1), one minus the confidence.
 
     Source: derived; E's text is lost. In the book: `thm-direct-budget`.
 
@@ -66,15 +65,8 @@ def combine(w0: ArrayLike, scale: float) -> tuple[float, Array]:
 
 @dataclass(frozen=True)
 class Allocation:
-    """A budget `alpha`, 0 when the history suffices, and what it buys.
-
-    `fresh_share` kappa is the weight of the fresh answer; `noise_weights` those of the combined
-    error, the fresh answer last.
-
-    >>> bought = allocation([4.0], 1.0, 20.0, 0.05)
-    >>> round(bought.alpha, 6), round(bought.fresh_share, 6), bought.noise_weights.round(4)
-    (0.150645, 0.26638, array([2.9345, 1.7683]))
-    """
+    """A budget `alpha`, 0 when the history suffices; the weight kappa of the fresh answer; and the
+    noise weights of the combined error, the fresh answer last."""
 
     alpha: float
     fresh_share: float
@@ -93,15 +85,16 @@ def allocation(
 
     `w0` (m,) are the noise weights of the query's estimate from the history, None when it is not
     estimable. `spending` "smallest" looks for the smallest budget, not below a millionth of the
-    direct one; "direct" takes that unless the history suffices. Best linear weights make the
-    variance smallest, not the quantile: where joining makes the interval longer, as it can from
-    about delta = 1/e on, the fresh answer is used alone at the direct budget.
+    direct one; "direct" takes that unless the history suffices. Where joining makes the interval
+    longer, as it can from about delta = 1/e on, the fresh answer stands alone.
 
     Source: derived; E's text is lost. In the book: `thm-history-budget`.
 
-    >>> allocation([1.0], 1.0, 40.0, 0.05).alpha
-    0.0
+    >>> bought = allocation([4.0], 1.0, 20.0, 0.05)
+    >>> round(bought.alpha, 6), round(bought.fresh_share, 6), bought.noise_weights.round(4)
+    (0.150645, 0.26638, array([2.9345, 1.7683]))
     """
+    check.choice("spending", spending, SPENDINGS)
     direct = budget(S, L, delta)
     weights = np.zeros(0) if w0 is None else np.abs(shaped("w0", w0, "m"))
     alone = Allocation(direct, 1.0, check.frozen(np.append(np.zeros(weights.size), S / direct)))
@@ -121,12 +114,10 @@ def allocation(
 
 
 def _smallest(excess: Callable[[float], float], weights: Array, scale: float) -> float:
-    """Return the smallest share of the direct budget at which an excess is at most 0.
-
-    It is almost linear in x = ln(1 + (share |w0| / scale)^2), the log ratio of the variances.
-    """
+    """Return the smallest share of the direct budget at which an excess is at most 0."""
     if excess(_SMALLEST_SHARE) <= 0.0:
         return _SMALLEST_SHARE
+    # The excess is almost linear in x = ln(1 + (share ratio)^2), the log ratio of the variances.
     ratio = float(np.linalg.norm(weights)) / scale
 
     def share_at(x: float) -> float:
@@ -144,12 +135,9 @@ def _smallest(excess: Callable[[float], float], weights: Array, scale: float) ->
 class Policy:
     """How answers are accounted for and bought.
 
-    `neighbours` the relation the guarantee is for; `accounting` "cells" (exact overall cost) or
+    `neighbours` "add-remove" or "replace-one"; `accounting` "cells" (exact overall cost) or
     "sequential" (sum of budgets); `spending` "smallest" (with the history's help) or "direct";
     `inference` whether answers are derived from the history at all.
-
-    >>> Policy(spending="direct").neighbours
-    'add-remove'
     """
 
     neighbours: str = "add-remove"
@@ -160,7 +148,7 @@ class Policy:
     def __post_init__(self) -> None:
         check.choice("neighbours", self.neighbours, NEIGHBOURS)
         check.choice("accounting", self.accounting, ("cells", "sequential"))
-        check.choice("spending", self.spending, ("smallest", "direct"))
+        check.choice("spending", self.spending, SPENDINGS)
         check.flag("inference", self.inference)
 
 
@@ -168,8 +156,7 @@ class Policy:
 class State:
     """What the answers so far have left: factorisation, answers / b, scales, and what was spent.
 
-    `losses` of each cell (add-remove) or pair of cells (replace-one) and the sum of budgets
-    `in_sequence` are rounded up: what is recorded is never below what was spent.
+    `losses` of each cell or pair of cells and the sum of budgets `in_sequence` are rounded up.
 
     >>> later = empty_state(2, "add-remove").after(np.ones(2), 4.0, 12.0)
     >>> later.scaled_answers, later.scales, round(later.spent("sequential"), 12)
@@ -196,7 +183,6 @@ class State:
         return float(self.losses.max()) if accounting == "cells" else self.in_sequence
 
     def spent_after(self, query: Array, scale: float, accounting: str) -> float:
-        """Return the overall cost once a query was answered with noise of this scale."""
         losses, in_sequence = self._spent_after(query, scale)
         return float(losses.max()) if accounting == "cells" else in_sequence
 
@@ -216,11 +202,7 @@ class State:
 
 
 def empty_state(cells: int, neighbours: str) -> State:
-    """Return the state before the first answer.
-
-    >>> empty_state(2, "add-remove").spent("cells")
-    0.0
-    """
+    """Return the state before the first answer."""
     losses = check.frozen(no_losses(check.integer("cells", cells, 1), neighbours))
     return State(empty_factor(cells), np.zeros(0), np.zeros(0), losses, 0.0)
 
@@ -229,13 +211,8 @@ def empty_state(cells: int, neighbours: str) -> State:
 class Decision:
     """One of "derived", "fresh", "rejected".
 
-    `history_weights` (m,) signed A_i b_i of the history's part of the estimate; `scale_units` the
-    scale of the fresh noise on the grid, 0 when there is none; `fresh_share` its weight; `law` of
-    the error of the estimate, None when rejected.
-
-    >>> made = decide(empty_state(2, "add-remove"), np.ones(2), 40.0, 0.05, 1.0, Policy())
-    >>> made.outcome, made.fresh_share, round(made.law.half_width(0.05), 6)
-    ('fresh', 1.0, 20.0)
+    `history_weights` (m,) signed A_i b_i of the history's part of the estimate; `scale_units` of
+    fresh noise on the grid, or 0; `fresh_share` its weight; `law` of the error, if there is one.
     """
 
     outcome: str
@@ -253,8 +230,9 @@ def decide(
 ) -> Decision:
     """Return what to do with a query that is to have an interval of length at most L.
 
-    >>> decide(empty_state(2, "add-remove"), np.ones(2), 1.0, 0.05, 1.0, Policy()).outcome
-    'rejected'
+    >>> made = decide(empty_state(2, "add-remove"), np.ones(2), 40.0, 0.05, 1.0, Policy())
+    >>> made.outcome, made.fresh_share, round(made.law.half_width(0.05), 6)
+    ('fresh', 1.0, 20.0)
     """
     limit = check.non_negative("bound", bound)  # nothing may be left at all
     S, w0 = _known(state, query, policy)
@@ -275,10 +253,7 @@ def _known(state: State, query: Array, policy: Policy) -> tuple[float, Array | N
     losses = check.instance("state", state, State).losses
     S = float(changes(coefficients("query", query, len(losses)), losses).max())
     if S == 0.0:
-        raise ValueError(
-            "query must be one that some neighbour changes: its answer is public and needs no "
-            "private system"
-        )
+        raise ValueError("query must be one that some neighbour changes: its answer is public")
     inference = check.instance("policy", policy, Policy).inference
     return S, state.factor.noise_weights(query) if inference else None
 
@@ -300,11 +275,7 @@ def shortest_affordable(
 
 @dataclass(frozen=True)
 class Stream:
-    """What was done with each question: `outcomes` (k,) words, overall cost `spent` (k,).
-
-    >>> Stream(("fresh", "rejected"), np.array([0.2, 0.2])).answered
-    array([1. , 0.5])
-    """
+    """What was done with each question: `outcomes` (k,) words, overall cost `spent` (k,)."""
 
     outcomes: tuple[str, ...]
     spent: Array

@@ -3,9 +3,8 @@
 A history is a matrix H, one row a query and one column a cell; its answers are y = Hx + N with
 independent Laplace noise of scales b = S/alpha (E, Definition 2.6, Lemma 2.1, equations 9 and 10).
 With B = diag(1/b) H the noise weights w = b A of a query q are the shortest solution of B^T w = q.
-`Factor` keeps B = Q R Z, with orthonormal columns in Q and rows in Z and R upper triangular: then
-w = Q R^-T Z q. Nothing is squared: where answers are many and few of them new, the normal equations
-lose every digit without saying so.
+`Factor` keeps B = Q R Z, Q's columns and Z's rows orthonormal, R upper triangular: w = Q R^-T Z q.
+The normal equations would lose every digit where answers are many and few of them new.
 """
 
 from __future__ import annotations
@@ -51,8 +50,8 @@ def coefficients(name: str, value: ArrayLike, cells: int) -> Array:
 def sensitivity(H: ArrayLike, neighbours: str = "add-remove") -> Array:
     """Return the sensitivity of each query of a history (m, cells).
 
-    S_i = max_j |H_ij| for one record added or removed ("add-remove"); max_j H_ij - min_j H_ij,
-    at most twice as much, for one that leaves a cell and enters another ("replace-one").
+    S_i = max_j |H_ij| for one record added or removed ("add-remove"); max_j H_ij - min_j H_ij for
+    one that leaves a cell and enters another ("replace-one").
 
     Source: E, Lemma 2.1; the replaced record is ours. In the book: `lem-query-sensitivity`.
 
@@ -70,8 +69,7 @@ def laplace_scales(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-remove
     """Return the scale b_i = S_i / alpha_i of the Laplace noise of each answer.
 
     P[y_i in B | x] <= e^alpha_i P[y_i in B | x'] for all neighbours x, x' and sets B (E, Theorem
-    2.1). `H` (m, cells); `alpha` (m,) positive budgets. A query that no neighbour changes needs no
-    noise; it is refused, because a scale of 0 is not a Laplace law.
+    2.1). `H` (m, cells); `alpha` (m,) positive. A query that no neighbour changes is refused.
 
     >>> laplace_scales([[0.0, 2.0], [1.0, 1.0]], [0.5, 0.1])
     array([ 4., 10.])
@@ -79,17 +77,13 @@ def laplace_scales(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-remove
     S = sensitivity(H, neighbours)
     budgets = shaped("alpha", check.positive_array("alpha", alpha), S.size)
     if np.any(S == 0.0):
-        raise ValueError(
-            f"H must have queries that some neighbour changes, but row {int(np.argmin(S))} has "
-            f"sensitivity 0 under {neighbours}"
-        )
+        still = f"row {int(np.argmin(S))} has sensitivity 0 under {neighbours}"
+        raise ValueError(f"H must have queries that some neighbour changes, but {still}")
     return np.asarray(S / budgets)
 
 
 def cost_of_scales(H: ArrayLike, scales: ArrayLike, neighbours: str = "add-remove") -> float:
     """Return the overall cost of answers whose noise scales are given, however they were chosen.
-
-    So noise made for one neighbour relation can be valued under the other.
 
     >>> [cost_of_scales([[1.0, -1.0]], [2.0], relation) for relation in NEIGHBOURS]
     [0.5, 1.0]
@@ -105,13 +99,10 @@ def cost_of_scales(H: ArrayLike, scales: ArrayLike, neighbours: str = "add-remov
 def privacy_cost(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-remove") -> float:
     """Return the budget that all answers together have spent on the record that suffers most.
 
-    With b_i = S_i / alpha_i, a record in cell j loses sum_i |H_ij| / b_i when it is added or
-    removed, sum_i |H_ij - H_il| / b_i when it is moved from cell l to cell j; the cost is the
-    maximum over cells or pairs of cells: P[y in B | x] <= e^cost P[y in B | x'], and no smaller
-    number will do. It contains sequential and parallel composition. The inequality also holds for
-    queries chosen from earlier answers, with the largest cost over all courses.
-
-    `H` (m, cells); `alpha` (m,) positive. A query that no neighbour changes costs nothing.
+    With b_i = S_i / alpha_i, the maximum over cells j of sum_i |H_ij| / b_i, or over pairs of cells
+    of sum_i |H_ij - H_il| / b_i where records are replaced: P[y in B | x] <= e^cost P[y in B | x'],
+    and no smaller number will do; also for queries chosen from earlier answers, with the largest
+    cost over all courses. `H` (m, cells); `alpha` (m,) positive.
 
     Source: E, Theorems 2.1, 5.1, 5.2; the joint form is derived. In the book: `thm-overall-cost`.
 
@@ -119,13 +110,9 @@ def privacy_cost(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-remove")
     >>> [round(privacy_cost(H, [0.1, 0.2], relation), 12) for relation in NEIGHBOURS]
     [0.2, 0.3]
     """
-    matrix = shaped("H", H, "m", "cells")
-    budgets = shaped("alpha", check.positive_array("alpha", alpha), len(matrix))
-    moving = sensitivity(matrix, neighbours) > 0.0
-    if not np.any(moving):
-        return 0.0
-    scales = laplace_scales(matrix[moving], budgets[moving], neighbours)
-    return cost_of_scales(matrix[moving], scales, neighbours)
+    S = sensitivity(H, neighbours)
+    budgets = shaped("alpha", check.positive_array("alpha", alpha), S.size)
+    return cost_of_scales(H, np.where(S > 0.0, S, 1.0) / budgets, neighbours)
 
 
 def no_losses(cells: int, neighbours: str) -> Array:
@@ -133,10 +120,8 @@ def no_losses(cells: int, neighbours: str) -> Array:
     if check.choice("neighbours", neighbours, NEIGHBOURS) == "add-remove":
         return np.zeros(cells)
     if cells > _MOST_PAIRED_CELLS:
-        raise ValueError(
-            f"cells must be at most {_MOST_PAIRED_CELLS} under replace-one, which keeps one number "
-            f"for each pair of cells, got {cells}"
-        )
+        limit = f"{_MOST_PAIRED_CELLS} under replace-one, which looks at pairs of cells"
+        raise ValueError(f"cells must be at most {limit}, got {cells}")
     return np.zeros((cells, cells))
 
 
@@ -163,13 +148,7 @@ def random_ranges(shape: Any, count: int, rng: np.random.Generator) -> Array:
 
 
 class NotEstimableError(ValueError):
-    """The query is not a linear combination of the history: the answers do not determine it.
-
-    >>> blue([[1.0, 1.0]], [1.0], [1.0, 0.0]).estimate([3.0])  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    dpbayes.tables.inference.NotEstimableError: Q must lie in the row space of the history...
-    """
+    """The query is not a linear combination of the history: the answers do not determine it."""
 
 
 @dataclass(frozen=True)
@@ -177,10 +156,6 @@ class Blue:
     """Best linear unbiased estimators of t queries from m answers; no t axis for one query.
 
     `weights` A (t, m), NaN in rows of queries that are not `estimable` (t,); `scales` (m,).
-
-    >>> pair = blue([[1.0], [1.0]], [1.0, 2.0], [1.0])
-    >>> pair.weights.round(12), round(float(pair.estimate([5, 10])), 9)
-    (array([0.8, 0.2]), 6.0)
     """
 
     weights: Array
@@ -196,12 +171,6 @@ class Blue:
     def variance(self) -> Array:
         """The variance 2 sum_i (A_i b_i)^2 of each estimate; NaN where not estimable."""
         return np.asarray(2.0 * np.sum(self.noise_weights**2, axis=-1))
-
-    @property
-    def covariance(self) -> Array:
-        """The covariance 2 (A diag b)(A diag b)^T of the estimates (E, Theorem 3.1)."""
-        scaled = np.atleast_2d(self.weights * self.scales)
-        return np.asarray(2.0 * scaled @ scaled.T)
 
     def estimate(self, y: ArrayLike) -> Array:
         """Return A y, NaN where not estimable; a single query raises `NotEstimableError`."""
@@ -244,9 +213,8 @@ class Factor:
             return Factor(check.frozen(Q[:, :r]), check.frozen(R[:r]), self.Z)
         Q, R = np.zeros((m + 1, r + 1)), np.zeros((r + 1, r + 1))
         Q[m, 0], Q[:m, 1:], R[0, 0], R[0, 1:], R[1:, 1:] = 1.0, self.Q, length, inside, self.R
-        return Factor(
-            check.frozen(Q), check.frozen(R), check.frozen(np.vstack([outside / length, self.Z]))
-        )
+        Z = np.vstack([outside / length, self.Z])
+        return Factor(check.frozen(Q), check.frozen(R), check.frozen(Z))
 
     def _split(self, row: Array) -> tuple[Array, Array]:
         """Return the coordinates of a row, and its part in no known direction."""
@@ -258,15 +226,9 @@ class Factor:
 
 
 def empty_factor(cells: int) -> Factor:
-    """Return the factorisation of a history without answers.
-
-    >>> grown = empty_factor(2).append([1.0, 1.0], 1.0).append([1.0, 0.0], 2.0)
-    >>> grown.noise_weights([0.0, 1.0]).round(12)
-    array([ 1., -2.])
-    """
-    return Factor(
-        np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((0, check.integer("cells", cells, 1)))
-    )
+    """Return the factorisation of a history without answers, from which others grow."""
+    nothing = np.zeros((0, 0))
+    return Factor(nothing, nothing, np.zeros((0, check.integer("cells", cells, 1))))
 
 
 def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
@@ -299,12 +261,10 @@ def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
 def blue_sparse(H: Any, scales: ArrayLike, Q: ArrayLike) -> Blue:
     """Return what `blue` returns for a sparse history over many cells, by least squares (LSMR).
 
-    From 0 the iteration ends at the shortest solution; a query is estimable when what is left of it
-    is below 1e-6 of its length. Cells that no query tells apart are looked at once: sums of their
-    columns with random weights agree, which others do by chance for one pair in 10^30.
-
-    `H` (m, cells) a scipy sparse array, up to some millions of cells; `scales` within some six
-    powers of ten; `Q` as in `blue`, dense or sparse.
+    A query is estimable when what is left of it is below 1e-6 of its length. Cells that no query
+    tells apart are looked at once: random sums of their columns agree, as others' do by chance for
+    one pair in 10^30. `H` (m, cells) a scipy sparse array, up to some millions of cells; `scales`
+    within some six powers of ten; `Q` as in `blue`, dense or sparse.
 
     >>> from scipy.sparse import csr_array
     >>> one = blue_sparse(csr_array([[1.0, 1.0], [1.0, 0.0]]), [1.0, 2.0], [0.0, 1.0])
@@ -344,6 +304,5 @@ def chebyshev_half_width(variance: float, delta: float) -> float:
     >>> chebyshev_half_width(2.0, 0.125)
     4.0
     """
-    return float(
-        np.sqrt(check.non_negative("variance", variance) / check.open_unit("delta", delta))
-    )
+    spread = check.non_negative("variance", variance)
+    return float(np.sqrt(spread / check.open_unit("delta", delta)))

@@ -1,14 +1,12 @@
 """Exact noise for real answers: whole numbers on a fine grid, from the system's random bits.
 
-Adding floating-point Laplace noise leaks: the low digits of the sum tell the true answer apart.
-Here the true answer and the noise are integers on a grid of 2^-128, and the noise is a discrete
-Laplace variable drawn exactly. Nothing is rounded afterwards, so the privacy guarantee holds for
-the numbers returned. The law differs from the continuous one of the inference by less than
-2^-128 / scale.
+The low digits of floating-point Laplace noise betray the true answer. Here both are whole numbers
+on a grid of 2^-128, the noise is a discrete Laplace variable drawn exactly, and nothing is rounded
+afterwards: the guarantee holds for the numbers returned. The law differs from the continuous one by
+less than 2^-128 / scale.
 
-A coefficient of 53 binary digits lies on the grid as it is, unless it is below 2^-75. A smaller one
-is rounded, which moves the answer by at most 2^-129 for each record counted: by less than 2^-56 for
-the at most 2^53 records in each of 2^20 cells, while no scale of noise is below 2^-12.
+A coefficient of 53 binary digits lies on the grid, unless it is below 2^-75 and rounded. That moves
+the answer by less than 2^-56 for 2^53 records in each of 2^20 cells; no noise scale is below 2^-12.
 """
 
 from __future__ import annotations
@@ -32,11 +30,7 @@ _LARGEST = int(LARGEST_SCALE) << GRID_BITS
 
 
 def on_grid(query: ArrayLike, cells: int) -> NDArray[np.float64]:
-    """Return the query with its coefficients as multiples of 2^-128: changed only below 2^-75.
-
-    >>> on_grid([1 / 3, 0.5, 0.0], 3) == [1 / 3, 0.5, 0.0]
-    array([ True,  True,  True])
-    """
+    """Return the query with its coefficients as multiples of 2^-128: changed only below 2^-75."""
     asked = coefficients("query", query, cells)
     largest = float(np.abs(asked).max())
     if largest > _LARGEST_COEFFICIENT:
@@ -62,11 +56,7 @@ def true_answer(query: NDArray[np.float64], counts: NDArray[np.int64]) -> int:
 def scale_in_units(S: float, alpha: float) -> int:
     """Return the largest multiple of 2^-32 of at most S / alpha with 53 bits, in units of the grid.
 
-    Rounding down keeps the promised length of the interval; the budget that the rounded scale
-    really costs, S / scale, is what is recorded and charged.
-
-    >>> scale_in_units(1.0, 0.5) == 2 * 2**128
-    True
+    Rounding down keeps the promised length; charged is what the rounded scale really costs.
     """
     wanted = positive("S", S) / positive("alpha", alpha)
     if not SMALLEST_SCALE <= wanted <= LARGEST_SCALE:
@@ -80,11 +70,7 @@ def scale_in_units(S: float, alpha: float) -> int:
 
 
 def as_float(units: int) -> float:
-    """Return a number of grid units as a float, rounded to nearest.
-
-    >>> as_float(3 * 2**127)
-    1.5
-    """
+    """Return a number of grid units as a float, rounded to nearest."""
     return math.ldexp(float(units), -GRID_BITS)
 
 

@@ -24,7 +24,7 @@ from dpbayes.tables.inference import Array, shaped
 _STEP = 0.05  # of u: the trapezoid rule on this curve errs by less than 1e-14 of the integral
 _BEND = 0.4  # of the curve: any value in (0, 1) keeps right of the imaginary line
 _REACH = 44.0  # e-folds: what lies beyond is below 1e-19 of the integrand's centre
-_DUST = 1e-12  # weights below this share of the largest change a tail by less than its rounding
+_DUST = 1e-12  # of the largest: smaller weights change a tail by less than 1e-24 of itself
 _NODES = 64  # of the integral, taken together
 _DRAWS_AT_ONCE = 1 << 20  # 8 MB
 
@@ -33,9 +33,8 @@ _DRAWS_AT_ONCE = 1 << 20  # 8 MB
 class NoiseLaw:
     """The law of Z = sum w_i X_i, X_i independent with density exp(-|x|)/2.
 
-    `weights` (m,) finite, at least one not 0; kept as absolute values, as the law is symmetric.
-    Characteristic function prod 1/(1 + w_i^2 t^2). Tails have 13 right digits; a weight below 1e-12
-    of the largest is left out, which changes a tail by less than 1e-24 of itself.
+    `weights` (m,) finite, at least one not 0, kept as absolute values. Characteristic function
+    prod 1/(1 + w_i^2 t^2). Tails have 13 right digits.
 
     Source: E, equations 20 to 22; the integral is ours. In the book: `thm-noise-law`.
 
@@ -72,12 +71,12 @@ class NoiseLaw:
     def log_tail(self, x: float) -> float:
         """Return ln P(Z > x), accurate also where the probability itself underflows."""
         point = check.real("x", x)
-        return math.log1p(-self.tail(-point)) if point < 0.0 else self._at(point)[0]
+        return math.log1p(-self.tail(-point)) if point < 0.0 else self._upper(point)
 
     def tail(self, x: float) -> float:
         """Return P(Z > x)."""
         point = check.real("x", x)
-        upper = math.exp(self._at(abs(point))[0]) if point else 0.5
+        upper = math.exp(self._upper(abs(point))) if point else 0.5
         return upper if point >= 0.0 else 1.0 - upper
 
     def half_width(self, delta: float) -> float:
@@ -107,12 +106,10 @@ class NoiseLaw:
             part[:] = rng.laplace(size=(part.size, self.weights.size)) @ self.weights
         return result
 
-    def _at(self, x: float) -> tuple[float, float]:
-        """Return ln P(Z > x) and the hazard there, as a multiple of 1 / largest weight."""
+    def _upper(self, x: float) -> float:
+        """Return ln P(Z > x) for x >= 0."""
         largest, ratios = self._unit
-        if x > 1e300 * largest:
-            return -math.inf, 1.0
-        return _log_tail_and_hazard(ratios, x / largest)
+        return -math.inf if x > 1e300 * largest else _log_tail_and_hazard(ratios, x / largest)[0]
 
 
 def _log_tail_and_hazard(v: Array, x: float) -> tuple[float, float]:
@@ -164,11 +161,7 @@ def _saddle_point(v: Array, x: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Interval:
-    """The credible interval low .. high of a query, with the confidence it was made for.
-
-    >>> Interval(8.0, 12.5, 0.95).length
-    4.5
-    """
+    """The credible interval low .. high of a query, with the confidence it was made for."""
 
     low: float
     high: float
@@ -183,8 +176,7 @@ class Interval:
 def interval(estimate: float, law: NoiseLaw, delta: float) -> Interval:
     """Return estimate +- c, with c the smallest number such that P(|Z| <= c) >= 1 - delta.
 
-    It speaks of the true answer given the *estimate* alone, under a flat prior, for a query chosen
-    without looking at the answers.
+    Given the *estimate* alone, under a flat prior, for a query chosen without looking at answers.
 
     Source: E, Definition 2.5, with the exact law; ours. In the book: `def-credible-interval`.
 

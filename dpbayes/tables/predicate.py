@@ -4,10 +4,9 @@
     2 * (income >= 10) - (not physical_limitation = 1)
     age between 18 and 40                     # 18 <= age < 40, the ends of bins
 
-A condition must not cut through a bin: the cube holds one count a bin, and the answer for half of
-it is not there. Where the values of an attribute are texts they are compared as they are written,
-with or without quotation marks: 01 is not 1. Names and values are replaced by place holders, the
-rest is read by Python's own parser, and only the nodes below are taken; nothing is evaluated.
+A condition must not cut through a bin, of which the cube holds one count. Values that are texts are
+compared as they are written, with or without quotation marks: 01 is not 1. Names and values become
+place holders, the rest is read by Python's parser, and only the nodes below are taken.
 """
 
 from __future__ import annotations
@@ -27,10 +26,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dpbayes._validate import shown
 from dpbayes.tables.inference import Array
 
-LONGEST = 2000
-"""Letters of a query."""
-MOST_TERMS = 100
-"""Comparisons, values, signs and words `not` in a query."""
+LONGEST = 2000  # letters of a query
+MOST_TERMS = 100  # comparisons, values, signs and words `not` in it
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<word>[^\W\d][\w.]*)"
@@ -42,18 +39,11 @@ _RESERVED = ("and", "or", "not", "in", "between")
 
 
 class PredicateError(ValueError):
-    """The text is not a query over the declared attributes.
-
-    >>> coefficients("weight > 3", ())
-    Traceback (most recent call last):
-        ...
-    dpbayes.tables.predicate.PredicateError: query 'weight > 3' cannot be read: no attribute \
-'weight'; the cube has none
-    """
+    """The text is not a query over the declared attributes."""
 
 
 class Wish(BaseModel):
-    """What somebody asks for, as far as it can be checked without the cube; see `wished`."""
+    """What somebody asks for, as far as it can be checked without the cube."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -86,9 +76,8 @@ def wished(fields: Any) -> Wish:
 
 @dataclass(frozen=True)
 class Question:
-    """A question in words, checked: `query` (cells,) on the grid, the longest interval that will
-    do, its `delta`, who pays, and an id under which the same answer can be had again.
-    """
+    """A question, checked: `query` (cells,) on the grid, the longest interval that will do, its
+    `delta`, who pays, and an id under which the same answer can be had again."""
 
     text: str
     query: Array
@@ -102,16 +91,27 @@ class Question:
         """What is asked, as text: the same text for the same question only."""
         return json.dumps([self.text, self.length, self.delta])
 
+    @property
+    def name(self) -> str:
+        """The name of its answer in the account, "" without an id."""
+        return "" if self.request is None else f"answer-{self.payer}-{self.request}"
+
+    def other(self) -> ValueError:
+        """Return what refuses an id that was used for something else."""
+        return ValueError(
+            f"request must be a new id for a new question, got {shown(self.request)}, under which "
+            "something else was asked"
+        )
+
 
 @dataclass(frozen=True)
 class Answer:
     """What a question got.
 
     `outcome` "derived", "fresh" or "rejected"; `estimate` and `interval`, None when rejected;
-    `cost` the epsilon that the account was charged; `spent` the cube's overall cost after it and
-    `left` what is left of its bound; `history` the number of answers it was made from or is one of;
-    `affordable` about the shortest length that can be had, told when a question is rejected;
-    `consistent` the estimate that fits counts of at least 0, where it was asked for.
+    `cost` in the account's epsilon; `spent` the cube's overall cost after it, `left` of its bound;
+    `history` the number of answers it was made from or is one of; `affordable` about the shortest
+    length that can be had, when rejected; `consistent` the estimate that fits counts >= 0.
 
     >>> Answer("all", "fresh", 61.5, (41.5, 81.5), 0.95, 0.15, 0.15, 0.85, 1).affordable
     """
@@ -130,10 +130,7 @@ class Answer:
 
 
 def coefficients(text: str, attributes: Sequence[Attribute]) -> Array:
-    """Return one coefficient a cell for a query text; cells vary fastest in the last attribute.
-
-    At most `LONGEST` letters and `MOST_TERMS` terms.
-    """
+    """Return one coefficient a cell for a query text; the last attribute varies fastest."""
     if not isinstance(text, str):
         raise TypeError(f"query must be text, got {text!r}")
     if len(text) > LONGEST:
@@ -194,10 +191,9 @@ class _Query:
 
     def _sum(self, node: ast.expr) -> Array:
         match node:
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return np.asarray(self._sum(left) + self._sum(right))
-            case ast.BinOp(left=left, op=ast.Sub(), right=right):
-                return np.asarray(self._sum(left) - self._sum(right))
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as sign, right=right):
+                join = np.add if isinstance(sign, ast.Add) else np.subtract
+                return np.asarray(join(self._sum(left), self._sum(right)))
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 kind, text = self._literal(left)
                 if kind != "number":
@@ -245,9 +241,8 @@ class _Query:
         if isinstance(values, ast.List):
             low, high = (self._value(attribute, value) for value in values.elts)
             if isinstance(low, str) or isinstance(high, str) or not low < high:
-                raise self._error(
-                    f"between takes two numbers that increase, got {low!r} and {high!r}"
-                )
+                got = f"got {low!r} and {high!r}"
+                raise self._error(f"between takes two numbers that increase, {got}")
             return np.asarray(attribute.select(">=", low) & attribute.select("<", high))
         listed = values.elts if isinstance(values, ast.Tuple) else [values]
         if not listed:

@@ -1,10 +1,9 @@
 """The posterior an analyst should hold after a release: one that knows how the noise was made.
 
 p(theta | release) = sum over x of P(x | release) p(theta | x), a mixture of Dirichlet distributions
-over the count vectors that may have been the true ones. With a Dirichlet prior the counts are
-Dirichlet-multinomial beforehand, a product over the categories but for their sum; noise that acts
-on each count keeps it a product. With a public number of records the reading is exact; where that
-number is secret, every number is equally likely beforehand, and the reading is by draws.
+over the count vectors x. Beforehand these are Dirichlet-multinomial, a product over the categories
+but for their sum; noise that acts on each count keeps it a product. With a public number of records
+the reading is exact; a secret one is any number beforehand, and the reading is by draws.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ Whole = NDArray[np.int64]
 
 LARGEST_LISTED = 3000  # candidate sets above are not searched one law at a time
 DRAWS = 10_000  # of counts of unknown total: means are right to a hundredth of their spread
-
 _TRIM = 50.0  # factors below e^-50 of the largest are left out
 _LARGEST_TOTAL = 2_000_000
 _WIDEST = 1 << 22
@@ -64,7 +62,6 @@ class ListedCounts:
         return self.histograms[:, i], self.histograms.sum(axis=1), self.weights
 
     def sample(self, rng: np.random.Generator, size: int) -> Whole:
-        """Return independent histograms, shape (size, k)."""
         return np.asarray(self.histograms[rng.choice(self.weights.size, size, p=self.weights)])
 
 
@@ -85,7 +82,6 @@ class ProductCounts:
         return _sums(self.factors[::-1])[::-1]
 
     def joint(self, i: int) -> tuple[Whole, Whole, Floats]:
-        """Return values of the count of category i, of the total, and their probabilities."""
         steps = np.arange(self.factors[i].size)
         others = np.convolve(self._before[i], self._after[i + 1])
         weights = self.factors[i] * _at(others, self.n - sum(self.starts) - steps)
@@ -123,19 +119,14 @@ class NoiseAwarePosterior:
     counts: ListedCounts | ProductCounts
 
     @property
-    def k(self) -> int:
-        """Number of categories."""
-        return int(self.prior.size)
-
-    @property
     def mean(self) -> Floats:
         """Mean of the category probabilities, shape (k,)."""
-        mixtures = (self._mixture(i) for i in range(self.k))
+        mixtures = (self._mixture(i) for i in range(self.prior.size))
         return np.array([float(weights @ (a / (a + b))) for a, b, weights in mixtures])
 
     def _mixture(self, i: int) -> tuple[Floats, Floats, Floats]:
         """Return the parameters (a, b) of the beta laws that share i mixes, and their weights."""
-        place = check.integer("i", i, minimum=0, maximum=self.k - 1)
+        place = check.integer("i", i, minimum=0, maximum=self.prior.size - 1)
         values, totals, weights = self.counts.joint(place)
         kept = weights > _NO_WEIGHT
         a = self.prior[i] + values[kept]
@@ -147,16 +138,8 @@ class NoiseAwarePosterior:
         logs = np.multiply.outer(np.log(theta), a - 1) + np.multiply.outer(np.log1p(-theta), b - 1)
         return np.asarray(np.exp(logs - betaln(a, b)) @ weights)
 
-    def cumulative(self, i: int, proportions: ArrayLike) -> Floats:
-        """Return P(theta_i <= t) for each t in [0, 1]."""
-        a, b, weights = self._mixture(i)
-        return np.asarray(betainc(a, b, np.asarray(proportions)[..., None]) @ weights)
-
     def credible_interval(self, i: int, level: float = 0.95) -> tuple[float, float]:
-        """Return the central interval of category i with posterior probability `level`.
-
-        With a public number of records its ends are rounded outward.
-        """
+        """Return the central interval of category i; rounded outward where n is public."""
         inside = check.open_unit("level", level)
         a, b, weights = self._mixture(i)
 
@@ -171,15 +154,14 @@ class NoiseAwarePosterior:
 
     def interval(self, confidence: float = 0.95) -> Floats:
         """Return the central interval of every category, shape (k, 2); as in scipy.stats."""
-        return np.array([self.credible_interval(i, confidence) for i in range(self.k)])
+        return np.array([self.credible_interval(i, confidence) for i in range(self.prior.size)])
 
     def group(self, indices: Sequence[int]) -> NoiseAwarePosterior:
         """Return the posterior of shares *within* at least 2 categories, of `DRAWS` draws."""
         places = [check.integer("indices", i, minimum=0) for i in indices]
-        if len(set(places)) != len(places) or len(places) < 2 or max(places) >= self.k:
-            raise ValueError(
-                f"indices must be at least 2 different ones below {self.k}, got {list(indices)}"
-            )
+        k = self.prior.size
+        if len(set(places)) != len(places) or len(places) < 2 or max(places) >= k:
+            raise ValueError(f"indices must be at least 2 different ones below {k}, got {places}")
         counts = self.counts
         if isinstance(counts, ProductCounts):
             drawn = counts.sample(np.random.default_rng(counts.n), DRAWS)
@@ -208,17 +190,13 @@ def noise_aware(
     n: int,
     prior: Floats,
     repaired: bool = False,
-    rng: np.random.Generator | None = None,
 ) -> NoiseAwarePosterior:
     """Return the noise-aware posterior given the noisy value a mechanism drew: `def-noise-aware`.
 
     `noisy` is what was drawn before clamping or projection: k-1 counts for the Laplace family,
-    one for geometric, k for lattice; for the others the released histogram, read by listing at most
-    `LARGEST_LISTED` candidates. Where the noise hides the number of records, `n` is not used and
-    the posterior is one of `DRAWS` draws from `rng`, by default seeded with what was released.
-
-    With `repaired`, `noisy` (k,) is the released histogram of any mechanism, after clamping and
-    projection, summing to n: a 0 stands for every noisy count raised to 0. It is read by listing.
+    one for geometric, k for lattice; for the others, or if `repaired`, the released histogram, read
+    by listing at most `LARGEST_LISTED` candidates. Where the noise hides the number of records, `n`
+    is not used and the posterior is one of `DRAWS` draws, seeded with what was released.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> chosen, flat = mechanism("geometric", epsilon=1.0), np.ones(2)
@@ -232,9 +210,9 @@ def noise_aware(
     if check.flag("repaired", repaired) or independent is of_counts is None:
         return NoiseAwarePosterior(prior, n, _listed(mechanism, noisy, n, prior))
     if independent is not None:
-        seeded = rng or np.random.default_rng([abs(int(y)) for y in noisy])
+        rng = np.random.default_rng([abs(int(y)) for y in noisy])
         likelihoods = [partial(independent, int(y)) for y in noisy]
-        return NoiseAwarePosterior(prior, None, _drawn(prior, noisy.tolist(), likelihoods, seeded))
+        return NoiseAwarePosterior(prior, None, _drawn(prior, noisy.tolist(), likelihoods, rng))
     parts = of_counts(noisy, n, int(prior.size))
     if len(parts) != prior.size:
         raise ValueError(f"prior must have {len(parts)} entries for what was drawn, got {prior}")
@@ -242,15 +220,13 @@ def noise_aware(
 
 
 def _product(n: int, prior: Floats, parts: Sequence[Floats]) -> ProductCounts:
-    """Return the posterior for a known total from ln P(noisy | x) at x = 0 ... n, a category each.
-
-    A common factor e^(tilt x), which changes nothing, centres the unconditioned sum at the total.
-    """
+    """Return the posterior for a known total from ln P(noisy | x) at x = 0 ... n, each category."""
     if n > _LARGEST_TOTAL:
         raise ValueError(f"n must be at most {_LARGEST_TOTAL} for a noise-aware posterior, got {n}")
     values = np.arange(n + 1)
     logs = [part + log_prior_factor(float(a), values) for part, a in zip(parts, prior, strict=True)]
 
+    # A common factor e^(tilt x), which changes nothing, centres the unconditioned sum at the total.
     def tilted(tilt: float) -> list[Floats]:
         return [np.exp(log + tilt * values - (log + tilt * values).max()) for log in logs]
 
@@ -291,10 +267,7 @@ def _drawn(
     likelihoods: Sequence[Callable[[Whole], Floats]],
     rng: np.random.Generator,
 ) -> ListedCounts:
-    """Return weighted draws of counts with a secret total, each total equally likely.
-
-    Counts are drawn one by one with a tilt for the total's factor, which gives the weights.
-    """
+    """Return weighted draws of counts, tilted for their secret total, any total equally likely."""
     mass, tilt = float(prior.sum()), 0.0
     for _ in range(50):
         each = zip(prior.tolist(), centres, likelihoods, strict=True)
@@ -310,10 +283,8 @@ def _drawn(
     weights = np.exp(logs - logsumexp(logs))
     worth = 1.0 / float(weights @ weights)
     if worth < _FEWEST:
-        raise ValueError(
-            "epsilon must be larger, or the prior nearer to 1, for a noise-aware reading of a "
-            f"secret number of records: {DRAWS} draws are worth {worth:.0f}"
-        )
+        worth_of = f"{DRAWS} draws of a secret number of records are worth {worth:.0f}"
+        raise ValueError(f"epsilon must be larger, or the prior nearer to 1: {worth_of}")
     return ListedCounts(drawn, weights)
 
 
@@ -331,10 +302,8 @@ def _window(
             weights = np.exp(logs[kept])
             return values[kept], weights / weights.sum()
         reach *= 2
-    raise ValueError(
-        f"epsilon must be larger, or the prior nearer to 1: a noisy count of {y} leaves more than "
-        f"{_WIDEST} possible counts open"
-    )
+    wide = f"a noisy count of {y} leaves more than {_WIDEST} counts open"
+    raise ValueError(f"epsilon must be larger, or the prior nearer to 1: {wide}")
 
 
 def _sums(factors: Sequence[Floats]) -> list[Floats]:

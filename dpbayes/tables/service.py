@@ -7,10 +7,10 @@
     POST /price  the same; nothing is drawn or spent
     GET /balance
 
-Who brings no token is told so at once, before anything is read. A question is read outside the
-desk where answers are decided, drawn and paid, one at a time; of one analyst at most one request
-waits there. Answers leave at whole ticks after they were begun, so that their time does not follow
-their noise. Needs the extra `serve`.
+Who brings no token is told so before anything is read. Questions are read outside the desk where
+answers are decided, drawn and paid one at a time; of one analyst at most one request waits there.
+Answers leave at whole ticks, so that their time does not follow their noise. Needs the extra
+`serve`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import os
 import re
 import secrets
 import socket
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -46,38 +47,31 @@ from dpbayes.tables.files import TICK, Analyst, read_service
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.predicate import Answer, Question, Wish, wished
 
-PATIENCE = 10.0
-"""Seconds in which a request must have arrived, and SECONDS in which one with parts must end."""
-SECONDS = 30.0
+PATIENCE = 10.0  # seconds in which a request must have arrived
+SECONDS = 30.0  # in which one with parts must end
 LARGEST_BODY = 1 << 14
-MOST_WAITING = 64
-"""Connections of one address whose request has not arrived; one more ends the oldest."""
-MOST_OF_ONE = 8
-"""Requests of one analyst under way at a time."""
+MOST_WAITING = 64  # connections of an address without a request; one more ends the oldest
+MOST_OF_ONE = 8  # requests of one analyst under way at a time
 
 _BEARER = re.compile(r"Bearer ([\x21-\x7e]{1,200})")
 
 
 class Service:
-    """Answers analysts' questions; `app` is the ASGI application.
-
-    `answering` is asked for them; `tick` in seconds. `now` and `sleep` are the clock.
-    """
+    """Answers analysts' questions; `app` is the ASGI application, `now` and `sleep` its clock."""
 
     def __init__(
         self,
         answering: Answering,
         analysts: tuple[Analyst, ...],
         tick: float = TICK,
-        now: Callable[[], float] | None = None,
+        now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Any] = asyncio.sleep,
     ) -> None:
         names = [analyst.name for analyst in analysts]
         if len({analyst.token for analyst in analysts}) < len(names):
             raise ValueError(f"analysts must have different tokens, got one twice among {names}")
         self.answering, self.analysts, self.tick = answering, analysts, tick
-        self._now = now or (lambda: asyncio.get_running_loop().time())
-        self._sleep = sleep
+        self._now, self._sleep = now, sleep
         self._desk = ThreadPoolExecutor(1, "desk")
         self._inside: Counter[str] = Counter()
         self._turn: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -106,9 +100,8 @@ class Service:
         analyst = self.known(request.headers.getlist("authorization"))
         if self._inside[analyst.name] >= MOST_OF_ONE:
             await self._sleep(self.tick)  # who asks again and again waits between
-            raise HTTPException(
-                429, f"requests must be at most {MOST_OF_ONE} at a time; wait for an answer"
-            )
+            told = f"requests must be at most {MOST_OF_ONE} at a time; wait for an answer"
+            raise HTTPException(429, told)
         self._inside[analyst.name] += 1
         try:
             body = await _body(request)
@@ -131,12 +124,9 @@ class Service:
             questions = await asyncio.to_thread(self.answering.questions, wish, analyst.name)
             for question in questions:
                 if answers and self._now() - begun > SECONDS:
-                    raise HTTPException(
-                        503,
-                        f"by must take at most {SECONDS:g} seconds: {len(answers)} of "
-                        f"{len(questions)} are answered; with a request id they cost nothing when "
-                        "they are asked again",
-                    )
+                    told = f"{len(answers)} of {len(questions)} are answered; with a request id "
+                    told += "they cost nothing when they are asked again"
+                    raise HTTPException(503, f"by must take at most {SECONDS:g} seconds: {told}")
                 answers.append(await self._one(path, analyst, wish, question))
         except (ValueError, TypeError) as error:
             raise HTTPException(400, str(error)) from error
@@ -152,7 +142,7 @@ class Service:
             return ask(question, functools.partial(self.left, analyst)), self._left(analyst)
 
         answer, left = await self._at_desk(work)
-        fields = {**asdict(answer), "left": left}
+        fields = asdict(answer) | {"left": left}
         if wish.consistent and answer.interval is not None:
             fitting = functools.partial(self.answering.consistent, question, answer.history)
             fields["consistent"] = await asyncio.to_thread(fitting)
@@ -205,20 +195,17 @@ def _fields(body: bytes) -> Any:
 def service_of(path: str | Path) -> Service:
     """Return the service that a file declares; PlanError or AccountError say what is wrong with it.
 
-    Without a smallest price in it the price is such that the account is spent before the history
-    is full.
+    By default the smallest price is such that the account is spent before the history is full.
     """
     told = read_service(path)
-    account = open_account(told.account)
-    smallest = told.smallest_price or account.bound / told.most_answers
-    answering = open_answering(
-        told.cube, account, smallest_price=smallest, most_answers=told.most_answers
-    )
+    account, most = open_account(told.account), told.most_answers
+    smallest = told.smallest_price or account.bound / most
+    answering = open_answering(told.cube, account, smallest_price=smallest, most_answers=most)
     return Service(answering, told.analysts, told.tick)
 
 
 def new_token() -> str:
-    """Return a token for an analyst; give it to them, and store its digest."""
+    """Return a token for an analyst, of which only the digest is stored."""
     return secrets.token_urlsafe(24)
 
 
@@ -228,10 +215,7 @@ def token_digest(token: str) -> str:
 
 
 class _Connection(H11Protocol):
-    """One request a connection, whose head must arrive in time; errors are JSON.
-
-    So neither slow nor silent clients of one address keep others out.
-    """
+    """One request a connection, whose head must arrive in time; errors are JSON."""
 
     patience: ClassVar[float]
     waiting: ClassVar[defaultdict[str, list[_Connection]]]
@@ -270,18 +254,12 @@ class _Connection(H11Protocol):
 
 
 def bound_socket(port: int = 0, unix_socket: str | Path | None = None) -> socket.socket:
-    """Return a socket bound to 127.0.0.1 alone, or to a path that only its owner may use.
-
-    `port` 0 takes a free one.
-    """
+    """Return a socket bound to 127.0.0.1 alone, or to a path that only its owner may use."""
     if unix_socket is None:
         return socket.create_server(("127.0.0.1", port))
-    path = Path(unix_socket)
+    path, left = Path(unix_socket), "a service that was killed leaves one, to be deleted"
     if path.exists():
-        raise ValueError(
-            f"socket must be a path that does not exist, got {str(path)!r}; a service that was "
-            "killed leaves one, to be deleted"
-        )
+        raise ValueError(f"socket must be a path that does not exist, got {str(path)!r}; {left}")
     made, before = socket.socket(socket.AF_UNIX), os.umask(0o177)
     try:
         made.bind(str(path))
@@ -293,7 +271,6 @@ def bound_socket(port: int = 0, unix_socket: str | Path | None = None) -> socket
 def server(service: Service, patience: float = PATIENCE) -> uvicorn.Server:
     """Return uvicorn's server of the service; `run(sockets=[bound_socket()])` serves."""
     protocol = type("_Here", (_Connection,), {"patience": patience, "waiting": defaultdict(list)})
-    options: dict[str, Any] = {"http": protocol, "ws": "none", "lifespan": "off"}
-    options |= {"log_config": None, "log_level": "critical", "access_log": False}
-    options |= {"server_header": False, "date_header": False}
-    return uvicorn.Server(uvicorn.Config(service.app, **options))
+    quiet: dict[str, Any] = {"log_config": None, "log_level": "critical", "access_log": False}
+    quiet |= {"ws": "none", "lifespan": "off", "server_header": False, "date_header": False}
+    return uvicorn.Server(uvicorn.Config(service.app, http=protocol, **quiet))
