@@ -131,13 +131,11 @@ def _saddles(rate: float, gap: float, top: float, ratio: float) -> Floats:
     """
     low = 0.5 * rate * np.exp(-top) / float(distance(np.array([top]))[0])
     low *= max(0.0, 1.0 - 8.0 / np.sqrt(rate * float(distance(np.array([top]))[0])))
-    powers: list[float] = []
     some = np.arange(_WHOLE)
     if ratio != 1.0:  # z^ratio adds its own whole powers, and their sums with whole numbers
         both = np.add.outer(some, ratio * some).ravel()
         some = np.union1d(_geometric(min(ratio, 1.0) * some[1:], _WHOLE), both)
-    if low < _WHOLE:
-        powers = some[some < _WHOLE].tolist()
+    powers: list[float] = some[some < _WHOLE].tolist() if low < _WHOLE else []
     # Powers beyond would add 1e-9 of the weight at the gap, from sums that rounding has emptied.
     last = (rate * float(distance(np.array([gap]))[0]) + 0.5 * DEPTH) / gap
     s = max(low, _WHOLE)
@@ -150,6 +148,7 @@ def _saddles(rate: float, gap: float, top: float, ratio: float) -> Floats:
     return every[every <= (last if last < 1.0 else max(s, last))]
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _fit(
     gap: float,
     top: float,
@@ -162,21 +161,17 @@ def _fit(
     # Weights of `size` columns, a row a target, and the largest errors relative to the scale.
     from scipy.optimize import nnls  # a quarter of the package's start-up otherwise
 
-    top = max(top, 2.0 * gap)
-    rows = max(rows, 3 * size)
+    top, rows = max(top, 2.0 * gap), max(rows, 3 * size)
     c, fine = np.geomspace(gap, top, rows), np.geomspace(gap, top, _FINER * rows + 1)
-    with np.errstate(over="ignore"):
-        basis, finer = columns(c) / scale(c)[:, None], columns(fine) / scale(fine)[:, None]
+    basis, finer = columns(c) / scale(c)[:, None], columns(fine) / scale(fine)[:, None]
     peaks = np.maximum(basis.max(axis=0), 1e-300)
     weights, errors = [], []
     for target in targets:
         try:
-            with np.errstate(invalid="ignore"):
-                w = nnls(basis / peaks, target(c) / scale(c), maxiter=100 * peaks.size)[0] / peaks
+            w = nnls(basis / peaks, target(c) / scale(c), maxiter=100 * peaks.size)[0] / peaks
         except (RuntimeError, ValueError):  # it does not end, or e^rate is beyond a float
             raise ArithmeticError(
-                f"the weights of candidates at a gap of {gap:.3g} have no sum of powers that a "
-                "float holds; epsilon must be smaller, or the candidates few enough to be listed"
+                f"epsilon must be smaller: at a gap of {gap:.3g} no powers have weights of e^rate"
             ) from None
         weights.append(w)
         errors.append(np.abs(finer @ w - target(fine) / scale(fine)).max())
