@@ -12,19 +12,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from dpbook import (
-    board,
-    build,
-    docstrings,
-    explorer,
-    figures,
-    mathml,
-    pages,
-    quotes,
-    search,
-    styles,
-    tables,
-)
+from dpbook import board, build, docstrings, explorer, figures, mathml, pages, quotes, search
 
 BEFORE_CONTENTS = 100  # the table of contents is read at priority 900
 
@@ -36,11 +24,12 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-check-consistency", write_side_by_side)
     app.connect("html-page-context", pages.next_chapter)
     app.connect("build-finished", build.say_agreement)
+    app.connect("build-finished", pages.prune, priority=900)  # when all others have written theirs
     app.add_directive("certificate", build.Certificate)
     app.add_role("result", quotes.ResultRole())
     app.add_role("claim", quotes.ClaimRole())
-    app.add_directive("result-table", tables.ResultTable)
-    for part in (figures, board, explorer, docstrings, mathml, search, styles):
+    app.add_directive("result-table", quotes.ResultTable)
+    for part in (figures, board, explorer, docstrings, mathml, search):
         part.setup(app)
     return {"version": "2", "env_version": 2, "parallel_read_safe": True,
             "parallel_write_safe": True}  # fmt: skip

@@ -74,10 +74,9 @@ def write_script(app: Sphinx, problem: Exception | None) -> None:
 
 def looks() -> str:
     """Return plain name and colours, by day and at night, of the mechanisms it offers, as JSON."""
-    table = {}
-    for name in EXPLORED:
-        look = LOOKS[name]
-        table[name] = {"plain": look.plain, "day": look.color, "night": at_night(look.color)}
+    own = {name: LOOKS[name] for name in EXPLORED}
+    table = {name: {"plain": one.plain, "day": one.color, "night": at_night(one.color)}
+             for name, one in own.items()}  # fmt: skip
     return json.dumps(table, ensure_ascii=False)
 
 
