@@ -64,12 +64,11 @@ def bundle(name: str = "main", known: dict[str, str] | None = None) -> str:
     return f'"use strict";\n(() => {{\n{"".join(known.values())}}})();\n'
 
 
-def write_script(app: Sphinx, problem: Exception | None) -> None:
+def write_script(app: Sphinx) -> None:
     """Write the script where the site has the explorer's files."""
-    if problem is None and app.builder.format == "html":
-        path = Path(app.outdir) / PROGRAM
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(bundle(), encoding="utf-8")
+    path = Path(app.outdir) / PROGRAM
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(bundle(), encoding="utf-8")
 
 
 def looks() -> str:
@@ -130,4 +129,3 @@ def setup(app: Sphinx) -> None:
     """Connect directive and role."""
     app.add_directive("explorer", Explorer)
     app.add_role("explore", Explore())
-    app.connect("build-finished", write_script)

@@ -97,13 +97,11 @@ def pruned(sheet: str, used: set[str]) -> str:
     return RULE.sub(kept, COMMENT.sub("", sheet))
 
 
-def prune(app: Sphinx, problem: Exception | None) -> None:
+def prune(app: Sphinx) -> None:
     """Shorten the style sheets of a finished site."""
-    if problem is None and app.builder.format == "html":
-        site = Path(app.outdir)
-        used: set[str] = set()
-        for path in site.rglob("*"):
-            if path.suffix in (".html", ".js") and path.name != "index.js":
-                used.update(re.findall(r"-?[A-Za-z_][\w-]*", path.read_text(encoding="utf-8")))
-        for path in site.joinpath("_static").rglob("*.css"):
-            path.write_text(pruned(path.read_text(encoding="utf-8"), used), encoding="utf-8")
+    used: set[str] = set()
+    for path in Path(app.outdir).rglob("*"):
+        if path.suffix in (".html", ".js") and path.name != "index.js":
+            used.update(re.findall(r"-?[A-Za-z_][\w-]*", path.read_text(encoding="utf-8")))
+    for path in Path(app.outdir, "_static").rglob("*.css"):
+        path.write_text(pruned(path.read_text(encoding="utf-8"), used), encoding="utf-8")
