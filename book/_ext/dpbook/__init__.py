@@ -12,19 +12,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from dpbook import (
-    board,
-    build,
-    docstrings,
-    explorer,
-    figures,
-    mathml,
-    pages,
-    quotes,
-    search,
-    styles,
-    tables,
-)
+from dpbook import board, build, docstrings, explorer, figures, mathml, pages, quotes, search
 
 BEFORE_CONTENTS = 100  # the table of contents is read at priority 900
 
@@ -35,12 +23,13 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", build.run_notebooks, priority=BEFORE_CONTENTS)
     app.connect("env-check-consistency", write_side_by_side)
     app.connect("html-page-context", pages.next_chapter)
-    app.connect("build-finished", build.say_agreement)
+    app.connect("build-finished", finish, priority=900)  # when all others have written theirs
+    app.connect("builder-inited", lambda app: setattr(app.builder, "search", False))
     app.add_directive("certificate", build.Certificate)
     app.add_role("result", quotes.ResultRole())
     app.add_role("claim", quotes.ClaimRole())
-    app.add_directive("result-table", tables.ResultTable)
-    for part in (figures, board, explorer, docstrings, mathml, search, styles):
+    app.add_directive("result-table", quotes.ResultTable)
+    for part in (figures, board, explorer, docstrings, mathml):
         part.setup(app)
     return {"version": "2", "env_version": 2, "parallel_read_safe": True,
             "parallel_write_safe": True}  # fmt: skip
@@ -49,3 +38,13 @@ def setup(app: Sphinx) -> dict[str, Any]:
 def write_side_by_side(app: Sphinx, environment: Any) -> None:
     """Have pages written by processes of their own, which Jupyter Book has no option for."""
     app.parallel = 1 + (os.cpu_count() or 2)  # this process resolves references
+
+
+def finish(app: Sphinx, problem: Exception | None) -> None:
+    """Complete a site that could be built, and say how its numbers agree with the reference."""
+    if problem is None:
+        if app.builder.format == "html":
+            explorer.write_script(app)
+            search.write_index(app)
+            pages.prune(app)
+        build.say_agreement(app)

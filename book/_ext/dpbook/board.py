@@ -25,17 +25,12 @@ from sphinx.util.docutils import SphinxDirective
 BADGES = {"holds": "✓", "holds corrected": "≈", "false": "✗", "open": "?", "no verdict": "→"}
 FIELDS = ("id", "source", "claim", "verdict", "finding", "evidence", "test")
 DOCUMENTS = {
-    "A": "extended abstract",
-    "B": "first draft",
-    "C": "notes",
-    "D": "full paper",
+    "A": "extended abstract", "B": "first draft", "C": "notes", "D": "full paper",
     "E": "paper on queries",
-}
+}  # fmt: skip
 BOARD, ERRATA = "claims/claims", "claims/errata.md"
 ERRATUM = re.compile(r"^\((err-[a-z0-9-]+)\)=\n\*\*([^*]+)\*\* \(([^)]*)\)", re.MULTILINE)
-PLACE = re.compile(
-    r"(?:sections?|Lemmas?|Theorems?|Definitions?|Corollary|Corollaries|Algorithms?) ([\d.]+)"
-)
+PLACE = re.compile(r"(?:sections?|(?:Lemma|Theorem|Definition|Algorithm)s?|Corollary) ([\d.]+)")
 GREEK = {r"\epsilon": "ε", r"\delta": "δ", r"\gamma": "γ", r"\le": "≤", "$": ""}
 CARD = """<details class="claim verdict-{kind} document-{letter}" id="claim-{name}"><summary>
 <span class="claim-verdict">{badge} {verdict}</span> <span class="claim-name">{claim.id}</span>
@@ -53,12 +48,6 @@ Numbers: {numbers}. Test: `{claim.test}`.{misprints}
 
 </details>
 """
-
-
-class ClaimsError(ExtensionError):
-    """The build stops: the file of claims is broken or a claim has no evidence."""
-
-    category = "Claims error"
 
 
 @dataclass(frozen=True)
@@ -82,9 +71,7 @@ class Claim:
     @property
     def place(self) -> str:
         """Return where the claim is made, with the document's name: ``The full paper (D), …``."""
-        named = re.sub(
-            r"\b[A-E](?=,)", lambda found: f"the {DOCUMENTS[found[0]]} ({found[0]})", self.source
-        )
+        named = re.sub(r"\b[A-E](?=,)", lambda o: f"the {DOCUMENTS[o[0]]} ({o[0]})", self.source)
         return named[:1].upper() + named[1:]
 
 
@@ -144,11 +131,12 @@ def check(app: Sphinx) -> None:
     try:
         claims = read_claims(path.read_text(encoding="utf-8")) if path.is_file() else ()
     except ValueError as error:
-        raise ClaimsError(str(error)) from error
+        raise ExtensionError(str(error), modname="claims") from error
     faults = without_evidence(claims, source / "results")
     faults += [f"{c.id}: no misprint {one}" for c in claims for one in c.errata if one not in known]
     if faults:
-        raise ClaimsError("claims without evidence:\n" + "\n".join(faults))
+        message = "claims without evidence:\n" + "\n".join(faults)
+        raise ExtensionError(message, modname="claims")
 
 
 def order(claim: Claim) -> tuple[int, ...]:

@@ -27,12 +27,6 @@ logger = logging.getLogger(__name__)
 CERTIFICATE = "certificate.json"
 
 
-class NotebookError(ExtensionError):
-    """The build stops: a notebook failed, or its parameters were refused."""
-
-    category = "Notebook error"
-
-
 def run_notebooks(app: Sphinx, config: Any) -> None:
     """Run what must be run and publish every result, or stop the build."""
     book = Path(app.srcdir)
@@ -40,7 +34,7 @@ def run_notebooks(app: Sphinx, config: Any) -> None:
     try:
         build(folder, results, overrides(folder))
     except (ValueError, TypeError) as error:
-        raise NotebookError(str(error)) from error
+        raise ExtensionError(str(error), modname="notebooks") from error
     content = json_bytes(verify.certificate(results, book / "reference"))
     write_changed(results / CERTIFICATE, content)
 
@@ -48,13 +42,13 @@ def run_notebooks(app: Sphinx, config: Any) -> None:
 def overrides(folder: Path) -> dict[str, Mapping[str, Any]]:
     """Return the parameters of the next build that differ from the notebooks' own."""
     path = folder / "parameters.yml"
-    content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
-    if not isinstance(content or {}, Mapping):
+    content = (yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None) or {}
+    if not isinstance(content, Mapping):
         raise ValueError("parameters.yml must map notebooks to their parameters")
-    for name, given in (content or {}).items():
+    for name, given in content.items():
         if not isinstance(given, Mapping):
             raise ValueError(f"parameters.yml: {name} must map parameters to values, got {given!r}")
-    return {find(str(name), folder)[0]: given for name, given in (content or {}).items()}
+    return {find(str(name), folder)[0]: given for name, given in content.items()}
 
 
 def build(folder: Path, results: Path, given: Mapping[str, Mapping[str, Any]]) -> None:
@@ -66,10 +60,8 @@ def build(folder: Path, results: Path, given: Mapping[str, Mapping[str, Any]]) -
     keys = {name: sources.key(notebooks[name], values[name]) for name in paths}
     made = {name: run.kept(results / name) for name in paths}
     why = {name: reason(made[name].get("made from"), keys[name]) for name in paths}
-    last = {
-        name: read_json(results.parent / "reference" / f"{name}.json") | made[name]
-        for name in paths
-    }
+    reference = results.parent / "reference"
+    last = {name: read_json(reference / f"{name}.json") | made[name] for name in paths}
     stale = sorted((name for name in paths if why[name]), key=lambda n: -last[n].get("seconds", 0))
     for name in stale:
         logger.info("to run: %s, %s", name, why[name])
@@ -84,7 +76,7 @@ def build(folder: Path, results: Path, given: Mapping[str, Mapping[str, Any]]) -
             run.publish(run.recorded(done, keys[name]), results / name)
     shutil.rmtree(stage, ignore_errors=True)
     if problems:
-        raise NotebookError("\n\n".join(problems))
+        raise ExtensionError("\n\n".join(problems), modname="notebooks")
     for name in paths:
         files = [one.name for one in (results / name).iterdir() if one.is_file()]
         executed = read_json(results / name / run.EXECUTED)
@@ -93,15 +85,13 @@ def build(folder: Path, results: Path, given: Mapping[str, Mapping[str, Any]]) -
     for name in verify.folders(results).keys() - paths:  # their notebooks are no more
         shutil.rmtree(results / name)
         (results / f"{name}.ipynb").unlink(missing_ok=True)
-    took = time.perf_counter() - began
-    same = len(paths) - len(stale)
-    logger.info("notebooks: %d run, %d unchanged, %.1f s", len(stale), same, took)
+    counts = len(stale), len(paths) - len(stale), time.perf_counter() - began
+    logger.info("notebooks: %d run, %d unchanged, %.1f s", *counts)
 
 
-def say_agreement(app: Sphinx, problem: Exception | None) -> None:
+def say_agreement(app: Sphinx) -> None:
     """End the build with how its numbers compare with the reference."""
-    if problem is None:
-        logger.info(read_json(Path(app.srcdir) / "results" / CERTIFICATE)["agreement"])
+    logger.info(read_json(Path(app.srcdir) / "results" / CERTIFICATE)["agreement"])
 
 
 class Certificate(SphinxDirective):

@@ -9,10 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from docutils import nodes
-from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 
 CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 LABEL = re.compile(r"(?:def|thm|lem|cor|alg)-[a-z0-9-]+")
@@ -23,14 +20,6 @@ def setup(app: Sphinx) -> None:
     app.setup_extension("sphinx.ext.autodoc")
     app.setup_extension("sphinx.ext.autosummary")
     app.connect("autodoc-process-docstring", rewrite)
-    app.connect("missing-reference", plain_type)
-
-
-def plain_type(
-    app: Sphinx, environment: BuildEnvironment, node: pending_xref, content: nodes.TextElement
-) -> nodes.TextElement | None:
-    """Leave a type without a page of its own as text: other libraries' pages are not linked."""
-    return content if node.get("refdomain") == "py" else None
 
 
 def rewrite(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

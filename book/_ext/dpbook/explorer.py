@@ -64,20 +64,18 @@ def bundle(name: str = "main", known: dict[str, str] | None = None) -> str:
     return f'"use strict";\n(() => {{\n{"".join(known.values())}}})();\n'
 
 
-def write_script(app: Sphinx, problem: Exception | None) -> None:
+def write_script(app: Sphinx) -> None:
     """Write the script where the site has the explorer's files."""
-    if problem is None and app.builder.format == "html":
-        path = Path(app.outdir) / PROGRAM
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(bundle(), encoding="utf-8")
+    path = Path(app.outdir) / PROGRAM
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(bundle(), encoding="utf-8")
 
 
 def looks() -> str:
     """Return plain name and colours, by day and at night, of the mechanisms it offers, as JSON."""
-    table = {}
-    for name in EXPLORED:
-        look = LOOKS[name]
-        table[name] = {"plain": look.plain, "day": look.color, "night": at_night(look.color)}
+    own = {name: LOOKS[name] for name in EXPLORED}
+    table = {name: {"plain": one.plain, "day": one.color, "night": at_night(one.color)}
+             for name, one in own.items()}  # fmt: skip
     return json.dumps(table, ensure_ascii=False)
 
 
@@ -131,4 +129,3 @@ def setup(app: Sphinx) -> None:
     """Connect directive and role."""
     app.add_directive("explorer", Explorer)
     app.add_role("explore", Explore())
-    app.connect("build-finished", write_script)

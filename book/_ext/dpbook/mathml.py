@@ -17,42 +17,35 @@ from sphinx.util.math import get_node_equation_number
 
 logger = logging.getLogger(__name__)
 INSTEAD = (
-    (re.compile(r"\\dots(?=\s*[+*<=])"), r"\\cdots "),
-    (re.compile(r"\\dots\b"), r"\\ldots "),
-    (re.compile(r"\\([td]?frac)\s*(\d)(\d)"), r"\\\1{\2}{\3}"),
-    (re.compile(r"\\([td]?frac)\s*(\d)(?=\{)"), r"\\\1{\2}"),
-    (re.compile(r"\\tag\{\$(.*?)\$\}"), r"\\qquad (\1)"),
-    (re.compile(r"\\Big(?=\s*[(\[])"), r"\\Bigl"),
-    (re.compile(r"\\Big(?=\s*[)\]])"), r"\\Bigr"),
+    (r"\\dots(?=\s*[+*<=])", r"\\cdots "),
+    (r"\\dots\b", r"\\ldots "),
+    (r"\\([td]?frac)\s*(\d)(\d)", r"\\\1{\2}{\3}"),
+    (r"\\([td]?frac)\s*(\d)(?=\{)", r"\\\1{\2}"),
+    (r"\\tag\{\$(.*?)\$\}", r"\\qquad (\1)"),
+    (r"\\Big(?=\s*[(\[])", r"\\Bigl"),
+    (r"\\Big(?=\s*[)\]])", r"\\Bigr"),
 )
 """What the converter does not know, and what it does."""
 
 TIGHT = ' lspace="0" rspace="0"'
 SET = (
-    (re.compile(r"\s*\n\s*| xmlns=\"[^\"]*\""), ""),
-    (re.compile(r"<mo>'</mo>"), f"<mo{TIGHT}>′</mo>"),
-    (re.compile(r"<mo>(?=(?:min|max)</mo><mo[^>]*>[(\[])"), f"<mo{TIGHT}>"),
-    (re.compile(r"<mo([^>]*)>(?=[|‖/()[\].⌊⌋⌈⌉]<)"), rf"<mo\1{TIGHT}>"),
-    (re.compile(rf"<mo( class=\"mathopen\")?(?={TIGHT}>[‖⌊⌋⌈⌉]<)"), r'<mo\1 stretchy="false"'),
+    (r"\s*\n\s*| xmlns=\"[^\"]*\"", ""),
+    (r"<mo>'</mo>", f"<mo{TIGHT}>′</mo>"),
+    (r"<mo>(?=(?:min|max)</mo><mo[^>]*>[(\[])", f"<mo{TIGHT}>"),
+    (r"<mo([^>]*)>(?=[|‖/()[\].⌊⌋⌈⌉]<)", rf"<mo\1{TIGHT}>"),
+    (rf"<mo( class=\"mathopen\")?(?={TIGHT}>[‖⌊⌋⌈⌉]<)", r'<mo\1 stretchy="false"'),
     (  # what stands below a hat is an index
-        re.compile(
-            r'<munderover>(<mi>[^<]*</mi>)(.*?)(<mo stretchy="false">[ˆ~]</mo>)</munderover>'
-        ),
+        r'<munderover>(<mi>[^<]*</mi>)(.*?)(<mo stretchy="false">[ˆ~]</mo>)</munderover>',
         r'<msub><mover accent="true">\1\3</mover>\2</msub>',
     ),
-    (re.compile(r' class="capital-greek"'), ' mathvariant="normal"'),
-    (re.compile(r'<mtable class="ams-align">'), '<mtable class="ams-align" displaystyle="true">'),
+    (r' class="capital-greek"', ' mathvariant="normal"'),
+    (r'<mtable class="ams-align">', '<mtable class="ams-align" displaystyle="true">'),
     (  # a thin space before the name of a function, and behind it where no bracket follows
-        re.compile(
-            r"(?:(?<=</m[ins]>)|(?<=</mo>)|(?<=</mfrac>)|(?<=</msu[bp]>))"
-            r"(?<![=(+−|,[/≤≥<>]</mo>)(?=<mi>(?:ln|exp|sinh|cosh|tanh|coth)<)"
-        ),
+        r"(?:(?<=</m[ins]>)|(?<=</mo>)|(?<=</mfrac>)|(?<=</msu[bp]>))"
+        r"(?<![=(+−|,[/≤≥<>]</mo>)(?=<mi>(?:ln|exp|sinh|cosh|tanh|coth)<)",
         '<mspace width="0.17em"/>',
     ),
-    (
-        re.compile(r"(<mo>(?:&ApplyFunction;|\u2061)</mo>)(?=<m(?!o|row><mo))"),
-        r'\1<mspace width="0.17em"/>',
-    ),
+    (r"(<mo>(?:&ApplyFunction;|\u2061)</mo>)(?=<m(?!o|row><mo))", r'\1<mspace width="0.17em"/>'),
 )
 """What the converter writes, and what looks as it should: the same spaces as in TeX."""
 
@@ -64,10 +57,10 @@ def mathml(tex: str, block: bool) -> str:
     '<math><mfrac><mn>1</mn><mn>2</mn></mfrac></math>'
     """
     for fault, cure in INSTEAD:
-        tex = fault.sub(cure, tex)
+        tex = re.sub(fault, cure, tex)
     made = str(tex2mathml(tex.strip(), block))
     for fault, cure in SET:
-        made = fault.sub(cure, made)
+        made = re.sub(fault, cure, made)
     return made
 
 

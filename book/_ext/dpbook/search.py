@@ -53,17 +53,10 @@ def entry(app: Sphinx, name: str) -> dict[str, object]:
     }
 
 
-def write_index(app: Sphinx, problem: Exception | None) -> None:
+def write_index(app: Sphinx) -> None:
     """Write the index where the site has its search."""
-    if problem is None and app.builder.format == "html":
-        pages = [entry(app, name) for name in sorted(app.env.found_docs)]
-        path = Path(app.outdir, "search", "index.js")
-        path.parent.mkdir(exist_ok=True)
-        text = json.dumps(pages, ensure_ascii=False, separators=(",", ":"))
-        path.write_text(f"window.searchIndex = {text};\n", encoding="utf-8")
-
-
-def setup(app: Sphinx) -> None:
-    """Build this index, and not that of Sphinx."""
-    app.connect("builder-inited", lambda app: setattr(app.builder, "search", False))
-    app.connect("build-finished", write_index)
+    pages = [entry(app, name) for name in sorted(app.env.found_docs)]
+    path = Path(app.outdir, "search", "index.js")
+    path.parent.mkdir(exist_ok=True)
+    text = json.dumps(pages, ensure_ascii=False, separators=(",", ":"))
+    path.write_text(f"window.searchIndex = {text};\n", encoding="utf-8")
