@@ -34,22 +34,30 @@ EIGHT_FROM = 25
 class Chain:
     """expMech-delta on n records over k categories with the prior (b, B, ..., B) as B grows.
 
-    `prior` is b > 0. As A, B and C print it, gamma = ln(1 + epsilon / (2 ln(2 (n + 1) / delta))); d
-    counts replaced records. Book: `thm-delta-false`.
+    `prior` is b > 0, or for k = 2 a pair (b, B). As A, B and C print it,
+    gamma = ln(1 + epsilon / (2 ln(2 (n + 1) / delta))); d counts replaced records.
+    Book: `thm-delta-false`.
     """
 
     k: int
     n: int
     epsilon: float
     delta: float
-    prior: float
+    prior: float | tuple[float, float]
 
     def __post_init__(self) -> None:
         _validate.integer("k", self.k, minimum=2)
         _validate.integer("n", self.n, minimum=2)
         _validate.positive("epsilon", self.epsilon)
         _validate.open_unit("delta", self.delta)
-        _validate.positive("prior", self.prior)
+        if isinstance(self.prior, tuple) and (self.k != 2 or len(self.prior) != 2):
+            raise ValueError(f"prior must be one number for k = {self.k}, got {self.prior!r}")
+        for value in self._parameters:
+            _validate.positive("prior", value)
+
+    @property
+    def _parameters(self) -> tuple[float, ...]:
+        return self.prior if isinstance(self.prior, tuple) else (self.prior,)
 
     @property
     def logarithm(self) -> float:
@@ -63,7 +71,7 @@ class Chain:
 
     def local(self) -> NDArray[np.float64]:
         """LS at x_1 = 0 ... n, shape (n+1,), read-only."""
-        return _local(self.n, self.prior)
+        return _local(self.n, self._parameters)
 
     def smooth(self) -> NDArray[np.float64]:
         """S at x_1 = 0 ... n: the largest LS(x'') e^(-gamma d), every x'' tried in O(n)."""
@@ -76,7 +84,10 @@ class Chain:
     def log_probabilities(self) -> NDArray[np.float64]:
         """Logarithms of P[r_1 | x_1], shape (n+1, n+1): one row a data set, ways counted in."""
         at = np.arange(self.n + 1.0)
-        log_bc = affinity_by_step(self.prior + at[:, None], at - at[:, None])
+        steps = at - at[:, None]
+        log_bc = affinity_by_step(self._parameters[0] + at[:, None], steps)
+        for other in self._parameters[1:]:
+            log_bc = log_bc + affinity_by_step(other + self.n - at[:, None], -steps)
         distances = distance_from_log_affinity(np.minimum(log_bc, 0.0))
         # The ways to spread the other records over the other categories.
         rest, extra = self.n - at, self.k - 2
@@ -103,8 +114,11 @@ class Chain:
 
 
 @lru_cache(maxsize=64)
-def _local(n: int, prior: float) -> NDArray[np.float64]:
-    steps = np.concatenate(([0.0], one_step_affinity(prior + np.arange(float(n))), [0.0]))
+def _local(n: int, prior: tuple[float, ...]) -> NDArray[np.float64]:
+    inner = one_step_affinity(prior[0] + np.arange(float(n)))
+    for other in prior[1:]:
+        inner = inner + one_step_affinity(other + np.arange(n - 1.0, -1.0, -1.0))
+    steps = np.concatenate(([0.0], inner, [0.0]))
     local = distance_from_log_affinity(np.minimum(steps[:-1], steps[1:]))
     return np.asarray(_validate.frozen(local))
 
