@@ -1,10 +1,4 @@
-"""The mechanisms of the papers and the references beside them, by the names the book uses.
-
->>> sorted(REGISTRY)[:3]
-['discrete-gaussian', 'draft-laplace', 'expMech']
->>> REGISTRY["lattice"](0.5).name
-'lattice'
-"""
+"""The mechanisms of the papers and the references beside them, by the names the book uses."""
 
 from __future__ import annotations
 

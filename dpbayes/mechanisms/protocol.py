@@ -55,7 +55,12 @@ _LARGEST_POWER = 300  # powers of ten beyond this are refused
 
 
 class Mechanism(Protocol):
-    """A frozen description of a release: its name, nominal epsilon and law; audits say its cost."""
+    """A frozen description of a release: its name, nominal epsilon and law; audits say its cost.
+
+    >>> from dpbayes.mechanisms import REGISTRY
+    >>> REGISTRY["lattice"](0.5).name
+    'lattice'
+    """
 
     @property
     def name(self) -> str: ...

@@ -49,7 +49,7 @@ Most = Callable[[], Fraction] | None  # returns what the payer may still spend, 
 
 
 class Answering:
-    """Answers questions about a cube of counts, each fresh answer paid from an account.
+    r"""Answers questions about a cube of counts, each fresh answer paid from an account.
 
     For all tables that are neighbours under the cube's relation and every set B of transcripts of
     answers and refusals, P[transcript in B | x] <= e^bound P[transcript in B | x'], also when later
@@ -62,6 +62,25 @@ class Answering:
     account. `open_answering` makes one from a cube file.
 
     Source: E, section 5 and Figure 4; durability and the grid are ours. Book: `alg-query-server`.
+
+    >>> import os, tempfile
+    >>> from pathlib import Path
+    >>> from unittest.mock import patch
+    >>> from dpbayes.tables.attributes import Categories
+    >>> from dpbayes.tables.opening import create_account
+    >>> from dpbayes.tables.attributes import Cube
+    >>> from dpbayes.tables.units import Unit
+    >>> cube = Cube((Categories("sex", ("f", "m")),), [30, 60])
+    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):
+    ...     table = Path(folder) / "people.csv"
+    ...     _ = table.write_text("sex\n" + 30 * "f\n" + 60 * "m\n")
+    ...     unit = Unit()
+    ...     account = create_account(Path(folder) / "a", "p", "1", table, unit, "add-or-remove")
+    ...     asked = Answering(cube, account, bound=1.0)
+    ...     first = asked.ask(asked.question("sex = f", 40.0, 0.05))
+    ...     again = asked.ask(asked.question("sex = f", 50.0, 0.05))
+    >>> first.outcome, round(first.cost, 6), again.outcome, again.cost
+    ('fresh', 0.149787, 'derived', 0.0)
     """
 
     def __init__(

@@ -66,7 +66,12 @@ def combine(w0: ArrayLike, scale: float) -> tuple[float, Array]:
 @dataclass(frozen=True)
 class Allocation:
     """A budget `alpha`, 0 when the history suffices; the weight kappa of the fresh answer; and the
-    noise weights of the combined error, the fresh answer last."""
+    noise weights of the combined error, the fresh answer last.
+
+    >>> bought = allocation([4.0], 1.0, 20.0, 0.05)
+    >>> round(bought.alpha, 6), round(bought.fresh_share, 6), bought.noise_weights.round(4)
+    (0.150645, 0.26638, array([2.9345, 1.7683]))
+    """
 
     alpha: float
     fresh_share: float
@@ -213,6 +218,10 @@ class Decision:
 
     `history_weights` (m,) signed A_i b_i of the history's part of the estimate; `scale_units` of
     fresh noise on the grid, or 0; `fresh_share` its weight; `law` of the error, if there is one.
+
+    >>> made = decide(empty_state(2, "add-remove"), np.ones(2), 40.0, 0.05, 1.0, Policy())
+    >>> made.outcome, made.fresh_share, round(made.law.half_width(0.05), 6)
+    ('fresh', 1.0, 20.0)
     """
 
     outcome: str
@@ -275,7 +284,11 @@ def shortest_affordable(
 
 @dataclass(frozen=True)
 class Stream:
-    """What was done with each question: `outcomes` (k,) words, overall cost `spent` (k,)."""
+    """What was done with each question: `outcomes` (k,) words, overall cost `spent` (k,).
+
+    >>> Stream(("fresh", "rejected"), np.array([0.2, 0.2])).answered
+    array([1. , 0.5])
+    """
 
     outcomes: tuple[str, ...]
     spent: Array

@@ -148,7 +148,13 @@ def random_ranges(shape: Any, count: int, rng: np.random.Generator) -> Array:
 
 
 class NotEstimableError(ValueError):
-    """The query is not a linear combination of the history: the answers do not determine it."""
+    """The query is not a linear combination of the history: the answers do not determine it.
+
+    >>> blue([[1.0, 1.0]], [1.0], [1.0, 0.0]).estimate([3.0])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    dpbayes.tables.inference.NotEstimableError: Q must lie in the row space of the history...
+    """
 
 
 @dataclass(frozen=True)
@@ -156,6 +162,10 @@ class Blue:
     """Best linear unbiased estimators of t queries from m answers; no t axis for one query.
 
     `weights` A (t, m), NaN in rows of queries that are not `estimable` (t,); `scales` (m,).
+
+    >>> pair = blue([[1.0], [1.0]], [1.0, 2.0], [1.0])
+    >>> pair.weights.round(12), round(float(pair.estimate([5, 10])), 9)
+    (array([0.8, 0.2]), 6.0)
     """
 
     weights: Array

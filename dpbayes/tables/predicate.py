@@ -39,7 +39,14 @@ _RESERVED = ("and", "or", "not", "in", "between")
 
 
 class PredicateError(ValueError):
-    """The text is not a query over the declared attributes."""
+    """The text is not a query over the declared attributes.
+
+    >>> coefficients("weight > 3", ())
+    Traceback (most recent call last):
+        ...
+    dpbayes.tables.predicate.PredicateError: query 'weight > 3' cannot be read: no attribute \
+'weight'; the cube has none
+    """
 
 
 class Wish(BaseModel):
