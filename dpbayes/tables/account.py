@@ -143,61 +143,32 @@ class Account(Chain):
             raise ValueError(f"epsilon must be positive, got {epsilon}")
         body = {"statement": statement, "table": table, "payer": payer, **(more or {})}
         with self._writing() as connection:
-            before = self._same(request, "spend", table)
-            if before is not None:
-                if (before.fields, before.epsilon) != (body, epsilon):
-                    raise self._other(request, before)
-            elif seen is not None and len(self._known) != seen:
+            if seen is not None and len(self._known) != seen:
                 return None
-            else:
-                self._same(request, "reply", table)
+            before = self._paid(request, table)
+            if before is None:
                 self._require(epsilon)
                 self.append(connection, "spend", request, body, epsilon)
+            elif (before.fields, before.epsilon) != (body, epsilon):
+                raise self._other(request, before)
         return before is None
 
-    def keep(self, request: str, result: str, reply: str = "") -> str:
-        """Write the result of a request durably and return it; the first one stays for ever.
-
-        `reply` is what was told about it, to be told again.
-        """
+    def keep(self, request: str, result: str) -> str:
+        """Write the result of a request durably and return it; the first one stays for ever."""
         with self._writing() as connection:
             if ("spend", request) not in self._named:
                 raise AccountError(f"request {request!r} has not been paid for")
             before = self._named.get(("result", request))
             if before is None:
-                self.append(connection, "result", request, {"result": result, "reply": reply})
+                self.append(connection, "result", request, {"result": result})
         return result if before is None else str(before.fields["result"])
 
     def result(self, request: str, table: str = "") -> str | None:
         """Return the result kept for a request, if there is one, on this version of the table."""
         _ = self.entries
-        self._same(request, "spend", table)
+        self._paid(request, table)
         found = self._named.get(("result", request))
         return None if found is None else str(found.fields["result"])
-
-    def remember(self, request: str, asked: str, reply: str, table: str = "") -> str:
-        """Write a reply that cost nothing under a request's id; return it, or the first one."""
-        with self._writing() as connection:
-            before = self._same(request, "reply", table) or self._same(request, "spend", table)
-            if before is None:
-                body = {"asked": asked, "reply": reply, "table": table}
-                self.append(connection, "reply", request, body)
-            elif before.kind == "spend" or before.fields["asked"] != asked:
-                raise self._other(request, before)
-        return reply if before is None else str(before.fields["reply"])
-
-    def remembered(self, request: str, table: str = "") -> tuple[str, str] | None:
-        """Return what was asked under an id and the reply to it, "" where it has none yet."""
-        _ = self.entries
-        free = self._same(request, "reply", table)
-        if free is not None:
-            return str(free.fields["asked"]), str(free.fields["reply"])
-        bought = self._same(request, "spend", table)
-        if bought is None:
-            return None
-        result = self._named.get(("result", request))
-        reply = "" if result is None else str(result.fields["reply"])
-        return str(bought.fields.get("asked", bought.fields["statement"])), reply
 
     def reserve_answer(
         self,
@@ -209,11 +180,28 @@ class Account(Chain):
         scale: int,
         *,
         asked: str = "",
+        offer: dict[str, Any] | None = None,
         **others: Any,
     ) -> bool | None:
-        """Reserve an answer about the cube with this mark; `others` as in `reserve`."""
+        """Reserve an answer about the cube with this mark; `others` as in `reserve`.
+
+        `offer` is kept beside: what is known of the answer before it is drawn.
+        """
         more = {"cube": cube, "query": packed(query), "scale": hex(scale), "asked": asked}
-        return self.reserve(request, epsilon, label, more=more, **others)
+        return self.reserve(request, epsilon, label, more=more | {"offer": offer}, **others)
+
+    def bought(self, request: str, table: str = "") -> Answered | None:
+        """Return the answer paid for under a name, on this version of the table, if there is one.
+
+        AccountError where something else was paid for under it.
+        """
+        _ = self.entries
+        found = self._paid(request, table)
+        if found is None:
+            return None
+        if "cube" not in found.fields:
+            raise self._other(request, found)
+        return Answered.of(found, self._named.get(("result", request)))
 
     def history(self, cube: str, after: int = -1) -> list[Answered]:
         """Return the answers bought about a cube in entries above `after`, in their order."""
@@ -235,9 +223,9 @@ class Account(Chain):
                     "its receipt was given: the account was rolled back or rewritten"
                 )
 
-    def _same(self, request: str, kind: str, table: str) -> Entry | None:
-        """Return the entry of a request if it was made on this version of the table."""
-        found = self._named.get((kind, request))
+    def _paid(self, request: str, table: str) -> Entry | None:
+        """Return the spend of a request if it was made on this version of the table."""
+        found = self._named.get(("spend", request))
         if found is not None and found.fields["table"] != table:
             raise AccountError(
                 f"request {request!r} was made on another version of the table (entry "

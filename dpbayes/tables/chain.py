@@ -60,7 +60,7 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of an account: kind "open", "table", "spend", "result" or "reply"; what it took."""
+    """One line of an account: kind "open", "table", "spend" or "result"; and what it took."""
 
     sequence: int
     kind: str
@@ -138,19 +138,19 @@ def lines_of(path: Path) -> list[str]:
 class Answered:
     """A bought answer: its entry's `number`, query (cells,), scale and `value` in grid units.
 
-    `value` is None where it was paid for and not drawn yet: whoever sees that draws and keeps it.
+    `offer` is what was known of it before it was drawn. `value` is None where it was paid for and
+    not drawn yet: whoever sees that draws and keeps it.
     """
 
     number: int
     request: str
-    payer: str
+    cube: str
+    asked: str
     label: str
     query: NDArray[np.float64]
     scale: int
+    offer: dict[str, Any]
     value: int | None
-    epsilon: Fraction
-    asked: str
-    table: str
 
     @classmethod
     def of(cls, entry: Entry, kept: Entry | None) -> Answered:
@@ -160,14 +160,13 @@ class Answered:
         return cls(
             entry.sequence,
             entry.request,
-            said["payer"],
+            said["cube"],
+            said["asked"],
             said["statement"],
             frozen(np.frombuffer(coefficients, dtype="<f8").astype(np.float64)),
             int(said["scale"], 16),
+            said["offer"],
             None if kept is None else int(kept.fields["result"], 0),
-            entry.epsilon,
-            said["asked"],
-            said["table"],
         )
 
 

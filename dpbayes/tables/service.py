@@ -3,7 +3,7 @@
     POST /ask    {"question": "income >= 10", "length": 40, "confidence": 0.95}, and, if wanted,
                  "consistent": true for the estimate that fits counts of at least 0, beside;
                  "by": "sex" to ask once for each value of an attribute;
-                 "request": "monday-1", under which it has the same answer again, paid once
+                 "request": "monday-1", under which what was paid has the same answer again
     POST /price  the same; nothing is drawn or spent
     GET /balance
 

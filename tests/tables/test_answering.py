@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,12 +86,42 @@ def test_an_id_has_one_answer_is_paid_once_and_takes_no_other_question(tmp_path:
         ValueError, match="request must be a new id for a new question, got 'monday'"
     ):
         ask(asked, "sex = m", 30.0, "monday")
-    derived = ask(asked, "sex = f", 40.0, "tuesday")
-    ask(asked, "sex = f", 10.0)
-    assert ask(asked, "sex = f", 40.0, "tuesday") == derived
-    stored = asked.account.remembered("answer--tuesday", asked.table)
-    assert stored is not None
-    assert len(stored[1]) < 400  # no list of all that it was derived from
+    ask(asked, "sex = f", 10.0)  # of which the first answer is told nothing
+    assert ask(asked, "sex = f", 30.0, "monday") == first
+
+
+def test_an_answer_that_costs_nothing_leaves_nothing_behind(tmp_path: Path) -> None:
+    asked = asking(tmp_path)
+    ask(asked, "sex = f", 30.0)
+    before = asked.account.position
+    assert ask(asked, "sex = f", 40.0, "tuesday").outcome == "derived"
+    assert ask(asked, "sex = m", 40.0, "tuesday").outcome == "fresh"
+    assert asked.account.position == before + 2  # what was paid, and what was drawn
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_two_at_once_under_one_id_are_both_answered_and_pay_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, drawn: bool
+) -> None:
+    """The other one pays after this one has decided; it draws at once, or ends before it does."""
+    one, other = asking(tmp_path), asking(tmp_path)
+    reserve, kept = one.account.reserve_answer, other.account.keep
+
+    def overtaken(*given: Any, **named: Any) -> bool | None:
+        monkeypatch.setattr(one.account, "reserve_answer", reserve)
+        ask(other, "sex = m", 30.0)  # so that the price of the next is another one
+        if not drawn:
+            monkeypatch.setattr(other.account, "keep", lambda *_: 1 / 0)
+        with suppress(ZeroDivisionError):
+            ask(other, "all", 20.0, "monday")
+        monkeypatch.setattr(other.account, "keep", kept)
+        return reserve(*given, **named)
+
+    monkeypatch.setattr(one.account, "reserve_answer", overtaken)
+    got = ask(one, "all", 20.0, "monday")
+    assert (got.outcome, got.history) == ("fresh", 2)
+    assert ask(other, "all", 20.0, "monday") == got
+    assert len([e for e in one.account.entries if e.request == "answer--monday"]) == 2
 
 
 def test_an_id_knows_the_table_it_was_asked_on(tmp_path: Path) -> None:
