@@ -340,11 +340,8 @@ audit geometric --epsilon 1 --n {}
 audit {} --epsilon 1 --n 3
 audit geometric --epsilon 1 --n 3 --prior {}
 audit geometric --epsilon 1 --n 3 -o {}
-release --counts {} --epsilon 1
-release --counts 3,4 --epsilon {}
-release --counts 3,4 --epsilon 1 --mechanism {}
-release --counts 3,4 --epsilon 1 --prior {}
-release --counts 3,4 --epsilon 1 -o projection={}
+release {?} --plan {folder}/none.toml
+release {folder}/none.csv --plan {?}
 {}
 cite {?}
 list {?}x

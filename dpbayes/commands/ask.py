@@ -18,8 +18,7 @@ import argparse
 import http.client
 import json
 import os
-import socket
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlsplit
@@ -99,34 +98,23 @@ def _by_server(arguments: argparse.Namespace) -> list[Fields]:
 
 
 def post(address: str, token: str, path: str, fields: Fields) -> Fields:
-    """Return the reply of a service; ValueError with its sentence where it refuses.
-
-    `address` is "http://127.0.0.1:8000" or "unix:/path/of/the/socket".
-    """
+    """Return the reply of a service; ValueError with its sentence where it refuses."""
     parts = urlsplit(address)
-    if parts.scheme == "unix":
-        connection = http.client.HTTPConnection("localhost", timeout=PATIENCE)
-        connection.sock = socket.socket(socket.AF_UNIX)
-        connection.sock.settimeout(PATIENCE)
-    elif parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1"):
-        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE)
-    else:
+    if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost", "::1"):
         raise ValueError(
-            "--server must be http://127.0.0.1:PORT or unix:PATH, since the token travels in the "
-            f"clear, got {address!r}"
+            "--server must be http://127.0.0.1:PORT, since the token travels in the clear, got "
+            f"{address!r}"
         )
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     try:
-        if parts.scheme == "unix":
-            connection.sock.connect(address.removeprefix("unix:"))
-        with suppress(BrokenPipeError):  # it may refuse before it has heard everything
-            connection.request("POST", path, json.dumps(fields), headers)
-        reply = connection.getresponse()
-        answered: Fields = json.loads(reply.read())
+        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE)
+        with closing(connection):
+            with suppress(BrokenPipeError):  # it may refuse before it has heard everything
+                connection.request("POST", path, json.dumps(fields), headers)
+            reply = connection.getresponse()
+            answered: Fields = json.loads(reply.read())
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise ValueError(f"--server must answer at {address}, got: {error}") from error
-    finally:
-        connection.close()
     if reply.status != 200:
         raise ValueError(str(answered.get("error", reply.reason)))
     return answered

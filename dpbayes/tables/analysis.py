@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from dpbayes.divergences import hellinger
-from dpbayes.posteriors import Posterior
 from dpbayes.tables.report import LEVEL
 
 SECONDS = 60.0
@@ -30,7 +29,7 @@ EXACT_SECONDS = 8.0
 WIDTH_SECONDS = 8.0
 MEMORY = 4 << 30
 DRAWS, FEWEST = 200, 3
-GROUPS, ERROR, SIMULATED, WIDTH = "groups", "error", "simulated", "width"
+ERROR, SIMULATED, WIDTH = "error", "simulated", "width"
 # What is quick and what a reader wants most comes first; the exact error comes last.
 PARTS = ("plain", "noise_aware", "simulated_distance", "expected_distance")
 SHAPES = ("even", "halving")
@@ -40,12 +39,7 @@ Part = Callable[[], dict[str, Any]]
 
 def bounded_analysis(record: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
     """Return the parts of the analysis of a `PaidRelease.record`, {"missing": reason} else."""
-    return bounded(record, parts_wanted(record), seconds)
-
-
-def parts_wanted(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of the parts, in the order in which they are computed."""
-    return PARTS if record["groups"] is None else (*PARTS[:2], GROUPS, *PARTS[2:])
+    return bounded(record, PARTS, seconds)
 
 
 def forecast(request: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
@@ -94,14 +88,12 @@ def _of_release(record: Mapping[str, Any]) -> dict[str, Part]:
     counts, prior = np.array(record["counts"]), np.array(record["prior"], dtype=float)
     private = Release(chosen, prior, int(counts.sum()), np.array(record["noisy"]), counts)
     bits = RepeatedBits(json.dumps([record["counts"], record["mechanism"]]))
-    parts: dict[str, Part] = {
+    return {
         "plain": lambda: _reading(private.posterior),
         "noise_aware": lambda: _reading(private.noise_aware()),
-        GROUPS: lambda: {"panels": panels(private, record["groups"])},
         "simulated_distance": lambda: simulated(chosen, counts, prior, bits),
         "expected_distance": lambda: {"value": private.expected_distance()},
     }
-    return {name: parts[name] for name in parts_wanted(record)}
 
 
 def _of_plan(request: Mapping[str, Any]) -> dict[str, Part]:
@@ -182,19 +174,6 @@ def _width(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
             error = float(np.std(widths, axis=0, ddof=1)[0] / len(widths) ** 0.5)
     aware, plain = np.mean(widths, axis=0).tolist()
     return {"aware": aware, "plain": plain, "error": error, "draws": len(widths)}
-
-
-def panels(private: Any, groups: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return one panel a group: its size and the shares within it, read in both ways."""
-    aware, size, found = private.noise_aware(), len(groups["within"]), []
-    for place, label in enumerate(groups["labels"]):
-        cells = list(range(place * size, (place + 1) * size))
-        inside, counts = aware.group(cells), private.counts[cells]
-        plain = Posterior(private.prior[cells] + counts)
-        panel = {"label": label, "released": int(counts.sum())}
-        panel |= {"records": list(inside.records(LEVEL)), "noise_aware": _reading(inside)}
-        found.append(panel | {"plain": _reading(plain)})
-    return found
 
 
 def _reading(posterior: Any) -> dict[str, Any]:

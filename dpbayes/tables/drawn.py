@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -57,7 +56,7 @@ class Release:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the mechanism promises, worked out from its description each time it is asked."""
+        """What the mechanism promises."""
         return guarantee(self.mechanism, int(self.prior.size))
 
     def noise_aware(self) -> NoiseAwarePosterior:
@@ -75,21 +74,6 @@ class Release:
         """Return the central noise-aware interval of each category's share, shape (k, 2)."""
         return self.noise_aware().interval(confidence)
 
-    def _repr_html_(self) -> str:
-        low, high = self.interval().T
-        labels = self.labels or [f"category {i}" for i in range(self.prior.size)]
-        columns = labels, self.counts, self.noise_aware().mean, low, high
-        rows = "".join(
-            f"<tr><td>{html.escape(str(label))}</td><td>{count:,}</td><td>{share:.4f}</td>"
-            f"<td>{left:.4f} to {right:.4f}</td></tr>"
-            for label, count, share, left, right in zip(*columns, strict=True)
-        )
-        head = "<th>category</th><th>released</th><th>share</th><th>95% interval</th>"
-        return (
-            f"<p>{html.escape(self.guarantee.sentence)}</p>"
-            f'<table class="dataframe"><tr>{head}</tr>{rows}</table>'
-        )
-
     def __str__(self) -> str:
         parameters = ", ".join(f"{value:g}" for value in self.posterior.concentration)
         return (
@@ -101,11 +85,7 @@ class Release:
 def draw(
     mechanism: Mechanism, counts: Counts, prior: NDArray[np.float64], bits: BitSource
 ) -> Drawn:
-    """Return one exact draw; raises ValueError for a mechanism without an exact sampler.
-
-    A sampler belongs to the type it was written for: a subclass, whose law may differ, has none
-    until it states one.
-    """
+    """Return one exact draw; ValueError for a mechanism whose own type has no exact sampler."""
     sampler = own(mechanism, "draw")
     if sampler is None:
         known = [name for name, make in REGISTRY.items() if own(make(1.0), "draw")]
@@ -168,14 +148,11 @@ def release(
 
 
 def _ordered(counts: Any, order: Sequence[str] | None) -> tuple[ArrayLike, tuple[str, ...] | None]:
-    """Return counts as a vector in the declared order, with their labels.
+    """Return counts as a vector in the declared order, with their labels; one not in them counts 0.
 
-    Only a mapping or a pandas Series needs an `order`: its own may follow the data, as that of
-    `value_counts` does, which ranks the true counts. A label missing in `counts` counts 0.
+    The order of a mapping or Series may follow the data: `value_counts` ranks the true counts.
     """
-    labelled = isinstance(counts, Mapping) or (
-        hasattr(counts, "items") and hasattr(counts, "index")
-    )
+    labelled = hasattr(counts, "items")
     if order is None:
         if labelled:
             raise ValueError(

@@ -50,9 +50,9 @@ from pydantic import (
 from dpbayes._validate import shown
 from dpbayes.mechanisms.protocol import exact_epsilon, given_epsilon
 from dpbayes.tables.attributes import Attribute, Bins, Categories, Cube, check_attributes
-from dpbayes.tables.keys import NAME
+from dpbayes.tables.keys import NAME, NAMES
 from dpbayes.tables.table import Rules, count
-from dpbayes.tables.units import RELATIONS, Unit
+from dpbayes.tables.units import MOST_KEPT, Unit
 
 MOST_ANSWERS = 1000
 TICK = 0.1
@@ -64,14 +64,7 @@ class PlanError(ValueError):
 
 @dataclass(frozen=True)
 class File:
-    r"""A TOML file with its text.
-
-    >>> found = File(Path("plan.toml"), "# for May\nepsilon = 0", {"epsilon": 0})
-    >>> raise found.fail("epsilon", "positive", 0)
-    Traceback (most recent call last):
-        ...
-    dpbayes.tables.files.PlanError: plan.toml, line 2: epsilon must be positive, got 0
-    """
+    """A TOML file with its text."""
 
     path: Path
     text: str
@@ -90,20 +83,21 @@ class File:
 
 def read_file(path: str | Path) -> File:
     """Return a TOML file, or raise PlanError."""
-    place, refused = Path(path), "plan {} cannot be read: {}"
-    if place.exists() and not place.is_file():
-        raise PlanError(refused.format(place, "it is not a file"))
+    place = Path(path)
     try:
+        if place.exists() and not place.is_file():
+            raise OSError("it is not a file")
         text = place.read_text(encoding="utf-8-sig")
         return File(place, text, tomllib.loads(text))
     except OSError as error:
-        raise PlanError(refused.format(place, error.strerror or error)) from error
-    except UnicodeDecodeError as error:
-        raise PlanError(refused.format(place, "it is not UTF-8")) from error
+        why = str(error.strerror or error)
+    except UnicodeDecodeError:
+        why = "it is not UTF-8"
     except RecursionError:
-        raise PlanError(refused.format(place, "lists stand in lists too deep")) from None
+        why = "lists stand in lists too deep"
     except ValueError as error:  # no TOML, or a number of thousands of digits
-        raise PlanError(f"{place}: {error}") from error
+        why = str(error)
+    raise PlanError(f"plan {place} cannot be read: {why}")
 
 
 # Validators; what they raise is "<key> must be <this>", or a whole sentence that says "must".
@@ -122,9 +116,7 @@ def _price(value: Any) -> Fraction:
 
 def _name(value: Any) -> str:
     if not isinstance(value, str) or not NAME.fullmatch(value):
-        raise ValueError(
-            "1 to 64 letters, digits, '.', '_' and '-', beginning with a letter or digit"
-        )
+        raise ValueError(NAMES)
     return value
 
 
@@ -194,7 +186,7 @@ class Declared(Settings):
 
     record: Literal["record"] | None = Field(None, alias="unit")
     person: Text | None = None
-    keep: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    keep: Annotated[int, Field(ge=1, le=MOST_KEPT)] = 1
 
     @model_validator(mode="after")
     def _one_unit(self) -> Declared:
@@ -203,14 +195,16 @@ class Declared(Settings):
                 f'{self.file.path}: unit = "record", or person = "…", the column that identifies '
                 "people, must be given, and not both: it says who is protected"
             )
-        if "keep" in self.file.settings and self.person is None:
-            raise self.file.fail("keep", "used with person", self.keep)
+        _ = self.unit
         return self
 
     @property
     def unit(self) -> Unit:
         """Who is protected."""
-        return Unit(self.person, self.keep)
+        try:
+            return Unit(self.person, self.keep)
+        except ValueError as error:
+            raise PlanError(f"{self.file.where('keep')}: {error}") from None
 
 
 class CubeFile(Declared):
@@ -218,9 +212,7 @@ class CubeFile(Declared):
 
     source: Beside
     bound: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-    relation: Literal["add-or-remove", "add-remove", "replace-one"] = Field(
-        "add-or-remove", alias="neighbours"
-    )
+    neighbours: Literal["add-or-remove", "replace-one"] = "add-or-remove"
     outside: Literal["refuse", "drop"] = "refuse"
     count: Text | None = None
     attribute: list[Annotated[Any, PlainValidator(_attribute)]]
@@ -234,18 +226,11 @@ class CubeFile(Declared):
         return self
 
     @property
-    def neighbours(self) -> str:
-        """The relation of the promise."""
-        return RELATIONS[self.relation != RELATIONS[0]]
-
-    @property
     def attributes(self) -> tuple[Attribute, ...]:
-        """The declared attributes."""
         return check_attributes(self.attribute)
 
     @property
     def rules(self) -> Rules:
-        """How the table is counted."""
         return Rules(self.unit, self.outside, count=self.count)
 
     def cube(self) -> Cube:
@@ -282,18 +267,11 @@ class ServiceFile(Settings):
 
 
 def read_cube(path: str | Path) -> CubeFile:
-    r"""Return the cube that a TOML file declares, or raise PlanError with its line.
+    """Return the cube that a TOML file declares, or raise PlanError with its line.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "people.toml"
-    ...     _ = file.write_text(
-    ...         'source = "people.csv"\nunit = "record"\nbound = 1.0\n'
-    ...         '[[attribute]]\nname = "age"\nedges = [18, 40, 65]\n'
-    ...     )
-    ...     found = read_cube(file)
+    >>> found = read_cube(RAND_HIE)
     >>> found.neighbours, found.attributes[0].labels
-    ('add-or-remove', ('18 to 40', '40 to 65'))
+    ('add-or-remove', ('excellent', 'good', 'fair', 'poor'))
     """
     return CubeFile.read(path)
 
@@ -304,11 +282,9 @@ def read_service(path: str | Path) -> ServiceFile:
 
 
 RAND_HIE = Path(str(files("dpbayes") / "data" / "rand-hie.toml"))
-"""20,190 person-years of the RAND Health Insurance Experiment, a real table to ask.
+"""20,190 person-years of the RAND Health Insurance Experiment, up to five of one person.
 
-Counts by self-rated health, physical limitation, chronic diseases and outpatient visits, derived
-from the public-domain table that statsmodels ships. One record is one person in one year: a person
-can have up to five, so that the guarantee for one record is not one for one person.
+Derived from the public-domain table that statsmodels ships.
 """
 
 

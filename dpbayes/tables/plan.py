@@ -40,22 +40,10 @@ MOST_CELLS = 10_000
 
 
 class Plan(Declared):
-    r"""A checked plan; make one with `read_plan`.
+    """A checked plan; make one with `read_plan`.
 
-    `attributes` are one or two; `by` names the one that splits the report, if any; `rules` say what
-    becomes of missing values and who is protected; `records` is "public" or "secret"; `prior` has
-    one parameter a cell, shape (k,).
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "plan.toml").write_text(
-    ...         'dataset = "clinic"\naccount = "a"\nunit = "record"\ncolumn = "health"\n'
-    ...         'by = "sex"\nepsilon = "0.5"\n'
-    ...         '[categories]\nhealth = ["good", "poor"]\nsex = ["f", "m"]\n'
-    ...     )
-    ...     plan = read_plan(Path(folder) / "plan.toml")
-    >>> plan.labels, plan.epsilon, plan.mechanism, str(plan.unit)
-    (('f, good', 'f, poor', 'm, good', 'm, poor'), Fraction(1, 2), 'lattice', 'one record')
+    `attributes` are one or two; `rules` say what becomes of missing values and who is protected;
+    `records` is "public" or "secret"; `prior` has one parameter a cell, shape (k,).
     """
 
     dataset: Named
@@ -63,7 +51,6 @@ class Plan(Declared):
     request: Named | None = None
     column: Text | None = None
     columns: list[Text] | None = None
-    by: Text | None = None
     categories: list[str] | dict[str, list[str] | dict[Literal["edges"], list[Number]]]
     missing: str = REFUSE
     missing_values: tuple[str, ...] = Field(("", "NA"), strict=False)
@@ -75,8 +62,6 @@ class Plan(Declared):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Plan:
-        if self.by is not None and len(self.attributes) != 2:
-            raise self.file.fail("by", "used with column, for one column by another", self.by)
         if {"name", "epsilon"} & self.options.keys():
             raise self.file.fail("options", "a table without name and epsilon", self.options)
         self._check_missing()
@@ -94,10 +79,8 @@ class Plan(Declared):
         if (self.column is None) == (self.columns is None):
             raise PlanError(f"{file.path}: either column or columns must be given")
         names = [self.column] if self.column is not None else list(self.columns or [])
-        names = [*([] if self.by is None else [self.by]), *names]
         if len(set(names)) != len(names) or not 1 <= len(names) <= 2:
-            key = "column" if self.columns is None else "columns"
-            raise file.fail(key, "one or two different columns, by included", names)
+            raise file.fail("columns", "one or two different columns", names)
         if isinstance(declared, list):
             if len(names) != 1:
                 raise file.fail("categories", f"a table with {' and '.join(names)}", declared)
@@ -144,7 +127,6 @@ class Plan(Declared):
 
     @property
     def mechanism(self) -> str:
-        """The name of the mechanism."""
         return self.chosen or ("lattice" if self.records == "public" else "independent")
 
     @property
@@ -154,7 +136,6 @@ class Plan(Declared):
 
     @property
     def rules(self) -> Rules:
-        """How the table is counted."""
         return Rules(self.unit, REFUSE, self.missing, self.missing_values)
 
     @property
@@ -170,7 +151,7 @@ class Plan(Declared):
     def statement(self) -> str:
         """Return everything that decides the law of the release, in one line."""
         return repr(
-            [self.dataset, self.attributes, self.by, self.rules, self.records, self.mechanism,
+            [self.dataset, self.attributes, self.rules, self.records, self.mechanism,
              sorted(self.options.items()), str(self.epsilon), self.prior.tolist()]
         )  # fmt: skip
 
@@ -196,15 +177,5 @@ def _declared(name: str, given: list[str] | dict[Literal["edges"], list[float]])
 
 
 def read_plan(path: str | Path) -> Plan:
-    r"""Return the plan in a TOML file, or raise PlanError before anything else is opened.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "plan.toml").write_text(
-    ...         'dataset = "clinic"\naccount = "a"\nunit = "record"\ncolumn = "health"\n'
-    ...         'categories = ["good", "fair", "poor"]\nepsilon = "0.5"\n'
-    ...     )
-    ...     read_plan(Path(folder) / "plan.toml").labels
-    ('good', 'fair', 'poor')
-    """
+    """Return the plan in a TOML file, or raise PlanError before anything else is opened."""
     return Plan.read(path)

@@ -21,7 +21,6 @@ import hashlib
 import hmac
 import json
 import math
-import os
 import re
 import secrets
 import socket
@@ -253,19 +252,9 @@ class _Connection(H11Protocol):
             self._others.remove(self)
 
 
-def bound_socket(port: int = 0, unix_socket: str | Path | None = None) -> socket.socket:
-    """Return a socket bound to 127.0.0.1 alone, or to a path that only its owner may use."""
-    if unix_socket is None:
-        return socket.create_server(("127.0.0.1", port))
-    path, left = Path(unix_socket), "a service that was killed leaves one, to be deleted"
-    if path.exists():
-        raise ValueError(f"socket must be a path that does not exist, got {str(path)!r}; {left}")
-    made, before = socket.socket(socket.AF_UNIX), os.umask(0o177)
-    try:
-        made.bind(str(path))
-    finally:
-        os.umask(before)
-    return made
+def bound_socket(port: int = 0) -> socket.socket:
+    """Return a socket bound to 127.0.0.1 alone."""
+    return socket.create_server(("127.0.0.1", port))
 
 
 def server(service: Service, patience: float = PATIENCE) -> uvicorn.Server:

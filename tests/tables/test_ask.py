@@ -103,6 +103,9 @@ def test_over_a_service(
         assert "consistent" in out
         assert cli.main([*words, "--by", "height"]) == 2
         assert "by must be an attribute of the cube" in capsys.readouterr().err
+        elsewhere = [*words[:3], "http://example.org", *words[4:]]
+        assert cli.main(elsewhere) == 2
+        assert "must be http://127.0.0.1:PORT" in capsys.readouterr().err
         monkeypatch.setenv("DPBAYES_TOKEN", "wrong")
         assert cli.main(words) == 2
         assert "Bearer" in capsys.readouterr().err

@@ -29,7 +29,7 @@ BASE = {
     "missing": '"unknown"',
     "epsilon": '"0.5"',
 }
-KEYS = (*BASE, "columns", "by", "missing_values", "records", "person", "keep", "mechanism",
+KEYS = (*BASE, "columns", "missing_values", "records", "person", "keep", "mechanism",
         "options", "prior", "request")  # fmt: skip
 VALUES = (
     "true", "1979-05-27", "12:30:00", "0o17", "0xff", "-1", "0", "1", "1.5", "nan", "inf", "-inf",

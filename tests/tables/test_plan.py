@@ -46,13 +46,6 @@ def test_two_columns_give_cells_the_last_fastest(tmp_path):
     assert plan.attributes[1].edges == (0.0, 18.0, 65.5)
 
 
-def test_one_column_by_another(tmp_path):
-    text = GOOD.replace('categories = ["good", "fair", "poor"]\n', 'by = "sex"\n')
-    plan = planned(tmp_path, text + '[categories]\nsex = ["f", "m"]\nhealth = ["good", "poor"]\n')
-    assert plan.by == "sex"
-    assert plan.labels == ("f, good", "f, poor", "m, good", "m, poor")
-
-
 def test_the_budget_of_a_person_is_shared_by_the_records_kept(tmp_path):
     plan = planned(tmp_path, GOOD.replace('unit = "record"\n', "") + 'person = "id"\nkeep = 5\n')
     assert plan.epsilon_of_a_record == Fraction(1, 50)
@@ -96,7 +89,7 @@ MISTAKES = [
     ("x", 'records = "known"', r"line 7: records must be 'public' or 'secret', got 'known'"),
     ("x", "prior = [1, 1]", r"line 7: prior must be one number, or 3"),
     ("x", "prior = 0", r"line 7: prior must be one number, or 3, above 0"),
-    ("x", 'by = "health"', r"line 4: column must be one or two different columns, by"),
+    ("column", 'columns = ["health", "health"]', r"line 6: columns must be one or two different"),
     ("x", 'request = "a b"', r"line 7: request must be 1 to 64 letters"),
     ("x", 'colum = "x"', r"no such key 'colum'; there are unit, person, keep, dataset, account"),
     ("column", "", r"either column or columns must be given"),

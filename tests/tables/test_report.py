@@ -28,7 +28,7 @@ def test_the_report_stands_alone_and_says_what_a_reader_needs(clinic, capsys):
     printed = capsys.readouterr().out
     record = json.loads((clinic / "out" / "release.json").read_text())
     page = (clinic / "out" / "report.html").read_text()
-    assert record["schema"] == "dpbayes.release/4"
+    assert record["schema"] == "dpbayes.release/5"
     assert set(record["analysis"]) == set(PARTS)
     promise = record["guarantee"].replace("<", "&lt;").replace("'", "&#39;")
     for text in (promise, "<svg", "0.7 left", "come to odds of at most 1.65 to 1"):
@@ -58,7 +58,7 @@ def test_the_draw_is_printed_and_on_disk_before_the_analysis_begins(clinic, monk
     monkeypatch.setattr(command, "bounded_analysis", stopped)
     given = {"plan": "plan.toml", "table": "people.csv", "output": "out"}
     with pytest.raises(KeyboardInterrupt):
-        command.publish(argparse.Namespace(**given, show_values=False, json=False))
+        command.run(argparse.Namespace(**given, show_values=False, json=False))
     printed = capsys.readouterr().out
     assert all(label in printed for label in COUNTS)
     assert "cost       0.5 of 1.2; 0.7 left" in printed
@@ -98,7 +98,9 @@ def test_labels_of_every_script_come_through_and_cannot_break_out_of_the_page(cl
 
 def test_an_alternative_text_cannot_break_out_of_its_attribute():
     plain = {"mean": [0.5] * 2, "intervals": [[0.0, 1.0]] * 2}
-    picture = drawing({"labels": ['a"><script>', "b"], "analysis": {"plain": plain}}, "x", "s")
+    picture = drawing(
+        {"labels": ['a"><script>', "b"], "request": "s", "analysis": {"plain": plain}}
+    )
     assert picture.startswith('<svg role="img" aria-label="')
     assert "<script" not in picture
 
@@ -108,7 +110,7 @@ def test_a_figure_has_its_limit_and_needs_something_read(cells):
     reading = {"mean": [1 / cells] * cells, "intervals": [[0.0, 1.0]] * cells}
     part = {"missing": "late"} if cells == 2 else reading
     record = {"labels": ["c"] * cells, "analysis": {"noise_aware": part, "plain": part}}
-    assert drawing(record, "x", "s") == ""
+    assert drawing(record) == ""
 
 
 def test_a_page_holds_the_entries_to_cite_of_all_that_was_used(clinic):
