@@ -157,7 +157,7 @@ SPECIAL: dict[str, tuple[Any, str]] = {
     "Categories name": ("a", "text"), "count attributes": ([CATEGORIES], "attributes"),
     "Cube counts": ([1, 2], "counts"), "noise_aware n": (10, "whole"),
     "noise_aware rng": (None, ""),
-    "build_cube count": (None, ""), "blue_sparse H": (scipy.sparse.csr_array(H), "object"),
+    "blue_sparse H": (scipy.sparse.csr_array(H), "object"),
     "consistent Q": ([1.0, 0.0, 1.0], "vector"), "blue_sparse Q": ([1.0, 0.0, 1.0], "vector"),
 }  # fmt: skip
 # Results, protocols and what reads files, which tests of the tables have.

@@ -35,7 +35,7 @@ _HOME = {
     "plan": "Plan read_plan",
     "predicate": "Answer PredicateError",
     "reading": "NoiseAwarePosterior noise_aware",
-    "table": "TableError build_cube count",
+    "table": "TableError count",
     "units": "Unit",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}

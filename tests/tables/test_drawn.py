@@ -181,7 +181,7 @@ def test_labels_that_do_not_fit(counts, order, message):
         dp.release(EXACT, counts, [1] * len(set(order)), order=order)
 
 
-@given(st.integers(1, 10**6), st.integers(1, 10**30), st.integers(1, 12))
+@given(st.integers(1, 10**45), st.integers(1, 10**30), st.integers(1, 12))
 def test_printed_bounds_are_on_the_safe_side_close_and_never_nothing(
     numerator, denominator, digits
 ):
