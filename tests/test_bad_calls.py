@@ -351,8 +351,8 @@ run part/tiny -p n={} --output {folder}/out
 sweep part/tiny -g {} --output {folder}/out
 sweep part/tiny -g n={} --output {folder}/out
 sweep part/tiny -g n=1;2 --jobs {} --output {folder}/out
-ask all --cube {?} --ledger {folder}/l --length 9
-ask {} --cube rand-hie --ledger {folder}/l --length 9
+ask all --cube {?} --account {folder}/a --length 9
+ask all --server {} --length 9
 plan {?}
 plan {folder}/none.toml --records {}
 verify {folder}/none --results {?}
