@@ -118,7 +118,7 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
     "law": (LISTED, "object"), "rng": (np.random.default_rng(1), "rng"), "runs": (5, "from two"),
     "size": (3, "whole"), "epsilons": ([0.0, 1.0], "vector"), "witness": ((), ""),
     "smooth": (True, ""), "releases": (2, "from one"), "share": (0.5, "open unit"),
-    "without_guarantee": (False, "flag"), "records_away": (0, ""), "order": (None, ""),
+    "without_guarantee": (False, "flag"), "records_away": (0, ""),
     # the tables
     "H": (H, "matrix"), "scales": ([1.0, 2.0], "positive vector"), "y": ([3.0, 4.0], "vector"),
     "Q": ([1.0, 0.0, -1.0], "vector"), "w0": ([0.1], "vector"), "S": (1.0, "positive"),
