@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpbayes.planning import records_needed
-from dpbayes.tables.analysis import ERROR, WIDTH, forecast
+from dpbayes.tables.analysis import ERROR, SHAPES, WIDTH, forecast
 from dpbayes.tables.decimals import counted, decimal_text
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.plan import Plan, read_plan
 from dpbayes.tables.release import cost, planned_mechanism, promise, rehearse
-from dpbayes.tables.report import LEVEL, mechanism_text
+from dpbayes.tables.report import LEVEL, distance_text, mechanism_text
 
 ERRORS = (0.1, 0.05, 0.02)
 
@@ -63,18 +63,13 @@ def price(plan: Plan) -> str:
 
 
 def error(part: Mapping[str, Any], records: int) -> str:
-    """Return the errors for two made-up data sets, ± the standard errors of simulated ones."""
+    """Return the errors for two made-up data sets."""
     if "missing" in part:
         return f"not computed: {part['missing']}"
-    even, halving = (
-        f"{part[shape]:.3g}"
-        + (f" ± {part[f'{shape}_error']:.1g}" if part.get(f"{shape}_error") is not None else "")
-        for shape in ("even", "halving")
-    )
-    made_up = f" (simulated, {part['draws']} made-up releases each)" if "draws" in part else ""
+    even, halving = (distance_text(part[shape]) for shape in SHAPES)
     return (
         f"{even} mean Hellinger distance for balanced counts of {counted(records, 'record')}, "
-        f"{halving} where each category is half the one before{made_up}"
+        f"{halving} where each category is half the one before"
     )
 
 

@@ -127,20 +127,24 @@ def methods(record: Mapping[str, Any]) -> str:
 
 def error_sentence(record: Mapping[str, Any]) -> str:
     """Return the expected error in words, or why it is not there."""
-    exact, made_up = (_part(record, f"{how}_distance") for how in ("expected", "simulated"))
-    if "missing" in exact and "missing" in made_up:
-        return f"The expected error was not computed: {exact['missing']}."
-    if "value" in exact:
-        value = f"{exact['value']:.3g} on average"
-    else:
-        value = (
-            f"{made_up['value']:.3g} on average, ± {made_up['error']:.1g}, the standard error of "
-            f"{made_up['draws']} made-up releases"
-        )
+    part = _part(record, "expected_distance")
+    if "missing" in part:
+        return f"The expected error was not computed: {part['missing']}."
     return (
         "If the released counts were the true ones, the Hellinger distance between the released "
-        f"and the true posterior would be {value} (0: the same, 1: nothing in common)."
+        f"and the true posterior would be {distance_text(part)} on average (0: the same, 1: "
+        "nothing in common)."
     )
+
+
+def distance_text(part: Mapping[str, Any]) -> str:
+    """Return a mean distance, with its standard error where it was found by draws.
+
+    >>> distance_text({"value": 0.25}), distance_text({"value": 0.25, "error": 0.0004})
+    ('0.25', '0.25 ± 0.0004')
+    """
+    error = f" ± {part['error']:.1g}" if "error" in part else ""
+    return f"{part['value']:.3g}{error}"
 
 
 def drawing(record: Mapping[str, Any]) -> str:

@@ -9,13 +9,9 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.tables.analysis import (
-    DRAWS,
     ERROR,
     PARTS,
-    SHAPES,
-    SIMULATED,
     WIDTH,
-    RepeatedBits,
     bounded,
     bounded_analysis,
     forecast,
@@ -46,21 +42,12 @@ def test_the_parts_are_those_of_the_release(found):
     assert found["noise_aware"]["mean"] == private.noise_aware().mean.tolist()
     exact = chosen.law([12, 5, 3], [1, 1, 1]).mean_distance()
     assert found["expected_distance"]["value"] == pytest.approx(exact, rel=1e-12)
-    simulated = found["simulated_distance"]
-    assert simulated["draws"] == DRAWS
-    assert abs(simulated["value"] - exact) < 5 * simulated["error"]
 
 
 def test_the_epsilon_of_one_record_is_that_of_a_person_shared():
     halved = parts_of({**RECORD, "records_of_a_person": 2})["expected_distance"]()
     law = dp.mechanism("lattice", 0.25).law([12, 5, 3], [1, 1, 1])
     assert halved["value"] == pytest.approx(law.mean_distance(), rel=1e-12)
-
-
-def test_the_same_release_is_simulated_in_the_same_way():
-    first, again, other = RepeatedBits("a"), RepeatedBits("a"), RepeatedBits("b")
-    drawn = [[one.bits(64) for _ in range(4)] for one in (first, again, other)]
-    assert drawn[0] == drawn[1] != drawn[2]
 
 
 def test_a_part_that_fails_leaves_the_others(capsys):
@@ -95,14 +82,11 @@ def test_a_forecast_agrees_with_the_law() -> None:
         "name": "lattice", "options": {}, "epsilon": "1/2", "prior": [1.0, 1.0], "records": 20,
     }  # fmt: skip
     parts = parts_of(request)
-    exact, made_up = parts[ERROR](), parts[SIMULATED]()
     even = dp.mechanism("lattice", 0.5).law([10, 10], [1, 1]).mean_distance()
-    assert exact["even"] == pytest.approx(even, rel=1e-12)
-    for shape in SHAPES:
-        assert abs(made_up[shape] - exact[shape]) < 6 * made_up[f"{shape}_error"]
-    assert 0 < parts[WIDTH]()["aware"] < 1
+    assert parts[ERROR]()["even"] == {"value": pytest.approx(even, rel=1e-12)}
+    assert 0 < parts[WIDTH]()["plain"] < parts[WIDTH]()["aware"] < 1
     wide = {"name": "independent", "options": {}, "prior": [1.0] * 3, "records": 3000}
-    drawn = parts_of(request | wide)[ERROR]()  # too wide to be added up
-    assert 0.0 < drawn["even_error"] < drawn["even"]
+    drawn = parts_of(request | wide)[ERROR]()["even"]  # too wide to be added up
+    assert 0.0 < drawn["error"] < 0.01 * drawn["value"]
     late = forecast(request, seconds=0.01)
-    assert "not finished within 0.01 seconds" in late[ERROR]["missing"]
+    assert late[WIDTH] == late[ERROR] == {"missing": "not finished within 0.01 seconds"}
