@@ -56,7 +56,7 @@ class Answered:
     value: int | None
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Account:
     """An open account; make one with `create_account`, open one with `open_account`.
 
