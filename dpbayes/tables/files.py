@@ -160,15 +160,15 @@ class Settings(BaseModel):
             first = error.errors()[0]
             if isinstance(raised := first.get("ctx", {}).get("error"), PlanError):
                 raise raised from None
-            key = str(first["loc"][0])
+            key, told = (
+                str(first["loc"][0]),
+                re.sub("^(Input should|Value error,) (be )?", "", first["msg"]),
+            )
             if first["type"] == "missing" and len(first["loc"]) == 1:
                 raise PlanError(f"{file.path}: {key} must be given") from None
-            told = [one["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-                    for one in error.errors() if str(one["loc"][0]) == key]  # fmt: skip
-            if " must " in told[0]:
-                raise PlanError(f"{file.where(key)}: {key}: {told[0]}") from None
-            allowed = " or ".join(sorted(set(told)))
-            raise file.fail(key, allowed, file.settings.get(key)) from None
+            if " must " in told:
+                raise PlanError(f"{file.where(key)}: {key}: {told}") from None
+            raise file.fail(key, told, file.settings.get(key)) from None
 
 
 class Declared(Settings):

@@ -14,8 +14,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from dpbayes.tables.citations import cited
-
 LEVEL = 0.95
 MOST_DRAWN = 24
 """Intervals that a figure can hold."""
@@ -77,7 +75,6 @@ def template() -> Any:
 
 def html_text(record: Mapping[str, Any], drawn: bool = False) -> str:
     """Return the report as one page without scripts, with its figure if it is `drawn`."""
-    aware, sources = _part(record, "noise_aware"), [record["mechanism"]["name"], "release"]
     # The guarantee with its signs as they are printed in books.
     signs = html.escape(record["guarantee"]).replace("&lt;=", "≤").replace(" in S]", " ∈ S]")
     return str(
@@ -88,12 +85,11 @@ def html_text(record: Mapping[str, Any], drawn: bool = False) -> str:
             epsilon=float(record["epsilon"]),
             odds=math.exp(min(float(record["epsilon"]), 100.0)) + 0.005,  # rounded up
             formula=re.sub(r"e\^([0-9.]+)", r"e<sup>\1</sup>", signs),
-            aware=aware,
+            aware=_part(record, "noise_aware"),
             figure=drawing(record) if drawn else "",
             error=error_sentence(record),
             mechanism=mechanism_text(record["mechanism"]),
             prior=[f"{value:g}" for value in record["prior"]],
-            citation=cited(sources + ["noise-aware"] * ("missing" not in aware)),
         )
     )
 
