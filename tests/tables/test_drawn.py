@@ -91,25 +91,20 @@ LATTICE = dp.mechanism("lattice", 1.0)
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "counts", "prior", "error", "message"),
+    ("mechanism", "counts", "prior", "message"),
     [
-        (LATTICE, [-1, 5], [1, 1], ValueError, "counts must be at least 0"),
-        (LATTICE, [1.5, 5], [1, 1], ValueError, "counts must be whole"),
-        (LATTICE, [True, False], [1, 1], TypeError, r"counts must be .* whole"),
-        (LATTICE, [0, 0], [1, 1], ValueError, "at least one record"),
-        (LATTICE, [2**62 - 10, 9], [1, 1], ValueError, r"at most 2\^61 records for a release"),
-        (LATTICE, [3, 4], [1, 0], ValueError, "prior must be positive"),
-        (LATTICE, [3, 4], [1, 1, 1], ValueError, "prior must have 2 entries"),
-        (dp.mechanism("lattice", 1e-7), [3, 4], [1, 1], ValueError, "must be at least 1e-06"),
-        (dp.mechanism("permute-and-flip", 1.0), [11019, 7309, 1560, 302], [1] * 4, ValueError,
+        (LATTICE, [0, 0], [1, 1], "at least one record"),
+        (LATTICE, [2**62 - 10, 9], [1, 1], r"at most 2\^61 records for a release"),
+        (dp.mechanism("lattice", 1e-7), [3, 4], [1, 1], "must be at least 1e-06"),
+        (dp.mechanism("permute-and-flip", 1.0), [11019, 7309, 1560, 302], [1] * 4,
          "takes at most 200000"),
-        (dp.mechanism("geometric", 1.0), [3, 4, 5], [1] * 3, ValueError, "2 categories"),
-        (dp.mechanism("parameter-laplace", 1.0), [5, 6], [1, 1], ValueError,
+        (dp.mechanism("geometric", 1.0), [3, 4, 5], [1] * 3, "2 categories"),
+        (dp.mechanism("parameter-laplace", 1.0), [5, 6], [1, 1],
          "exact sampler, got parameter-laplace"),
     ],
 )  # fmt: skip
-def test_bad_input(mechanism, counts, prior, error, message):
-    with pytest.raises(error, match=message):
+def test_bad_input(mechanism, counts, prior, message):
+    with pytest.raises(ValueError, match=message):
         release(mechanism, counts, prior)
 
 
