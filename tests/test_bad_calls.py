@@ -118,7 +118,7 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
     "law": (LISTED, "object"), "rng": (np.random.default_rng(1), "rng"), "runs": (5, "from two"),
     "size": (3, "whole"), "epsilons": ([0.0, 1.0], "vector"), "witness": ((), ""),
     "smooth": (True, ""), "releases": (2, "from one"), "share": (0.5, "open unit"),
-    "without_guarantee": (False, "flag"), "records_away": (0, ""), "order": (None, ""),
+    "without_guarantee": (False, "flag"), "records_away": (0, ""),
     # the tables
     "H": (H, "matrix"), "scales": ([1.0, 2.0], "positive vector"), "y": ([3.0, 4.0], "vector"),
     "Q": ([1.0, 0.0, -1.0], "vector"), "w0": ([0.1], "vector"), "S": (1.0, "positive"),
@@ -157,7 +157,7 @@ SPECIAL: dict[str, tuple[Any, str]] = {
     "Categories name": ("a", "text"), "count attributes": ([CATEGORIES], "attributes"),
     "Cube counts": ([1, 2], "counts"), "noise_aware n": (10, "whole"),
     "noise_aware rng": (None, ""),
-    "build_cube count": (None, ""), "blue_sparse H": (scipy.sparse.csr_array(H), "object"),
+    "blue_sparse H": (scipy.sparse.csr_array(H), "object"),
     "consistent Q": ([1.0, 0.0, 1.0], "vector"), "blue_sparse Q": ([1.0, 0.0, 1.0], "vector"),
 }  # fmt: skip
 # Results, protocols and what reads files, which tests of the tables have.
@@ -351,8 +351,8 @@ run part/tiny -p n={} --output {folder}/out
 sweep part/tiny -g {} --output {folder}/out
 sweep part/tiny -g n={} --output {folder}/out
 sweep part/tiny -g n=1;2 --jobs {} --output {folder}/out
-ask all --cube {?} --ledger {folder}/l --length 9
-ask {} --cube rand-hie --ledger {folder}/l --length 9
+ask all --cube {?} --account {folder}/a --length 9
+ask all --server {} --length 9
 plan {?}
 plan {folder}/none.toml --records {}
 verify {folder}/none --results {?}

@@ -16,7 +16,7 @@ from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.plan import Plan, read_plan
 from dpbayes.tables.release import cost, planned_mechanism, promise, rehearse
-from dpbayes.tables.report import LEVEL, distance_text
+from dpbayes.tables.report import LEVEL, distance_text, mechanism_text
 
 ERRORS = (0.1, 0.05, 0.02)
 
@@ -33,19 +33,18 @@ def run(arguments: argparse.Namespace) -> int:
     planned_mechanism(plan)  # or why there is none
     if records is not None and records < 1:
         raise ValueError(f"--records must be at least 1, got {records}")
+    described = {"name": plan.mechanism, "options": plan.options}
     cells = " × ".join(f"{one.name} ({one.size})" for one in plan.attributes)
     print(f"cells      {len(plan.labels)}: {cells}")
-    options = (f"{name} {value}" for name, value in plan.options.items())
-    print(f"mechanism  {', '.join([plan.mechanism, *options])}")
+    print(f"mechanism  {mechanism_text(described)}")
     print(f"guarantee  {promise(plan)}")
     print(f"cost       {price(plan)}", flush=True)
     if records is None:
         print("forecast   give --records N for the error to expect")
     else:
         rehearse(plan, records)
-        described = {"name": plan.mechanism, "options": plan.options, "records": records}
-        epsilon = str(plan.epsilon_of_a_record)
-        found = forecast({**described, "epsilon": epsilon, "prior": plan.prior.tolist()})
+        epsilon, prior = str(plan.epsilon_of_a_record), plan.prior.tolist()
+        found = forecast({**described, "records": records, "epsilon": epsilon, "prior": prior})
         print(f"error      {error(found[ERROR], records)}\nwidth      {width(found[WIDTH])}")
     if plan.mechanism == "lattice":
         print(needed(plan))
@@ -56,10 +55,9 @@ def price(plan: Plan) -> str:
     """Return the cost beside what the account holds, or why the account cannot be asked."""
     try:
         account = open_account(plan.account)
-        wanted = cost(plan, account)
+        wanted, left = cost(plan, account), account.balance
     except AccountError as error:
         return f"{decimal_text(plan.epsilon, 'up')}; {error}"
-    left = account.balance
     said = f"{decimal_text(wanted, 'up')} of the {decimal_text(left, 'down')} left"
     return said if wanted <= left else f"{said}, not enough"
 

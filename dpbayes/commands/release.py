@@ -6,9 +6,9 @@ dpbayes release people.csv --plan release.toml
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from dpbayes.cli import Refused
@@ -33,7 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--plan", metavar="FILE", required=True, help="plan of the release (TOML)")
     add("--output", metavar="FOLDER", help="where the report goes")
     add("--show-values", action="store_true", help="print a value that the plan does not list")
-    add("--json", action="store_true", help="print one JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -49,11 +48,10 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         record = paid.record()
         write_files(folder, record)
-        if not arguments.json:
-            print(core_text(paid, folder), flush=True)
+        print(core_text(paid, folder), flush=True)
         record["analysis"] = bounded_analysis(record)
         write_files(folder, record, drawn=True)
-        print(json_text(record) if arguments.json else analysis_text(record))
+        print(analysis_text(record))
     except (ValueError, OSError, MemoryError) as error:
         if isinstance(error, BrokenPipeError):
             raise
@@ -68,13 +66,10 @@ def require_folder(folder: Path) -> None:
     """Refuse a place for the report that cannot be one, before anything is paid."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        reason = "" if os.access(folder, os.W_OK | os.X_OK) else "Permission denied"
+        TemporaryFile(dir=folder).close()
     except OSError as error:
-        reason = str(error.strerror)
-    if reason:
-        raise ValueError(
-            f"--output must be a folder that can be written, got {str(folder)!r}: {reason}"
-        )
+        told = f"got {str(folder)!r}: {error.strerror}"
+        raise ValueError(f"--output must be a folder that can be written, {told}") from None
 
 
 def write_files(folder: Path, record: Mapping[str, Any], drawn: bool = False) -> None:

@@ -6,12 +6,9 @@ A spend is durable before anything is drawn, a draw before it is shown.
 
 from __future__ import annotations
 
-import base64
 import json
-import re
 import sqlite3
 import time
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,10 +16,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dpbayes._validate import frozen
 from dpbayes.tables.decimals import decimal_text
 from dpbayes.tables.keys import (
     AccountError,
@@ -37,29 +30,8 @@ from dpbayes.tables.keys import (
 )
 from dpbayes.tables.units import RELATIONS, Unit
 
-_RECEIPT = re.compile(r"(\S+) ([0-9]{1,18}) ([0-9a-f]{64})")
 
-
-@dataclass(frozen=True)
-class Answered:
-    """A bought answer: its entry's `number`, query (cells,), scale and `value` in grid units.
-
-    `offer` is what was known of it before it was drawn. `value` is None where it was paid for and
-    not drawn yet: whoever sees that draws and keeps it.
-    """
-
-    number: int
-    request: str
-    cube: str
-    asked: str
-    label: str
-    query: NDArray[np.float64]
-    scale: int
-    offer: dict[str, Any]
-    value: int | None
-
-
-@dataclass(kw_only=True)
+@dataclass
 class Account:
     """An open account; make one with `create_account`, open one with `open_account`.
 
@@ -175,7 +147,7 @@ class Account:
                 return None
             before = self._paid(request, table)
             if before is not None and (before.fields, before.epsilon) != (body, epsilon):
-                raise self._other(request, before, "for something else")
+                raise _other(before, "for something else")
             if before is None:
                 left = self.bound - sum((entry.epsilon for entry in self._known), Fraction(0))
                 if epsilon > left:
@@ -191,82 +163,34 @@ class Account:
         with self._writing() as connection:
             if ("spend", request) not in self._named:
                 raise AccountError(f"request {request!r} has not been paid for")
-            before = self._named.get(("result", request))
+            before = self._drawn(request)
             if before is None:
                 self.append(connection, "result", request, {"result": result})
-        return result if before is None else str(before.fields["result"])
+        return result if before is None else before
 
     def result(self, request: str, table: str = "") -> str | None:
         """Return the result kept for a request on this version of the table, if there is one."""
-        _ = self.entries, self._paid(request, table)
-        found = self._named.get(("result", request))
-        return None if found is None else str(found.fields["result"])
+        return None if self.spend(request, table) is None else self._drawn(request)
 
-    def reserve_answer(
-        self,
-        request: str,
-        epsilon: Fraction,
-        cube: str,
-        label: str,
-        query: NDArray[np.float64],
-        scale: int,
-        *,
-        asked: str = "",
-        offer: dict[str, Any] | None = None,
-        **others: Any,
-    ) -> bool | None:
-        """Reserve an answer about the cube with this mark; `others` as in `reserve`.
-
-        `offer` is kept beside: what is known of the answer before it is drawn.
-        """
-        packed = base64.b64encode(zlib.compress(query.astype("<f8").tobytes())).decode()
-        more = {"cube": cube, "query": packed, "scale": hex(scale), "asked": asked, "offer": offer}
-        return self.reserve(request, epsilon, label, more=more, **others)
-
-    def bought(self, request: str, table: str = "") -> Answered | None:
-        """Return the answer paid for under a name on this version of the table, if there is one.
-
-        AccountError where something else was paid for under it.
-        """
+    def spend(self, request: str, table: str = "") -> Entry | None:
+        """Return what was paid for under a request on this version of the table, if anything."""
         _ = self.entries
-        found = self._paid(request, table)
-        if found is not None and "cube" not in found.fields:
-            raise self._other(request, found, "for something else")
-        return None if found is None else self._answered(found)
+        return self._paid(request, table)
 
-    def history(self, cube: str, after: int = -1) -> list[Answered]:
-        """Return the answers bought about a cube in entries above `after`, in their order."""
+    def history(self, cube: str, after: int = -1) -> list[tuple[Entry, str | None]]:
+        """Return the answers bought about a cube in entries above `after`, and what was drawn."""
         spends = [e for e in self.entries[after + 1 :] if e.fields.get("cube") == cube]
-        return [self._answered(spend) for spend in spends]
-
-    def _answered(self, spend: Entry) -> Answered:
-        said, kept = spend.fields, self._named.get(("result", spend.request))
-        query = np.frombuffer(zlib.decompress(base64.b64decode(said["query"])), dtype="<f8")
-        return Answered(
-            spend.sequence,
-            spend.request,
-            said["cube"],
-            said["asked"],
-            said["statement"],
-            frozen(query.astype(np.float64)),
-            int(said["scale"], 16),
-            said["offer"],
-            None if kept is None else int(kept.fields["result"], 0),
-        )
+        return [(spend, self._drawn(spend.request)) for spend in spends]
 
     def verify(self, receipts: list[str]) -> None:
         """Raise AccountError unless every receipt is of an entry of this account."""
-        digests = {str(entry.sequence): entry.digest for entry in self.entries}
+        known = {f"{self.dataset} {entry.sequence} {entry.digest}" for entry in self.entries}
         for receipt in receipts:
-            found = _RECEIPT.fullmatch(" ".join(receipt.split()))
-            if found is None:
-                raise ValueError(f"receipt must be 'dataset number digest', got {receipt!r}")
-            if found[1] != self.dataset:
-                raise AccountError(f"receipt {receipt} is for another data set")
-            if digests.get(found[2]) != found[3]:
+            if " ".join(receipt.split()) not in known:
                 raise AccountError(
-                    f"account {self.path} does not hold entry {found[2]} as it was when its "
-                    "receipt was given: the account was rolled back or rewritten"
+                    f"receipt must be of an entry of account {self.path}, 'dataset number digest', "
+                    f"got {receipt!r}: if it was printed for this account, the account was rolled "
+                    "back or rewritten since"
                 )
 
     def append(
@@ -291,18 +215,16 @@ class Account:
         self._known.append(entry)
         self._named.setdefault((entry.kind, entry.request), entry)
 
+    def _drawn(self, request: str) -> str | None:
+        found = self._named.get(("result", request))
+        return None if found is None else str(found.fields["result"])
+
     def _paid(self, request: str, table: str) -> Entry | None:
         """Return the spend of a request if it was made on this version of the table."""
         found = self._named.get(("spend", request))
         if found is not None and found.fields["table"] != table:
-            raise self._other(request, found, "on another version of the table")
+            raise _other(found, "on another version of the table")
         return found
-
-    def _other(self, request: str, before: Entry, how: str) -> AccountError:
-        return AccountError(
-            f"request {request!r} was made {how} (entry {before.sequence}); name the new one "
-            "differently"
-        )
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -357,3 +279,10 @@ class Account:
             f"account {self.path} was rolled back: entry {sequence}, which was seen before, is "
             "missing or another one. Put the newest file back; nothing is paid from an older one"
         )
+
+
+def _other(before: Entry, how: str) -> AccountError:
+    return AccountError(
+        f"request {before.request!r} was made {how} (entry {before.sequence}); name the new one "
+        "differently"
+    )

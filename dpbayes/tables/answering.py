@@ -7,17 +7,19 @@ spend without a draw, because a process ended there, draws it before deciding an
 
 from __future__ import annotations
 
+import base64
 import math
 import secrets
 import threading
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpbayes._validate import open_unit, positive
+from dpbayes._validate import frozen, open_unit, positive
 from dpbayes.tables.approximations import LARGEST, consistent
 from dpbayes.tables.decision import (
     REJECTED,
@@ -28,19 +30,27 @@ from dpbayes.tables.decision import (
     empty_state,
     shortest_affordable,
 )
+from dpbayes.tables.inference import Array
 from dpbayes.tables.noise import as_float, on_grid, system_noise, true_answer
 from dpbayes.tables.predicate import Answer, Question, Wish, coefficients
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dpbayes.tables.account import Account, Answered
+    from dpbayes.tables.account import Account
     from dpbayes.tables.attributes import Cube
 
 MOST_ANSWERS = 1000  # in one cube's history: the next decision then takes a tenth of a second
 _TRIES = 100
 _LENGTHS = (1e-9, 1e15)  # beyond them no query has noise of an allowed scale
 Most = Callable[[], Fraction] | None  # returns what the payer may still spend, when it is needed
+
+
+class _Bought(NamedTuple):
+    number: int
+    label: str
+    query: Array
+    value: float
 
 
 class Answering:
@@ -93,7 +103,7 @@ class Answering:
         self._lock = threading.RLock()
         self._draw: Callable[[int], int] = system_noise
         self._state: State = empty_state(cube.counts.size, self.policy)
-        self._history: list[Answered] = []
+        self._history: list[_Bought] = []
         self._catch_up()
 
     def question(
@@ -174,7 +184,7 @@ class Answering:
             size = f"{answers} answers over {question.query.size} cells"
             raise ValueError(f"consistent must be false for {size}: above {LARGEST} coefficients")
         H = np.array([entry.query for entry in entries])
-        y = np.array([as_float(entry.value or 0) for entry in entries])
+        y = np.array([entry.value for entry in entries])
         value = float(consistent(H, scales, y, question.query))
         return None if math.isnan(value) else value
 
@@ -191,21 +201,23 @@ class Answering:
         # Before the history is read: what is bought after it must change the decision.
         seen = self.account.position
         self._catch_up()
-        before = self.account.bought(name, self.table)
+        before = self.account.spend(name, self.table)
         if before is not None:
-            if (before.cube, before.asked) != (self._mark, question.asked):
+            said, drawn = before.fields, self.account.result(name, self.table)
+            if (said.get("cube"), said.get("asked")) != (self._mark, question.asked):
                 raise question.other()
-            return None if before.value is None else _answer(before.offer, before.value)
+            return None if drawn is None else _answer(said["offer"], int(drawn, 0))
         decision, cost, offer = self._decided(question, most)
         if decision.outcome == "derived":
             return _answer(offer)
         if decision.outcome == "rejected":
             return _answer(offer) if self.account.position == seen else None
-        self.account.reserve_answer(
-            name, cost, self._mark, question.text, question.query, decision.scale_units,
-            asked=question.asked, offer=offer,
-            table=self.table, payer=question.payer, seen=seen,
-        )  # fmt: skip
+        packed = base64.b64encode(zlib.compress(question.query.astype("<f8").tobytes())).decode()
+        more = {"cube": self._mark, "asked": question.asked, "offer": offer, "query": packed}
+        more |= {"scale": hex(decision.scale_units)}
+        self.account.reserve(
+            name, cost, question.text, table=self.table, payer=question.payer, seen=seen, more=more
+        )
         return None  # paid, and drawn at the next look; or overtaken, to be decided anew
 
     def _decided(self, question: Question, most: Most) -> tuple[Decision, Fraction, dict[str, Any]]:
@@ -242,13 +254,17 @@ class Answering:
     def _catch_up(self) -> None:
         """Take in what the account holds since the last look, and draw what was paid and not."""
         after = self._history[-1].number if self._history else -1
-        for entry in self.account.history(self._mark, after):
-            value = entry.value
-            if value is None:
-                drawn = true_answer(entry.query, self.cube.counts) + self._draw(entry.scale)
-                value = int(self.account.keep(entry.request, hex(drawn)), 0)
-            self._state = self._state.after(entry.query, as_float(entry.scale), as_float(value))
-            self._history.append(replace(entry, value=value))
+        for spend, drawn in self.account.history(self._mark, after):
+            said = spend.fields
+            content = zlib.decompress(base64.b64decode(said["query"]))
+            query = frozen(np.frombuffer(content, "<f8").astype(float))
+            scale = int(said["scale"], 0)
+            if drawn is None:
+                fresh = true_answer(query, self.cube.counts) + self._draw(scale)
+                drawn = self.account.keep(spend.request, hex(fresh))
+            value = as_float(int(drawn, 0))
+            self._state = self._state.after(query, as_float(scale), value)
+            self._history.append(_Bought(spend.sequence, said["statement"], query, value))
 
 
 def _answer(offer: Mapping[str, Any], value: int = 0) -> Answer:

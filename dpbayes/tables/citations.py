@@ -10,7 +10,13 @@ from dpbayes._version import VERSION
 from dpbayes.mechanisms import REGISTRY
 from dpbayes.mechanisms.geometric import IndependentNoise
 
-SOFTWARE = "dpbayes"
+SOFTWARE = f"""@misc{{dpbayes,
+  author  = {{{{The dpbayes authors}}}},
+  title   = {{{{dpbayes}}: private {{B}}ayesian posteriors for categorical counts,
+    with exact accuracy and exact privacy}},
+  version = {{{VERSION}}},
+  note    = {{Software}}
+}}"""
 OTHERS: dict[str, tuple[str, ...]] = {
     "queries": ("xiao-xiong",),
     "release": ("canonne-discrete", "mironov-bits"),
@@ -36,17 +42,7 @@ def cited(names: Iterable[str]) -> str:
     """
     sources = methods()
     keys = dict.fromkeys(key for name in names for key in sources[name])
-    return "\n\n".join([software(), *(entries()[key] for key in keys)])
-
-
-def software() -> str:
-    """Return the entry of this package in the version that runs."""
-    return (
-        f"@misc{{{SOFTWARE},\n  author  = {{{{The dpbayes authors}}}},\n"
-        "  title   = {{dpbayes}: private {B}ayesian posteriors for categorical counts, with exact "
-        "accuracy and exact privacy},\n"
-        f"  version = {{{VERSION}}},\n  note    = {{Software}}\n}}"
-    )
+    return "\n\n".join([SOFTWARE, *(entries()[key] for key in keys)])
 
 
 def entries() -> dict[str, str]:

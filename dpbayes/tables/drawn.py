@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,8 +23,7 @@ class Release:
     """One private release. Everything in it may be published; the true counts are not in it.
 
     `noisy` is the value privacy is proved for, `counts` the histogram made from it, `n` the
-    public number of records (that of `counts` where the true one is secret), `labels` the
-    categories' names in their declared order, if given.
+    public number of records (that of `counts` where the true one is secret).
 
     >>> from dpbayes.mechanisms import mechanism
     >>> chosen = mechanism("geometric", epsilon="0.5")
@@ -43,7 +40,6 @@ class Release:
     n: int
     noisy: NDArray[np.int64]
     counts: NDArray[np.int64]
-    labels: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("prior", "noisy", "counts"):
@@ -64,10 +60,7 @@ class Release:
         return noise_aware(self.mechanism, self.noisy, self.n, self.prior)
 
     def expected_distance(self) -> float:
-        """Return the mean Hellinger distance of a release if the released counts were the truth.
-
-        The mean at the true counts is not published: it depends on them.
-        """
+        """Return the mean Hellinger distance of a release if the released counts were the truth."""
         return self.mechanism.law(self.counts, self.prior).mean_distance()
 
     def interval(self, confidence: float = 0.95) -> NDArray[np.float64]:
@@ -99,10 +92,9 @@ def draw(
 
 def release(
     mechanism: Mechanism,
-    counts: ArrayLike | Mapping[str, int],
+    counts: ArrayLike,
     prior: ArrayLike,
     *,
-    order: Sequence[str] | None = None,
     without_guarantee: bool = False,
 ) -> Release:
     """Return a private release of these counts, with randomness from the operating system.
@@ -110,8 +102,8 @@ def release(
     The draw uses whole numbers and fair bits only (exponential mechanisms: ball arithmetic, the
     extra `tables`), so the output has exactly the mechanism's law and no floating-point trace of
     the data. There is no seed. A mechanism without a proved guarantee is refused unless
-    `without_guarantee` is True. Counts with labels, a mapping or a pandas Series, need the `order`
-    of the categories, which is declared and never read off the data. Book: `release`.
+    `without_guarantee` is True. Counts with labels, a mapping or a pandas Series, are refused: the
+    order of the categories is declared and never read off the data. Book: `release`.
 
     For all count vectors x, x' of n records that differ by replacing one record, and every set S
     of outputs, P[M(x) in S] <= e^epsilon P[M(x') in S] + delta, with the epsilon and the delta of
@@ -124,8 +116,12 @@ def release(
     """
     if not hasattr(mechanism, "epsilon") or isinstance(mechanism, type):
         raise TypeError(f"mechanism must be a mechanism, got {_validate.shown(mechanism)}")
-    vector, labels = _ordered(counts, order)
-    x, alpha = _validate.counts_and_prior(vector, prior)
+    if hasattr(counts, "items"):  # as `value_counts` has, which ranks the true counts
+        raise ValueError(
+            "counts must be a vector in a declared order, such as [counts.get(c, 0) for c in "
+            f"categories], got a {type(counts).__name__}: its own order may follow the data"
+        )
+    x, alpha = _validate.counts_and_prior(counts, prior)
     if x.sum() > LARGEST_RECORDS:
         raise ValueError(f"counts must hold at most 2^61 records for a release, got {x.tolist()}")
     _validate.flag("without_guarantee", without_guarantee)
@@ -144,32 +140,4 @@ def release(
         )
     noisy, released = draw(mechanism, x, alpha, SystemBits())
     shown = x if promised.neighbours == "replace-one" else released
-    return Release(mechanism, alpha, int(shown.sum()), noisy, released, labels)
-
-
-def _ordered(counts: Any, order: Sequence[str] | None) -> tuple[ArrayLike, tuple[str, ...] | None]:
-    """Return counts as a vector in the declared order, with their labels; one not in them counts 0.
-
-    The order of a mapping or Series may follow the data: `value_counts` ranks the true counts.
-    """
-    labelled = hasattr(counts, "items")
-    if order is None:
-        if labelled:
-            raise ValueError(
-                "counts must be a vector, or come with the order of the categories, got a "
-                f"{type(counts).__name__} without one: its own order may follow the data and would "
-                "then publish their ranking"
-            )
-        return counts, None
-    labels = tuple(order)
-    if isinstance(order, str) or len(labels) < 2 or len(set(labels)) != len(labels):
-        raise ValueError(f"order must be at least 2 different labels, got {order!r}")
-    if not labelled:
-        if len(labels) != np.size(counts):
-            raise ValueError(f"order must have {np.size(counts)} labels, got {len(labels)}")
-        return counts, labels
-    found = dict(counts.items())
-    unknown = [label for label in found if label not in labels]
-    if unknown:
-        raise ValueError(f"order must list every category of counts, got none for {unknown[0]!r}")
-    return [found.get(label, 0) for label in labels], labels
+    return Release(mechanism, alpha, int(shown.sum()), noisy, released)

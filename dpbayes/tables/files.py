@@ -38,7 +38,6 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     PlainValidator,
@@ -89,14 +88,10 @@ def read_file(path: str | Path) -> File:
             raise OSError("it is not a file")
         text = place.read_text(encoding="utf-8-sig")
         return File(place, text, tomllib.loads(text))
-    except OSError as error:
-        why = str(error.strerror or error)
-    except UnicodeDecodeError:
-        why = "it is not UTF-8"
     except RecursionError:
         why = "lists stand in lists too deep"
-    except ValueError as error:  # no TOML, or a number of thousands of digits
-        why = str(error)
+    except (OSError, ValueError) as error:  # no TOML, no UTF-8, a number of thousands of digits
+        why = str(getattr(error, "strerror", None) or error)
     raise PlanError(f"plan {place} cannot be read: {why}")
 
 
@@ -108,10 +103,6 @@ def _epsilon(value: Any) -> Fraction:
         return exact_epsilon(given_epsilon(value))
     except (ValueError, TypeError):
         raise ValueError("a positive number in the digits 0 to 9") from None
-
-
-def _price(value: Any) -> Fraction:
-    return Fraction(0) if value in (0, "0") and value is not False else _epsilon(value)
 
 
 def _name(value: Any) -> str:
@@ -161,9 +152,8 @@ class Settings(BaseModel):
         known = [f.alias or name for name, f in cls.model_fields.items() if name != "file"]
         for key in file.settings:
             if key not in known:
-                raise PlanError(
-                    f"{file.where(key)}: no such key {shown(key)}; there are {', '.join(known)}"
-                )
+                listed = ", ".join(known)
+                raise PlanError(f"{file.where(key)}: no such key {shown(key)}; there are {listed}")
         try:
             return cls.model_validate({**file.settings, "file": file})
         except ValidationError as error:
@@ -249,12 +239,12 @@ class Analyst:
 
 
 class ServiceFile(Settings):
-    """A checked service file; make one with `read_service`."""
+    """A checked service file; `ServiceFile.read` makes one."""
 
     cube: Beside
     account: Beside
     tick: Annotated[float, Field(gt=0, le=60)] = TICK
-    smallest_price: Annotated[Fraction, BeforeValidator(_price)] = Fraction(0)
+    smallest_price: Epsilon | None = None
     most_answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS)] = MOST_ANSWERS
     analysts: tuple[Analyst, ...] = Field(alias="analyst", strict=False, min_length=1)
 
@@ -266,26 +256,16 @@ class ServiceFile(Settings):
         return self
 
 
-def read_cube(path: str | Path) -> CubeFile:
-    """Return the cube that a TOML file declares, or raise PlanError with its line.
-
-    >>> found = read_cube(RAND_HIE)
-    >>> found.neighbours, found.attributes[0].labels
-    ('add-or-remove', ('excellent', 'good', 'fair', 'poor'))
-    """
-    return CubeFile.read(path)
-
-
-def read_service(path: str | Path) -> ServiceFile:
-    """Return the service that a TOML file declares, or raise PlanError with its line."""
-    return ServiceFile.read(path)
-
-
 RAND_HIE = Path(str(files("dpbayes") / "data" / "rand-hie.toml"))
 """20,190 person-years of the RAND Health Insurance Experiment, up to five of one person.
 
 Derived from the public-domain table that statsmodels ships.
 """
+
+
+def read_cube(path: str | Path) -> CubeFile:
+    """Return the cube that a TOML file declares, or raise PlanError with its line."""
+    return CubeFile.read(path)
 
 
 def rand_hie_cube() -> Cube:

@@ -69,14 +69,10 @@ class Witness:
         """Return the keyed fingerprint of a table, which tells nothing without the key."""
         return hmac.digest(bytes.fromhex(self.key), digest, "sha256").hex()
 
-    def unused(self) -> bool:
-        """Return whether nothing was paid under this key, and there is no account to pay from."""
-        return self.sequence == FRESH and not Path(self.account).exists()
-
 
 def keys_folder() -> Path:
     """Return the folder of keys."""
-    return Path(os.path.expanduser(os.environ.get(FOLDER) or KNOWN))
+    return Path(os.environ.get(FOLDER) or KNOWN).expanduser()
 
 
 def witness_file(dataset: str) -> Path:

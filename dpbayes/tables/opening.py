@@ -16,8 +16,6 @@ from dpbayes.tables.keys import AccountError, Witness, connected, witness_file
 from dpbayes.tables.units import RELATIONS, Unit
 
 FORMAT = 4
-NOTE = ".dpbayes"
-"""Ending of the note beside a table that says which account it has."""
 
 
 def create_account(
@@ -37,35 +35,26 @@ def create_account(
     under which nothing was paid, and making the account again replaces it.
     """
     place, table = _file_path(path), Path(table)
-    terms = {
-        "format": FORMAT,
-        "dataset": keys.dataset_name(dataset),
-        "bound": str(exact_epsilon(given_epsilon(epsilon))),
-        "neighbours": choice("neighbours", neighbours, RELATIONS),
-        "unit": asdict(instance("unit", unit, Unit)),
-    }
+    bound = exact_epsilon(given_epsilon(epsilon))
+    choice("neighbours", neighbours, RELATIONS)
+    unit = instance("unit", unit, Unit)
+    witness = Witness(keys.dataset_name(dataset), str(place.absolute()), secrets.token_hex(32))
     with keys.creating():
         digest = keys.file_digest(table)
         _refuse_second(place, dataset, table, digest)
-        account = Account(
-            path=place,
-            dataset=dataset,
-            bound=keys.exact(str(terms["bound"])),
-            neighbours=neighbours,
-            unit=unit,
-            witness=Witness(dataset, str(place.absolute()), secrets.token_hex(32)),
-        )
-        mark = account.witness.fingerprint(digest)
+        account = Account(place, dataset, bound, neighbours, unit, witness)
+        terms = {"dataset": dataset, "bound": str(bound), "neighbours": neighbours}
+        begun = {"table": witness.fingerprint(digest), "path": str(table.absolute())}
         place.parent.mkdir(parents=True, exist_ok=True)
         part = place.with_name(f".{place.name}.dpbayes-part")
         part.unlink(missing_ok=True)
         with connected(part, new=True) as connection:
             connection.execute(keys.SCHEMA)
-            account.append(connection, "open", "", terms)
-            last = account.append(
-                connection, "table", "", {"table": mark, "path": str(table.absolute())}
+            account.append(
+                connection, "open", "", {"format": FORMAT, **terms, "unit": asdict(unit)}
             )
-        account.witness = replace(account.witness, digest=last.digest, tables=[mark])
+            last = account.append(connection, "table", "", begun)
+        account.witness = replace(witness, digest=last.digest, tables=[begun["table"]])
         keys.write_witness(account.witness)
         try:
             os.link(part, place)
@@ -88,9 +77,8 @@ def open_account(path: str | Path) -> Account:
     """
     place = _file_path(path)
     if not place.is_file():
-        raise AccountError(
-            f"no account at {place.absolute()}; make one with: dpbayes account create"
-        )
+        told = "make one with: dpbayes account create"
+        raise AccountError(f"no account at {place.absolute()}; {told}")
     try:
         with connected(place) as connection:
             terms = json.loads(connection.execute("SELECT body FROM entries").fetchone()[0])
@@ -109,26 +97,29 @@ def open_account(path: str | Path) -> Account:
             f"the account of data set {dataset!r} is {witness.account}; {place} is a copy of it. "
             "If it was moved on purpose, correct the path in the key file"
         )
-    account = Account(path=place, dataset=dataset, bound=bound, neighbours=neighbours, unit=unit,
-                      witness=witness)  # fmt: skip
-    if account.entries[-1].sequence == keys.FRESH:  # it may have been made without a note
-        leave_note(Path(account.entries[-1].fields["path"]), account)
+    account = Account(place, dataset, bound, neighbours, unit, witness)
+    last = account.entries[-1]
+    if last.sequence == keys.FRESH:  # it may have been made without a note
+        leave_note(Path(last.fields["path"]), account)
     return account
+
+
+def note_of(table: Path) -> Path:
+    """Return where the note stands that says which account a table has."""
+    return table.with_name(f"{table.name}.dpbayes")
 
 
 def leave_note(table: Path, account: Account) -> str:
     """Write beside a table which account it has; return where, or why that was not possible."""
-    note = table.with_name(table.name + NOTE)
+    note = (
+        f"{account.path.absolute()}\nis the account of {table.name}, data set {account.dataset}: "
+        "all releases and answers are paid there, and no other account is made for it.\n"
+    )
     try:
-        note.write_text(
-            f"{account.path.absolute()}\nis the account of {table.name}, data set "
-            f"{account.dataset}: all releases and answers are paid there, and no other account "
-            "is made for it.\n",
-            encoding="utf-8",
-        )
+        note_of(table).write_text(note, encoding="utf-8")
     except OSError:
         return "none: the folder of the table is read-only"
-    return str(note)
+    return str(note_of(table))
 
 
 def _refuse_second(place: Path, dataset: str, table: Path, digest: bytes) -> None:
@@ -136,25 +127,24 @@ def _refuse_second(place: Path, dataset: str, table: Path, digest: bytes) -> Non
     if place.exists():
         raise AccountError(f"account {place} exists already: pay from it, or name another file")
     unused = []
-    for folder in {keys.keys_folder(), Path(os.path.expanduser(keys.KNOWN))}:
+    for folder in {keys.keys_folder(), Path(keys.KNOWN).expanduser()}:
         for path in folder.glob("*.key"):
             witness = keys.read_witness(path)
             named = witness.dataset == dataset and folder == keys.keys_folder()
             if not named and witness.fingerprint(digest) not in witness.tables:
                 continue
-            if not witness.unused():
+            if witness.sequence > keys.FRESH or Path(witness.account).exists():
                 what = f"data set {dataset!r}" if named else f"table {table}"
                 raise AccountError(
                     f"{what} has an account already: {witness.account} (data set "
                     f"{witness.dataset!r}); pay from it, or give another data set another name"
                 )
             unused.append(path)
-    note = table.with_name(table.name + NOTE)
-    if note.exists():
+    if note_of(table).exists():
         raise AccountError(
-            f"table {table} has an account already, says {note}, and its key is not here: it is in "
-            "another folder, of another user, or lost; a second account would promise twice as "
-            "much. If nothing was ever spent there, delete the note"
+            f"table {table} has an account already, says {note_of(table)}, and its key is not "
+            "here: it is in another folder, of another user, or lost; a second account would "
+            "promise twice as much. If nothing was ever spent there, delete the note"
         )
     for path in unused:
         path.unlink()

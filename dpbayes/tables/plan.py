@@ -18,7 +18,6 @@ bounds and the treatment of missing values would each tell something about the p
 from __future__ import annotations
 
 import hashlib
-import math
 import unicodedata
 from fractions import Fraction
 from functools import cached_property
@@ -62,14 +61,18 @@ class Plan(Declared):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Plan:
+        fail, cells = self.file.fail, len(self.labels)
+        if not 2 <= cells <= MOST_CELLS:
+            raise fail("categories", f"2 to {MOST_CELLS} cells in all", cells)
+        if len(set(self.labels)) < cells:
+            raise fail("categories", "such that no two cells read the same", self.labels[:9])
         if {"name", "epsilon"} & self.options.keys():
-            raise self.file.fail("options", "a table without name and epsilon", self.options)
+            raise fail("options", "a table without name and epsilon", self.options)
         self._check_missing()
-        given, cells = self.given_prior, len(self.labels)
+        given = self.given_prior
         values = given if isinstance(given, list) else [given] * cells
         if len(values) != cells or not all(0 < value <= 1e9 for value in values):
-            allowed = f"one number, or {cells}, above 0 and at most 1e9"
-            raise self.file.fail("prior", allowed, given)
+            raise fail("prior", f"one number, or {cells}, above 0 and at most 1e9", given)
         return self
 
     @cached_property
@@ -82,45 +85,36 @@ class Plan(Declared):
         if len(set(names)) != len(names) or not 1 <= len(names) <= 2:
             raise file.fail("columns", "one or two different columns", names)
         if isinstance(declared, list):
-            if len(names) != 1:
-                raise file.fail("categories", f"a table with {' and '.join(names)}", declared)
             declared = {names[0]: declared}
         if set(declared) != set(names):
             raise file.fail("categories", f"given for {' and '.join(names)}", sorted(declared))
         try:
-            found = check_attributes([_declared(name, declared[name]) for name in names])
+            return check_attributes([_declared(name, declared[name]) for name in names])
         except (ValueError, TypeError) as error:
             raise PlanError(f"{file.where('categories')}: categories: {error}") from None
-        cells = math.prod(attribute.size for attribute in found)
-        if not 2 <= cells <= MOST_CELLS:
-            raise file.fail("categories", f"2 to {MOST_CELLS} cells in all", cells)
-        if len({", ".join(cell) for cell in product(*(one.labels for one in found))}) < cells:
-            allowed = "such that no two cells read the same"
-            raise file.fail("categories", allowed, sorted(declared))
-        return found
 
     def _check_missing(self) -> None:
-        value, absent, file = self.missing, self.missing_values, self.file
+        value, absent, fail = self.missing, self.missing_values, self.file.fail
         if any("\0" in text for text in absent):
-            raise file.fail("missing_values", "texts without null characters", absent)
+            raise fail("missing_values", "texts without null characters", absent)
         labels = [v for a in self.attributes if a.of_texts for v in a.labels if v != value]
         if twice := [label for label in labels if label in absent]:
             allowed = (
                 f"different from what stands for a missing value ({shown(list(absent))}); "
                 "missing_values = [...] says what does"
             )
-            raise file.fail("categories", allowed, twice[0])
+            raise fail("categories", allowed, twice[0])
         if value == DROP and self.records == "public":
             allowed = (
                 '"refuse" or a category; dropping rows makes the number of records depend on who '
                 'left what out, so it needs records = "secret"'
             )
-            raise file.fail("missing", allowed, value)
+            raise fail("missing", allowed, value)
         without = [a.name for a in self.attributes if value not in a.labels]
         if value not in (REFUSE, DROP) and without:
-            raise file.fail("missing", f'"refuse" or a category of {without[0]}', value)
+            raise fail("missing", f'"refuse" or a category of {without[0]}', value)
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """One text a cell, the last column fastest."""
         return tuple(", ".join(cell) for cell in product(*(one.labels for one in self.attributes)))
@@ -157,9 +151,8 @@ class Plan(Declared):
 
     def request_of(self, fingerprint: str) -> str:
         """Return the request's name: the declared one, or one that follows from plan and table."""
-        if self.request is not None:
-            return self.request
-        return hashlib.sha256(f"{self.statement()}|{fingerprint}".encode()).hexdigest()[:16]
+        follows = hashlib.sha256(f"{self.statement()}|{fingerprint}".encode()).hexdigest()[:16]
+        return self.request or follows
 
 
 def _is_plain(letter: str) -> bool:

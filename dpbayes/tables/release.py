@@ -45,22 +45,12 @@ def planned_mechanism(plan: Plan) -> Mechanism:
         promised = guarantee(chosen, len(plan.labels))
     except (ValueError, TypeError) as error:
         raise PlanError(f"{where}: mechanism: {error}") from error
-    got = f"got {plan.mechanism!r}"
-    wrong = ""
-    if promised.bound is None:
-        wrong = f"have a proved guarantee, {got}: {promised.basis}"
-    elif promised.failure:
-        wrong = (
-            "keep its promise without a delta, since accounts add up epsilons alone, "
-            f"{got}; 'lattice' has a smaller error besides"
+    if promised.bound is None or promised.failure or promised.neighbours != plan.neighbours:
+        raise PlanError(
+            f"{where}: mechanism must have a proved guarantee for {plan.neighbours} (records = "
+            f"{plan.records!r}) without a delta, since accounts add up epsilons alone, got "
+            f"{plan.mechanism!r}. {promised.sentence}"
         )
-    elif promised.neighbours != plan.neighbours:
-        wrong = (
-            f"be one for {plan.neighbours} (records = {plan.records!r}), {got}, which is for "
-            f"{promised.neighbours}"
-        )
-    if wrong:
-        raise PlanError(f"{where}: mechanism must {wrong}")
     return chosen
 
 
@@ -189,6 +179,6 @@ def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> P
         kept = account.keep(request, json.dumps(said))
     said = json.loads(kept)
     noisy, released = (np.array(said[name], dtype=np.int64) for name in ("noisy", "counts"))
-    private = Release(chosen, plan.prior, int(said["n"]), noisy, released, plan.labels)
+    private = Release(chosen, plan.prior, int(said["n"]), noisy, released)
     paid = price, account.balance, account.bound
     return PaidRelease(plan, private, request, account.receipt, *paid, repeated)

@@ -77,51 +77,24 @@ def template() -> Any:
 
 def html_text(record: Mapping[str, Any], drawn: bool = False) -> str:
     """Return the report as one page without scripts, with its figure if it is `drawn`."""
-    aware, epsilon = _part(record, "noise_aware"), float(record["epsilon"])
-    sources = [record["mechanism"]["name"], "release"]
-    sources += [] if "missing" in aware else ["noise-aware"]
+    aware, sources = _part(record, "noise_aware"), [record["mechanism"]["name"], "release"]
+    # The guarantee with its signs as they are printed in books.
+    signs = html.escape(record["guarantee"]).replace("&lt;=", "≤").replace(" in S]", " ∈ S]")
     return str(
         template().render(
             r=record,
             level=f"{LEVEL:.0%}",
             rows=rows_of(record),
-            epsilon=epsilon,
-            who="record" if record["unit"] == "one record" else "person",
-            odds=math.exp(min(epsilon, 100.0)) + 0.005,  # rounded up
-            formula=_formula(record["guarantee"]),
+            epsilon=float(record["epsilon"]),
+            odds=math.exp(min(float(record["epsilon"]), 100.0)) + 0.005,  # rounded up
+            formula=re.sub(r"e\^([0-9.]+)", r"e<sup>\1</sup>", signs),
             aware=aware,
             figure=drawing(record) if drawn else "",
             error=error_sentence(record),
-            methods=methods(record),
             mechanism=mechanism_text(record["mechanism"]),
-            prior=", ".join(f"{value:g}" for value in record["prior"]),
-            citation=cited(sources),
+            prior=[f"{value:g}" for value in record["prior"]],
+            citation=cited(sources + ["noise-aware"] * ("missing" not in aware)),
         )
-    )
-
-
-def _formula(sentence: str) -> Any:
-    """Return the guarantee as HTML, its signs as they are printed in books."""
-    from markupsafe import Markup
-
-    signs = html.escape(sentence).replace("&lt;=", "≤").replace(" in S]", " ∈ S]")
-    return Markup(re.sub(r"e\^([0-9.]+)", r"e<sup>\1</sup>", signs))
-
-
-def methods(record: Mapping[str, Any]) -> str:
-    """Return a paragraph to paste into a methods section."""
-    secret = record["records"] is None
-    size = "kept secret" if secret else f"{record['records']:,}, public"
-    prior = [f"{value:g}" for value in record["prior"]]
-    shown = f"all {prior[0]}" if len(set(prior)) == 1 else ", ".join(prior)
-    return (
-        f"Counts of {len(record['labels'])} categories ({', '.join(record['columns'])}) were "
-        f"released once by the mechanism {mechanism_text(record['mechanism'])} at epsilon "
-        f"{record['epsilon']}, drawn in exact integer arithmetic from the "
-        f"operating system's randomness. {record['guarantee']} The number of records is "
-        f"{size}. Prior parameters: {shown}. Intervals are central {LEVEL:.0%} intervals; "
-        "the noise-aware ones average over the counts that may have been the true ones "
-        f"({'by draws' if secret else 'exact'})."
     )
 
 

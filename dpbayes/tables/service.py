@@ -42,7 +42,7 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dpbayes.tables.answering import Answering, open_answering
-from dpbayes.tables.files import TICK, Analyst, read_service
+from dpbayes.tables.files import TICK, Analyst, ServiceFile
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.predicate import Answer, Question, Wish, wished
 
@@ -196,7 +196,7 @@ def service_of(path: str | Path) -> Service:
 
     By default the smallest price is such that the account is spent before the history is full.
     """
-    told = read_service(path)
+    told = ServiceFile.read(path)
     account, most = open_account(told.account), told.most_answers
     smallest = told.smallest_price or account.bound / most
     answering = open_answering(told.cube, account, smallest_price=smallest, most_answers=most)

@@ -52,8 +52,9 @@ def test_receipts_from_a_file_and_from_the_line(clinic, capsys):
     (clinic / "receipts").write_text(receipt.replace("clinic 3 ", "clinic 2 "))
     for given, message in (
         (("--receipts", "receipts"), "rolled back or rewritten"),
+        (("--receipt", "clinic 3"), "'dataset number digest', got 'clinic 3'"),
         (("--receipts", "nowhere"), "--receipts must be a readable file, got 'nowhere'"),
-        (("--receipt", receipt.replace("clinic", "other")), "is for another data set"),
+        (("--receipt", receipt.replace("clinic", "other")), "rolled back or rewritten"),
     ):
         assert main([*verify, *given]) == 2
         assert message in capsys.readouterr().err

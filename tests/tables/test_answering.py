@@ -104,10 +104,10 @@ def test_two_at_once_under_one_id_are_both_answered_and_pay_once(
 ) -> None:
     """The other one pays after this one has decided; it draws at once, or ends before it does."""
     one, other = asking(tmp_path), asking(tmp_path)
-    reserve, kept = one.account.reserve_answer, other.account.keep
+    reserve, kept = one.account.reserve, other.account.keep
 
     def overtaken(*given: Any, **named: Any) -> bool | None:
-        monkeypatch.setattr(one.account, "reserve_answer", reserve)
+        monkeypatch.setattr(one.account, "reserve", reserve)
         ask(other, "sex = m", 30.0)  # so that the price of the next is another one
         if not drawn:
             monkeypatch.setattr(other.account, "keep", lambda *_: 1 / 0)
@@ -116,7 +116,7 @@ def test_two_at_once_under_one_id_are_both_answered_and_pay_once(
         monkeypatch.setattr(other.account, "keep", kept)
         return reserve(*given, **named)
 
-    monkeypatch.setattr(one.account, "reserve_answer", overtaken)
+    monkeypatch.setattr(one.account, "reserve", overtaken)
     got = ask(one, "all", 20.0, "monday")
     assert (got.outcome, got.history) == ("fresh", 2)
     assert ask(other, "all", 20.0, "monday") == got
@@ -195,7 +195,7 @@ def killed_at(step: int, folder: Path) -> bool:
 
         try:
             asked = asking(folder)
-            for name in ("reserve_answer", "keep", "append", "_move_witness"):
+            for name in ("reserve", "keep", "append", "_move_witness"):
                 watched(Account, name)
             ask(asked, "income >= 10", 20.0, "a")
         finally:

@@ -118,7 +118,7 @@ def test_mistakes_are_explained_and_cost_nothing(
     question = ("income >= 10", "--length", "20")
     for words, message in (
         (("height > 3", "--length", "20"), "no attribute 'height'"),
-        (question[:1], "--length must be given"),
+        ((*question[:1], "--length", "0"), "length must be"),
         ((*question, "--confidence", "1e-17"), "confidence must be greater"),
         ((*question, "--request", "a b"), "request must match"),
     ):

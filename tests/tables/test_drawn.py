@@ -29,8 +29,6 @@ OTHERS = [
     dp.mechanism("expMech-smooth", 1.0, divisor=6.0),
     dp.mechanism("permute-and-flip", 1.0, sensitivity="smooth"),
 ]
-ORDER = ["good", "fair", "poor"]
-EXACT = dp.mechanism("lattice", "50")  # its noise is 0 but for a chance of e^-50
 
 
 @pytest.mark.slow
@@ -80,7 +78,7 @@ def test_mechanisms_without_a_proof_are_refused_unless_asked(name):
 
 def test_a_release_holds_no_true_counts_and_has_no_seed():
     names = [field.name for field in fields(Release)]
-    assert names == ["mechanism", "prior", "n", "noisy", "counts", "labels"]
+    assert names == ["mechanism", "prior", "n", "noisy", "counts"]
     private = release(dp.mechanism("lattice", 1e-6), [5, 6, 7], [1, 1, 1])
     with pytest.raises(ValueError, match="read-only"):
         private.counts[0] = 1
@@ -156,32 +154,14 @@ def test_a_secret_number_of_records_is_nowhere_in_the_release():
         assert "40002" not in repr(private) or private.counts.sum() == 40_002
 
 
-def test_labels_are_put_into_the_declared_order_and_their_own_does_not_leak():
-    private = dp.release(EXACT, {"poor": 5, "good": 30}, [1, 1, 1], order=ORDER)
-    assert private.labels == tuple(ORDER)
-    assert private.counts.tolist() == [30, 0, 5]
+def test_the_order_of_labelled_counts_does_not_leak():
     answers = pd.Series(["poor"] * 9 + ["good"] * 4 + ["fair"] * 6).value_counts()
-    assert dp.release(EXACT, answers, [1, 1, 1], order=ORDER).counts.tolist() == [4, 6, 9]
-    with pytest.raises(ValueError, match=r"counts must be a vector, or come with .* got a Series"):
-        dp.release(EXACT, answers, [1, 1, 1])
+    for counts, kind in ((answers, "Series"), ({"poor": 9, "fair": 6, "good": 4}, "dict")):
+        with pytest.raises(ValueError, match=f"must be a vector in a declared order, .* a {kind}"):
+            dp.release(dp.mechanism("lattice", 1.0), counts, [1, 1, 1])
 
 
-@pytest.mark.parametrize(
-    ("counts", "order", "message"),
-    [
-        ({"a": 1, "b": 2}, ["a", "c"], "order must list every category of counts, got none for"),
-        ({"a": 1, "b": 2}, ["a", "a"], "order must be at least 2 different labels"),
-        ({"a": 1, "b": 2}, "ab", "order must be at least 2 different labels"),
-        ([1, 2], ["a", "b", "c"], "order must have 2 labels, got 3"),
-        ({"a": -1, "b": 2}, ["a", "b"], "counts must be at least 0"),
-    ],
-)
-def test_labels_that_do_not_fit(counts, order, message):
-    with pytest.raises(ValueError, match=message):
-        dp.release(EXACT, counts, [1] * len(set(order)), order=order)
-
-
-@given(st.integers(1, 10**6), st.integers(1, 10**30), st.integers(1, 12))
+@given(st.integers(1, 10**45), st.integers(1, 10**30), st.integers(1, 12))
 def test_printed_bounds_are_on_the_safe_side_close_and_never_nothing(
     numerator, denominator, digits
 ):

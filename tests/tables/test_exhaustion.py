@@ -89,7 +89,6 @@ def publish(folder):
             table=folder / "people.csv",
             show_values=False,
             output=folder / "out",
-            json=False,
         )
     )
 

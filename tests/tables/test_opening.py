@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpbayes.tables.keys import AccountError, read_witness, witness_file
+from dpbayes.tables.keys import FRESH, AccountError, read_witness, witness_file
 from dpbayes.tables.opening import create_account, open_account
 from dpbayes.tables.units import RECORD
 from tests.tables.killing import killed_at
@@ -73,7 +73,7 @@ def test_attack_an_account_set_aside_while_it_was_made(two_people, tmp_path):
         if place.exists():
             break
     place.rename(aside)
-    assert read_witness(witness_file("clinic")).unused()
+    assert read_witness(witness_file("clinic")).sequence == FRESH
     second = create_account(tmp_path / "other.account", "other", 3, two_people, RECORD)
     second.reserve("all", 3 * ONE, "")
     aside.rename(place)

@@ -54,7 +54,7 @@ def test_what_cannot_be_paid_is_not_drawn(clinic, monkeypatch):
 
 REFUSED = [
     ('mechanism = "expMech-local"', PlanError, "must have a proved guarantee"),
-    ('records = "secret"\nmechanism = "lattice"', PlanError, "which is for replace-one"),
+    ('records = "secret"\nmechanism = "lattice"', PlanError, "differ by replacing one record"),
     ('mechanism = "discrete-gaussian"\noptions = {delta = 1e-6}', PlanError, "without a delta"),
     ('mechanism = "none"', PlanError, "mechanism: name must be one of"),
     ("options = {gamma = 1}", PlanError, "lattice has no option 'gamma'"),
