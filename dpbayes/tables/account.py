@@ -109,7 +109,6 @@ class Account:
         All counted records of a person change together, and a replaced record is one taken away and
         one added.
         """
-        neighbours = {"add-remove": RELATIONS[1]}.get(neighbours, neighbours)
         if neighbours != self.neighbours == RELATIONS[1]:
             raise AccountError(
                 f"neighbours must be {RELATIONS[1]!r} for account {self.path}, whose epsilon is "

@@ -102,7 +102,7 @@ class Answering:
         self._mark = account.mark(cube.content() + terms.encode())
         self._lock = threading.RLock()
         self._draw: Callable[[int], int] = system_noise
-        self._state: State = empty_state(cube.counts.size, self.policy.neighbours)
+        self._state: State = empty_state(cube.counts.size, self.policy)
         self._history: list[_Bought] = []
         self._catch_up()
 
@@ -155,7 +155,7 @@ class Answering:
         with self._lock:
             self._catch_up()
             would = _answer(self._decided(question, most)[2])
-            spent, history = self._state.spent(self.policy.accounting), len(self._history)
+            spent, history = self._state.spent, len(self._history)
         would = replace(would, estimate=None, interval=None, history=history)
         return replace(would, spent=spent, left=self.bound - spent)
 
@@ -222,20 +222,20 @@ class Answering:
 
     def _decided(self, question: Question, most: Most) -> tuple[Decision, Fraction, dict[str, Any]]:
         """Return what is to be done, what the account is charged, and what is offered for it."""
-        state, rule, history = self._state, self.policy.accounting, len(self._history)
+        state, history = self._state, len(self._history)
         query, delta, left = question.query, question.delta, self.account.balance
         left = left if most is None else min(most(), left)
-        spent, cost = state.spent(rule), Fraction(0)
+        spent, cost = state.spent, Fraction(0)
         reach = float(Fraction(spent) + left / self._factor)
         limit = min(self.bound, math.nextafter(reach, 0.0))
-        made = decide(state, query, question.length, delta, limit, self.policy)
+        made = decide(state, query, question.length, delta, limit)
         if made.outcome == "fresh":
             if history >= self._most_answers:
                 raise ValueError(
                     f"the history must hold at most {self._most_answers} answers, and it is full; "
                     "only what follows from them is answered, at no cost: ask for a longer interval"
                 )
-            then = state.spent_after(query, as_float(made.scale_units), rule)
+            then = state.spent_after(query, as_float(made.scale_units))
             cost = max((Fraction(then) - Fraction(spent)) * self._factor, self._smallest)
             if cost <= left:
                 spent, history = then, history + 1
@@ -245,7 +245,7 @@ class Answering:
         offer |= {"cost": float(cost), "spent": spent, "left": self.bound - spent}
         offer |= {"history": history}
         if made.law is None:
-            shortest = shortest_affordable(state, query, delta, limit, self.policy)
+            shortest = shortest_affordable(state, query, delta, limit)
             return made, cost, offer | {"affordable": shortest}
         known = float(made.history_weights @ state.scaled_answers)
         half = made.law.half_width(delta)
@@ -257,10 +257,8 @@ class Answering:
         for spend, drawn in self.account.history(self._mark, after):
             said = spend.fields
             content = zlib.decompress(base64.b64decode(said["query"]))
-            query, scale = (
-                frozen(np.frombuffer(content, "<f8").astype(float)),
-                int(said["scale"], 0),
-            )
+            query = frozen(np.frombuffer(content, "<f8").astype(float))
+            scale = int(said["scale"], 0)
             if drawn is None:
                 fresh = true_answer(query, self.cube.counts) + self._draw(scale)
                 drawn = self.account.keep(spend.request, hex(fresh))
@@ -289,6 +287,5 @@ def open_answering(cube_file: str | Path, account: Account, **others: Any) -> An
     declared = read_cube(cube_file)
     account.require_unit(declared.unit)
     table = account.check_table(declared.source)
-    relation = "replace-one" if declared.neighbours == "replace-one" else "add-remove"
-    policy = Policy(neighbours=relation)
+    policy = Policy(neighbours=declared.neighbours)
     return Answering(declared.cube(), account, declared.bound, policy=policy, table=table, **others)

@@ -310,13 +310,13 @@ def test_intervals_hold_the_truth_as_often_as_promised(kind: str) -> None:
     x, delta = np.array(COUNTS, dtype=float), 0.1
     rows = [np.array(r, float) for r in ([1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [1] * 6)]
     target, length = np.array([0.0, 0, 0, 0, 1, 1]), 30.0 if kind == "fresh" else 300.0
-    state = empty_state(6, "add-remove")
+    state = empty_state(6, Policy())
     made = []
     for row in rows:
-        one = decide(state, row, 40.0, delta, 1e6, Policy())
+        one = decide(state, row, 40.0, delta, 1e6)
         made.append(one)
         state = state.after(row, as_float(one.scale_units), 0.0)
-    last = decide(state, target, length, delta, 1e6, Policy())
+    last = decide(state, target, length, delta, 1e6)
     assert last.outcome == kind
     assert last.law is not None
     half = last.law.half_width(delta)
