@@ -31,7 +31,7 @@ from pydantic import Field, model_validator
 
 from dpbayes._validate import shown
 from dpbayes.tables.attributes import Attribute, Bins, Categories, check_attributes
-from dpbayes.tables.files import Beside, Declared, Epsilon, Named, Number, PlanError, Text
+from dpbayes.tables.files import Beside, Declared, Epsilon, Named, Number, Text, wrong
 from dpbayes.tables.table import DROP, REFUSE, Rules
 from dpbayes.tables.units import RELATIONS
 
@@ -61,58 +61,57 @@ class Plan(Declared):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Plan:
-        fail, cells = self.file.fail, len(self.labels)
+        cells, given = len(self.labels), self.given_prior
         if not 2 <= cells <= MOST_CELLS:
-            raise fail("categories", f"2 to {MOST_CELLS} cells in all", cells)
+            raise wrong("categories", f"2 to {MOST_CELLS} cells in all", cells)
         if len(set(self.labels)) < cells:
-            raise fail("categories", "such that no two cells read the same", self.labels[:9])
+            raise wrong("categories", "such that no two cells read the same", self.labels[:9])
         if {"name", "epsilon"} & self.options.keys():
-            raise fail("options", "a table without name and epsilon", self.options)
-        self._check_missing()
-        given = self.given_prior
+            raise wrong("options", "a table without name and epsilon", self.options)
         values = given if isinstance(given, list) else [given] * cells
         if len(values) != cells or not all(0 < value <= 1e9 for value in values):
-            raise fail("prior", f"one number, or {cells}, above 0 and at most 1e9", given)
+            raise wrong("prior", f"one number, or {cells}, above 0 and at most 1e9", given)
+        self._check_missing()
         return self
 
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
         """The declared attributes."""
-        file, declared = self.file, self.categories
+        declared = self.categories
         if (self.column is None) == (self.columns is None):
-            raise PlanError(f"{file.path}: either column or columns must be given")
+            raise ValueError("either column or columns must be given")
         names = [self.column] if self.column is not None else list(self.columns or [])
         if len(set(names)) != len(names) or not 1 <= len(names) <= 2:
-            raise file.fail("columns", "one or two different columns", names)
+            raise wrong("columns", "one or two different columns", names)
         if isinstance(declared, list):
             declared = {names[0]: declared}
         if set(declared) != set(names):
-            raise file.fail("categories", f"given for {' and '.join(names)}", sorted(declared))
+            raise wrong("categories", f"given for {' and '.join(names)}", sorted(declared))
         try:
             return check_attributes([_declared(name, declared[name]) for name in names])
         except (ValueError, TypeError) as error:
-            raise PlanError(f"{file.where('categories')}: categories: {error}") from None
+            raise ValueError(f"categories: {error}") from None
 
     def _check_missing(self) -> None:
-        value, absent, fail = self.missing, self.missing_values, self.file.fail
+        value, absent = self.missing, self.missing_values
         if any("\0" in text for text in absent):
-            raise fail("missing_values", "texts without null characters", absent)
+            raise wrong("missing_values", "texts without null characters", absent)
         labels = [v for a in self.attributes if a.of_texts for v in a.labels if v != value]
         if twice := [label for label in labels if label in absent]:
             allowed = (
                 f"different from what stands for a missing value ({shown(list(absent))}); "
                 "missing_values = [...] says what does"
             )
-            raise fail("categories", allowed, twice[0])
+            raise wrong("categories", allowed, twice[0])
         if value == DROP and self.records == "public":
             allowed = (
                 '"refuse" or a category; dropping rows makes the number of records depend on who '
                 'left what out, so it needs records = "secret"'
             )
-            raise fail("missing", allowed, value)
+            raise wrong("missing", allowed, value)
         without = [a.name for a in self.attributes if value not in a.labels]
         if value not in (REFUSE, DROP) and without:
-            raise fail("missing", f'"refuse" or a category of {without[0]}', value)
+            raise wrong("missing", f'"refuse" or a category of {without[0]}', value)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
