@@ -79,11 +79,11 @@ class Account:
         return sum((entry.epsilon for entry in spends), Fraction(0))
 
     def fingerprint(self, table: Path) -> str:
-        return self.witness.fingerprint(file_digest(table))
+        return self.witness.sign(file_digest(table))
 
     def mark(self, content: bytes) -> str:
         """Return a keyed mark of some bytes."""
-        return self.witness.sign("mark", content.hex())[:24]
+        return self.witness.sign(b"mark|" + content)[:24]
 
     def check_table(self, table: Path) -> str:
         """Return the fingerprint of a table; AccountError unless the account stands for it."""

@@ -1,9 +1,8 @@
 """The entries of an account; its key and the last entry seen, kept in a folder away from it.
 
-Whoever can write the account but not this folder cannot forge an entry, since entries are chained
-with the key, nor bring back an older state, since number and digest of the last entry are kept here
-as well. The folder is the one named by the environment variable ``DPBAYES_KEYS``, else
-``.config/dpbayes/keys`` in the home directory; its files are readable by their owner alone.
+Whoever can write the account but not this folder can neither forge an entry, since they are chained
+with the key, nor bring back an older state. The folder is that of the environment variable
+``DPBAYES_KEYS``, else ``.config/dpbayes/keys`` at home; its files are their owner's alone.
 """
 
 from __future__ import annotations
@@ -49,10 +48,7 @@ def dataset_name(value: object) -> str:
 
 @dataclass(frozen=True)
 class Witness:
-    """What is kept of one account: `key` (hexadecimal), `sequence` and `digest` of its last entry.
-
-    `tables` are the keyed fingerprints of the tables the account stands for.
-    """
+    """Key (hexadecimal) of an account, number and digest of its last entry, marks of its tables."""
 
     dataset: str
     account: str
@@ -61,13 +57,9 @@ class Witness:
     digest: str = ""
     tables: list[str] = field(default_factory=list)
 
-    def sign(self, before: str, content: str) -> str:
-        """Return the digest of an entry that follows the one with digest `before`."""
-        return self.fingerprint(f"{before}|{content}".encode())
-
-    def fingerprint(self, digest: bytes) -> str:
-        """Return the keyed fingerprint of a table, which tells nothing without the key."""
-        return hmac.digest(bytes.fromhex(self.key), digest, "sha256").hex()
+    def sign(self, content: bytes) -> str:
+        """Return a keyed digest, which tells nothing without the key."""
+        return hmac.digest(bytes.fromhex(self.key), content, "sha256").hex()
 
 
 def keys_folder() -> Path:
@@ -90,10 +82,8 @@ def read_witness(path: Path) -> Witness:
             raise ValueError("it must name its data set, and a key of 64 hexadecimal digits")
         return witness
     except FileNotFoundError:
-        raise AccountError(
-            f"the key of data set {path.stem!r} is not at {path}; set {FOLDER} to the folder it is "
-            "in"
-        ) from None
+        told = f"is not at {path}; set {FOLDER} to the folder it is in"
+        raise AccountError(f"the key of data set {path.stem!r} {told}") from None
     except OSError as error:
         raise AccountError(f"the key file {path} cannot be read: {error.strerror}") from error
     except (ValueError, TypeError, RecursionError) as error:
@@ -145,10 +135,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def connected(path: Path, new: bool = False) -> Iterator[sqlite3.Connection]:
-    """Open the file of an account; what is not committed is undone when it is closed.
-
-    SQLite's errors become sentences that name the file.
-    """
+    """Open the file of an account; what is not committed is undone when it is closed."""
     place = f"file:{quote(str(path))}?mode={'rwc' if new else 'rw'}"
     try:
         connection = sqlite3.connect(place, uri=True, timeout=_PATIENCE, isolation_level=None)
@@ -183,7 +170,7 @@ class Entry:
 
     def signed(self, witness: Witness, before: str) -> str:
         """Return the digest that this entry must have after one with digest `before`."""
-        return witness.sign(before, json.dumps(self.row()[:-1]))
+        return witness.sign(f"{before}|{json.dumps(self.row()[:-1])}".encode())
 
     @cached_property
     def fields(self) -> dict[str, Any]:

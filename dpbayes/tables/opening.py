@@ -44,7 +44,7 @@ def create_account(
         _refuse_second(place, dataset, table, digest)
         account = Account(place, dataset, bound, neighbours, unit, witness)
         terms = {"dataset": dataset, "bound": str(bound), "neighbours": neighbours}
-        begun = {"table": witness.fingerprint(digest), "path": str(table.absolute())}
+        begun = {"table": witness.sign(digest), "path": str(table.absolute())}
         place.parent.mkdir(parents=True, exist_ok=True)
         part = place.with_name(f".{place.name}.dpbayes-part")
         part.unlink(missing_ok=True)
@@ -131,7 +131,7 @@ def _refuse_second(place: Path, dataset: str, table: Path, digest: bytes) -> Non
         for path in folder.glob("*.key"):
             witness = keys.read_witness(path)
             named = witness.dataset == dataset and folder == keys.keys_folder()
-            if not named and witness.fingerprint(digest) not in witness.tables:
+            if not named and witness.sign(digest) not in witness.tables:
                 continue
             if witness.sequence > keys.FRESH or Path(witness.account).exists():
                 what = f"data set {dataset!r}" if named else f"table {table}"
