@@ -1,18 +1,8 @@
 """A plan: everything about a release that is declared before the table is opened.
 
-A plan is a TOML file of about ten lines::
-
-    dataset = "clinic-2026"
-    account = "clinic.account"
-    unit = "record"                  # or: person = "id" and, if wanted, keep = 3
-    column = "health"
-    categories = ["excellent", "good", "fair", "poor", "unknown"]
-    missing = "unknown"
-    mechanism = "lattice"
-    epsilon = "0.5"
-
-Paths are relative to the plan. Nothing in it may be read off the table: categories and their order,
-bounds and the treatment of missing values would each tell something about the people in it.
+A TOML file of about ten lines; paths are relative to it. Nothing in it may be read off the table:
+categories and their order, bounds and the treatment of missing values would each tell something
+about the people in it.
 """
 
 from __future__ import annotations
@@ -76,7 +66,6 @@ class Plan(Declared):
 
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
-        """The declared attributes."""
         declared = self.categories
         if (self.column is None) == (self.columns is None):
             raise ValueError("either column or columns must be given")
@@ -124,7 +113,6 @@ class Plan(Declared):
 
     @property
     def prior(self) -> NDArray[np.float64]:
-        """The prior parameters, one a cell, shape (k,)."""
         return np.broadcast_to(np.array(self.given_prior, dtype=np.float64), len(self.labels))
 
     @property
