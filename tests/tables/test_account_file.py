@@ -22,7 +22,6 @@ from dpbayes.tables.keys import (
     AccountError,
     Entry,
     Witness,
-    connected,
     creating,
     file_digest,
     keys_folder,
@@ -70,12 +69,6 @@ def test_an_entry_is_read_as_it_was_written(tmp_path):
             connection.execute("UPDATE entries SET epsilon = ?", (broken,))
             with pytest.raises(AccountError, match="an entry cannot be read"):
                 read_entries(tmp_path, connection, 0)
-
-
-def test_opening_makes_no_file(tmp_path):
-    with pytest.raises(AccountError, match="none cannot be used"), connected(tmp_path / "none"):
-        pass
-    assert not (tmp_path / "none").exists()
 
 
 def test_a_witness_comes_back_and_only_its_owner_can_read_it(keys: Path) -> None:
