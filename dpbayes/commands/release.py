@@ -1,7 +1,4 @@
-"""``dpbayes release``: a private posterior of a table of people, paid from its account.
-
-dpbayes release people.csv --plan release.toml
-"""
+"""``dpbayes release people.csv --plan release.toml``: a table of people, paid from its account."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from dpbayes.cli import Refused
-from dpbayes.record import write_atomically
+from dpbayes.record import json_bytes, write_atomically
 from dpbayes.tables.analysis import bounded_analysis
 from dpbayes.tables.plan import read_plan
 from dpbayes.tables.release import PaidRelease, release_table
@@ -20,7 +17,6 @@ from dpbayes.tables.report import (
     csv_text,
     error_sentence,
     html_text,
-    json_text,
     rows_of,
     template,
 )
@@ -74,7 +70,7 @@ def require_folder(folder: Path) -> None:
 
 def write_files(folder: Path, record: Mapping[str, Any], drawn: bool = False) -> None:
     """Write the three files of a release, each whole or not at all."""
-    write_atomically(folder / "release.json", json_text(record).encode())
+    write_atomically(folder / "release.json", json_bytes(record))
     write_atomically(folder / "release.csv", csv_text(record).encode())
     write_atomically(folder / "report.html", html_text(record, drawn).encode())
 

@@ -81,11 +81,9 @@ def read_witness(path: Path) -> Witness:
         if witness.dataset != path.stem or not re.fullmatch("[0-9a-f]{64}", witness.key):
             raise ValueError("it must name its data set, and a key of 64 hexadecimal digits")
         return witness
-    except FileNotFoundError:
-        told = f"is not at {path}; set {FOLDER} to the folder it is in"
-        raise AccountError(f"the key of data set {path.stem!r} {told}") from None
     except OSError as error:
-        raise AccountError(f"the key file {path} cannot be read: {error.strerror}") from error
+        told = f"cannot be read: {error.strerror}. Set {FOLDER} to the folder it is in"
+        raise AccountError(f"the key of data set {path.stem!r}, {path}, {told}") from error
     except (ValueError, TypeError, RecursionError) as error:
         raise AccountError(f"the key file {path} is damaged: {error}") from error
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import html
 import io
-import json
 import math
 import re
 import warnings
@@ -43,24 +42,15 @@ def _part(record: Mapping[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
-def json_text(record: Mapping[str, Any]) -> str:
-    """Return the record as JSON."""
-    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
-
-
 def csv_text(record: Mapping[str, Any]) -> str:
     """Return one line a cell; no label can be taken for a formula by a spreadsheet."""
-    rows = [{name: _no_formula(value) for name, value in row.items()} for row in rows_of(record)]
-    stream = io.StringIO()
+    rows, stream = rows_of(record), io.StringIO()
     writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    for row in rows:
+        formula = re.match(r"\s*([=@]|[+-](?![0-9.]))", row["label"])
+        writer.writerow(row | {"label": f"'{row['label']}" if formula else row["label"]})
     return stream.getvalue()
-
-
-def _no_formula(value: Any) -> Any:
-    formula = isinstance(value, str) and re.match(r"\s*([=@]|[+-](?![0-9.]))", value)
-    return f"'{value}" if formula else value
 
 
 @cache
