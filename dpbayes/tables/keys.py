@@ -16,10 +16,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, field
-from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 FOLDER, KNOWN = "DPBAYES_KEYS", "~/.config/dpbayes/keys"
@@ -28,11 +25,6 @@ NAMES = "1 to 64 letters, digits, '.', '_' and '-', beginning with a letter or d
 FRESH = 1
 """Number of the last entry of an account from which nothing was paid: its bound, its table."""
 _PATIENCE = 60.0
-SCHEMA = (
-    "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, request TEXT NOT NULL,"
-    " epsilon TEXT NOT NULL, body TEXT NOT NULL, time TEXT NOT NULL, digest TEXT NOT NULL) STRICT"
-)
-_EXACT = re.compile("[0-9]+(/[0-9]+)?")
 
 
 class AccountError(ValueError):
@@ -147,48 +139,3 @@ def connected(path: Path, new: bool = False) -> Iterator[sqlite3.Connection]:
         raise AccountError(f"account {path} cannot be used: {error}") from error
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise AccountError(f"account {path} is damaged: {error}") from error
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One line of an account: kind "open", "table", "spend" or "result"; what it took."""
-
-    sequence: int
-    kind: str
-    request: str
-    epsilon: Fraction
-    body: str
-    time: str
-    digest: str = ""
-
-    def row(self) -> tuple[Any, ...]:
-        """Return the row of the file; the digest is that of the others."""
-        what = self.sequence, self.kind, self.request, str(self.epsilon)
-        return (*what, self.body, self.time, self.digest)
-
-    def signed(self, witness: Witness, before: str) -> str:
-        """Return the digest that this entry must have after one with digest `before`."""
-        return witness.sign(f"{before}|{json.dumps(self.row()[:-1])}".encode())
-
-    @cached_property
-    def fields(self) -> dict[str, Any]:
-        """What the body says: a spend has statement, table and payer, an answer more."""
-        found: dict[str, Any] = json.loads(self.body)
-        return found
-
-
-def exact(text: str) -> Fraction:
-    """Return the fraction that an account's text stands for; ValueError for any other text."""
-    if not _EXACT.fullmatch(text):  # a power of ten could stand for more digits than there is room
-        raise ValueError(f"text must be whole numbers with at most one slash, got {text[:40]!r}")
-    return Fraction(text)
-
-
-def read_entries(path: Path, connection: sqlite3.Connection, first: int) -> list[Entry]:
-    """Return the entries of a file from one number on, in their order."""
-    wanted = "SELECT * FROM entries WHERE sequence >= ? ORDER BY sequence"
-    rows = connection.execute(wanted, (first,)).fetchall()
-    try:
-        return [Entry(row[0], row[1], row[2], exact(row[3]), *row[4:]) for row in rows]
-    except (ValueError, TypeError, ZeroDivisionError) as error:
-        raise AccountError(f"account {path} is damaged: an entry cannot be read") from error

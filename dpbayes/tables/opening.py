@@ -11,7 +11,7 @@ from pathlib import Path
 from dpbayes._validate import choice, instance
 from dpbayes.mechanisms.protocol import Epsilon, exact_epsilon, given_epsilon
 from dpbayes.tables import keys
-from dpbayes.tables.account import Account
+from dpbayes.tables.account import SCHEMA, Account, exact
 from dpbayes.tables.keys import AccountError, Witness, connected, witness_file
 from dpbayes.tables.units import RELATIONS, Unit
 
@@ -49,7 +49,7 @@ def create_account(
         part = place.with_name(f".{place.name}.dpbayes-part")
         part.unlink(missing_ok=True)
         with connected(part, new=True) as connection:
-            connection.execute(keys.SCHEMA)
+            connection.execute(SCHEMA)
             account.append(
                 connection, "open", "", {"format": FORMAT, **terms, "unit": asdict(unit)}
             )
@@ -85,7 +85,7 @@ def open_account(path: str | Path) -> Account:
         if terms["format"] != FORMAT:
             raise ValueError(f"its format is {terms['format']!r}, this version reads {FORMAT}")
         dataset, neighbours = keys.dataset_name(terms["dataset"]), terms["neighbours"]
-        bound, unit = keys.exact(terms["bound"]), Unit(**terms["unit"])
+        bound, unit = exact(terms["bound"]), Unit(**terms["unit"])
     except (TypeError, KeyError, ValueError) as error:
         raise AccountError(
             f"{place} is no account of this version, or damaged: its terms cannot be read "

@@ -16,16 +16,14 @@ from pathlib import Path
 
 import pytest
 
+from dpbayes.tables.account import SCHEMA, Entry, read_entries
 from dpbayes.tables.keys import (
     FRESH,
-    SCHEMA,
     AccountError,
-    Entry,
     Witness,
     creating,
     file_digest,
     keys_folder,
-    read_entries,
     read_witness,
     witness_file,
     write_witness,
