@@ -79,7 +79,7 @@ class Answering:
     ...     a = create_account(Path(folder) / "a", "p", "1", table, Unit(), "add-or-remove")
     ...     asked = Answering(cube, a, bound=1.0)
     ...     first, again = (asked.ask(asked.question("sex = f", L, 0.05)) for L in (40.0, 50.0))
-    >>> first.outcome, round(first.cost, 6), again.outcome, again.cost
+    >>> first.outcome, round(first.cost, 6), again.outcome, again.cost  # each is an Answer
     ('fresh', 0.149787, 'derived', 0.0)
     """
 

@@ -291,7 +291,7 @@ def stream(
     `questions` (k, cells); `lengths` one or (k,); `bound` > 0: the outcomes depend on both only
     through their product.
 
-    >>> made = stream([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 40.0, 0.05, 0.2, Policy())
+    >>> made = stream([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 40.0, 0.05, 0.2, Policy())  # a Stream
     >>> made.outcomes, made.answered.tolist()
     (('fresh', 'derived', 'fresh'), [1.0, 1.0, 1.0])
     """
