@@ -14,7 +14,7 @@ import numpy as np
 import scipy.fft
 from numpy.typing import ArrayLike
 from scipy.optimize import nnls
-from scipy.signal import fftconvolve
+from scipy.signal import convolve
 
 from dpbayes import _validate as check
 from dpbayes.tables.inference import Array, blue, shaped
@@ -69,9 +69,7 @@ class MassVector:
 
 
 def pmf_monte_carlo(weights: ArrayLike, samples: int, rng: np.random.Generator) -> MassVector:
-    """Return the histogram of `samples` rounded draws of sum w_i X_i (E, Algorithm 1).
-
-    In the book: `alg-monte-carlo`.
+    """Return the histogram of rounded draws of sum w_i X_i (E, Algorithm 1; `alg-monte-carlo`).
 
     >>> vector = pmf_monte_carlo([1.0], 10_000, np.random.default_rng(1))
     >>> abs(float(vector.masses[vector.half_length]) - (1.0 - math.exp(-0.5))) < 0.02
@@ -86,7 +84,7 @@ def pmf_monte_carlo(weights: ArrayLike, samples: int, rng: np.random.Generator) 
 def expected_squared_error(masses: ArrayLike, samples: int) -> float:
     """Return (1 - sum p_k^2) / samples, the expected sum of squared errors of Algorithm 1.
 
-    Source: E, Corollary 4.1. In the book: `cor-monte-carlo-error`.
+    Source: E, Corollary 4.1; `cor-monte-carlo-error`.
 
     >>> expected_squared_error([0.25, 0.5, 0.25], 100)
     0.00625
@@ -103,9 +101,8 @@ def pmf_probability_calculation(
     Each has half-length s = ceil(w ln(1/gamma)), v_0 = 1 - exp(-1/2w) and
     v_k = exp(-(k - 1/2)/w) (1 - exp(-1/w)) / 2; lost is exp(-(s + 1/2)/w). `method` "tree"
     convolves pairs with the fast Fourier transform; "shortest-first" is E's order with direct sums.
-    It is the law of the sum of *rounded* terms: below weights of about 1 it reports too little.
-
-    Source: E, section 4.3, Lemmas 4.2, 4.3. In the book: `alg-probability-calculation`.
+    It is the law of the sum of *rounded* terms: below weights of about 1 it reports too little
+    (E, section 4.3, Lemmas 4.2, 4.3; `alg-probability-calculation`).
 
     >>> vector = pmf_probability_calculation([5.0], 0.01)
     >>> vector.half_length, float(vector.masses[24].round(10)), round(vector.lost, 10)
@@ -122,21 +119,13 @@ def pmf_probability_calculation(
         lost += math.log1p(-math.exp(-(half + 0.5) / w))  # what is kept multiplies (E, Lemma 4.3)
     while method == "tree" and len(arrays) > 1:
         pairs = zip(arrays[::2], arrays[1::2], strict=False)
-        arrays = [_convolved(a, b) for a, b in pairs] + arrays[len(arrays) // 2 * 2 :]
+        joined = [np.maximum(convolve(a, b), 0.0) for a, b in pairs]
+        arrays = joined + arrays[len(arrays) // 2 * 2 :]
     return MassVector(reduce(np.convolve, arrays), -math.expm1(lost))
 
 
-def _convolved(a: Array, b: Array) -> Array:
-    # Short vectors are added up directly, which is as fast and keeps small masses exact.
-    if min(a.size, b.size) <= 256:
-        return np.asarray(np.convolve(a, b))
-    return np.asarray(np.maximum(fftconvolve(a, b), 0.0))
-
-
 def convolution_work(half_lengths: ArrayLike) -> int:
-    """Return the multiplications of direct convolution in the given order, sum_i len_i len_(<i).
-
-    Source: E, Theorem 4.6, counted exactly.
+    """Return the multiplications of direct convolution in this order, exactly (E, Theorem 4.6).
 
     >>> convolution_work([1, 1, 2])
     34

@@ -183,7 +183,7 @@ def interval(estimate: float, law: NoiseLaw, delta: float) -> Interval:
 
 
 def probability_at_least(estimate: float, law: NoiseLaw, threshold: float) -> float:
-    """Return the probability, given the estimate, of the hypothesis "true answer >= threshold".
+    """Return the probability, given the estimate, that the true answer is at least a threshold.
 
     Source: E, section 1 (the hypothesis on Alice's income) and Definition 2.5.
 
