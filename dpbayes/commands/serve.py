@@ -10,6 +10,7 @@ The service file names cube, account and analysts: see `dpbayes.tables.files`. N
 from __future__ import annotations
 
 import argparse
+import socket
 import sys
 from contextlib import suppress
 
@@ -23,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until interrupted or terminated."""
-    from dpbayes.tables.service import bound_socket, new_token, server, service_of, token_digest
+    from dpbayes.tables.service import new_token, server, service_of, token_digest
 
     if arguments.new_token:
         token = new_token()
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not 0 <= arguments.port <= 65535:
         raise ValueError(f"--port must lie between 0 and 65535, got {arguments.port}")
     service = service_of(arguments.service)
-    with bound_socket(arguments.port) as place:
+    with socket.create_server(("127.0.0.1", arguments.port)) as place:
         print("serving at http://{}:{}; end with Ctrl-C".format(*place.getsockname()), flush=True)
         with suppress(KeyboardInterrupt):  # uvicorn has finished the answers that were under way
             server(service).run(sockets=[place])

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,13 +46,6 @@ _LENGTHS = (1e-9, 1e15)  # beyond them no query has noise of an allowed scale
 Most = Callable[[], Fraction] | None  # returns what the payer may still spend, when it is needed
 
 
-class _Bought(NamedTuple):
-    number: int
-    label: str
-    query: Array
-    value: float
-
-
 class Answering:
     r"""Answers questions about a cube of counts, each fresh answer paid from an account.
 
@@ -79,7 +72,7 @@ class Answering:
     ...     a = create_account(Path(folder) / "a", "p", "1", table, Unit(), "add-or-remove")
     ...     asked = Answering(cube, a, bound=1.0)
     ...     first, again = (asked.ask(asked.question("sex = f", L, 0.05)) for L in (40.0, 50.0))
-    >>> first.outcome, round(first.cost, 6), again.outcome, again.cost
+    >>> first.outcome, round(first.cost, 6), again.outcome, again.cost  # each is an Answer
     ('fresh', 0.149787, 'derived', 0.0)
     """
 
@@ -103,7 +96,7 @@ class Answering:
         self._lock = threading.RLock()
         self._draw: Callable[[int], int] = system_noise
         self._state: State = empty_state(cube.counts.size, self.policy)
-        self._history: list[_Bought] = []
+        self._history, self._last = list[tuple[str, Array]](), -1  # questions in words and numbers
         self._catch_up()
 
     def question(
@@ -179,13 +172,13 @@ class Answering:
         It costs nothing. Raises ValueError where answers times cells are too many.
         """
         with self._lock:
-            entries, scales = self._history[:answers], self._state.scales[:answers]
+            asked, scales = self._history[:answers], self._state.scales[:answers]
+            scaled = self._state.scaled_answers[:answers]
         if answers * question.query.size > LARGEST:
             size = f"{answers} answers over {question.query.size} cells"
             raise ValueError(f"consistent must be false for {size}: above {LARGEST} coefficients")
-        H = np.array([entry.query for entry in entries])
-        y = np.array([entry.value for entry in entries])
-        value = float(consistent(H, scales, y, question.query))
+        H = np.array([query for _, query in asked])
+        value = float(consistent(H, scales, scaled * scales, question.query))
         return None if math.isnan(value) else value
 
     def sources(self, question: Question) -> list[tuple[int, str, float]]:
@@ -194,7 +187,7 @@ class Answering:
             history, w = list(self._history), self._state.factor.noise_weights(question.query)
         shares = np.zeros(0) if w is None else w * w / (w @ w)
         used = np.flatnonzero(shares > 1e-18)  # less is rounding of nothing
-        return [(int(i) + 1, history[i].label, float(shares[i])) for i in used]
+        return [(int(i) + 1, history[i][0], float(shares[i])) for i in used]
 
     def _answered(self, question: Question, name: str, most: Most) -> Answer | None:
         """Answer under the lock; None where the account has moved on since."""
@@ -253,8 +246,7 @@ class Answering:
 
     def _catch_up(self) -> None:
         """Take in what the account holds since the last look, and draw what was paid and not."""
-        after = self._history[-1].number if self._history else -1
-        for spend, drawn in self.account.history(self._mark, after):
+        for spend, drawn in self.account.history(self._mark, self._last):
             said = spend.fields
             content = zlib.decompress(base64.b64decode(said["query"]))
             query = frozen(np.frombuffer(content, "<f8").astype(float))
@@ -262,9 +254,9 @@ class Answering:
             if drawn is None:
                 fresh = true_answer(query, self.cube.counts) + self._draw(scale)
                 drawn = self.account.keep(spend.request, hex(fresh))
-            value = as_float(int(drawn, 0))
-            self._state = self._state.after(query, as_float(scale), value)
-            self._history.append(_Bought(spend.sequence, said["statement"], query, value))
+            self._state = self._state.after(query, as_float(scale), as_float(int(drawn, 0)))
+            self._history.append((said["statement"], query))
+            self._last = spend.sequence
 
 
 def _answer(offer: Mapping[str, Any], value: int = 0) -> Answer:

@@ -35,8 +35,7 @@ _SMALLEST_SHARE = 1e-6  # of the direct budget: what is cheaper still is charged
 def budget(S: float, L: float, delta: float) -> float:
     """Return the budget 2 S ln(1/delta) / L at which one answer has an interval of length L.
 
-    `S` > 0 sensitivity; `delta` in (0, 1), one minus the confidence. Derived, E's text is lost; in
-    the book: `thm-direct-budget`.
+    `S` > 0 sensitivity; `delta` in (0, 1), one minus the confidence. Derived; `thm-direct-budget`.
 
     >>> round(budget(1.0, 40.0, 0.05), 10)
     0.1497866137
@@ -64,8 +63,8 @@ def combine(w0: ArrayLike, scale: float) -> tuple[float, Array]:
 
 @dataclass(frozen=True)
 class Allocation:
-    """A budget `alpha`, 0 when the history suffices; the weight kappa of the fresh answer; and the
-    noise weights of the combined error, the fresh answer last."""
+    """A budget, 0 when the history suffices; the fresh answer's weight kappa; the error's weights,
+    that of the fresh answer last."""
 
     alpha: float
     fresh_share: float
@@ -80,8 +79,8 @@ def allocation(
     `w0` (m,) are the noise weights of the query's estimate from the history, None when it is not
     estimable. `spending` "smallest" looks for the smallest budget, not below a millionth of the
     direct one; "direct" takes that unless the history suffices. Where joining makes the interval
-    longer, as it can from about delta = 1/e on, the fresh answer stands alone. Derived, E's text is
-    lost; in the book: `thm-history-budget`.
+    longer, as it can from about delta = 1/e on, the fresh answer stands alone. Derived;
+    `thm-history-budget`.
 
     >>> bought = allocation([4.0], 1.0, 20.0, 0.05)  # an Allocation
     >>> round(bought.alpha, 6), round(bought.fresh_share, 6), bought.noise_weights.round(4)
@@ -126,12 +125,9 @@ def _smallest(excess: Callable[[float], float], weights: Array, scale: float) ->
 
 @dataclass(frozen=True)
 class Policy:
-    """How answers are accounted for and bought.
-
-    `neighbours` "add-or-remove" or "replace-one"; `accounting` "cells" (exact overall cost) or
-    "sequential" (sum of budgets); `spending` "smallest" (with the history's help) or "direct";
-    `inference` whether answers are derived from the history at all.
-    """
+    """How answers are accounted for, by the overall cost ("cells") or the sum of budgets
+    ("sequential"), and bought, with the history's help ("smallest") or without ("direct");
+    `inference` says whether any are derived from the history."""
 
     neighbours: str = "add-or-remove"
     accounting: str = "cells"
@@ -147,9 +143,9 @@ class Policy:
 
 @dataclass(frozen=True)
 class State:
-    """What the answers so far have left: factorisation, answers / b, scales, and what was spent.
+    """What the answers so far have left: factorisation, answers / b, scales b, and what was spent.
 
-    `losses` of each cell or pair of cells, (1,) where budgets are added up, are rounded up.
+    `losses` of each cell or pair of cells, or one where budgets are added up, are rounded up.
 
     >>> later = empty_state(2, Policy()).after(np.ones(2), 4.0, 12.0)
     >>> later.scaled_answers, later.scales, round(later.spent, 12)
@@ -214,10 +210,8 @@ def empty_state(cells: int, policy: Policy) -> State:
 
 @dataclass(frozen=True)
 class Decision:
-    """One of "derived", "fresh", "rejected".
-
-    `history_weights` (m,) signed A_i b_i of the history's part of the estimate; `scale_units` of
-    fresh noise on the grid, or 0; `fresh_share` its weight; `law` of the error, if there is one.
+    """One of "derived", "fresh", "rejected"; the signed A_i b_i (m,) of the history's part of the
+    estimate; the scale of fresh noise in grid units and its weight; the law of the error, if any.
     """
 
     outcome: str
@@ -286,14 +280,14 @@ class Stream:
 def stream(
     questions: ArrayLike, lengths: ArrayLike, delta: float, bound: float, policy: Policy
 ) -> Stream:
-    """Return the Stream of what is done with a stream of questions; it needs no data or noise.
+    """Return what is done with a stream of questions; it needs no data or noise.
 
     `questions` (k, cells); `lengths` one or (k,); `bound` > 0: the outcomes depend on both only
     through their product.
 
-    >>> made = stream([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 40.0, 0.05, 0.2, Policy())
-    >>> made.outcomes, made.answered.tolist()
-    (('fresh', 'derived', 'fresh'), [1.0, 1.0, 1.0])
+    >>> made = stream([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 40.0, 0.05, 0.2, Policy())  # a Stream
+    >>> made.outcomes
+    ('fresh', 'derived', 'fresh')
     """
     rows = shaped("questions", questions, "k", "cells")
     wanted = check.positive_array("lengths", lengths)

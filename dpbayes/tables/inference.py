@@ -3,11 +3,11 @@
 A history is a matrix H, one row a query and one column a cell; its answers are y = Hx + N with
 independent Laplace noise of scales b = S/alpha (E, Definition 2.6, Lemma 2.1, equations 9 and 10).
 With B = diag(1/b) H the noise weights w = b A of a query q are the shortest solution of B^T w = q.
-The normal equations would lose every digit where answers are many and few of them new.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,6 @@ from dpbayes import _validate as check
 from dpbayes.tables.units import RELATIONS
 
 Array = NDArray[np.float64]
-
 _MOST_PAIRED_CELLS = 4096  # one float64 for each pair of cells: 128 MiB
 _NEW = 1e-10  # share of a row's length outside all others; rounding leaves some 1e-14
 _ESTIMABLE = 1e-9  # share of a query outside the row space up to which it counts as inside
@@ -47,14 +46,13 @@ def coefficients(name: str, value: ArrayLike, cells: int) -> Array:
 
 
 def sensitivity(H: ArrayLike, neighbours: str = "add-or-remove") -> Array:
-    """Return by how much one record can change each query of a history (m, cells).
+    """Return S_i, by how much one record can change each query of a history (m, cells).
 
-    S_i = max_j |H_ij| for a record added or removed (E, Lemma 2.1; `lem-query-sensitivity`);
-    max_j H_ij - min_j H_ij for one that leaves a cell and enters another, "replace-one".
+    max_j |H_ij| where it is added or removed (E, Lemma 2.1; `lem-query-sensitivity`), max_j H_ij -
+    min_j H_ij where it leaves a cell and enters another ("replace-one").
 
-    >>> H = [[1.0, 0.0, -1.0], [0.0, 2.0, 2.0]]
-    >>> sensitivity(H), sensitivity(H, neighbours="replace-one")
-    (array([1., 2.]), array([2., 2.]))
+    >>> sensitivity([[1.0, 0.0, -1.0]]), sensitivity([[1.0, 0.0, -1.0]], "replace-one")
+    (array([1.]), array([2.]))
     """
     matrix = shaped("H", H, "m", "cells")
     if check.choice("neighbours", neighbours, RELATIONS) == "add-or-remove":
@@ -63,10 +61,9 @@ def sensitivity(H: ArrayLike, neighbours: str = "add-or-remove") -> Array:
 
 
 def laplace_scales(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-or-remove") -> Array:
-    """Return the scale b_i = S_i / alpha_i of the Laplace noise of each answer.
+    """Return b_i = S_i / alpha_i for `H` (m, cells) and `alpha` (m,) > 0; S_i = 0 is refused.
 
-    P[y_i in B | x] <= e^alpha_i P[y_i in B | x'] for all neighbours x, x' and sets B (E, Theorem
-    2.1). `H` (m, cells); `alpha` (m,) positive. A query that no neighbour changes is refused.
+    P[y_i in B | x] <= e^alpha_i P[y_i in B | x'] for all neighbours x, x', sets B (E, Theorem 2.1).
 
     >>> laplace_scales([[0.0, 2.0], [1.0, 1.0]], [0.5, 0.1])
     array([ 4., 10.])
@@ -83,9 +80,9 @@ def privacy_cost(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-or-remov
     """Return the budget that all answers together have spent on the record that suffers most.
 
     With b_i = S_i / alpha_i, the maximum over cells j of sum_i |H_ij| / b_i, or over pairs of cells
-    of sum_i |H_ij - H_il| / b_i where records are replaced: P[y in B | x] <= e^cost P[y in B | x'],
-    and no smaller number will do; also for queries chosen from earlier answers, with the largest
-    cost over all courses (E, Theorems 2.1, 5.1, 5.2, the joint form derived; `thm-overall-cost`).
+    of sum_i |H_ij - H_il| / b_i where records are replaced: P[y in B | x] <= e^cost P[y in B | x']
+    for all neighbours x, x' and sets B, and no smaller number will do; also for queries chosen from
+    earlier answers (E, Theorems 2.1, 5.1, 5.2, the joint form derived; `thm-overall-cost`).
 
     >>> H = [[1.0, 0.0], [0.0, 1.0]]
     >>> privacy_cost(H, [0.1, 0.2]), round(privacy_cost(H, [0.1, 0.2], "replace-one"), 12)
@@ -127,14 +124,12 @@ def changes(query: Array, neighbours: str) -> Array:
 
 
 def random_ranges(shape: Any, count: int, rng: np.random.Generator) -> Array:
-    """Return `count` random boxes of a cube as rows (count, cells); each pair of ends is as likely.
+    """Return random boxes of a cube as rows (count, cells); each pair of ends is as likely.
 
     >>> random_ranges((2, 3), 4, np.random.default_rng(1)).shape
     (4, 6)
     """
-    sides = tuple(check.integer("shape", side, 1) for side in check.items("shape", shape))
-    if not sides:
-        raise ValueError("shape must have at least 1 side, got none")
+    sides = check.sizes("shape", shape)
     check.generator("rng", rng)
     boxes = np.zeros((check.integer("count", count, 1), *sides))
     for box in boxes:
@@ -149,9 +144,7 @@ class NotEstimableError(ValueError):
 
 @dataclass(frozen=True)
 class Blue:
-    """Best linear unbiased estimators of t queries from m answers; no t axis for one query.
-
-    `weights` A (t, m), NaN in rows of queries that are not `estimable` (t,); `scales` (m,).
+    """Estimators `weights` A (t, m) of t queries, NaN where not `estimable`; no t axis for one.
 
     >>> blue([[1.0, 1.0]], [1.0], [1.0, 0.0]).estimate([3.0])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -236,10 +229,9 @@ def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
     """Return the best linear unbiased estimator of each query of Q from answers y = Hx + N.
 
     A = q (H^T W H)^- H^T W with W = diag(1/b^2); A y has the smallest variance, 2 sum (A_i b_i)^2,
-    among all linear unbiased ones. Estimable is exactly what lies in the row space of H.
-    `H` (m, cells); `scales` b (m,) positive; `Q` (cells,) or (t, cells).
-
-    Source: E, Theorem 3.1 and Corollaries 3.1, 3.2. In the book: `thm-blue`.
+    among all linear unbiased ones. Estimable is exactly what lies in the row space of H. `H`
+    (m, cells); `scales` b (m,) positive; `Q` (cells,) or (t, cells). E, Theorem 3.1, Corollaries
+    3.1, 3.2; `thm-blue`.
 
     >>> one = blue([[1.0, 1.0], [1.0, 0.0]], [1.0, 2.0], [0.0, 1.0])
     >>> one.weights.round(12), round(float(one.variance), 12)
@@ -304,5 +296,4 @@ def chebyshev_half_width(variance: float, delta: float) -> float:
     >>> chebyshev_half_width(2.0, 0.125)
     4.0
     """
-    spread = check.non_negative("variance", variance)
-    return float(np.sqrt(spread / check.open_unit("delta", delta)))
+    return math.sqrt(check.non_negative("variance", variance) / check.open_unit("delta", delta))

@@ -42,7 +42,7 @@ def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def served(service: Service, patience: float = 10.0) -> Iterator[str]:
     """Serve in a thread of its own; give the address."""
-    place = curator.bound_socket()
+    place = socket.create_server(("127.0.0.1", 0))
     server = curator.server(service, patience)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
     thread.start()
@@ -100,7 +100,6 @@ def test_one_question_for_each_value_and_one_id(tmp_path: Path) -> None:
 REFUSED = [
     (b"{", "body must be JSON"),
     (b"[" * 5000, "body must be JSON"),
-    (b'{"question": "all", "question": "all", "length": 4}', "each field once"),
     (b"[]", "must have the fields question, length"),
     (b'{"question": "all"}', "must have the fields question, length"),
     (b'{"question": "all", "length": 4, "payer": "b"}', "must have the fields question, length"),
