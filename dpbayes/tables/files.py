@@ -76,19 +76,6 @@ class File:
         return f"{self.path}, line {line}" if found else str(self.path)
 
 
-def read_file(path: str | Path) -> File:
-    """Return a TOML file, or raise PlanError."""
-    place = Path(path)
-    try:
-        if place.exists() and not place.is_file():
-            raise OSError("it is not a file")
-        text = place.read_text(encoding="utf-8-sig")
-        return File(place, text, tomllib.loads(text))
-    except (OSError, ValueError, RecursionError) as error:  # no file, no UTF-8, no TOML
-        why = getattr(error, "strerror", None) or error
-        raise PlanError(f"plan {place} cannot be read: {why}") from error
-
-
 def wrong(key: str, allowed: str, value: object) -> ValueError:
     """Return the error for the value of a key."""
     return ValueError(f"{key} must be {allowed}, got {shown(value)}")
@@ -117,17 +104,11 @@ def _beside(value: Any, info: ValidationInfo) -> Path:
 
 
 def _attributes(given: Any) -> tuple[Attribute, ...]:
-    known, found = {"name", "values", "edges", "whole"}, list[Attribute]()
-    for one in given if isinstance(given, list) else [None]:
-        if not isinstance(one, dict) or not one.keys() <= known or "name" not in one:
-            raise ValueError("tables with name, and values or edges")
-        if ("values" in one) == ("edges" in one):
-            raise ValueError(f"attribute {one['name']!r} must have either edges or values")
-        try:
-            found.append(Bins(**one) if "edges" in one else Categories(**one))
-        except TypeError as error:
-            raise ValueError(str(error)) from None
-    return check_attributes(found)
+    try:
+        made = [Bins(**one) if "edges" in one else Categories(**one) for one in given]
+        return check_attributes(made)
+    except TypeError as error:
+        raise ValueError(f"tables with name, and either edges or values: {error}") from None
 
 
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
@@ -149,7 +130,15 @@ class Settings(BaseModel):
     @classmethod
     def read(cls: type[_Model], path: str | Path) -> _Model:
         """Return the settings of a file, or raise PlanError for the first mistake."""
-        file = read_file(path)
+        place = Path(path)
+        try:
+            if place.exists() and not place.is_file():
+                raise OSError("it is not a file")
+            text = place.read_text(encoding="utf-8-sig")
+            file = File(place, text, tomllib.loads(text))
+        except (OSError, ValueError, RecursionError) as error:  # no file, no UTF-8, no TOML
+            why = getattr(error, "strerror", None) or error
+            raise PlanError(f"plan {place} cannot be read: {why}") from error
         known = [f.alias or name for name, f in cls.model_fields.items() if name != "file"]
         for key in file.settings:
             if key not in known:
@@ -161,8 +150,8 @@ class Settings(BaseModel):
             first = error.errors()[0]
             told = re.sub("^(Input should|Value error,) (be )?", "", first["msg"])
             if not first["loc"]:  # of several keys together
-                place = file.where(re.split("[ :]", told)[0])
-                raise PlanError(f"{place}: {told}") from None
+                where = file.where(re.split("[ :]", told)[0])
+                raise PlanError(f"{where}: {told}") from None
             key = str(first["loc"][0])
             if first["type"] == "missing" and len(first["loc"]) == 1:
                 raise PlanError(f"{file.path}: {key} must be given") from None
