@@ -245,13 +245,3 @@ Derived from the public-domain table that statsmodels ships.
 def read_cube(path: str | Path) -> CubeFile:
     """Return the cube that a TOML file declares, or raise PlanError with its line."""
     return CubeFile.read(path)
-
-
-def rand_hie_cube() -> Cube:
-    """Return the cube of 4 x 2 x 8 x 16 = 1024 cells.
-
-    >>> cube = rand_hie_cube()
-    >>> cube.shape, int(cube.counts.sum())
-    ((4, 2, 8, 16), 20190)
-    """
-    return read_cube(RAND_HIE).cube()

@@ -68,13 +68,7 @@ def create_account(
 
 
 def open_account(path: str | Path) -> Account:
-    """Return the account at `path`; AccountError where there is none, or it is not whole.
-
-    >>> open_account("clinik.account")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    dpbayes.tables.keys.AccountError: no account at ...clinik.account; make one with: ...
-    """
+    """Return the account at `path`; AccountError where there is none, or it is not whole."""
     place = _file_path(path)
     if not place.is_file():
         told = "make one with: dpbayes account create"

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,9 @@ class Plan(Declared):
     columns: list[Text] | None = None
     categories: list[str] | dict[str, list[str] | dict[Literal["edges"], list[Number]]]
     missing: str = REFUSE
-    missing_values: tuple[str, ...] = Field(("", "NA"), strict=False)
+    missing_values: tuple[Annotated[str, Field(pattern=r"^[^\x00]*$")], ...] = Field(
+        ("", "NA"), strict=False
+    )
     records: Literal["public", "secret"] = "public"
     chosen: Text | None = Field(None, alias="mechanism")
     options: dict[str, Any] = Field(default_factory=dict)
@@ -83,8 +85,6 @@ class Plan(Declared):
 
     def _check_missing(self) -> None:
         value, absent = self.missing, self.missing_values
-        if any("\0" in text for text in absent):
-            raise wrong("missing_values", "texts without null characters", absent)
         labels = [v for a in self.attributes if a.of_texts for v in a.labels if v != value]
         if twice := [label for label in labels if label in absent]:
             allowed = (
