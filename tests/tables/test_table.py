@@ -28,18 +28,15 @@ SPELLINGS = [
 ]  # fmt: skip
 
 
-def written(place: Path, rows: list[str], kind: str = ".csv", column: str = "h") -> Path:
+def written(place: Path, rows: list[str], kind: str = ".csv") -> Path:
     """Write one column in a CSV file (every value in quotation marks if it needs them)."""
     table = place / f"table{kind}"
     if kind == ".parquet":
         connection = duckdb.connect()
-        connection.execute("CREATE TABLE t (h VARCHAR)")
-        connection.executemany("INSERT INTO t VALUES (?)", [[row] for row in rows] or [["x"]])
-        if not rows:
-            connection.execute("DELETE FROM t")
-        connection.execute(f"COPY (SELECT h AS \"{column}\" FROM t) TO '{table}' (FORMAT parquet)")
+        connection.execute("CREATE TABLE t AS SELECT unnest(?::VARCHAR[]) AS h", [rows])
+        connection.execute(f"COPY t TO '{table}' (FORMAT parquet)")
         return table
-    lines = [field(column), *(field(row) for row in rows)]
+    lines = ["h", *map(field, rows)]
     table.write_bytes(("\n".join(lines) + "\n").encode())
     return table
 
