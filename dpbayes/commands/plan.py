@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpbayes.planning import records_needed
-from dpbayes.tables.analysis import ERROR, SHAPES, WIDTH, forecast
+from dpbayes.tables.analysis import ERROR, SHAPES, WIDTH, bounded_analysis
 from dpbayes.tables.decimals import counted, decimal_text
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
@@ -44,7 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         rehearse(plan, records)
         epsilon, prior = str(plan.epsilon_of_a_record), plan.prior.tolist()
-        found = forecast({**described, "records": records, "epsilon": epsilon, "prior": prior})
+        found = bounded_analysis(
+            {**described, "records": records, "epsilon": epsilon, "prior": prior}
+        )
         print(f"error      {error(found[ERROR], records)}\nwidth      {width(found[WIDTH])}")
     if plan.mechanism == "lattice":
         print(needed(plan))

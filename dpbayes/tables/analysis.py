@@ -1,15 +1,15 @@
 """What can be said about a release once it is safe, or about a planned one, in bounded time.
 
 Run as a program it reads a request and writes one JSON object a line for each finished part.
-`bounded_analysis` and `forecast` start it with a limit on time and memory and take what has arrived
-by then: a release never waits for its analysis, and never fails with it.
+`bounded_analysis` starts it with a limit on time and memory and takes what has arrived by then: a
+release never waits for its analysis, and never fails with it.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from subprocess import DEVNULL, PIPE, TimeoutExpired, run
@@ -23,26 +23,18 @@ SECONDS = 60.0
 MEMORY = 4 << 30
 MADE_UP = 5  # releases whose widths are averaged: they hardly differ
 PARTS = ("plain", "noise_aware", "expected_distance")  # the last may take long
-ERROR, WIDTH = "error", "width"
+FORECAST = ERROR, WIDTH = "error", "width"  # of a planned release, from made-up counts
 SHAPES = ("even", "halving")
 Part = Callable[[], dict[str, Any]]
 
 
-def bounded_analysis(record: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
-    """Return the parts of the analysis of a `PaidRelease.record`, {"missing": reason} else."""
-    return bounded(record, PARTS, seconds)
+def bounded_analysis(request: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
+    """Return the parts of an analysis, as time and memory allow, {"missing": reason} else.
 
-
-def forecast(request: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
-    """Return the errors of a planned release and the width of its intervals, from made-up counts.
-
-    `request` has name, options, epsilon (of one record, a fraction as text), prior and records.
+    `request` is a `PaidRelease.record`, or says of a planned release name, options, epsilon (of one
+    record, a fraction as text), prior and records. This module is run as a program on it.
     """
-    return bounded(request, (ERROR, WIDTH), seconds)
-
-
-def bounded(request: Mapping[str, Any], parts: Sequence[str], seconds: float) -> dict[str, Any]:
-    """Run this module as a program on a request; return its parts, as time and memory allow."""
+    parts = PARTS if "counts" in request else FORECAST
     command, reason = [sys.executable, "-m", __name__], "needs more memory than allowed"
     sent = json.dumps(dict(request)).encode()
     try:
@@ -58,7 +50,7 @@ def bounded(request: Mapping[str, Any], parts: Sequence[str], seconds: float) ->
 
 
 def parts_of(request: Mapping[str, Any]) -> dict[str, Part]:
-    """Return the computation of each part, of a release that has counts or of a planned one."""
+    """Return the computation of each part, in their order."""
     return _of_release(request) if "counts" in request else _of_plan(request)
 
 

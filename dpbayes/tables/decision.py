@@ -21,7 +21,6 @@ from dpbayes.tables.inference import (
     changes,
     coefficients,
     empty_factor,
-    no_losses,
     shaped,
 )
 from dpbayes.tables.noise import LARGEST_SCALE, SMALLEST_SCALE, as_float, on_grid, scale_in_units
@@ -140,6 +139,11 @@ class Policy:
         check.choice("spending", self.spending, SPENDINGS)
         check.flag("inference", self.inference)
 
+    def changes(self, query: Array) -> Array:
+        """Return what one record changes: each cell or pair of cells, or the most of them all."""
+        each = changes(query, self.neighbours)
+        return each if self.accounting == "cells" else np.atleast_1d(each.max())
+
 
 @dataclass(frozen=True)
 class State:
@@ -178,23 +182,19 @@ class State:
 
     def known(self, query: Array) -> tuple[float, Array | None]:
         """Return a query's sensitivity, and its noise weights over the history, if it has any."""
-        S = float(self._changes(coefficients("query", query, self.factor.Z.shape[1])).max())
+        S = float(self.policy.changes(coefficients("query", query, self.factor.Z.shape[1])).max())
         if S == 0.0:
             raise ValueError("query must be one that some neighbour changes: its answer is public")
         return S, self.factor.noise_weights(query) if self.policy.inference else None
 
     def room(self, query: Array, bound: float) -> float:
         """Return the largest 1 / scale with which a query can still be answered within a bound."""
-        change = self._changes(query)
+        change = self.policy.changes(query)
         left = (bound - self.losses[change > 0.0]) / change[change > 0.0]
         return max(float(left.min()), 0.0)
 
-    def _changes(self, query: Array) -> Array:
-        each = changes(query, self.policy.neighbours)
-        return each if self.policy.accounting == "cells" else np.atleast_1d(each.max())
-
     def _losses_after(self, query: Array, scale: float) -> Array:
-        change = self._changes(query)
+        change = self.policy.changes(query)
         costs = np.nextafter(change / scale, np.inf)
         more = np.nextafter(self.losses + costs, np.inf)
         return check.frozen(np.where(change > 0.0, more, self.losses))
@@ -202,10 +202,10 @@ class State:
 
 def empty_state(cells: int, policy: Policy) -> State:
     """Return the state before the first answer."""
-    neighbours = check.instance("policy", policy, Policy).neighbours
-    losses = no_losses(check.integer("cells", cells, 1), neighbours)
-    losses = losses if policy.accounting == "cells" else np.zeros(1)
-    return State(policy, empty_factor(cells), np.zeros(0), np.zeros(0), check.frozen(losses))
+    factor, none = empty_factor(cells), np.zeros(0)
+    zeros = np.zeros(cells)
+    losses = check.instance("policy", policy, Policy).changes(zeros)
+    return State(policy, factor, none, none, check.frozen(losses))
 
 
 @dataclass(frozen=True)

@@ -101,26 +101,20 @@ def cost_of_scales(H: ArrayLike, scales: ArrayLike, neighbours: str = "add-or-re
     """
     matrix = shaped("H", H, "m", "cells")
     b = shaped("scales", check.positive_array("scales", scales), len(matrix))
-    losses = no_losses(matrix.shape[1], neighbours)
+    losses = changes(np.zeros(matrix.shape[1]), neighbours)
     for row, scale in zip(matrix, b, strict=True):
         losses = losses + changes(row, neighbours) / scale
     return float(losses.max())
 
 
-def no_losses(cells: int, neighbours: str) -> Array:
-    """Return a zero for each cell, or for each pair of cells where records are replaced."""
-    if check.choice("neighbours", neighbours, RELATIONS) == "add-or-remove":
-        return np.zeros(cells)
-    if cells > _MOST_PAIRED_CELLS:
-        limit = f"{_MOST_PAIRED_CELLS} under replace-one, which looks at pairs of cells"
-        raise ValueError(f"cells must be at most {limit}, got {cells}")
-    return np.zeros((cells, cells))
-
-
 def changes(query: Array, neighbours: str) -> Array:
-    """Return by how much one record changes a query, for each cell or pair of cells."""
-    paired = neighbours == "replace-one"
-    return np.abs(np.subtract.outer(query, query) if paired else query)
+    """Return by how much a record changes a query: of each cell, or pair of cells if replaced."""
+    if check.choice("neighbours", neighbours, RELATIONS) == "add-or-remove":
+        return np.abs(query)
+    if query.size > _MOST_PAIRED_CELLS:
+        limit = f"{_MOST_PAIRED_CELLS} under replace-one, which looks at pairs of cells"
+        raise ValueError(f"cells must be at most {limit}, got {query.size}")
+    return np.abs(np.subtract.outer(query, query))
 
 
 def random_ranges(shape: Any, count: int, rng: np.random.Generator) -> Array:

@@ -1,9 +1,9 @@
 """The posterior an analyst should hold after a release: one that knows how the noise was made.
 
 p(theta | release) = sum over x of P(x | release) p(theta | x), a mixture of Dirichlet distributions
-over the count vectors x. Beforehand these are Dirichlet-multinomial, a product over the categories
-but for their sum; noise that acts on each count keeps it a product. With a public number of records
-the reading is exact; a secret one is any number beforehand, and the reading is by draws.
+over the count vectors x. Beforehand these are a product over the categories but for their sum, and
+so they are after noise that acts on each count. With a public number of records the reading is
+exact; a secret one is any number beforehand, and the reading is by draws.
 """
 
 from __future__ import annotations
@@ -108,37 +108,31 @@ class ProductCounts:
     counts: tuple[Weighted, ...]
 
     @cached_property
-    def _before(self) -> list[Weighted]:
-        return _sums(self.counts)
-
-    @cached_property
-    def _after(self) -> list[Weighted]:
-        return _sums(self.counts[::-1])[::-1]
+    def _sums(self) -> list[list[Weighted]]:
+        """The laws of the sums of the first 0, 1, ... counts, and of the last."""
+        orders = self.counts, self.counts[::-1]
+        return [list(accumulate(one, initial=Weighted(0, np.ones(1)))) for one in orders]
 
     def joint(self, i: int) -> tuple[Whole, Whole, Floats]:
-        values, others = self.counts[i].values, self._before[i] + self._after[i + 1]
+        before, after = self._sums
+        values, others = self.counts[i].values, before[i] + after[len(self.counts) - 1 - i]
         weights = self.counts[i].weights * others.at(self.n - values)
         return values, np.full(values.size, self.n), weights / weights.sum()
 
     def sample(self, rng: np.random.Generator, size: int) -> Whole:
-        """Return independent histograms (size, k): the last category first, then backwards."""
+        """Return independent histograms (size, k), drawn from the last category backwards."""
         left = np.full(size, self.n)
         result = np.empty((size, len(self.counts)), dtype=np.int64)
         for i in range(len(self.counts) - 1, 0, -1):
             known, rows = np.unique(left, return_inverse=True)
             values = self.counts[i].values
-            table = self.counts[i].weights * self._before[i].at(known[:, None] - values)
+            table = self.counts[i].weights * self._sums[0][i].at(known[:, None] - values)
             cumulative = np.cumsum(table, axis=1)
             aim = rng.random(size) * cumulative[rows, -1]
             result[:, i] = values[(cumulative[rows] <= aim[:, None]).sum(axis=1)]
             left = left - result[:, i]
         result[:, 0] = left
         return result
-
-
-def _sums(counts: Sequence[Weighted]) -> list[Weighted]:
-    """Return the laws of the sums of the first 0, 1, 2, ... counts."""
-    return list(accumulate(counts, initial=Weighted(0, np.ones(1))))
 
 
 @dataclass(frozen=True)

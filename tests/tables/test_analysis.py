@@ -12,9 +12,7 @@ from dpbayes.tables.analysis import (
     ERROR,
     PARTS,
     WIDTH,
-    bounded,
     bounded_analysis,
-    forecast,
     parts_of,
     report_parts,
 )
@@ -71,9 +69,9 @@ def test_in_a_process_of_its_own_it_says_the_same(found):
 
 @pytest.mark.slow
 def test_a_process_that_is_late_or_ends_early_leaves_reasons():
-    late = bounded(RECORD, PARTS, 0.01)
+    late = bounded_analysis(RECORD, 0.01)
     assert late == {part: {"missing": "not finished within 0.01 seconds"} for part in PARTS}
-    broken = bounded({}, PARTS, 60.0)
+    broken = bounded_analysis({})
     assert {part["missing"] for part in broken.values()} == {"needs more memory than allowed"}
 
 
@@ -88,5 +86,5 @@ def test_a_forecast_agrees_with_the_law() -> None:
     wide = {"name": "independent", "options": {}, "prior": [1.0] * 3, "records": 3000}
     drawn = parts_of(request | wide)[ERROR]()["even"]  # too wide to be added up
     assert 0.0 < drawn["error"] < 0.01 * drawn["value"]
-    late = forecast(request, seconds=0.01)
+    late = bounded_analysis(request, seconds=0.01)
     assert late[WIDTH] == late[ERROR] == {"missing": "not finished within 0.01 seconds"}
