@@ -84,10 +84,8 @@ def post(address: str, token: str, path: str, fields: Fields) -> Fields:
     """Return the reply of a service; ValueError with its sentence where it refuses."""
     parts = urlsplit(address)
     if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost", "::1"):
-        raise ValueError(
-            "--server must be http://127.0.0.1:PORT, since the token travels in the clear, got "
-            f"{address!r}"
-        )
+        why = "since the token travels in the clear"
+        raise ValueError(f"--server must be http://127.0.0.1:PORT, {why}, got {address!r}")
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     try:
         with closing(HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE)) as connection:

@@ -67,9 +67,8 @@ class Bins:
         flag("whole", self.whole)
         edges = tuple(real("edges", edge) for edge in items("edges", self.edges))
         if len(edges) < 2 or not all(a < b for a, b in pairwise(edges)):
-            raise ValueError(
-                f"edges of {self.name} must be at least 2 and increase, got {shown(self.edges)}"
-            )
+            got = shown(self.edges)
+            raise ValueError(f"edges of {self.name} must be at least 2 and increase, got {got}")
         object.__setattr__(self, "edges", edges)
 
     @property
@@ -94,11 +93,9 @@ class Bins:
         holds = (first <= value) & (value <= last) & (first < last)
         cut = holds if sign in ("=", "!=") else below != above
         if np.any(cut):
-            raise ValueError(
-                f"{self.name} {sign} {digits(value)} cuts through the bin "
-                f"{self.labels[int(cut.argmax())]}; the edges are "
-                f"{', '.join(map(digits, self.edges))}"
-            )
+            told = f"cuts through the bin {self.labels[int(cut.argmax())]}; the edges are"
+            edges = ", ".join(map(digits, self.edges))
+            raise ValueError(f"{self.name} {sign} {digits(value)} {told} {edges}")
         return np.asarray(below)
 
     @cached_property
@@ -157,9 +154,8 @@ class Categories:
         """Return which values satisfy `attribute sign value`."""
         equal = sign in ("=", "!=")
         if self.of_texts != isinstance(value, str):
-            raise ValueError(
-                f"{self.name} has values {self.labels}, but is compared with {value!r}"
-            )
+            told = f"has values {self.labels}, but is compared with {value!r}"
+            raise ValueError(f"{self.name} {told}")
         if equal and value not in self.values:
             raise ValueError(f"{self.name} must be one of {', '.join(self.labels)}, got {value!r}")
         if self.of_texts and not equal:

@@ -68,10 +68,8 @@ class Rules:
     def __post_init__(self) -> None:
         choice("outside", self.outside, (REFUSE, DROP))
         if self.count is not None and self.unit.person is not None:
-            raise ValueError(
-                f"count must not be used where the unit is a person, got {self.count!r}: a row "
-                "would stand for several people"
-            )
+            why = f"got {self.count!r}: a row would stand for several people"
+            raise ValueError(f"count must not be used where the unit is a person, {why}")
 
 
 def count(
@@ -128,10 +126,8 @@ def _first_of_each(
     for i, texts in enumerate(rows, above + 1):
         person = texts[-1]
         if person in absent:
-            raise TableError(
-                f"row {i} has no value in {rules.unit.person!r}, the column that identifies "
-                "people; leave such rows out, or give each a name"
-            )
+            told = "the column that identifies people; leave such rows out, or give each a name"
+            raise TableError(f"row {i} has no value in {rules.unit.person!r}, {told}")
         if persons[person] < keep:
             persons[person] += 1
             yield texts[:-1]
