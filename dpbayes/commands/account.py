@@ -1,7 +1,6 @@
 """``dpbayes account``: the account of a data set, from which every release and answer is paid.
 
 dpbayes account create clinic.account --dataset clinic --unit record --epsilon 3 --table people.csv
-dpbayes account create clinic.account --dataset clinic --person id --keep 5 --epsilon 3 --table …
 dpbayes account show clinic.account
 dpbayes account verify clinic.account --receipt "clinic 4 1f0c…"
 dpbayes account accept clinic.account people-2027.csv

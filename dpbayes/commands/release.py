@@ -1,7 +1,4 @@
-"""``dpbayes release``: a private posterior of a table of people, paid from its account.
-
-dpbayes release people.csv --plan release.toml
-"""
+"""``dpbayes release people.csv --plan release.toml``: a table of people, paid from its account."""
 
 from __future__ import annotations
 
@@ -12,18 +9,11 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from dpbayes.cli import Refused
-from dpbayes.record import write_atomically
+from dpbayes.record import json_bytes, write_atomically
 from dpbayes.tables.analysis import bounded_analysis
 from dpbayes.tables.plan import read_plan
 from dpbayes.tables.release import PaidRelease, release_table
-from dpbayes.tables.report import (
-    csv_text,
-    error_sentence,
-    html_text,
-    json_text,
-    rows_of,
-    template,
-)
+from dpbayes.tables.report import csv_text, error_sentence, html_text, rows_of, template
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +64,7 @@ def require_folder(folder: Path) -> None:
 
 def write_files(folder: Path, record: Mapping[str, Any], drawn: bool = False) -> None:
     """Write the three files of a release, each whole or not at all."""
-    write_atomically(folder / "release.json", json_text(record).encode())
+    write_atomically(folder / "release.json", json_bytes(record))
     write_atomically(folder / "release.csv", csv_text(record).encode())
     write_atomically(folder / "report.html", html_text(record, drawn).encode())
 
@@ -84,16 +74,12 @@ def core_text(paid: PaidRelease, folder: Path) -> str:
     record, width = paid.record(), max(map(len, paid.plan.labels))
     again = ": drawn and paid before, nothing new was spent" if paid.repeated else ""
     pairs = zip(record["labels"], record["counts"], strict=True)
-    return "\n".join(
-        [
-            *(f"{label:{width}}  {count:>12,}" for label, count in pairs),
-            f"request    {paid.request}{again}",
-            f"guarantee  {record['guarantee']}",
-            "cost       {cost} of {bound}; {balance} left".format(**record),
-            f"receipt    {paid.receipt}",
-            f"files      {folder / 'report.html'}, release.json, release.csv",
-        ]
-    )
+    lines = [f"{label:{width}}  {count:>12,}" for label, count in pairs]
+    lines += [f"request    {paid.request}{again}", f"guarantee  {record['guarantee']}"]
+    lines += ["cost       {cost} of {bound}; {balance} left".format(**record)]
+    lines += [f"receipt    {paid.receipt}"]
+    lines += [f"files      {folder / 'report.html'}, release.json, release.csv"]
+    return "\n".join(lines)
 
 
 def analysis_text(record: Mapping[str, Any]) -> str:
@@ -101,9 +87,7 @@ def analysis_text(record: Mapping[str, Any]) -> str:
     aware = record["analysis"]["noise_aware"]
     if "missing" in aware:
         return f"{error_sentence(record)}\nNoise-aware reading: {aware['missing']}."
-    line = (
-        "{label:{width}}  {noise_aware_share:.4f}  [{noise_aware_low:.4f}, {noise_aware_high:.4f}]"
-    )
+    line = "{label:{0}}  {noise_aware_share:.4f}  [{noise_aware_low:.4f}, {noise_aware_high:.4f}]"
     width = max(map(len, record["labels"]))
-    lines = [line.format(width=width, **row) for row in rows_of(record)]
+    lines = [line.format(width, **row) for row in rows_of(record)]
     return "\n".join([error_sentence(record), "Noise-aware shares and 95% intervals:", *lines])

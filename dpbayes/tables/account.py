@@ -7,28 +7,72 @@ A spend is durable before anything is drawn, a draw before it is shown.
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from dpbayes.tables import keys
 from dpbayes.tables.decimals import decimal_text
-from dpbayes.tables.keys import (
-    AccountError,
-    Entry,
-    Witness,
-    connected,
-    file_digest,
-    read_entries,
-    read_witness,
-    witness_file,
-    write_witness,
-)
+from dpbayes.tables.keys import AccountError, Witness, connected
 from dpbayes.tables.units import RELATIONS, Unit
+
+SCHEMA = (
+    "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, request TEXT NOT NULL,"
+    " epsilon TEXT NOT NULL, body TEXT NOT NULL, time TEXT NOT NULL, digest TEXT NOT NULL) STRICT"
+)
+_EXACT = re.compile("[0-9]+(/[0-9]+)?")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of an account: kind "open", "table", "spend" or "result"; what it took."""
+
+    sequence: int
+    kind: str
+    request: str
+    epsilon: Fraction
+    body: str
+    time: str
+    digest: str = ""
+
+    def row(self) -> tuple[Any, ...]:
+        """Return the row of the file; the digest is that of the others."""
+        what = self.sequence, self.kind, self.request, str(self.epsilon)
+        return (*what, self.body, self.time, self.digest)
+
+    def signed(self, witness: Witness, before: str) -> str:
+        """Return the digest that this entry must have after one with digest `before`."""
+        return witness.sign(f"{before}|{json.dumps(self.row()[:-1])}".encode())
+
+    @cached_property
+    def fields(self) -> dict[str, Any]:
+        """What the body says: a spend has statement, table and payer, an answer more."""
+        found: dict[str, Any] = json.loads(self.body)
+        return found
+
+
+def exact(text: str) -> Fraction:
+    """Return the fraction that an account's text stands for; ValueError for any other text."""
+    if not _EXACT.fullmatch(text):  # a power of ten could stand for more digits than there is room
+        raise ValueError(f"text must be whole numbers with at most one slash, got {text[:40]!r}")
+    return Fraction(text)
+
+
+def read_entries(path: Path, connection: sqlite3.Connection, first: int) -> list[Entry]:
+    """Return the entries of a file from one number on, in their order."""
+    wanted = "SELECT * FROM entries WHERE sequence >= ? ORDER BY sequence"
+    rows = connection.execute(wanted, (first,)).fetchall()
+    try:
+        return [Entry(row[0], row[1], row[2], exact(row[3]), *row[4:]) for row in rows]
+    except (ValueError, TypeError, ZeroDivisionError) as error:
+        raise AccountError(f"account {path} is damaged: an entry cannot be read") from error
 
 
 @dataclass
@@ -79,11 +123,11 @@ class Account:
         return sum((entry.epsilon for entry in spends), Fraction(0))
 
     def fingerprint(self, table: Path) -> str:
-        return self.witness.fingerprint(file_digest(table))
+        return self.witness.sign(keys.file_digest(table))
 
     def mark(self, content: bytes) -> str:
         """Return a keyed mark of some bytes."""
-        return self.witness.sign("mark", content.hex())[:24]
+        return self.witness.sign(b"mark|" + content)[:24]
 
     def check_table(self, table: Path) -> str:
         """Return the fingerprint of a table; AccountError unless the account stands for it."""
@@ -132,19 +176,19 @@ class Account:
         payer: str = "",
         seen: int | None = None,
         more: dict[str, Any] | None = None,
-    ) -> bool | None:
+    ) -> bool:
         """Reserve `epsilon` for a request, durably, before anything is drawn.
 
-        True where it was done now, False where it was done before for the same `statement` on the
-        same `table` (its fingerprint). Another number of entries than `seen` is told by None, with
-        nothing written: they may change what this one costs. Answers (`more`) may cost nothing.
+        Return whether it was done now: not where it was done before for the same `statement` on the
+        same `table` (its fingerprint), nor where the number of entries is not the one `seen`, since
+        others may change what this one costs. Answers (`more`) may cost nothing.
         """
         if epsilon < 0 or (not epsilon and more is None):
             raise ValueError(f"epsilon must be positive, got {epsilon}")
         body = {"statement": statement, "table": table, "payer": payer, **(more or {})}
         with self._writing() as connection:
             if seen is not None and len(self._known) != seen:
-                return None
+                return False
             before = self._paid(request, table)
             if before is not None and (before.fields, before.epsilon) != (body, epsilon):
                 raise _other(before, "for something else")
@@ -247,17 +291,17 @@ class Account:
     def _move_witness(self, connection: sqlite3.Connection) -> None:
         # Under the write lock again, so that two processes cannot move it backwards between them.
         connection.execute("BEGIN IMMEDIATE")
-        newest, last = read_witness(witness_file(self.dataset)), self._known[-1]
+        newest, last = keys.read_witness(keys.witness_file(self.dataset)), self._known[-1]
         if newest.key != self.witness.key:  # made again by another while this one was written
             raise AccountError(f"account {self.path} was replaced by {newest.account}")
         if newest.sequence < last.sequence:
             tables = [e.fields["table"] for e in self._known if e.kind == "table"]
             newest = replace(newest, sequence=last.sequence, digest=last.digest, tables=tables)
-            write_witness(newest)
+            keys.write_witness(newest)
 
     def _catch_up(self, connection: sqlite3.Connection) -> None:
         """Take in new entries, checking each digest and that nothing seen before has gone."""
-        self.witness = witness = read_witness(witness_file(self.dataset))
+        self.witness = witness = keys.read_witness(keys.witness_file(self.dataset))
         known = len(self._known)
         fresh = read_entries(self.path, connection, max(known - 1, 0))
         if known and (not fresh or fresh.pop(0) != self._known[-1]):

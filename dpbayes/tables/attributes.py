@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator as op
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -22,14 +23,7 @@ from dpbayes.tables.units import column
 MOST_CELLS = 1 << 20
 MOST_RECORDS = 1 << 53
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,5})?")
-_COMPARE = {
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-    "=": np.equal,
-    "!=": np.not_equal,
-}
+_COMPARE = {"<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge, "=": op.eq, "!=": op.ne}
 
 
 def digits(number: float) -> str:
@@ -133,19 +127,15 @@ class Categories:
     def __post_init__(self) -> None:
         column("name", self.name)
         values = items("values", self.values)
-        text = [isinstance(value, str) for value in values]
+        text, got = [isinstance(value, str) for value in values], f"got {shown(values)}"
         if any(text) and not all(text):
-            raise TypeError(
-                f"values of {self.name} must be all text or all numbers, got {shown(values)}"
-            )
+            raise TypeError(f"values of {self.name} must be all text or all numbers, {got}")
         if all(text) and any("\0" in value for value in values):
-            raise ValueError(f"values of {self.name} must hold no null character")
+            raise ValueError(f"values of {self.name} must hold no null character, {got}")
         if not all(text):
             values = tuple(value for value in values if real("values", value) == value)
         if not values or len(set(values)) != len(values):
-            raise ValueError(
-                f"values of {self.name} must be distinct and at least 1, got {shown(self.values)}"
-            )
+            raise ValueError(f"values of {self.name} must be distinct and at least 1, {got}")
         object.__setattr__(self, "values", values)
 
     @property

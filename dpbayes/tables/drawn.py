@@ -28,11 +28,8 @@ class Release:
     >>> from dpbayes.mechanisms import mechanism
     >>> chosen = mechanism("geometric", epsilon="0.5")
     >>> private = Release(chosen, np.ones(2), 10, np.array([12]), np.array([10, 0]))
-    >>> private.posterior.concentration, private.guarantee.bound
-    (array([11.,  1.]), Fraction(1, 2))
-    >>> private.interval().round(3)
-    array([[0.3  , 0.994],
-           [0.006, 0.7  ]])
+    >>> private.posterior.concentration, private.interval()[0].round(3)
+    (array([11.,  1.]), array([0.3  , 0.994]))
     """
 
     mechanism: Mechanism
@@ -60,7 +57,7 @@ class Release:
         return noise_aware(self.mechanism, self.noisy, self.n, self.prior)
 
     def expected_distance(self) -> float:
-        """Return the mean Hellinger distance of a release if the released counts were the truth."""
+        """Return the mean Hellinger distance if the released counts were the truth."""
         return self.mechanism.law(self.counts, self.prior).mean_distance()
 
     def interval(self, confidence: float = 0.95) -> NDArray[np.float64]:
@@ -82,10 +79,8 @@ def draw(
     sampler = own(mechanism, "draw")
     if sampler is None:
         known = [name for name, make in REGISTRY.items() if own(make(1.0), "draw")]
-        raise ValueError(
-            f"mechanism must have an exact sampler, got {mechanism.name}; these have one: "
-            f"{', '.join(known)}"
-        )
+        got = f"got {mechanism.name}; these have one: {', '.join(known)}"
+        raise ValueError(f"mechanism must have an exact sampler, {got}")
     drawn: Drawn = sampler(counts, prior, bits)
     return drawn
 
@@ -125,10 +120,8 @@ def release(
     if x.sum() > LARGEST_RECORDS:
         raise ValueError(f"counts must hold at most 2^61 records for a release, got {x.tolist()}")
     _validate.flag("without_guarantee", without_guarantee)
-    if mechanism.epsilon < SMALLEST_EPSILON:
-        raise ValueError(
-            f"epsilon must be at least {SMALLEST_EPSILON} for a release, got {mechanism.epsilon!r}"
-        )
+    if (epsilon := mechanism.epsilon) < SMALLEST_EPSILON:
+        raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON}, got {epsilon!r}")
     promised = guarantee(mechanism, x.size)
     # Where the number of records is secret, a refusal would tell that it is 0.
     if x.sum() < 1 and promised.neighbours != "add-or-remove":

@@ -75,24 +75,10 @@ class File:
         line = self.text.count("\n", 0, found.end()) + 1 if found else 0
         return f"{self.path}, line {line}" if found else str(self.path)
 
-    def fail(self, key: str, allowed: str, value: object) -> PlanError:
-        """Return the error for a key: where it stands, what it was, what it may be."""
-        return PlanError(f"{self.where(key)}: {key} must be {allowed}, got {shown(value)}")
 
-
-def read_file(path: str | Path) -> File:
-    """Return a TOML file, or raise PlanError."""
-    place = Path(path)
-    try:
-        if place.exists() and not place.is_file():
-            raise OSError("it is not a file")
-        text = place.read_text(encoding="utf-8-sig")
-        return File(place, text, tomllib.loads(text))
-    except RecursionError:
-        why = "lists stand in lists too deep"
-    except (OSError, ValueError) as error:  # no TOML, no UTF-8, a number of thousands of digits
-        why = str(getattr(error, "strerror", None) or error)
-    raise PlanError(f"plan {place} cannot be read: {why}")
+def wrong(key: str, allowed: str, value: object) -> ValueError:
+    """Return the error for the value of a key."""
+    return ValueError(f"{key} must be {allowed}, got {shown(value)}")
 
 
 # Validators; what they raise is "<key> must be <this>", or a whole sentence that says "must".
@@ -117,16 +103,12 @@ def _beside(value: Any, info: ValidationInfo) -> Path:
     return Path(info.data["file"].path.parent / value)
 
 
-def _attribute(given: Any) -> Attribute:
-    known = {"name", "values", "edges", "whole"}
-    if not isinstance(given, dict) or not given.keys() <= known or "name" not in given:
-        raise ValueError("tables with name, and values or edges")
-    if ("values" in given) == ("edges" in given):
-        raise ValueError(f"attribute {given['name']!r} must have either edges or values")
+def _attributes(given: Any) -> tuple[Attribute, ...]:
     try:
-        return Bins(**given) if "edges" in given else Categories(**given)
+        made = [Bins(**one) if "edges" in one else Categories(**one) for one in given]
+        return check_attributes(made)
     except TypeError as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(f"tables with name, and either edges or values: {error}") from None
 
 
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
@@ -148,7 +130,15 @@ class Settings(BaseModel):
     @classmethod
     def read(cls: type[_Model], path: str | Path) -> _Model:
         """Return the settings of a file, or raise PlanError for the first mistake."""
-        file = read_file(path)
+        place = Path(path)
+        try:
+            if place.exists() and not place.is_file():
+                raise OSError("it is not a file")
+            text = place.read_text(encoding="utf-8-sig")
+            file = File(place, text, tomllib.loads(text))
+        except (OSError, ValueError, RecursionError) as error:  # no file, no UTF-8, no TOML
+            why = getattr(error, "strerror", None) or error
+            raise PlanError(f"plan {place} cannot be read: {why}") from error
         known = [f.alias or name for name, f in cls.model_fields.items() if name != "file"]
         for key in file.settings:
             if key not in known:
@@ -158,17 +148,16 @@ class Settings(BaseModel):
             return cls.model_validate({**file.settings, "file": file})
         except ValidationError as error:
             first = error.errors()[0]
-            if isinstance(raised := first.get("ctx", {}).get("error"), PlanError):
-                raise raised from None
+            told = re.sub("^(Input should|Value error,) (be )?", "", first["msg"])
+            if not first["loc"]:  # of several keys together
+                where = file.where(re.split("[ :]", told)[0])
+                raise PlanError(f"{where}: {told}") from None
             key = str(first["loc"][0])
             if first["type"] == "missing" and len(first["loc"]) == 1:
                 raise PlanError(f"{file.path}: {key} must be given") from None
-            told = [one["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-                    for one in error.errors() if str(one["loc"][0]) == key]  # fmt: skip
-            if " must " in told[0]:
-                raise PlanError(f"{file.where(key)}: {key}: {told[0]}") from None
-            allowed = " or ".join(sorted(set(told)))
-            raise file.fail(key, allowed, file.settings.get(key)) from None
+            if " must " in told:
+                raise PlanError(f"{file.where(key)}: {key}: {told}") from None
+            raise PlanError(f"{file.where(key)}: {wrong(key, told, file.settings[key])}") from None
 
 
 class Declared(Settings):
@@ -181,9 +170,9 @@ class Declared(Settings):
     @model_validator(mode="after")
     def _one_unit(self) -> Declared:
         if (self.record is None) == (self.person is None):
-            raise PlanError(
-                f'{self.file.path}: unit = "record", or person = "…", the column that identifies '
-                "people, must be given, and not both: it says who is protected"
+            raise ValueError(
+                'unit = "record", or person = "…", the column that identifies people, must be '
+                "given, and not both: it says who is protected"
             )
         _ = self.unit
         return self
@@ -191,10 +180,7 @@ class Declared(Settings):
     @property
     def unit(self) -> Unit:
         """Who is protected."""
-        try:
-            return Unit(self.person, self.keep)
-        except ValueError as error:
-            raise PlanError(f"{self.file.where('keep')}: {error}") from None
+        return Unit(self.person, self.keep)
 
 
 class CubeFile(Declared):
@@ -205,19 +191,12 @@ class CubeFile(Declared):
     neighbours: Literal["add-or-remove", "replace-one"] = "add-or-remove"
     outside: Literal["refuse", "drop"] = "refuse"
     count: Text | None = None
-    attribute: list[Annotated[Any, PlainValidator(_attribute)]]
+    attributes: Annotated[Any, PlainValidator(_attributes), Field(alias="attribute")]
 
     @model_validator(mode="after")
     def _fits_together(self) -> CubeFile:
-        try:
-            _ = self.attributes, self.rules
-        except (ValueError, TypeError) as error:
-            raise PlanError(f"{self.file.path}: {error}") from None
+        _ = self.rules
         return self
-
-    @property
-    def attributes(self) -> tuple[Attribute, ...]:
-        return check_attributes(self.attribute)
 
     @property
     def rules(self) -> Rules:
@@ -252,7 +231,7 @@ class ServiceFile(Settings):
     def _different_names(self) -> ServiceFile:
         names = [one.name for one in self.analysts]
         if len(set(names)) != len(names):
-            raise self.file.fail("analyst", "of different names", names)
+            raise wrong("analyst", "of different names", names)
         return self
 
 
@@ -266,13 +245,3 @@ Derived from the public-domain table that statsmodels ships.
 def read_cube(path: str | Path) -> CubeFile:
     """Return the cube that a TOML file declares, or raise PlanError with its line."""
     return CubeFile.read(path)
-
-
-def rand_hie_cube() -> Cube:
-    """Return the cube of 4 x 2 x 8 x 16 = 1024 cells.
-
-    >>> cube = rand_hie_cube()
-    >>> cube.shape, int(cube.counts.sum())
-    ((4, 2, 8, 16), 20190)
-    """
-    return read_cube(RAND_HIE).cube()

@@ -1,9 +1,8 @@
 """The entries of an account; its key and the last entry seen, kept in a folder away from it.
 
-Whoever can write the account but not this folder cannot forge an entry, since entries are chained
-with the key, nor bring back an older state, since number and digest of the last entry are kept here
-as well. The folder is the one named by the environment variable ``DPBAYES_KEYS``, else
-``.config/dpbayes/keys`` in the home directory; its files are readable by their owner alone.
+Whoever can write the account but not this folder can neither forge an entry, since they are chained
+with the key, nor bring back an older state. The folder is that of the environment variable
+``DPBAYES_KEYS``, else ``.config/dpbayes/keys`` at home; its files are their owner's alone.
 """
 
 from __future__ import annotations
@@ -17,10 +16,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, field
-from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 FOLDER, KNOWN = "DPBAYES_KEYS", "~/.config/dpbayes/keys"
@@ -29,11 +25,6 @@ NAMES = "1 to 64 letters, digits, '.', '_' and '-', beginning with a letter or d
 FRESH = 1
 """Number of the last entry of an account from which nothing was paid: its bound, its table."""
 _PATIENCE = 60.0
-SCHEMA = (
-    "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, request TEXT NOT NULL,"
-    " epsilon TEXT NOT NULL, body TEXT NOT NULL, time TEXT NOT NULL, digest TEXT NOT NULL) STRICT"
-)
-_EXACT = re.compile("[0-9]+(/[0-9]+)?")
 
 
 class AccountError(ValueError):
@@ -49,10 +40,7 @@ def dataset_name(value: object) -> str:
 
 @dataclass(frozen=True)
 class Witness:
-    """What is kept of one account: `key` (hexadecimal), `sequence` and `digest` of its last entry.
-
-    `tables` are the keyed fingerprints of the tables the account stands for.
-    """
+    """Key (hexadecimal) of an account, number and digest of its last entry, marks of its tables."""
 
     dataset: str
     account: str
@@ -61,13 +49,9 @@ class Witness:
     digest: str = ""
     tables: list[str] = field(default_factory=list)
 
-    def sign(self, before: str, content: str) -> str:
-        """Return the digest of an entry that follows the one with digest `before`."""
-        return self.fingerprint(f"{before}|{content}".encode())
-
-    def fingerprint(self, digest: bytes) -> str:
-        """Return the keyed fingerprint of a table, which tells nothing without the key."""
-        return hmac.digest(bytes.fromhex(self.key), digest, "sha256").hex()
+    def sign(self, content: bytes) -> str:
+        """Return a keyed digest, which tells nothing without the key."""
+        return hmac.digest(bytes.fromhex(self.key), content, "sha256").hex()
 
 
 def keys_folder() -> Path:
@@ -89,13 +73,9 @@ def read_witness(path: Path) -> Witness:
         if witness.dataset != path.stem or not re.fullmatch("[0-9a-f]{64}", witness.key):
             raise ValueError("it must name its data set, and a key of 64 hexadecimal digits")
         return witness
-    except FileNotFoundError:
-        raise AccountError(
-            f"the key of data set {path.stem!r} is not at {path}; set {FOLDER} to the folder it is "
-            "in"
-        ) from None
     except OSError as error:
-        raise AccountError(f"the key file {path} cannot be read: {error.strerror}") from error
+        told = f"cannot be read: {error.strerror}. Set {FOLDER} to the folder it is in"
+        raise AccountError(f"the key of data set {path.stem!r}, {path}, {told}") from error
     except (ValueError, TypeError, RecursionError) as error:
         raise AccountError(f"the key file {path} is damaged: {error}") from error
 
@@ -145,10 +125,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def connected(path: Path, new: bool = False) -> Iterator[sqlite3.Connection]:
-    """Open the file of an account; what is not committed is undone when it is closed.
-
-    SQLite's errors become sentences that name the file.
-    """
+    """Open the file of an account; what is not committed is undone when it is closed."""
     place = f"file:{quote(str(path))}?mode={'rwc' if new else 'rw'}"
     try:
         connection = sqlite3.connect(place, uri=True, timeout=_PATIENCE, isolation_level=None)
@@ -162,48 +139,3 @@ def connected(path: Path, new: bool = False) -> Iterator[sqlite3.Connection]:
         raise AccountError(f"account {path} cannot be used: {error}") from error
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise AccountError(f"account {path} is damaged: {error}") from error
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One line of an account: kind "open", "table", "spend" or "result"; what it took."""
-
-    sequence: int
-    kind: str
-    request: str
-    epsilon: Fraction
-    body: str
-    time: str
-    digest: str = ""
-
-    def row(self) -> tuple[Any, ...]:
-        """Return the row of the file; the digest is that of the others."""
-        what = self.sequence, self.kind, self.request, str(self.epsilon)
-        return (*what, self.body, self.time, self.digest)
-
-    def signed(self, witness: Witness, before: str) -> str:
-        """Return the digest that this entry must have after one with digest `before`."""
-        return witness.sign(before, json.dumps(self.row()[:-1]))
-
-    @cached_property
-    def fields(self) -> dict[str, Any]:
-        """What the body says: a spend has statement, table and payer, an answer more."""
-        found: dict[str, Any] = json.loads(self.body)
-        return found
-
-
-def exact(text: str) -> Fraction:
-    """Return the fraction that an account's text stands for; ValueError for any other text."""
-    if not _EXACT.fullmatch(text):  # a power of ten could stand for more digits than there is room
-        raise ValueError(f"text must be whole numbers with at most one slash, got {text[:40]!r}")
-    return Fraction(text)
-
-
-def read_entries(path: Path, connection: sqlite3.Connection, first: int) -> list[Entry]:
-    """Return the entries of a file from one number on, in their order."""
-    wanted = "SELECT * FROM entries WHERE sequence >= ? ORDER BY sequence"
-    rows = connection.execute(wanted, (first,)).fetchall()
-    try:
-        return [Entry(row[0], row[1], row[2], exact(row[3]), *row[4:]) for row in rows]
-    except (ValueError, TypeError, ZeroDivisionError) as error:
-        raise AccountError(f"account {path} is damaged: an entry cannot be read") from error

@@ -11,7 +11,7 @@ from pathlib import Path
 from dpbayes._validate import choice, instance
 from dpbayes.mechanisms.protocol import Epsilon, exact_epsilon, given_epsilon
 from dpbayes.tables import keys
-from dpbayes.tables.account import Account
+from dpbayes.tables.account import SCHEMA, Account, exact
 from dpbayes.tables.keys import AccountError, Witness, connected, witness_file
 from dpbayes.tables.units import RELATIONS, Unit
 
@@ -44,12 +44,12 @@ def create_account(
         _refuse_second(place, dataset, table, digest)
         account = Account(place, dataset, bound, neighbours, unit, witness)
         terms = {"dataset": dataset, "bound": str(bound), "neighbours": neighbours}
-        begun = {"table": witness.fingerprint(digest), "path": str(table.absolute())}
+        begun = {"table": witness.sign(digest), "path": str(table.absolute())}
         place.parent.mkdir(parents=True, exist_ok=True)
         part = place.with_name(f".{place.name}.dpbayes-part")
         part.unlink(missing_ok=True)
         with connected(part, new=True) as connection:
-            connection.execute(keys.SCHEMA)
+            connection.execute(SCHEMA)
             account.append(
                 connection, "open", "", {"format": FORMAT, **terms, "unit": asdict(unit)}
             )
@@ -68,13 +68,7 @@ def create_account(
 
 
 def open_account(path: str | Path) -> Account:
-    """Return the account at `path`; AccountError where there is none, or it is not whole.
-
-    >>> open_account("clinik.account")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    dpbayes.tables.keys.AccountError: no account at ...clinik.account; make one with: ...
-    """
+    """Return the account at `path`; AccountError where there is none, or it is not whole."""
     place = _file_path(path)
     if not place.is_file():
         told = "make one with: dpbayes account create"
@@ -85,7 +79,7 @@ def open_account(path: str | Path) -> Account:
         if terms["format"] != FORMAT:
             raise ValueError(f"its format is {terms['format']!r}, this version reads {FORMAT}")
         dataset, neighbours = keys.dataset_name(terms["dataset"]), terms["neighbours"]
-        bound, unit = keys.exact(terms["bound"]), Unit(**terms["unit"])
+        bound, unit = exact(terms["bound"]), Unit(**terms["unit"])
     except (TypeError, KeyError, ValueError) as error:
         raise AccountError(
             f"{place} is no account of this version, or damaged: its terms cannot be read "
@@ -131,7 +125,7 @@ def _refuse_second(place: Path, dataset: str, table: Path, digest: bytes) -> Non
         for path in folder.glob("*.key"):
             witness = keys.read_witness(path)
             named = witness.dataset == dataset and folder == keys.keys_folder()
-            if not named and witness.fingerprint(digest) not in witness.tables:
+            if not named and witness.sign(digest) not in witness.tables:
                 continue
             if witness.sequence > keys.FRESH or Path(witness.account).exists():
                 what = f"data set {dataset!r}" if named else f"table {table}"

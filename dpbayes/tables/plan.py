@@ -1,18 +1,8 @@
 """A plan: everything about a release that is declared before the table is opened.
 
-A plan is a TOML file of about ten lines::
-
-    dataset = "clinic-2026"
-    account = "clinic.account"
-    unit = "record"                  # or: person = "id" and, if wanted, keep = 3
-    column = "health"
-    categories = ["excellent", "good", "fair", "poor", "unknown"]
-    missing = "unknown"
-    mechanism = "lattice"
-    epsilon = "0.5"
-
-Paths are relative to the plan. Nothing in it may be read off the table: categories and their order,
-bounds and the treatment of missing values would each tell something about the people in it.
+A TOML file of about ten lines; paths are relative to it. Nothing in it may be read off the table:
+categories and their order, bounds and the treatment of missing values would each tell something
+about the people in it.
 """
 
 from __future__ import annotations
@@ -23,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +21,7 @@ from pydantic import Field, model_validator
 
 from dpbayes._validate import shown
 from dpbayes.tables.attributes import Attribute, Bins, Categories, check_attributes
-from dpbayes.tables.files import Beside, Declared, Epsilon, Named, Number, PlanError, Text
+from dpbayes.tables.files import Beside, Declared, Epsilon, Named, Number, Text, wrong
 from dpbayes.tables.table import DROP, REFUSE, Rules
 from dpbayes.tables.units import RELATIONS
 
@@ -52,7 +42,9 @@ class Plan(Declared):
     columns: list[Text] | None = None
     categories: list[str] | dict[str, list[str] | dict[Literal["edges"], list[Number]]]
     missing: str = REFUSE
-    missing_values: tuple[str, ...] = Field(("", "NA"), strict=False)
+    missing_values: tuple[Annotated[str, Field(pattern=r"^[^\x00]*$")], ...] = Field(
+        ("", "NA"), strict=False
+    )
     records: Literal["public", "secret"] = "public"
     chosen: Text | None = Field(None, alias="mechanism")
     options: dict[str, Any] = Field(default_factory=dict)
@@ -61,58 +53,54 @@ class Plan(Declared):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Plan:
-        fail, cells = self.file.fail, len(self.labels)
+        cells, given = len(self.labels), self.given_prior
         if not 2 <= cells <= MOST_CELLS:
-            raise fail("categories", f"2 to {MOST_CELLS} cells in all", cells)
+            raise wrong("categories", f"2 to {MOST_CELLS} cells in all", cells)
         if len(set(self.labels)) < cells:
-            raise fail("categories", "such that no two cells read the same", self.labels[:9])
+            raise wrong("categories", "such that no two cells read the same", self.labels[:9])
         if {"name", "epsilon"} & self.options.keys():
-            raise fail("options", "a table without name and epsilon", self.options)
-        self._check_missing()
-        given = self.given_prior
+            raise wrong("options", "a table without name and epsilon", self.options)
         values = given if isinstance(given, list) else [given] * cells
         if len(values) != cells or not all(0 < value <= 1e9 for value in values):
-            raise fail("prior", f"one number, or {cells}, above 0 and at most 1e9", given)
+            raise wrong("prior", f"one number, or {cells}, above 0 and at most 1e9", given)
+        self._check_missing()
         return self
 
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
-        """The declared attributes."""
-        file, declared = self.file, self.categories
+        declared = self.categories
         if (self.column is None) == (self.columns is None):
-            raise PlanError(f"{file.path}: either column or columns must be given")
+            raise ValueError("either column or columns must be given")
         names = [self.column] if self.column is not None else list(self.columns or [])
         if len(set(names)) != len(names) or not 1 <= len(names) <= 2:
-            raise file.fail("columns", "one or two different columns", names)
+            raise wrong("columns", "one or two different columns", names)
         if isinstance(declared, list):
             declared = {names[0]: declared}
         if set(declared) != set(names):
-            raise file.fail("categories", f"given for {' and '.join(names)}", sorted(declared))
+            raise wrong("categories", f"given for {' and '.join(names)}", sorted(declared))
         try:
             return check_attributes([_declared(name, declared[name]) for name in names])
         except (ValueError, TypeError) as error:
-            raise PlanError(f"{file.where('categories')}: categories: {error}") from None
+            raise ValueError(f"categories: {error}") from None
 
     def _check_missing(self) -> None:
-        value, absent, fail = self.missing, self.missing_values, self.file.fail
-        if any("\0" in text for text in absent):
-            raise fail("missing_values", "texts without null characters", absent)
+        value, absent = self.missing, self.missing_values
         labels = [v for a in self.attributes if a.of_texts for v in a.labels if v != value]
         if twice := [label for label in labels if label in absent]:
             allowed = (
                 f"different from what stands for a missing value ({shown(list(absent))}); "
                 "missing_values = [...] says what does"
             )
-            raise fail("categories", allowed, twice[0])
+            raise wrong("categories", allowed, twice[0])
         if value == DROP and self.records == "public":
             allowed = (
                 '"refuse" or a category; dropping rows makes the number of records depend on who '
                 'left what out, so it needs records = "secret"'
             )
-            raise fail("missing", allowed, value)
+            raise wrong("missing", allowed, value)
         without = [a.name for a in self.attributes if value not in a.labels]
         if value not in (REFUSE, DROP) and without:
-            raise fail("missing", f'"refuse" or a category of {without[0]}', value)
+            raise wrong("missing", f'"refuse" or a category of {without[0]}', value)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -125,7 +113,6 @@ class Plan(Declared):
 
     @property
     def prior(self) -> NDArray[np.float64]:
-        """The prior parameters, one a cell, shape (k,)."""
         return np.broadcast_to(np.array(self.given_prior, dtype=np.float64), len(self.labels))
 
     @property

@@ -55,7 +55,7 @@ def planned_mechanism(plan: Plan) -> Mechanism:
 
 
 def promise(plan: Plan) -> str:
-    """Return what the release promises, at an epsilon rounded up, and for whom it holds."""
+    """Return what the release promises, and for whom it holds."""
     differ = f"tables x, x' that differ by {plan.unit.differ_by(plan.neighbours)}"
     return f"{quantified(differ, plan.epsilon)}. {plan.unit.holds_for(plan.neighbours)}"
 
@@ -143,16 +143,12 @@ def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> P
     ...     left = open_account(plan.account).balance
     >>> true, int(first.private.counts.sum()), first.repeated, again.repeated, left
     ([40, 0, 10], 50, False, True, Fraction(3, 2))
-    >>> first.private.noisy.tolist() == again.private.noisy.tolist()
-    True
     """
     place, chosen = Path(table), planned_mechanism(plan)
     account = open_account(plan.account)
     if account.dataset != plan.dataset:
-        raise PlanError(
-            f"{plan.file.where('dataset')}: dataset must be {account.dataset!r}, whose account "
-            f"{account.path} is, got {plan.dataset!r}"
-        )
+        told = f"{account.dataset!r}, whose account {account.path} is, got {plan.dataset!r}"
+        raise PlanError(f"{plan.file.where('dataset')}: dataset must be {told}")
     price = cost(plan, account)
     mark = account.check_table(place)
     request = plan.request_of(mark)
@@ -161,15 +157,12 @@ def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> P
     if kept is None:
         counts = count(place, plan.attributes, plan.rules, show_values)
         if account.fingerprint(place) != mark:
-            raise AccountError(
-                f"table {place} changed while it was counted; nothing was spent. Give the command "
-                "again when nobody writes to the table"
-            )
+            told = "changed while it was counted; nothing was spent. Give the command again when"
+            raise AccountError(f"table {place} {told} nobody writes to the table")
         n = int(counts.sum()) if plan.records == "public" else 1000
         if n == 0:
-            raise AccountError(
-                f"table {place} holds no record that the plan counts; look at column and categories"
-            )
+            told = "holds no record that the plan counts; look at column and categories"
+            raise AccountError(f"table {place} {told}")
         rehearse(plan, n)
     # Whoever asks again must ask for the same: the account says so.
     account.reserve(request, price, plan.statement(), table=mark)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import html
 import io
-import json
 import math
 import re
 import warnings
@@ -13,8 +12,6 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
-
-from dpbayes.tables.citations import cited
 
 LEVEL = 0.95
 MOST_DRAWN = 24
@@ -45,24 +42,15 @@ def _part(record: Mapping[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
-def json_text(record: Mapping[str, Any]) -> str:
-    """Return the record as JSON."""
-    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
-
-
 def csv_text(record: Mapping[str, Any]) -> str:
     """Return one line a cell; no label can be taken for a formula by a spreadsheet."""
-    rows = [{name: _no_formula(value) for name, value in row.items()} for row in rows_of(record)]
-    stream = io.StringIO()
+    rows, stream = rows_of(record), io.StringIO()
     writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    for row in rows:
+        formula = re.match(r"\s*([=@]|[+-](?![0-9.]))", row["label"])
+        writer.writerow(row | {"label": f"'{row['label']}" if formula else row["label"]})
     return stream.getvalue()
-
-
-def _no_formula(value: Any) -> Any:
-    formula = isinstance(value, str) and re.match(r"\s*([=@]|[+-](?![0-9.]))", value)
-    return f"'{value}" if formula else value
 
 
 @cache
@@ -77,7 +65,6 @@ def template() -> Any:
 
 def html_text(record: Mapping[str, Any], drawn: bool = False) -> str:
     """Return the report as one page without scripts, with its figure if it is `drawn`."""
-    aware, sources = _part(record, "noise_aware"), [record["mechanism"]["name"], "release"]
     # The guarantee with its signs as they are printed in books.
     signs = html.escape(record["guarantee"]).replace("&lt;=", "≤").replace(" in S]", " ∈ S]")
     return str(
@@ -88,12 +75,11 @@ def html_text(record: Mapping[str, Any], drawn: bool = False) -> str:
             epsilon=float(record["epsilon"]),
             odds=math.exp(min(float(record["epsilon"]), 100.0)) + 0.005,  # rounded up
             formula=re.sub(r"e\^([0-9.]+)", r"e<sup>\1</sup>", signs),
-            aware=aware,
+            aware=_part(record, "noise_aware"),
             figure=drawing(record) if drawn else "",
             error=error_sentence(record),
             mechanism=mechanism_text(record["mechanism"]),
             prior=[f"{value:g}" for value in record["prior"]],
-            citation=cited(sources + ["noise-aware"] * ("missing" not in aware)),
         )
     )
 

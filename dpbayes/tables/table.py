@@ -1,8 +1,7 @@
 """Counting a table of people as declared; the counts are the only thing that leaves.
 
-One reader for releases and cubes, for CSV and Parquet. Every value is read as text, and what was
-declared decides which text is which category: nothing is guessed from the rows. Numbers are
-compared digit by digit.
+Every value is read as text, and what was declared decides which text is which category: nothing is
+guessed from the rows. Numbers are compared digit by digit.
 """
 
 from __future__ import annotations
@@ -173,10 +172,8 @@ def _pieces(table: Path, names: list[str], show: bool) -> Iterator[list[Texts]]:
     if kind == ".parquet":
         return _parquet_pieces(table, names, show)
     if kind not in _SEPARATORS:
-        listed = ", ".join([*_SEPARATORS, ".parquet"])
-        raise TableError(
-            f"table must end in {listed}, got {table.name!r}: export it as one of them"
-        )
+        allowed = f"{', '.join(_SEPARATORS)} or .parquet"
+        raise TableError(f"table must end in {allowed}, got {table.name!r}: export it so")
     return _csv_pieces(table, _SEPARATORS[kind], names, show)
 
 
@@ -260,9 +257,8 @@ def _column(name: str, there: Sequence[str], table: Path, show: bool) -> int:
     if there.count(name) == 1:
         return there.index(name)
     if name in there:
-        raise TableError(
-            f"table {table} has {there.count(name)} columns {name!r}; rename all but one"
-        )
+        told = f"has {there.count(name)} columns {name!r}; rename all but one"
+        raise TableError(f"table {table} {told}")
     wanted = name.strip().casefold()
     near = any(one.strip().casefold() == wanted for one in there)
     hint = ", only one that differs from it by capitals or spaces" if near else ""

@@ -23,13 +23,6 @@ def test_the_plan_command_prices_without_touching_the_account(clinic, capsys):
     assert (clinic / "clinic.account").read_bytes() == before
 
 
-def test_one_record_is_one(clinic, capsys):
-    assert main(["plan", "plan.toml", "--records", "1"]) == 0
-    printed = capsys.readouterr().out
-    assert "balanced counts of 1 record," in printed
-    assert "1 records" not in printed
-
-
 def test_the_command_touches_nothing(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))

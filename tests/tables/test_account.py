@@ -296,9 +296,9 @@ def test_attack_killed_between_any_two_steps(account, step):
         step,
         account.path.parent,
         imports="from fractions import Fraction\n"
-        "from dpbayes.tables import account as accounts, opening\n"
+        "from dpbayes.tables import account as accounts, keys, opening\n"
         f"account = opening.open_account({account.path.name!r})",
-        steps="accounts.write_witness accounts.read_witness accounts.Account.append "
+        steps="keys.write_witness keys.read_witness accounts.Account.append "
         "accounts.Account._move_witness os.fsync",
         work="account.reserve('killed', Fraction(1), 'plan')\naccount.keep('killed', 'draw')",
     )

@@ -15,8 +15,7 @@ import pytest
 
 from dpbayes.cli import Refused
 from dpbayes.commands import release as paid
-from dpbayes.tables import account as accounts
-from dpbayes.tables import drawn
+from dpbayes.tables import drawn, keys
 from dpbayes.tables import release as releases
 from dpbayes.tables.account import Account
 from dpbayes.tables.analysis import PARTS
@@ -34,7 +33,7 @@ STEPS = (
     ("rehearse", releases),
     ("reserve", Account),
     ("append", Account),
-    ("write_witness", accounts),
+    ("write_witness", keys),
     ("_move_witness", Account),
     ("release", releases),
     ("draw", drawn),

@@ -35,12 +35,6 @@ def test_a_release_is_paid_once_and_the_same_request_gives_the_same_draw(clinic)
     assert first.request != third.request == "again"
 
 
-def test_a_named_request_cannot_be_reused_for_another_plan(clinic):
-    released(clinic, PLAN + 'request = "spring"\n')
-    with pytest.raises(AccountError, match="request 'spring' was made for something else"):
-        released(clinic, PLAN + 'request = "spring"\nprior = 2\n')
-
-
 def test_what_cannot_be_paid_is_not_drawn(clinic, monkeypatch):
     released(clinic)
     released(clinic, PLAN + 'request = "b"\n')
@@ -127,17 +121,14 @@ def test_two_units_are_never_added_up(clinic):
     assert open_account(clinic / "clinic.account").spent == Fraction(1, 2)
 
 
-@pytest.mark.parametrize(
-    ("made", "asked"),
-    [(Unit("id"), Unit("id", 2)), (Unit("id", 2), Unit("id")), (Unit("id"), Unit("name")),
-     (Unit("id"), RECORD), (RECORD, Unit("id")), (Unit("id"), Unit("Id"))],
-)  # fmt: skip
-def test_an_account_refuses_every_unit_but_its_own(two_people, tmp_path, made, asked):
+def test_an_account_refuses_every_unit_but_its_own(two_people, tmp_path):
+    made = Unit("id", 2)
     account = create_account(tmp_path / "a", "clinic", 1, two_people, made)
     account.require_unit(made)
     assert open_account(account.path).unit == made
-    with pytest.raises(AccountError, match="unit must be one"):
-        account.require_unit(asked)
+    for asked in (RECORD, Unit("id"), Unit("id", 3), Unit("Id", 2)):
+        with pytest.raises(AccountError, match="unit must be one"):
+            account.require_unit(asked)
 
 
 def test_a_request_on_another_version_of_the_table_is_refused(clinic):

@@ -12,14 +12,10 @@ import pytest
 
 from dpbayes.cli import main
 from dpbayes.commands import release as command
-from dpbayes.mechanisms.geometric import IndependentNoise
 from dpbayes.tables.analysis import PARTS
-from dpbayes.tables.citations import cited, entries, methods
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.report import csv_text, drawing, html_text
 from tests.tables.clinic import COUNTS, PLAN, released
-
-READ = {"mean": [0.5, 0.3, 0.2], "intervals": [[0.0, 1.0]] * 3}
 
 
 def test_the_report_stands_alone_and_says_what_a_reader_needs(clinic, capsys):
@@ -117,19 +113,3 @@ def test_a_figure_has_its_limit_and_needs_something_read(cells):
     part = {"missing": "late"} if cells == 2 else reading
     record = {"labels": ["c"] * cells, "analysis": {"noise_aware": part, "plain": part}}
     assert drawing(record) == ""
-
-
-def test_a_page_holds_the_entries_to_cite_of_all_that_was_used(clinic):
-    record = released(clinic).record()
-    plain = html_text(record)
-    for key, there in (("mironov-bits", True), ("ghosh-universally", True), ("bernstein", False)):
-        assert (key in plain) == there
-    record["analysis"] = dict.fromkeys(("noise_aware", "plain"), READ)
-    assert "bernstein-sheldon" in html_text(record)
-    for name in ("lattice", IndependentNoise.name):
-        text = cited([name, "release", name])
-        assert text.startswith("@misc{dpbayes,")
-        for key in (*methods()[name], "mironov-bits"):
-            assert text.count(entries()[key]) == 1
-    with pytest.raises(KeyError):
-        cited(["lattuce"])
