@@ -115,8 +115,7 @@ def records_needed(
     target = _validate.open_unit("error", error)
     budget = _validate.positive("epsilon", epsilon)
     _validate.same_labels(shares=shares, prior=prior)
-    w = _validate.positive_vector("shares", shares)
-    _validate.proportions("shares", shares)
+    w = _validate.proportions("shares", _validate.positive_array("shares", shares))
     alpha = np.ones(w.size) if prior is None else _validate.prior("prior", prior, w.size)
     noise = count_noise(name, budget, w.size)
 

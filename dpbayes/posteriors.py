@@ -36,7 +36,7 @@ class Posterior:
     concentration: Floats
 
     def __post_init__(self) -> None:
-        checked = _validate.positive_vector("concentration", self.concentration)
+        checked = _validate.prior("concentration", self.concentration)
         object.__setattr__(self, "concentration", checked)
 
     @property

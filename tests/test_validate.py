@@ -27,7 +27,7 @@ def test_whole_numbers_beyond_the_range_of_floats_are_refused(huge: int) -> None
         dp.mechanism("geometric", epsilon=huge)
     with pytest.raises(ValueError, match=r"n must be an integer of at (least|most)"):
         dp.audit(dp.mechanism("geometric", 1.0), huge, [1, 1])
-    with pytest.raises(ValueError, match=r"counts must be .* of at most 2\^62, got a whole number"):
+    with pytest.raises(TypeError, match=r"counts must be .* whole numbers, at most 2\^62 and of a"):
         dp.posterior([huge, 1], [1, 1])
 
 
@@ -42,7 +42,7 @@ def test_long_values_are_cut_in_a_message() -> None:
             raise RuntimeError
 
     assert _validate.shown(10**5000) == "a whole number of 16610 bits"
-    assert _validate.shown(Silent()).startswith("<Silent instance at")
+    assert _validate.shown(Silent()) == "an object of type Silent"
     assert len(_validate.shown("x" * 10_000)) < 120
     assert _validate.shown(np.zeros((3, 40))) == "an array of shape (3, 40)"
 
@@ -120,5 +120,5 @@ def test_equal_labels_and_numbers_without_labels_are_taken() -> None:
 )
 @pytest.mark.parametrize("check", [_validate.counts, _validate.prior, _validate.real_vector])
 def test_arrays_of_objects_are_refused_for_their_kind(value: Any, check: Any) -> None:
-    with pytest.raises(TypeError, match="got an array of Python objects"):
+    with pytest.raises(TypeError, match="of a numeric dtype, got"):
         check("value", value)

@@ -127,9 +127,7 @@ class Answers:
         Raises ValueError or TypeError for what is not whole counts of the law's k categories.
         """
         k = int(np.size(self.counts))
-        table = _validate.count_table("counts_out", counts_out)
-        if table.shape[-1] != k:
-            raise ValueError(f"counts_out must have {k} entries, got {table.shape[-1]}")
+        table = _validate.counts("counts_out", counts_out, k, rows=True)
         if table.ndim == 1:
             return self.one_probability(table)
         return self.each_probability(table.reshape(-1, k)).reshape(table.shape[:-1])
