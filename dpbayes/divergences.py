@@ -5,17 +5,15 @@ categories up to the totals: ln BC = sum_i psi(a_i, b_i) - psi(A, B), where
 
     psi(a, b) = lnGamma(m) - (lnGamma(m - d) + lnGamma(m + d)) / 2,  m = (a + b)/2, d = |b - a|/2.
 
-`psi` is never computed as that difference: for neighbours at a million records it would lose four
-digits and at a hundred million all of them.
+`psi` is never computed as that difference, which at a hundred million records has no digit left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from dpbayes import _validate
@@ -32,7 +30,6 @@ from dpbayes.log_gamma import (
 # A yardstick: two arrays of Dirichlet parameters of shape (..., k) to distances of shape (...).
 Metric = Callable[[ArrayLike, ArrayLike], Floats]
 
-METRICS = ("hellinger", "published")
 _LARGEST_TOTAL = 2.0**1000  # up to here products with a logarithm stay finite
 _LARGEST_SLIPPED = 1e9  # totals of that size cost the slipped formula seven digits
 _SHORT = 0.25  # half a step; for shorter ones what is left of Stirling's series has no digits
@@ -59,9 +56,8 @@ def _psi_large(m: Floats, d: Floats, low: Floats) -> Floats:
 def affinity_by_step(a: ArrayLike, step: ArrayLike) -> Floats:
     """Return psi(a, a + step) elementwise, the log-affinity one category contributes.
 
-    mathematics: psi(a, b) = lnGamma((a+b)/2) - (lnGamma(a) + lnGamma(b))/2; book: `thm-stable`.
-    Passing the step rather than b keeps a whole step exact when `a` is large and fractional.
-    Not checked: `a` > 0 and `a + step` > 0 are the caller's promise.
+    psi(a, b) = lnGamma((a+b)/2) - (lnGamma(a) + lnGamma(b))/2; book: `thm-stable`. A whole step
+    stays exact when `a` is large and fractional. Not checked: `a` > 0 and `a + step` > 0.
     """
     start, move = np.asarray(a, dtype=np.float64), np.asarray(step, dtype=np.float64)
     return _affinity(start, move, np.minimum(start, start + move))
@@ -70,9 +66,8 @@ def affinity_by_step(a: ArrayLike, step: ArrayLike) -> Floats:
 def affinity_of_counts(prior: ArrayLike, counts: ArrayLike, released: ArrayLike) -> Floats:
     """Return psi(prior + counts, prior + released) elementwise, for one category.
 
-    A tiny prior beside a count would vanish in their sum, and with it what an empty category
-    adds: prior and counts are passed apart, and added only after the smaller count is taken.
-    Book: `thm-stable`. Not checked: `prior` > 0 and counts of at least 0 are the caller's promise.
+    They are passed apart because a tiny prior would vanish in its sum with a count. Book:
+    `thm-stable`. Not checked: `prior` > 0 and counts of at least 0.
 
     >>> float(affinity_of_counts(1e-300, 997, 0).round(6))
     -691.841653
@@ -112,14 +107,11 @@ def _parameters(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats, Floats]:
         if array.ndim < 1 or array.shape[-1] < 2:
             raise ValueError(f"{name} must have at least 2 parameters, got shape {array.shape}")
         with np.errstate(over="ignore"):
-            finite = np.isfinite(array.sum(axis=-1)).all()
-        if not finite:
-            raise ValueError(f"{name} must have a finite sum, got {_validate.shown(array)}")
-    if first.shape[-1] != second.shape[-1]:
-        raise ValueError(
-            f"a and b must have the same number of parameters, got {first.shape[-1]} and "
-            f"{second.shape[-1]}"
-        )
+            if not np.isfinite(array.sum(axis=-1)).all():
+                raise ValueError(f"{name} must have a finite sum, got {_validate.shown(array)}")
+    sizes = first.shape[-1], second.shape[-1]
+    if sizes[0] != sizes[1]:
+        raise ValueError(f"a and b must have the same number of parameters, got {sizes}")
     given = np.asarray(a), np.asarray(b)
     if all(one.dtype.kind in "iu" for one in given):
         # Beyond 2^53 floats would lose the step; Python's own numbers lose none at any size.
@@ -168,10 +160,8 @@ def distance_from_log_affinity(log_bc: ArrayLike, exponent: float = 1.0) -> Floa
 def hellinger(a: ArrayLike, b: ArrayLike) -> Floats:
     """Return the Hellinger distance of Dirichlet distributions, shape (..., k) to (...).
 
-    H(a, b) = sqrt(1 - BC(a, b)); D, section 3; book: `def-hellinger`. Relative error below 1e-13
-    for neighbouring posteriors of up to 10^12 records. Raises ValueError or TypeError for
-    parameters that are not positive and finite, whose sum is not, or whose last axes or labels
-    differ.
+    H(a, b) = sqrt(1 - BC(a, b)); D, section 3; book: `def-hellinger`. Relative error below 1e-13.
+    Parameters and their sums are positive and finite, k is at least 2 and the same for both.
 
     >>> round(float(hellinger([51, 51], [52, 50])), 12)
     0.070275628559
@@ -184,17 +174,17 @@ def metric_name(metric: Metric | str) -> str:
 
     Raises ValueError for another name, TypeError for another function.
     """
-    for name, function in (("hellinger", hellinger), ("published", hellinger_published)):
+    functions = {"hellinger": hellinger, "published": hellinger_published}
+    for name, function in functions.items():
         if metric is function:
             return name
-    return _validate.choice("metric", metric, METRICS)
+    return _validate.choice("metric", metric, functions)
 
 
 def affinity_exponent(metric: Metric | str, total: float) -> float:
     """Return kappa such that the metric is sqrt(1 - BC^kappa) on posteriors of that total.
 
-    1 for "hellinger"; 1/ln(total) for "published", the distance behind the printed curves.
-    Raises ValueError for another name, and for "published" unless the total exceeds 1.
+    1 for "hellinger"; 1/ln(total) for "published", where the total must exceed 1.
     """
     if metric_name(metric) == "hellinger":
         return 1.0
@@ -208,9 +198,8 @@ def hellinger_published(a: ArrayLike, b: ArrayLike) -> Floats:
 
     Their log generalised Beta function divides by ln(sum) where lnGamma(sum) belongs as a
     subtraction; with equal totals N this gives sqrt(1 - BC^(1/ln N)). Book:
-    `def-published-metric`. For unequal totals the slip is followed literally and the square is
-    cut to [0, 1]. Use it only to rebuild published figures. Shapes and errors as `hellinger`;
-    ValueError also for parameters whose total is at most 1.
+    `def-published-metric`. For unequal totals, up to 1e9, the slip is followed literally and the
+    square is cut to [0, 1]. Arguments as `hellinger`, with totals above 1.
 
     >>> round(float(hellinger_published([51, 51], [52, 50])), 12)
     0.032709299799
@@ -218,24 +207,19 @@ def hellinger_published(a: ArrayLike, b: ArrayLike) -> Floats:
     first, second, step = _parameters(a, b)
     totals, change = first.sum(axis=-1), step.sum(axis=-1)
     smallest = float(np.minimum(totals, totals + change).min(initial=np.inf))
-    if smallest <= 1.0:
-        raise ValueError(f"the published metric needs a parameter total above 1, got {smallest:g}")
+    affinity_exponent("published", smallest)  # or it is refused
     log_bc = _affinities(first, second, step)[0] / np.log(totals)
     unequal = np.abs(change) > 1e-9 * totals
     if np.any(unequal):
-        largest = float(np.maximum(totals, totals + change)[unequal].max())
+        largest = np.maximum(totals, totals + change)[unequal].max()
         if largest > _LARGEST_SLIPPED:
             raise ValueError(
                 "the published metric takes totals that differ up to "
                 f"{_LARGEST_SLIPPED:g}, got {largest:g}"
             )
-        log_bc = np.array(log_bc)
-        log_bc[unequal] = _slipped_log_affinity(first[unequal], second[unequal])
+        middle, *ends = (
+            gammaln(part).sum(axis=-1) / np.log(part.sum(axis=-1))
+            for part in ((first + second) / 2, first, second)
+        )
+        log_bc = np.where(unequal, middle - sum(ends) / 2, log_bc)
     return np.asarray(np.sqrt(np.clip(0.0 - np.expm1(log_bc), 0.0, 1.0)))
-
-
-def _slipped_log_affinity(a: Floats, b: Floats) -> Floats:
-    def log_beta(parameters: Floats) -> NDArray[Any]:
-        return np.asarray(gammaln(parameters).sum(-1) / np.log(parameters.sum(-1)))
-
-    return np.asarray(log_beta((a + b) / 2) - (log_beta(a) + log_beta(b)) / 2)

@@ -1,9 +1,7 @@
 """Differences of log-gammas without cancellation: what Stirling's formula leaves over.
 
-lnGamma(z) = (z - 1/2) ln z - z + ln(2 pi)/2 + s(z). Differences of lnGamma lose digits in
-proportion to z; with the main terms cancelled by hand only differences of s, which is small,
-remain. Two parameters a and b enter as m = (a + b)/2, d = |b - a|/2 and low = min(a, b): m - d
-would have lost the digits of a tiny one.
+lnGamma(z) = (z - 1/2) ln z - z + ln(2 pi)/2 + s(z), with a small s. Two parameters a and b enter as
+m = (a + b)/2, d = |b - a|/2 and low = min(a, b): m - d would have lost the digits of a tiny one.
 """
 
 from __future__ import annotations
@@ -21,11 +19,7 @@ _COEFFICIENTS = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
 
 def stirling_series(z: Floats) -> Floats:
-    """Return s(z) by Stirling's series, relative error below 1e-15, for z >= `SERIES_FROM`.
-
-    >>> float(round(stirling_series(np.array([16.0]))[0], 15))
-    0.00520765591961
-    """
+    """Return s(z) by Stirling's series, relative error below 1e-15, for z >= `SERIES_FROM`."""
     inverse = 1.0 / z
     return np.asarray(inverse * np.polyval(_COEFFICIENTS[::-1], inverse * inverse))
 
@@ -36,30 +30,20 @@ def stirling_gap(m: Floats, d: Floats, low: Floats) -> Floats:
     With u = d/m = tanh t each term of the series has (1 - u)^-p + (1 + u)^-p - 2
     = 2 (((1 - u^2)^(-p/2) - 1) cosh(pt) + 2 sinh(pt/2)^2), a sum of positive terms; for u above 1/2
     nothing cancels in the difference itself.
-
-    >>> f"{stirling_gap(np.array([20.0]), np.array([2e-8]), np.array([20.0]))[0]:.3e}"
-    '-4.165e-21'
     """
     far = d > 0.5 * m
     u = np.where(far, 0.0, d / m)
     t, log = np.arctanh(u), np.log1p(-u * u)
     total = np.zeros(np.shape(m))
-    for place, coefficient in enumerate(_COEFFICIENTS):
-        p = 2.0 * place + 1.0
+    for p, coefficient in zip(range(1, 12, 2), _COEFFICIENTS, strict=True):
         spread = np.expm1(-0.5 * p * log) * np.cosh(p * t) + 2.0 * np.sinh(0.5 * p * t) ** 2
-        total -= coefficient * m**-p * spread
-    if np.any(far):
-        apart = stirling_series(m) - 0.5 * (stirling_series(low) + stirling_series(m + d))
-        total = np.where(far, apart, total)
-    return total
+        total -= coefficient * m ** -float(p) * spread
+    apart = stirling_series(m) - 0.5 * (stirling_series(low) + stirling_series(m + d))
+    return np.where(far, apart, total)
 
 
 def log_share(m: Floats, d: Floats, low: Floats) -> Floats:
-    """Return ln(1 - (d/m)^2) = ln(ab/m^2), from whichever form keeps its digits.
-
-    >>> log_share(np.array([1.5]), np.array([0.5]), np.array([1.0])).round(8)
-    array([-0.11778304])
-    """
+    """Return ln(1 - (d/m)^2) = ln(ab/m^2), from whichever form keeps its digits."""
     u = d / m
     near = u < 0.7
     result = np.log1p(-np.square(np.where(near, u, 0.0)))
@@ -75,8 +59,7 @@ def log_share(m: Floats, d: Floats, low: Floats) -> Floats:
 def climbed(m: Floats, d: Floats, low: Floats) -> Floats:
     """Return psi(a, b) - psi(a + 16, b + 16), psi(a, b) = lnGamma(m) - (lnGamma(a) + lnGamma(b))/2.
 
-    Gamma(z + 1) = z Gamma(z) makes each of the 16 steps ln(ab/m^2)/2: all are negative, so that
-    nothing cancels.
+    Gamma(z + 1) = z Gamma(z) makes each of the 16 steps ln(ab/m^2)/2, which are all negative.
     """
     steps = (log_share(m + step, d, low + step) for step in range(SERIES_FROM))
     return np.asarray(0.5 * sum(steps, np.zeros(m.shape)))
@@ -85,8 +68,7 @@ def climbed(m: Floats, d: Floats, low: Floats) -> Floats:
 def stirling_remainder(z: ArrayLike) -> Floats:
     """Return s(z) = lnGamma(z) - (z - 1/2) ln z + z - ln(2 pi)/2 for z > 0, any shape.
 
-    Below 16 the recurrence s(z) = s(z + 1) + (z + 1/2) log1p(1/z) - 1 leads up to the series; every
-    term added is positive.
+    Below 16 the recurrence s(z) = s(z + 1) + (z + 1/2) log1p(1/z) - 1 leads up to the series.
 
     >>> float(round(stirling_remainder([1.0])[0], 15))
     0.081061466795327
@@ -103,13 +85,12 @@ def stirling_remainder(z: ArrayLike) -> Floats:
 def between_totals(a: Floats, b: Floats, step: Floats) -> Floats:
     """Return ln BC of the rows (N, k) of a and b = a + step, whose totals differ.
 
-    Subtracting what the totals have in common would lose as many digits as they are large.
     With all parameters in Stirling's range, where the recurrence brings them, m = (a + b)/2,
     u = (b - a)/(2m), and U the same of the totals, ln BC is
 
         -sum_i m_i KL(u_i | U) + (sum_i ln(1 - u_i^2) - ln(1 - U^2))/4 + what Stirling leaves over;
 
-    KL compares coins with chances (1 + u)/2. Both terms are at most 0 and neither cancels.
+    KL compares coins with chances (1 + u)/2. Both terms are at most 0.
     """
     d, change = 0.5 * np.abs(step), step.sum(axis=-1)
     small = np.minimum(a, b) < SERIES_FROM

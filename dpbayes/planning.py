@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,13 +21,9 @@ _NEGLIGIBLE = 80.0
 
 
 class CountNoise(NamedTuple):
-    """What the bound needs to know of noise Z, whole and with sum 0, added to k counts.
+    """Of lattice noise Z: E Z_i^2, P(Z_i < -m) for m = 0 … M-1, and P(Z = 0)."""
 
-    `second` (k,) are E Z_i^2, `tails` (k, M) the probabilities P(Z_i < -m) for m = 0 … M-1, and
-    `at_zero` is P(Z = 0).
-    """
-
-    second: Floats
+    second: float
     tails: Floats
     at_zero: float
 
@@ -51,7 +46,6 @@ class RecordsNeeded:
     epsilon: float
     shares: tuple[float, ...]
     prior: tuple[float, ...]
-    name: str
 
     def __int__(self) -> int:
         return self.records
@@ -65,8 +59,7 @@ class RecordsNeeded:
     def exact(self) -> int:
         """A number n whose exact mean distance is at most `error` while that of n - 1 is not, or 1.
 
-        Records are split by `dpbayes.accuracy.split`. Raises ValueError where a mean so close to
-        `error` could only be drawn.
+        Raises ValueError where a mean so close to `error` could only be drawn.
         """
         low, n, tries = 0, self.records, 0
         mean, high = self._mean(n), n
@@ -75,38 +68,30 @@ class RecordsNeeded:
             n = round(n * (mean / self.error) ** 2) if tries < 8 else (low + high) // 2
             n = min(max(n, low + 1), high - 1)
             mean, tries = self._mean(n), tries + 1
-            self._decided(n, mean)
+            drawn = getattr(mean, "how", "") == "drawn"
+            if drawn and abs(mean - self.error) <= stated_error(mean):
+                raise ValueError(
+                    f"the mean at n = {n} was drawn, {mean:.6g} with an error of up to "
+                    f"{stated_error(mean):.2g}, and cannot be told from {self.error:g}; "
+                    f"{self.records} records are enough by proof"
+                )
             low, high = (low, n) if mean <= self.error else (n, high)
         return high
 
-    def _decided(self, n: int, mean: float) -> None:
-        if getattr(mean, "how", "") == "drawn" and abs(mean - self.error) <= stated_error(mean):
-            raise ValueError(
-                f"the mean at n = {n} was drawn, {mean:.6g} with an error of up to "
-                f"{stated_error(mean):.2g}, and cannot be told from {self.error:g}; "
-                f"{self.records} records are enough by proof"
-            )
-
     def _mean(self, n: int) -> float:
-        law = mechanism(self.name, self.epsilon).law(split(n, self.shares), self.prior)
+        law = mechanism("lattice", self.epsilon).law(split(n, self.shares), self.prior)
         return law.mean_distance()
 
 
 def records_needed(
-    error: float,
-    epsilon: float,
-    shares: ArrayLike,
-    prior: ArrayLike | None = None,
-    name: str = "lattice",
+    error: float, epsilon: float, shares: ArrayLike, prior: ArrayLike | None = None
 ) -> RecordsNeeded:
-    """Return how many records bring the mean Hellinger distance of a release to at most `error`.
+    """Return how many records bring the mean Hellinger distance of lattice noise to `error`.
 
-    For n >= `records` and all whole counts x with sum n and x_i > n shares_i - 1 (the rule of
-    `dpbayes.accuracy.split` among others) the release has E[H] <= `error`. The bound is
-    `distance_bound`, book: `thm-records-needed`. `error` in (0, 1), `epsilon` > 0, `shares`
-    positive with sum 1, shape (k,); `prior` is flat if None; `name` is lattice, geometric (k = 2)
-    or ilapMech. Raises ValueError for a share of 0, where no bound of this kind exists, for an
-    `epsilon` whose noise is too wide to be summed, and where 2^52 records are not enough.
+    For n >= `records` and all whole counts x with sum n and x_i > n shares_i - 1 (as `dp.split`
+    has them) E[H] <= `error`; book: `thm-records-needed`. `error` in (0, 1), `epsilon` > 0,
+    `shares` (k,) positive with sum 1, `prior` (k,) flat if None. Raises ValueError for noise too
+    wide to be summed, and where 2^52 records are not enough.
 
     >>> plan = records_needed(0.05, 1.0, [0.25] * 4)
     >>> plan.records, plan.exact
@@ -117,118 +102,67 @@ def records_needed(
     _validate.same_labels(shares=shares, prior=prior)
     w = _validate.proportions("shares", _validate.positive_array("shares", shares))
     alpha = np.ones(w.size) if prior is None else _validate.prior("prior", prior, w.size)
-    noise = count_noise(name, budget, w.size)
+    noise = count_noise(budget, w.size)
 
-    def bound(n: int) -> float:
+    def bound(n: int) -> float:  # it falls as n grows
         return _bound(noise, np.maximum(w * n - 1.0, 0.0), alpha)
 
-    records = _smallest(lambda n: bound(n) <= target)
-    return RecordsNeeded(
-        records, bound(records), target, budget, tuple(w.tolist()), tuple(alpha.tolist()), name
-    )
+    high = 1
+    while bound(high) > target:
+        if high >= LARGEST_PLAN:
+            raise ValueError(f"error must be larger: more than {high} records would be needed")
+        high *= 2
+    enough = range(high + 1)
+    n = bisect_left(enough, True, lo=high // 2 + 1, key=lambda n: bound(n) <= target)
+    return RecordsNeeded(n, bound(n), target, budget, tuple(w.tolist()), tuple(alpha.tolist()))
 
 
-def distance_bound(name: str, epsilon: float, counts: ArrayLike, prior: ArrayLike) -> float:
-    """Return a proved upper bound on the mean Hellinger distance of a release, at most 1.
+def distance_bound(epsilon: float, counts: ArrayLike, prior: ArrayLike) -> float:
+    """Return a proved upper bound on the mean Hellinger distance of lattice noise, at most 1.
 
     The least value over whole m with 0 <= m <= min x_i and m < min a_i - 1/2, a = prior + counts,
 
         sqrt(P(Z != 0) sum_i E[Z_i^2] / (8 (a_i - 1/2 - m))) + sum_i P(Z_i < -m),
 
-    Z being the noise that mechanism `name` adds; 10^-14 is added to a tail for rounding. Book:
-    `thm-records-needed`.
+    with 10^-14 added to a tail for rounding. Book: `thm-records-needed`.
 
-    >>> round(distance_bound("lattice", 1.0, [250] * 4, [1] * 4), 4)
+    >>> round(distance_bound(1.0, [250] * 4, [1] * 4), 4)
     0.0898
     """
     x, alpha = _validate.counts_and_prior(counts, prior)
-    noise = count_noise(name, _validate.positive("epsilon", epsilon), x.size)
+    noise = count_noise(_validate.positive("epsilon", epsilon), x.size)
     return _bound(noise, x.astype(np.float64), alpha)
 
 
 def _bound(noise: CountNoise, x: Floats, alpha: Floats) -> float:
     a = alpha + x
-    top = min(np.floor(x.min()), np.ceil(a.min() - 0.5) - 1.0, noise.tails.shape[1] - 1.0)
+    top = min(np.floor(x.min()), np.ceil(a.min() - 0.5) - 1.0, noise.tails.size - 1.0)
     if top < 0:
         return 1.0
     m = np.arange(int(top) + 1)
-    square = sum(noise.second[i] / (8.0 * (a[i] - 0.5 - m)) for i in range(a.size))
-    values = np.sqrt((1.0 - noise.at_zero) * np.asarray(square)) + noise.tails[:, m].sum(axis=0)
+    square = sum(noise.second / (8.0 * (one - 0.5 - m)) for one in a)
+    values = np.sqrt((1.0 - noise.at_zero) * np.asarray(square)) + a.size * noise.tails[m]
     return float(min(values.min(), 1.0))
 
 
-def _smallest(enough: Callable[[int], bool]) -> int:
-    # The bound falls as n grows: a doubling search, then bisection.
-    high = 1
-    while not enough(high):
-        if high >= LARGEST_PLAN:
-            raise ValueError(
-                f"error must be larger: more than {LARGEST_PLAN} records would be needed"
-            )
-        high *= 2
-    return bisect_left(range(high + 1), True, lo=high // 2 + 1, key=enough)
-
-
-def count_noise(name: str, epsilon: float, k: int) -> CountNoise:
-    """Return the noise of a mechanism on k counts: lattice, geometric (k = 2) or ilapMech.
-
-    >>> count_noise("geometric", 1.0, 2).second.round(6)
-    array([1.841347, 1.841347])
-    """
-    _validate.choice("name", name, ("lattice", "geometric", "ilapMech"))
-    if name == "geometric" and k != 2:
-        raise ValueError(f"shares must have 2 entries for geometric, got {k}")
-    return (_improved_laplace if name == "ilapMech" else _lattice)(epsilon, k)
-
-
-def _lattice(epsilon: float, k: int) -> CountNoise:
+def count_noise(epsilon: float, k: int) -> CountNoise:
+    """Return what the bound needs to know of lattice noise on k counts."""
     # P(Z_1 = z) is proportional to q^|z| times the (k-1)-fold convolution of q^|.| at z, whose
-    # transform is a power of (1 - q)^2 / (1 - 2 q cos t + q^2) up to a constant.
-    q = np.exp(-0.5 * epsilon)
-    reach, length = _reach(2.0 / epsilon, k)
-    angles = 2.0 * np.pi * np.arange(length // 2 + 1) / length
-    each = (1.0 - q) ** 2 / ((1.0 - q) ** 2 + 4.0 * q * np.sin(0.5 * angles) ** 2)
-    rest = np.maximum(np.fft.irfft(each ** (k - 1), length)[: reach + 1], 0.0)
-    mass = q ** np.arange(reach + 1) * rest
-    total = mass[0] + 2.0 * mass[1:].sum()
-    second = 2.0 * (mass * np.arange(reach + 1) ** 2).sum() / total
-    at_zero = float(np.exp(-LatticeNoise(k, epsilon).log_normaliser))
-    return CountNoise(np.full(k, second), np.tile(_beyond(mass / total), (k, 1)), at_zero)
-
-
-def _improved_laplace(epsilon: float, k: int) -> CountNoise:
-    # floor(Y) is G or -(G + 1) with equal chances, P(G = g) = (1 - q) q^g; the last count gets
-    # minus the sum of the others.
-    scale = (1.0 if k == 2 else 2.0) / epsilon
-    q = np.exp(-1.0 / scale)
-    reach, length = _reach(scale, k)
-    steps = np.arange(reach)
-    mass = 0.5 * (1.0 - q) * q**steps
-    table = np.zeros(length)
-    table[: steps.size] = mass
-    table[-1 - steps] += mass
-    power = np.fft.rfft(table) ** (k - 1)
-    others = np.maximum(np.fft.irfft(power, length), 0.0)[: reach + 1]
-    each = (table * np.minimum(np.arange(length), length - np.arange(length)) ** 2).sum()
-    second = np.full(k, each)
-    second[-1] = (k - 1) * (each - 0.25) + 0.25 * (k - 1) ** 2
-    down = 0.5 * q ** np.arange(reach + 1)
-    tails = np.vstack((np.tile(down, (k - 1, 1)), _beyond(others)))
-    return CountNoise(second, tails, float((0.5 * (1.0 - q)) ** (k - 1)))
-
-
-def _reach(scale: float, k: int) -> tuple[int, int]:
-    # Beyond `reach` everything is below e^-80 of the rest; the length keeps sums from wrapping.
-    reach = int(np.ceil((_NEGLIGIBLE + 2.0 * k) * scale)) + 2
+    # transform is a power of (1 - q)^2 / (1 - 2 q cos t + q^2) up to a constant. Beyond `reach`
+    # everything is below e^-80 of the rest; the length keeps sums from wrapping.
+    reach = int(np.ceil((_NEGLIGIBLE + 2.0 * k) * 2.0 / epsilon)) + 2
     if reach > _LARGEST_REACH:
         raise ValueError(
             f"epsilon must spread the noise over at most {_LARGEST_REACH} counts either side, "
             f"got one that spreads it over {reach}"
         )
-    return reach, 1 << int(4 * reach).bit_length()
-
-
-def _beyond(mass: Floats) -> Floats:
-    # P(> m) from the masses at 0, 1, …; rounding of the transform is paid for.
-    tail = np.cumsum(mass[::-1])[::-1] - mass
-    return np.asarray(np.maximum(tail, 0.0) + 1e-14)
+    q, length = np.exp(-0.5 * epsilon), 1 << int(4 * reach).bit_length()
+    angles = 2.0 * np.pi * np.arange(length // 2 + 1) / length
+    each = (1.0 - q) ** 2 / ((1.0 - q) ** 2 + 4.0 * q * np.sin(0.5 * angles) ** 2)
+    rest = np.maximum(np.fft.irfft(each ** (k - 1), length)[: reach + 1], 0.0)
+    mass = q ** np.arange(reach + 1) * rest
+    mass /= mass[0] + 2.0 * mass[1:].sum()
+    second = 2.0 * float(mass @ np.arange(reach + 1.0) ** 2)
+    beyond = np.maximum(np.cumsum(mass[::-1])[::-1] - mass, 0.0)
+    at_zero = float(np.exp(-LatticeNoise(k, epsilon).log_normaliser))
+    return CountNoise(second, beyond + 1e-14, at_zero)

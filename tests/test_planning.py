@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import dpbayes as dp
 from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.sum_zero import LatticeNoise
-from dpbayes.mechanisms.laplace import LaplaceMechanism
 from dpbayes.planning import count_noise, distance_bound
 
 
@@ -21,31 +20,11 @@ def test_the_lattice_noise_is_that_of_an_enumeration(k: int, epsilon: float) -> 
     points = LatticeNoise(k, 1.0).points(int(36 / epsilon))
     mass = np.exp(-0.5 * epsilon * np.abs(points).sum(axis=1))
     mass /= mass.sum()
-    noise = count_noise("lattice", epsilon, k)
-    assert noise.second == pytest.approx(np.full(k, mass @ points[:, 0] ** 2), rel=1e-9)
+    noise = count_noise(epsilon, k)
+    assert noise.second == pytest.approx(mass @ points[:, 0] ** 2, rel=1e-9)
     assert noise.at_zero == pytest.approx(mass.max(), rel=1e-9)
     for m in (0, 1, 5):
-        assert noise.tails[:, m] == pytest.approx(
-            np.full(k, mass[points[:, 0] < -m].sum()), rel=1e-6
-        )
-
-
-@pytest.mark.parametrize(("k", "epsilon"), [(2, 0.9), (3, 1.3)])
-def test_the_laplace_noise_is_that_of_the_mechanism(k: int, epsilon: float) -> None:
-    steps = np.arange(-200, 201)
-    mechanism = dp.mechanism("ilapMech", epsilon)
-    assert isinstance(mechanism, LaplaceMechanism)
-    each = np.exp(mechanism.log_step_probabilities(k, steps))
-    grid = np.stack(np.meshgrid(*[steps] * (k - 1), indexing="ij"), axis=-1).reshape(-1, k - 1)
-    mass = np.prod(each[grid + 200], axis=1)
-    last = -grid.sum(axis=1)
-    noise = count_noise("ilapMech", epsilon, k)
-    assert noise.second[0] == pytest.approx(mass @ grid[:, 0] ** 2, rel=1e-9)
-    assert noise.second[-1] == pytest.approx(mass @ last**2, rel=1e-9)
-    assert noise.at_zero == pytest.approx(mass[np.all(grid == 0, axis=1)].sum(), rel=1e-9)
-    for m in (0, 3):
-        assert noise.tails[0, m] == pytest.approx(mass[grid[:, 0] < -m].sum(), rel=1e-6)
-        assert noise.tails[-1, m] == pytest.approx(mass[last < -m].sum(), rel=1e-6)
+        assert noise.tails[m] == pytest.approx(mass[points[:, 0] < -m].sum(), rel=1e-6)
 
 
 @pytest.mark.slow
@@ -54,33 +33,29 @@ def test_the_laplace_noise_is_that_of_the_mechanism(k: int, epsilon: float) -> N
     st.lists(st.integers(0, 14), min_size=2, max_size=3),
     st.floats(0.2, 6.0),
     st.floats(0.3, 5.0),
-    st.sampled_from(["lattice", "ilapMech", "geometric"]),
 )
 def test_the_bound_is_above_the_enumerated_mean(
-    counts: list[int], epsilon: float, prior: float, name: str
+    counts: list[int], epsilon: float, prior: float
 ) -> None:
-    if sum(counts) == 0 or (name == "geometric" and len(counts) != 2):
+    if sum(counts) == 0:
         return
     alpha = [prior] * len(counts)
-    mean = dp.mechanism(name, epsilon).law(counts, alpha).mean_distance()
-    assert mean <= distance_bound(name, epsilon, counts, alpha) + 1e-12
+    mean = dp.mechanism("lattice", epsilon).law(counts, alpha).mean_distance()
+    assert mean <= distance_bound(epsilon, counts, alpha) + 1e-12
 
 
 def test_the_bound_is_sharp_enough_to_reject_noise_that_is_twice_as_wide() -> None:
     x, prior = [2500] * 4, [1.0] * 4
     wide = dp.mechanism("lattice", 0.5).law(x, prior).mean_distance()
-    assert wide > distance_bound("lattice", 1.0, x, prior)
+    assert wide > distance_bound(1.0, x, prior)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "shares"),
-    [("lattice", [0.2, 0.3, 0.5]), ("geometric", [0.1, 0.9]), ("ilapMech", [0.4, 0.6])],
-)
-def test_the_number_is_enough_for_it_and_beyond(name: str, shares: list[float]) -> None:
-    plan = dp.records_needed(0.12, 0.9, shares, name=name)
+@pytest.mark.parametrize("shares", [[0.2, 0.3, 0.5], [0.1, 0.9]])
+def test_the_number_is_enough_for_it_and_beyond(shares: list[float]) -> None:
+    plan = dp.records_needed(0.12, 0.9, shares)
     prior = [1.0] * len(shares)
-    mechanism = dp.mechanism(name, 0.9)
+    mechanism = dp.mechanism("lattice", 0.9)
     for n in (plan.records, plan.records + 1, plan.records + 7, 2 * plan.records):
         mean = mechanism.law(dp.split(n, shares), prior).mean_distance()
         assert mean <= 0.12
@@ -105,7 +80,6 @@ def test_four_categories_need_2337_records() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"shares": [0.2, 0.3, 0.5], "name": "geometric"}, "2 entries for geometric"),
         ({"prior": [1.0]}, "prior must"),
         ({"epsilon": 1e-6}, "epsilon must spread the noise over at most 4000000 counts"),
         ({"error": 1e-9}, "error must be larger: more than 4503599627370496 records"),

@@ -80,7 +80,7 @@ TWO_LABELLED = {
     "records_needed": lambda: dp.records_needed(
         0.1, 1.0, Labelled([0.3, 0.7], "ab"), Labelled([1, 2], "ba")
     ),
-    "distance_bound": lambda: distance_bound("geometric", 1.0, X, ALPHA),
+    "distance_bound": lambda: distance_bound(1.0, X, ALPHA),
 }
 
 
