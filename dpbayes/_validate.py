@@ -178,10 +178,10 @@ def _each(name: str, duty: str, array: NDArray[Any], holds: NDArray[np.bool_]) -
 
 def counts(name: str, value: ArrayLike, size: int | None = None, rows: bool = False) -> Whole:
     """Return a read-only (k,) array, or (..., k) of `rows`, of counts with k at least 2."""
-    allowed = "rows of at least 2 counts" if rows else "a vector of at least 2 counts"
-    array = _numbers(name, value, f"be {allowed}, whole numbers")
+    duty = "be rows of at least 2 counts" if rows else "be a vector of at least 2 counts"
+    array = _numbers(name, value, f"{duty}, whole numbers")
     if array.ndim == 0 or (array.ndim > 1 and not rows) or array.shape[-1] < 2:
-        raise ValueError(f"{name} must be {allowed}, got shape {array.shape}")
+        _refuse(name, duty, value)
     if size is not None and array.shape[-1] != size:
         _refuse(name, f"have {size} entries", value)
     return count_array(name, array)
@@ -229,8 +229,7 @@ def real_vector(name: str, value: ArrayLike, minimum: int = 1) -> Floats:
     """Return a read-only vector of at least `minimum` finite numbers."""
     array = real_array(name, value)
     if array.ndim != 1 or array.size < minimum:
-        allowed = f"a vector of at least {minimum} numbers"
-        raise ValueError(f"{name} must be {allowed}, got shape {array.shape}")
+        _refuse(name, f"be a vector of at least {minimum} numbers", value)
     return array
 
 

@@ -23,8 +23,8 @@ def laplace_step_probability(step: ArrayLike, epsilon: float, sensitivity: float
     """Return P(floor(Y) = t) for Y ~ Laplace(0, sensitivity/epsilon) and whole steps t.
 
     (e^(-t/b) - e^(-(t+1)/b))/2 for t >= 0 and (e^((t+1)/b) - e^(t/b))/2 for t < 0, with
-    b = sensitivity/epsilon. Source: D, section 6.1.1 (whose first display has the sign of the
-    second branch wrong) and Table 1; book: `thm-floor`. `step` of any shape, whole numbers.
+    b = sensitivity/epsilon. Source: D, section 6.1.1 (a sign is wrong there) and Table 1; book:
+    `thm-floor`. `step` of any shape.
 
     >>> laplace_step_probability([0, 1, 2], 1.0, 2.0).round(11)
     array([0.19673467, 0.11932561, 0.07237464])
@@ -40,10 +40,10 @@ def laplace_step_probability(step: ArrayLike, epsilon: float, sensitivity: float
 
 
 def split(n: int, proportions: ArrayLike) -> Whole:
-    """Return n records split by proportions, shape (k,), whole and summing to n.
+    """Return n records split by proportions (k,), which are at least 0 with sum 1.
 
-    Every category gets the whole part of its share; the records left go to the largest
-    fractions, earlier categories first on ties. Proportions are positive or zero with sum 1.
+    Every category gets the whole part of its share; the records left go to the largest fractions,
+    earlier categories first on ties.
 
     >>> split(100, [0.33, 0.33, 0.34])
     array([33, 33, 34])
@@ -68,9 +68,9 @@ def mean_distances(
     sizes: Sequence[int] | Whole,
     metric: Yardstick = "hellinger",
 ) -> Floats:
-    """Return the mean distance at each data size, records split by `proportions`.
+    """Return the mean distance at each data size, records split by `proportions` (k,).
 
-    Source: D, Figures 5 and 6, which estimate it from 1000 runs; book: `fig-growth-balanced`.
+    Source: D, Figures 5 and 6; book: `fig-growth-balanced`.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> means = mean_distances(mechanism("geometric", 1.0), [0.5, 0.5], [1, 1], [10, 100, 1000])
@@ -95,12 +95,7 @@ def stated_error(mean: float) -> float:
 
 @dataclass(frozen=True)
 class MonteCarlo:
-    """Simulated distances, shape (runs,), with their mean and its standard error.
-
-    >>> drawn = MonteCarlo(np.array([0.1, 0.2, 0.3]))
-    >>> round(drawn.mean, 3), round(drawn.standard_error, 4)
-    (0.2, 0.0577)
-    """
+    """Simulated distances, shape (runs,), with their mean and its standard error."""
 
     distances: Floats
 
@@ -125,11 +120,11 @@ def simulate(
 ) -> MonteCarlo:
     """Return the distances of `runs` >= 2 independent releases, the papers' way to a mean.
 
-    It is only ever drawn beside the exact mean, to show what sampling adds.
-
     >>> from dpbayes.mechanisms import mechanism
     >>> law = mechanism("geometric", 1.0).law([5, 5], [1, 1])
     >>> drawn = simulate(law, [5, 5], [1, 1], np.random.default_rng(1), runs=4000)
+    >>> isinstance(drawn, MonteCarlo)
+    True
     >>> abs(drawn.mean - law.mean_distance()) < 4 * drawn.standard_error
     True
     """
@@ -139,20 +134,15 @@ def simulate(
     draws = law.sample(rng, _validate.integer("runs", runs, minimum=2))
     different, inverse = np.unique(draws, axis=0, return_inverse=True)
     distances = np.asarray(distance(alpha + x, alpha + different))[inverse.ravel()]
-    return MonteCarlo(np.asarray(_validate.frozen(distances)))
+    return MonteCarlo(_validate.frozen(distances))
 
 
 @dataclass(frozen=True)
 class Crossover:
     """Where the order of two mechanisms changes as the data grow.
 
-    `changes` lists (n, winner): from n records on (until the next entry) the mechanism of that
-    name has the smaller mean distance; `first_winner` wins at the smallest size. Where both are
-    equal within their errors the winner is "tie".
-
-    >>> found = Crossover("lapMech", ((30, "ilapMech"),))
-    >>> found.first_winner, found.size
-    ('lapMech', 30)
+    `changes` lists (n, winner): from n records on the mechanism of that name has the smaller mean
+    distance, or it is a "tie" within the errors; `first_winner` wins at the smallest size.
     """
 
     first_winner: str
@@ -174,19 +164,17 @@ def crossover(
 ) -> Crossover:
     """Return where one mechanism's mean distance falls below the other's.
 
-    The order is computed at every entry of `sizes` (increasing); between two entries whose order
-    differs the change is located to one record by bisection. Two changes between neighbouring
-    entries cancel unseen, so choose `sizes` as fine as the curves demand. Raises ValueError where a
-    mean was drawn and its error leaves the order open: draws decide nothing.
+    The order is computed at every entry of `sizes` (increasing), and a change between two entries
+    located to one record by bisection; two changes there cancel unseen. Raises ValueError where a
+    mean was drawn and its error leaves the order open.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> smooth, laplace = mechanism("expMech-smooth", 1.0), mechanism("lapMech", 1.0)
-    >>> crossover(smooth, laplace, [0.5, 0.5], [1, 1], range(2, 41, 2)).changes
-    ((8, 'lapMech'),)
+    >>> crossover(smooth, laplace, [0.5, 0.5], [1, 1], range(2, 41, 2))
+    Crossover(first_winner='expMech-smooth', changes=((8, 'lapMech'),))
     """
-    pair = mechanism_a, mechanism_b
-    for name, one in zip(("mechanism_a", "mechanism_b"), pair, strict=True):
-        _validate.offering(name, one, "law")
+    _validate.offering("mechanism_a", mechanism_a, "law")
+    _validate.offering("mechanism_b", mechanism_b, "law")
     _validate.same_labels(proportions=proportions, prior=prior)
     grid = _validate.sizes("sizes", sizes)
     if any(later <= earlier for earlier, later in pairwise(grid)):
@@ -194,8 +182,8 @@ def crossover(
 
     def winner(n: int) -> str:
         counts = split(n, proportions)
-        first, second = (one.law(counts, prior) for one in pair)
-        difference = mean_difference(first, second, metric)
+        laws = mechanism_a.law(counts, prior), mechanism_b.law(counts, prior)
+        difference = mean_difference(*laws, metric)
         found = order_of(difference)
         if found == 0 and difference.how == "drawn":
             raise ValueError(
@@ -203,7 +191,7 @@ def crossover(
                 f"drawn and differ by {float(difference):.2g}, with a standard error of "
                 f"{difference.error:.2g}"
             )
-        return (pair[0].name, TIE, pair[1].name)[found + 1]
+        return (mechanism_a.name, TIE, mechanism_b.name)[found + 1]
 
     (_, opening), *changes = order_changes(grid, winner)
     return Crossover(opening, tuple(changes))
@@ -217,17 +205,16 @@ def order_changes(grid: Sequence[int], order: Callable[[int], T]) -> list[tuple[
     >>> order_changes([0, 10, 20], lambda n: n >= 7)
     [(0, False), (7, True)]
     """
+
+    def within(low: int, high: int, before: T, after: T) -> list[tuple[int, T]]:
+        if before == after:
+            return []
+        if high - low == 1:
+            return [(high, after)]
+        middle = (low + high) // 2
+        there = order(middle)
+        return within(low, middle, before, there) + within(middle, high, there, after)
+
     known = [order(n) for n in grid]
-    found = [(grid[0], known[0])]
-    for (start, end), last in zip(pairwise(grid), known[1:], strict=True):
-        while found[-1][1] != last:
-            low, high, at_high = max(start, found[-1][0]), end, last
-            while high - low > 1:
-                middle = (low + high) // 2
-                value = order(middle)
-                if value == found[-1][1]:
-                    low = middle
-                else:
-                    high, at_high = middle, value
-            found.append((high, at_high))
-    return found
+    spans = zip(grid, grid[1:], known, known[1:], strict=False)
+    return [(grid[0], known[0]), *(change for span in spans for change in within(*span))]

@@ -213,10 +213,7 @@ def hellinger_published(a: ArrayLike, b: ArrayLike) -> Floats:
     if np.any(unequal):
         largest = np.maximum(totals, totals + change)[unequal].max()
         if largest > _LARGEST_SLIPPED:
-            raise ValueError(
-                "the published metric takes totals that differ up to "
-                f"{_LARGEST_SLIPPED:g}, got {largest:g}"
-            )
+            raise ValueError(f"the published metric takes unequal totals to 1e9, got {largest:g}")
         middle, *ends = (
             gammaln(part).sum(axis=-1) / np.log(part.sum(axis=-1))
             for part in ((first + second) / 2, first, second)

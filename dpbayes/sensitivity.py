@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -147,8 +148,13 @@ def smooth_sensitivity(
     smoothed, plans = _smoothing(gamma, form, distance), drains(x, alpha)
     values = smoothed(distance_from_log_affinity(plans.affinity, exponent), plans.records)
     best = int(np.argmax(values))
-    pair = _pair(plans.histogram(x, best), int(plans.source[best]), int(plans.target[best]))
-    return Sensitivity(float(values[best]), pair, int(plans.records[best]))
+    i, j, given, also_given, records = (int(part[best]) for part in plans[:5])
+    there = x.copy()
+    there[[i, j]] -= [given, also_given]
+    if x.size > 2:
+        others = np.delete(np.arange(x.size), [i, j])
+        there[others[np.argmax(x[others])]] += given + also_given
+    return Sensitivity(float(values[best]), _pair(there, i, j), records)
 
 
 def profile(
@@ -184,8 +190,7 @@ def profile(
     return np.asarray(np.max(smoothed(local[places], np.abs(at - places)), axis=0))
 
 
-@dataclass(frozen=True)
-class Drains:
+class Drains(NamedTuple):
     """Candidate maximisers: i and j give `from_source` and `from_target` records to a third cell.
 
     For k = 2 they give them to each other. After that one record moves from i to j.
@@ -197,15 +202,6 @@ class Drains:
     from_target: Whole
     records: Whole
     affinity: Floats
-
-    def histogram(self, x: Whole, row: int) -> Whole:
-        result, pair = x.copy(), [self.source[row], self.target[row]]
-        result[pair] -= [self.from_source[row], self.from_target[row]]
-        missing = x.sum() - result.sum()
-        if missing != 0:
-            others = np.delete(np.arange(x.size), pair)
-            result[others[np.argmax(x[others])]] += missing
-        return result
 
 
 def drains(x: Whole, alpha: Floats) -> Drains:
