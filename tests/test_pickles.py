@@ -14,7 +14,6 @@ import dpbayes as dp
 from dpbayes.auditing.composition import dominating_pair
 from dpbayes.auditing.sampled import audit_by_sampling
 from dpbayes.mechanisms.protocol import Mechanism
-from dpbayes.planning import count_noise
 from dpbayes.study.all_data import Winners, everywhere
 
 X, PRIOR = np.array([3, 5]), np.array([1.0, 0.5])
@@ -46,7 +45,6 @@ RESULTS = {
     "draws": lambda: dp.simulate(GEOMETRIC.law(X, PRIOR), X, PRIOR, rng(), runs=50),
     "crossover": lambda: dp.crossover(SMOOTH, GEOMETRIC, [0.5, 0.5], [1, 1], [2, 9]),
     "plan": lambda: dp.records_needed(0.1, 1.0, [0.5, 0.5]),
-    "noise of counts": lambda: count_noise(1.0, 3),
     "guarantee": lambda: GEOMETRIC.guarantee(2),
     "estimate": lambda: GEOMETRIC.law(X, PRIOR).mean_distance(),
     "everywhere": lambda: everywhere(GEOMETRIC, 5, PRIOR),

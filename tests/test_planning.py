@@ -20,11 +20,11 @@ def test_the_lattice_noise_is_that_of_an_enumeration(k: int, epsilon: float) -> 
     points = LatticeNoise(k, 1.0).points(int(36 / epsilon))
     mass = np.exp(-0.5 * epsilon * np.abs(points).sum(axis=1))
     mass /= mass.sum()
-    noise = count_noise(epsilon, k)
-    assert noise.second == pytest.approx(mass @ points[:, 0] ** 2, rel=1e-9)
-    assert noise.at_zero == pytest.approx(mass.max(), rel=1e-9)
+    second, tails, at_zero = count_noise(epsilon, k)
+    assert second == pytest.approx(mass @ points[:, 0] ** 2, rel=1e-9)
+    assert at_zero == pytest.approx(mass.max(), rel=1e-9)
     for m in (0, 1, 5):
-        assert noise.tails[m] == pytest.approx(mass[points[:, 0] < -m].sum(), rel=1e-6)
+        assert tails[m] == pytest.approx(mass[points[:, 0] < -m].sum(), rel=1e-6)
 
 
 @pytest.mark.slow
@@ -61,7 +61,6 @@ def test_the_number_is_enough_for_it_and_beyond(shares: list[float]) -> None:
         assert mean <= 0.12
     assert plan.bound <= 0.12
     assert plan.mean_distance <= plan.bound
-    assert int(plan) == plan.records
     # Bisection against a plain scan from below.
     means = [
         mechanism.law(dp.split(n, shares), prior).mean_distance()
