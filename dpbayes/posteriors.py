@@ -128,7 +128,7 @@ def number_of_candidates(n: int, k: int) -> int:
 
 
 def row_of(counts: Whole) -> Any:
-    """Return the place of each histogram, shape (..., k) to (...), in the list of `compositions`."""
+    """Return the place of each histogram, (..., k) to (...), in the list of `compositions`."""
     left, place = counts.sum(axis=-1), np.zeros(counts.shape[:-1])
     for at in range(counts.shape[-1] - 1):
         later, rest = counts.shape[-1] - 1 - at, left - counts[..., at]
