@@ -21,7 +21,7 @@ def test_a_sum_of_counts_does_not_wrap_around() -> None:
     assert int(_validate.counts("counts", [2**62 - 5, 5]).sum()) == 2**62
 
 
-@pytest.mark.parametrize("huge", [10**400, -(10**400), 10**5000], ids=["1e400", "-1e400", "1e5000"])
+@pytest.mark.parametrize("huge", [10**400, -(10**5000)], ids=["1e400", "-1e5000"])
 def test_whole_numbers_beyond_the_range_of_floats_are_refused(huge: int) -> None:
     with pytest.raises(ValueError, match=r"epsilon must be finite, got a whole number of \d+ bits"):
         dp.mechanism("geometric", epsilon=huge)
@@ -29,11 +29,6 @@ def test_whole_numbers_beyond_the_range_of_floats_are_refused(huge: int) -> None
         dp.audit(dp.mechanism("geometric", 1.0), huge, [1, 1])
     with pytest.raises(TypeError, match=r"counts must be .* whole numbers, at most 2\^62 and of a"):
         dp.posterior([huge, 1], [1, 1])
-
-
-def test_a_masked_array_without_a_masked_entry_is_its_data() -> None:
-    whole = dp.posterior(np.ma.array([3, 4], mask=False), [1, 1])
-    assert whole.concentration.tolist() == [4.0, 5.0]
 
 
 def test_long_values_are_cut_in_a_message() -> None:
@@ -96,6 +91,8 @@ def test_equal_labels_and_numbers_without_labels_are_taken() -> None:
     assert dp.posterior(counts, prior).concentration.tolist() == [4.0, 101.0]
     assert dp.posterior(counts, [1, 1]).concentration.tolist() == [4.0, 2.0]
     assert dp.posterior([3, 1], prior).concentration.tolist() == [4.0, 101.0]
+    masked = np.ma.array([3, 1], mask=False)
+    assert dp.posterior(masked, [1, 1]).concentration.tolist() == [4.0, 2.0]
     for other in (prior.sort_index(), prior.reset_index(drop=True), prior.rename({"a": "c"})):
         with pytest.raises(ValueError, match="prior must have the labels of counts in their order"):
             dp.posterior(counts, other)
@@ -106,19 +103,8 @@ def test_equal_labels_and_numbers_without_labels_are_taken() -> None:
         dp.posterior({"b": 3, "a": 1}, {"a": 1.0, "b": 1.0})
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        np.array([3, 4], dtype=object),
-        np.array([3.0, 4.0], dtype=object),
-        np.array([3, 4.0], dtype=object),
-        np.array(["3", "4"], dtype=object),
-        np.array([3, None], dtype=object),
-        np.array([[3, 4]], dtype=object),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("value", [[3, 4.0], ["3", "4"], [3, None], [[3, 4]]])
 @pytest.mark.parametrize("check", [_validate.counts, _validate.prior, _validate.real_vector])
 def test_arrays_of_objects_are_refused_for_their_kind(value: Any, check: Any) -> None:
     with pytest.raises(TypeError, match="of a numeric dtype, got"):
-        check("value", value)
+        check("value", np.array(value, dtype=object))
