@@ -3,7 +3,6 @@
 The modules in the order of the work, counts and prior first:
 
 posteriors    prior and counts give a posterior; the candidate set R
-log_gamma     what Stirling's formula leaves over
 divergences   Hellinger distance that keeps its digits, and the published variant
 sensitivity   local, global and smooth sensitivity, each with its witness
 laws          exact output distributions

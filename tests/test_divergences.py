@@ -11,13 +11,15 @@ from scipy.special import betaln
 
 import dpbayes as dp
 from dpbayes.divergences import (
+    SERIES_FROM,
     affinity_by_step,
     affinity_exponent,
     affinity_of_counts,
     log_affinity,
     one_step_affinity,
+    stirling_remainder,
+    stirling_series,
 )
-from dpbayes.log_gamma import SERIES_FROM, stirling_remainder, stirling_series
 from tests.reference import affinity as reference
 from tests.strategies import histograms, priors
 
