@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dpbayes as dp
-from dpbayes.accuracy import order_changes
+from dpbayes.accuracy import count_noise, distance_bound, order_changes
 from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.sum_zero import LatticeNoise
-from dpbayes.planning import count_noise, distance_bound
 
 # D, Tables 1 and 2, at epsilon = 1; the paper cuts digits off instead of rounding.
 TABLES = {

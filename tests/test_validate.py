@@ -9,7 +9,7 @@ import pytest
 
 import dpbayes as dp
 from dpbayes import _validate
-from dpbayes.planning import distance_bound
+from dpbayes.accuracy import distance_bound
 
 
 def test_a_sum_of_counts_does_not_wrap_around() -> None:
