@@ -25,13 +25,6 @@ from dpbayes.laws.estimate import (
     mean_of,
 )
 
-if TYPE_CHECKING:
-    from dpbayes.laws.finite import FiniteLaw
-
-    Listed = FiniteLaw
-else:
-    Listed = Any  # or a law of one's own that answers alike
-
 # What only a law that lists its outputs has.
 LISTED = ("outputs", "probabilities", "log_probabilities", "distances")
 # Standard errors within which a drawn difference is a tie: 6e-5 of all ties are missed.
@@ -63,6 +56,18 @@ class Law(Protocol):
     def mean_affinity(self) -> float: ...
 
     def sample(self, rng: np.random.Generator, size: int) -> Whole: ...
+
+
+class Listed(Law, Protocol):
+    """A law that lists its outputs, as `FiniteLaw` does."""
+
+    outputs: Whole
+    probabilities: Floats
+    log_probabilities: Floats
+    distances: Floats
+    mass_outside: float
+
+    def distance_distribution(self, metric: Yardstick = "hellinger") -> tuple[Floats, Floats]: ...
 
 
 def listed(law: Law, purpose: str) -> Listed:
