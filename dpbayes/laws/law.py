@@ -1,7 +1,4 @@
-"""What every law answers, how a way to compute one is chosen, and how two are compared.
-
-A law is the distribution of what a mechanism releases for one data set.
-"""
+"""Laws of what a mechanism releases: what each answers, how one is chosen, how two compare."""
 
 from __future__ import annotations
 
