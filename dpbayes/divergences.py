@@ -117,7 +117,10 @@ def between_totals(a: Floats, b: Floats, step: Floats) -> Floats:
     a, b, total_a, total_b = a + up, b + up, total_a + steps, total_b + steps
     # Everything is divided by a power of two, exactly, so that no product overflows.
     unit = np.ldexp(1.0, -1 - np.frexp(np.maximum(total_a, total_b))[1])
-    m, lean = a + 0.5 * step, _leanings(a * unit[:, None], step * unit[:, None])
+    # A step beyond the smaller end was rounded (Sterbenz); d_i a_j - a_i d_j = b_i a_j - a_i b_j.
+    far = (np.abs(step) > np.minimum(a, b)).any(axis=-1, keepdims=True)
+    m = a + 0.5 * step
+    lean = _leanings(a * unit[:, None], np.where(far, b, step) * unit[:, None])
     shares = [total * unit for total in (total_b, total_a)]
     both = (shares[0] + shares[1])[:, None]
     for share, sign in zip(shares, (1.0, -1.0), strict=True):
