@@ -5,7 +5,7 @@ from __future__ import annotations
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.special import betaln
 
@@ -82,9 +82,8 @@ def test_hellinger_is_a_metric_on_candidates(data):
     n = int(first.sum())
     others = [data.draw(histograms(k, n, n)) for _ in range(2)]
     a, b, c = (prior + x for x in (first, *others))
+    assume(prior.sum() + n > 1.5)
     for distance in (dp.hellinger, dp.hellinger_published):
-        if prior.sum() + n <= 1.5:
-            continue
         ab, bc, ac = float(distance(a, b)), float(distance(b, c)), float(distance(a, c))
         assert ab == pytest.approx(float(distance(b, a)), rel=1e-13)  # the promised accuracy
         assert 0 <= ab <= 1

@@ -36,7 +36,6 @@ def test_long_values_are_cut_in_a_message() -> None:
         def __repr__(self) -> str:
             raise RuntimeError
 
-    assert _validate.shown(10**5000) == "a whole number of 16610 bits"
     assert _validate.shown(Silent()) == "an object of type Silent"
     assert len(_validate.shown("x" * 10_000)) < 120
     assert _validate.shown(np.zeros((3, 40))) == "an array of shape (3, 40)"
