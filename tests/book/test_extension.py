@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from dpbook.board import Claim, order, read_claims
-from dpbook.build import build, overrides
+from dpbook.build import build
 from dpbook.figures import inlined, themed
 from dpbook.quotes import formatted
 from tests.tiny_notebooks import write_tiny
@@ -52,7 +52,6 @@ def test_pages_show_results_and_follow_them(project: Path) -> None:
     add(project, ":::{result-figure} part/tiny::line\n:::\n\n:::{certificate}\n:::")
     first = sphinx(project)
     assert first.returncode == 0, first.stderr
-    assert "to run: part/tiny, it has not been run yet" in first.stdout
     assert "[1/1] part/tiny " in first.stdout
     assert "0 of 0 numbers agree with the reference" in first.stdout
     shown = page(project)
@@ -70,7 +69,7 @@ def test_pages_show_results_and_follow_them(project: Path) -> None:
     (project / "notebooks" / "parameters.yml").write_text("tiny: {n: '4'}\n")
     second = sphinx(project)
     assert second.returncode == 0, second.stderr
-    assert "parameters changed (n: 3 -> 4)" in second.stdout
+    assert "(new parameters)" in second.stdout
     assert f"Twice n is {QUOTED}8</span>" in page(project)
     third = sphinx(project)
     assert "notebooks: 0 run, 1 unchanged" in third.stdout
@@ -100,11 +99,11 @@ def test_what_cannot_be_shown_stops_a_strict_build(project: Path) -> None:
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ("part/tiny: {n: 0}", "n must be >= 1, got 0"),
+        ("part/tiny: {n: 0}", "n must be at least 1, got 0"),
         ("part/tiny: {m: 1}", "no parameter 'm'"),
         ("part/tinny: {n: 1}", "did you mean part/tiny"),
-        ("part/tiny: 3", "must map parameters to values"),
-        ("- 3", "must map notebooks to their parameters"),
+        ("part/tiny: 3", "must map notebooks to parameters"),
+        ("- 3", "must map notebooks to parameters"),
     ],
 )
 def test_parameters_are_refused_before_anything_runs(
@@ -112,7 +111,7 @@ def test_parameters_are_refused_before_anything_runs(
 ) -> None:
     (project / "notebooks" / "parameters.yml").write_text(parameters)
     with pytest.raises(ValueError, match=said):
-        build(project / "notebooks", project / "results", overrides(project / "notebooks"))
+        build(project / "notebooks", project / "results")
     assert not (project / "results").exists()
 
 
@@ -121,7 +120,7 @@ def test_a_failing_notebook_stops_the_build_and_the_others_are_kept(project: Pat
     write_tiny(project / "notebooks", "part/bad", "1 / 0")
     done = sphinx(project)
     assert done.returncode != 0
-    assert "part/bad: cell 4 of 4 failed" in done.stderr.replace("4 of 5", "4 of 4")
+    assert "part/bad: cell 3 of 3 failed" in done.stderr
     assert "ZeroDivisionError" in done.stderr
     assert (project / "book" / "results" / "part" / "tiny" / "numbers.json").is_file()
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import gc
 import os
+from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 
+from dpbayes.runner.verify import read_json
 from dpbook import board, build, docstrings, explorer, figures, mathml, pages, quotes, search
 
 BEFORE_CONTENTS = 100  # the table of contents is read at priority 900
@@ -47,4 +49,5 @@ def finish(app: Sphinx, problem: Exception | None) -> None:
             explorer.write_script(app)
             search.write_index(app)
             pages.prune(app)
-        build.say_agreement(app)
+        path = Path(app.srcdir, "results", build.CERTIFICATE)
+        build.logger.info(read_json(path)["agreement"])
