@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page
 
 import dpbayes as dp
 from dpbayes.figures.language import LOOKS
-from dpbook.explorer import EXPLORED, PROGRAM, STATES, bundle, closing, looks, opening
+from dpbook.explorer import EXPLORED, PROGRAM, STATES, bundle, looks, surrounding
 
 pytestmark = pytest.mark.browser
 BOOK = Path(__file__).parents[2] / "book"
@@ -36,15 +36,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     (folder / "uplot").symlink_to(BOOK / "_extra" / "uplot")
     (folder / PROGRAM).parent.mkdir(exist_ok=True)
-    reach = "window.parts = {Model: model_js.Model, ...state_js};\n})();"
+    reach = "window.parts = {Model, checkedState, commandOf};\n})();"
     (folder / PROGRAM).write_text(reach.join(bundle().rsplit("})();", 1)))
     style = (BOOK / "_extra" / "explorer" / "explorer.css").read_text()
     (folder / "explorer" / "explorer.css").write_text(style)
     for page, state, small in (("explorer", "start", False), ("small", "landing", True)):
-        place = opening("", "explorer.html", STATES[state], small) + "<p>A stand-in.</p>"
+        before, behind = surrounding("", "explorer.html", STATES[state], small)
         (folder / f"{page}.html").write_text(
             '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8">'
-            f"<title>Explorer</title></head><body>{place}{closing('')}</body></html>"
+            f"<title>Explorer</title></head><body>{before}<p>A stand-in.</p>{behind}</body></html>"
         )
     return folder
 

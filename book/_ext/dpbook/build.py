@@ -29,10 +29,7 @@ CERTIFICATE = "certificate.json"
 def run_notebooks(app: Sphinx, config: Any) -> None:
     """Run what must be run and publish every result, or stop the build."""
     book = Path(app.srcdir)
-    try:
-        build(book.parent / "notebooks", book / "results")
-    except (ValueError, TypeError) as error:
-        raise ExtensionError(str(error), modname="notebooks") from error
+    build(book.parent / "notebooks", book / "results")
     content = json_bytes(verify.certificate(book / "results", book / "reference"))
     write_atomically(book / "results" / CERTIFICATE, content)
 
@@ -67,9 +64,8 @@ def build(folder: Path, results: Path) -> None:
     for place, (order, seconds, problem) in enumerate(finished, 1):
         name = order.name
         logger.info("[%d/%d] %s %.1f s (%s)", place, len(orders), name, seconds, why[name])
-        if problem:
-            problems.append(problem)
-        else:
+        problems += [problem] if problem else []
+        if not problem:
             run.publish(order, seconds, keys[name], results / name)
     shutil.rmtree(stage, ignore_errors=True)
     if problems:
@@ -81,8 +77,8 @@ def build(folder: Path, results: Path) -> None:
     for name in verify.folders(results).keys() - paths:  # their notebooks are no more
         shutil.rmtree(results / name)
         (results / f"{name}.ipynb").unlink(missing_ok=True)
-    counts = len(stale), len(paths) - len(stale), time.perf_counter() - began
-    logger.info("notebooks: %d run, %d unchanged, %.1f s", *counts)
+    seconds = time.perf_counter() - began
+    logger.info("notebooks: %d run, %d in all, %.1f s", len(stale), len(paths), seconds)
 
 
 class Certificate(SphinxDirective):
