@@ -9,9 +9,8 @@
     record.figure("means", figure, alt="…", caption="…")    # means.svg and means.png
     record.claim("ahead", f"The first is smaller: {a:.3f} against {b:.3f}.", a < b)
 
-Each shows itself in whatever runs the notebook (a terminal, JupyterLab, papermill, nbconvert, the
-book) and writes its file below ``results/<notebook>``, or into the folder that the environment
-variable ``DPBAYES_RESULTS`` names. Equal inputs give equal bytes.
+Each shows itself in whatever runs the notebook and writes its file below ``results/<notebook>``, or
+into the folder that the environment variable ``DPBAYES_RESULTS`` names.
 """
 
 from __future__ import annotations
@@ -58,11 +57,10 @@ def begin(name: str, results: Path) -> None:
 
 
 def number(name: str, value: float, *, error: float | None = None) -> float:
-    """Keep one finite number under a name and return it as it is.
+    """Keep one finite number under a name that is not taken, and return it as it is.
 
     `error` is the standard error of a number that was drawn: `dpbayes verify` allows four of them.
     ``math.inf`` marks a number that belongs to the machine, such as a time: it is never compared.
-    Raises ValueError for a name that is taken, and for what is not finite.
     """
     plain = _validate.real(f"number {name!r}", value)
     if error is not None and error != math.inf:
@@ -82,7 +80,7 @@ def table(
     ``math.inf`` for a column of times.
     """
     lengths = {label: len(values) for label, values in columns.items()}
-    if len(set(lengths.values())) != 1:
+    if len({*lengths.values()}) != 1:
         raise ValueError(f"the columns of {name!r} must have one length, got {lengths}")
     if unknown := [label for label in errors or {} if label not in columns]:
         raise ValueError(f"errors of {name!r} name {unknown[0]!r}, which is no column of it")
@@ -139,15 +137,9 @@ def claim(name: str, sentence: str, holds: bool, *, theorem: str | None = None) 
     words = typeset(sentence)
     if theorem and not holds:
         raise AssertionError(f"{theorem} says otherwise: {words}")
-    made = {"sentence": words, "holds": bool(holds), "theorem": theorem}
-    _keep("claims", name, made)
-    _say(marked(made), {"claim": {"name": name, **made}})
-
-
-def marked(claim: Mapping[str, Any]) -> str:
-    """Return the sentence of a claim behind its mark."""
-    mark = "✓" if claim["holds"] else "✗ Does not hold with these parameters:"
-    return f"{mark} {claim['sentence']}"
+    _keep("claims", name, {"sentence": words, "holds": bool(holds), "theorem": theorem})
+    mark = "✓" if holds else "✗ Does not hold with these parameters:"
+    _say(f"{mark} {words}", {"claim": f"{mark} {words}"})
 
 
 def json_bytes(value: Any) -> bytes:
@@ -181,7 +173,7 @@ def _run() -> _Run:
 
 def _keep(kind: str, name: str, value: Any = None) -> None:
     """Give a name away and, with a value, put this under it into ``<kind>.json``."""
-    if not isinstance(name, str) or not NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise ValueError(f"a name must be words of letters and digits joined by '-', got {name!r}")
     kept = _run().kept.setdefault(kind, {})
     if name in kept and _run().once:
@@ -209,15 +201,15 @@ def _cell(value: Any) -> str:
 
 
 def _say(text: str, known: dict[str, Any]) -> None:
+    """Show Markdown."""
     plain = without_roles(text)
     _show({"text/plain": plain, "text/markdown": plain}, known)
 
 
 def _show(bundle: dict[str, str], known: dict[str, Any]) -> None:
     """Show a result in the cell that is running; outside a notebook print its text."""
-    python = sys.modules.get("IPython")
-    if python is None or python.get_ipython() is None:
-        print(bundle["text/plain"])
+    python: Any = sys.modules.get("IPython")
+    if python and python.get_ipython():
+        python.display.display(bundle, metadata={"dpbayes": known}, raw=True)
     else:
-        display: Any = sys.modules["IPython.display"].display
-        display(bundle, metadata={"dpbayes": known}, raw=True)
+        print(bundle["text/plain"])

@@ -18,7 +18,8 @@ def run(arguments: argparse.Namespace) -> int:
     paths = notebooks.all_notebooks(notebooks.folder(Path.cwd()))
     known = {name: notebooks.load(path) for name, path in paths.items()}
     width = max(map(len, known))
-    lines = {f"{name:{width}}  {notebooks.title(one)}": one for name, one in known.items()}
+    titles = {name: one["cells"][0]["source"].partition("\n")[0][2:] for name, one in known.items()}
+    lines = {f"{name:{width}}  {titles[name]}": one for name, one in known.items()}
     words = [word.lower() for word in arguments.word]
     found = [line for line in lines if all(word in line.lower() for word in words)]
     if not found:

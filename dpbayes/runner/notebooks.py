@@ -30,6 +30,7 @@ from typing import Any
 from dpbayes._validate import shown
 
 CARRIED = Path(__file__).parents[1] / "carried"  # what a wheel brings
+DECLARATION = re.compile(r"(\w+): ([\w\[\]]+) = (.+?)(?:\s+#\s*([^\n]*))?", re.DOTALL)
 NUMBER = r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*"
 RANGE = re.compile(rf"(at least|at most|>=?|<=?){NUMBER}|\bin\s*([\[(]){NUMBER},{NUMBER}([\])])")
 CHOICES = re.compile(r"\bone of ([^;]+)")
@@ -69,12 +70,10 @@ def find(given: str, start: Path) -> tuple[str, Path]:
     meant = [one for one in known if name in (one.lower(), short[one])]
     if len(meant) == 1:
         return meant[0], known[meant[0]]
-    if meant:
-        raise ValueError(f"{given!r} is the name of several notebooks: {', '.join(meant)}")
     near = difflib.get_close_matches(name.rpartition("/")[2], short.values(), n=3)
-    meant = [one for one in known if short[one] in near]
+    meant = meant or [one for one in known if short[one] in near]
     hint = f"did you mean {' or '.join(meant)}?" if meant else "try `dpbayes list`"
-    raise ValueError(f"no notebook {given!r}; {hint}")
+    raise ValueError(f"{given!r} is not the name of one notebook; {hint}")
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -92,12 +91,6 @@ def load(path: Path) -> dict[str, Any]:
 def tags(cell: Mapping[str, Any]) -> list[str]:
     """Return the tags of a cell."""
     return list(cell["metadata"].get("tags", []))
-
-
-def title(notebook: Mapping[str, Any]) -> str:
-    """Return the first heading of a notebook."""
-    lines = (line for cell in notebook["cells"] for line in cell["source"].splitlines())
-    return next((line[2:].strip() for line in lines if line.startswith("# ")), "")
 
 
 @dataclass(frozen=True)
@@ -165,16 +158,14 @@ def _missed(meaning: str, value: Any) -> str:
 def declared(notebook: Mapping[str, Any]) -> dict[str, Parameter]:
     """Return the parameters of a notebook by name, in the order of its ``parameters`` cell."""
     source = next((one["source"] for one in notebook["cells"] if "parameters" in tags(one)), "")
-    lines, found = source.splitlines(), {}
-    for line in ast.parse(source).body:
-        if not isinstance(line, ast.AnnAssign) or not isinstance(line.target, ast.Name):
-            got = shown(ast.unparse(line))
-            raise ValueError(f"a parameter is declared as 'name: type = value', got {got}")
-        default = ast.literal_eval(line.value) if line.value else None
-        behind = lines[(line.end_lineno or 1) - 1].encode()[line.end_col_offset :].decode()
-        meaning = behind.lstrip("# ").strip()
-        one = Parameter(line.target.id, ast.unparse(line.annotation), default, meaning)
-        found[one.name] = replace(one, default=one.check(default))
+    found = {}
+    for line in re.split(r"\n(?=\w)", source.strip()) if source else ():
+        declaration = DECLARATION.fullmatch(line)
+        if declaration is None:
+            raise ValueError(f"a parameter is declared as 'name: type = value', got {shown(line)}")
+        name, kind, value, meaning = declaration.groups("")
+        one = Parameter(name, kind, ast.literal_eval(value), meaning)
+        found[name] = replace(one, default=one.check(one.default))
     return found
 
 

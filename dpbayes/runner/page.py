@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from dpbayes.figures.typeset import typeset, without_roles
-from dpbayes.record import marked
 from dpbayes.runner.notebooks import CARRIED, Parameter, declared, tags
 from dpbayes.runner.run import EXECUTED
 from dpbayes.runner.verify import read_json
@@ -66,7 +65,7 @@ def taken_apart(
         for one in cell.get("outputs", []):
             known = told(one)
             if "claim" in known:
-                claims.append(marked(known["claim"]))
+                claims.append(known["claim"])
             elif "figure" in known:
                 (further if results else results).append(shown(one, known["figure"]))
             elif "caption-of" not in known and known.get("table") not in placed:
@@ -131,7 +130,7 @@ def rerun_page(folder: Path, name: str, own: Mapping[str, Parameter], values: Ce
     place = {"extra_template_paths": [str(HERE)], "template_file": "rerun.html.j2"}
     exporter = nbconvert.HTMLExporter(**place)
     exporter.register_filter("plain", lambda text: plain_markdown(text, numbers))
-    exporter.register_filter("number", shown_number)
+    exporter.register_filter("number", number)
     cells = [*rest[:1], markdown("claims"), *results, markdown("beside"), *rest[1:]]
     return str(exporter.from_notebook_node(notebook({**executed, "cells": cells}), resources)[0])
 
@@ -139,18 +138,13 @@ def rerun_page(folder: Path, name: str, own: Mapping[str, Parameter], values: Ce
 def plain_markdown(text: str, numbers: Mapping[str, float]) -> str:
     """Return the Markdown of a notebook without what only the book knows."""
 
-    def number(found: re.Match[str]) -> str:
+    def quoted(found: re.Match[str]) -> str:
         return typeset(format(numbers[found[1]], found[2])) if found[1] in numbers else found[0]
 
-    return without_roles(FENCE.sub("", QUOTE.sub(number, TABLE.sub("", text))))
+    return without_roles(FENCE.sub("", QUOTE.sub(quoted, TABLE.sub("", text))))
 
 
-def shown_number(value: Any) -> str:
-    """Return a parameter or a number as the table of a rerun shows it.
-
-    >>> shown_number(None), shown_number(-2e-9), shown_number([1, 2])
-    ('–', '−2 × 10⁻⁹', '[1, 2]')
-    """
-    if isinstance(value, float):
-        return typeset(f"{value:.6g}")
-    return "–" if value is None else json.dumps(value, ensure_ascii=False)
+def number(value: Any) -> str:
+    """Return a parameter or a number for the table of a rerun, a dash for none."""
+    text = f"{value:.6g}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+    return "–" if value is None else typeset(text)

@@ -6,7 +6,6 @@ session of IPython in the fork. Where there is no fork, a process is started ane
 
 from __future__ import annotations
 
-import ast
 import base64
 import contextlib
 import hashlib
@@ -29,6 +28,7 @@ import dpbayes
 from dpbayes import record
 from dpbayes.record import PROVENANCE, json_bytes, write_atomically
 from dpbayes.runner.notebooks import declared, load, tags
+from dpbayes.runner.verify import read_json
 
 HEAVY = "from matplotlib.backends import backend_agg, backend_svg; import IPython.utils.capture"
 EXECUTED, PROBLEM = "executed.ipynb", "problem.txt"
@@ -86,14 +86,13 @@ def run_one(order: Order, on_cell: OnCell = lambda at, of: None) -> Done:
 
 def warm_up(notebooks: Iterator[Path]) -> None:
     """Import what notebooks import and what the package offers."""
-    sources = [one["source"] for path in notebooks for one in load(path)["cells"]]
-    for source in [HEAVY, *sources] if sources else ():
-        with contextlib.suppress(SyntaxError):  # it is text, or holds a magic word
-            for node in ast.parse(source).body:
-                if isinstance(node, ast.Import | ast.ImportFrom):
-                    with contextlib.suppress(Exception):  # the notebook meets it, and says so
-                        exec(ast.unparse(node), {})
-    for name in dpbayes.__all__ if sources else ():
+    cells = [one for path in notebooks for one in load(path)["cells"]]
+    code = "\n".join(one["source"] for one in cells if one["cell_type"] == "code")
+    lines = re.findall(r"^(?:from|import) [^;\n]+$", code, re.MULTILINE)
+    for line in {HEAVY, *lines} if code else ():
+        with contextlib.suppress(Exception):  # the notebook meets it, and says so
+            exec(line, {})
+    for name in dpbayes.__all__ if code else ():
         getattr(dpbayes, name)
 
 
@@ -177,9 +176,9 @@ def publish(order: Order, seconds: float, key: Mapping[str, Any], folder: Path) 
 
 def kept(folder: Path) -> dict[str, Any]:
     """Return how the results in a folder came to be; nothing where they are missing or damaged."""
-    with contextlib.suppress(OSError, ValueError, KeyError):
-        made = dict(json.loads((folder / PROVENANCE).read_text(encoding="utf-8")))
-        digests = {name: hashlib.sha256((folder / name).read_bytes()) for name in made["sha256"]}
-        if made["sha256"] == {name: one.hexdigest() for name, one in digests.items()}:
-            return made
-    return {}
+    made = read_json(folder / PROVENANCE)
+    for name, digest in made.get("sha256", {}).items():
+        path = folder / name
+        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+            return {}
+    return made

@@ -60,19 +60,18 @@ def verify(results: Path, reference: Path) -> tuple[str, list[str]]:
     known = {path.relative_to(reference).with_suffix("").as_posix(): path for path in paths}
     problems = [f"{name}: there is no reference" for name in here if name not in known]
     problems += [f"{name}: there is no result" for name in known if name not in here]
-    compared, apart, where = 0, [0.0], [""]
+    compared, agreeing = 0, [(0.0, "")]
     for name in here.keys() & known.keys():
-        for key, difference, problem in compare(recorded(here[name]), read_json(known[name])):
+        for key, apart, problem in compare(recorded(here[name]), read_json(known[name])):
             compared += 1
             if problem:
                 problems.append(f"{name}::{key}: {problem}")
             else:
-                apart.append(difference)
-                where.append(f" ({name.rpartition('/')[2]})")
-    largest = max(apart)
-    shown, place = typeset(f"{largest:.0e}"), where[apart.index(largest)]
-    numbers = f"{len(apart) - 1:,} of {compared:,} numbers agree with the reference"
-    return f"{numbers}; largest difference {shown}{place}", sorted(problems)
+                agreeing.append((apart, f" ({name.rpartition('/')[2]})" if apart else ""))
+    largest, where = max(agreeing)
+    numbers = f"{len(agreeing) - 1:,} of {compared:,} numbers agree with the reference"
+    difference = f"largest difference {typeset(f'{largest:.0e}')}{where}"
+    return f"{numbers}; {difference}", sorted(problems)
 
 
 def compare(found: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[tuple[str, float, str]]:
@@ -101,12 +100,11 @@ def compare(found: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[tupl
 
 def values_of(kept: Mapping[str, Any]) -> dict[str, Any]:
     """Return every number and every cell of every table under a name."""
-    return dict(kept["numbers"]) | {
-        f"{table}.{column}[{row}]": one
-        for table, columns in kept["tables"].items()
-        for column, values in columns.items()
-        for row, one in enumerate(values)
-    }
+    columns = [
+        (f"{a}.{b}", kept["tables"][a][b]) for a in kept["tables"] for b in kept["tables"][a]
+    ]
+    cells = {f"{name}[{row}]": one for name, each in columns for row, one in enumerate(each)}
+    return {**kept["numbers"], **cells}
 
 
 def accept(results: Path, reference: Path) -> list[Path]:
