@@ -59,8 +59,8 @@ def begin(name: str, results: Path) -> None:
 def number(name: str, value: float, *, error: float | None = None) -> float:
     """Keep one finite number under a name that is not taken, and return it as it is.
 
-    `error` is the standard error of a number that was drawn: `dpbayes verify` allows four of them.
-    ``math.inf`` marks a number that belongs to the machine, such as a time: it is never compared.
+    `error` is the standard error of a number that was drawn, of which `dpbayes verify` allows four;
+    ``math.inf`` marks what belongs to the machine, such as a time, and is not compared.
     """
     plain = _validate.real(f"number {name!r}", value)
     if error is not None and error != math.inf:
@@ -76,8 +76,7 @@ def table(
 ) -> None:
     """Write columns of equal length as ``<name>.csv`` with all digits, and show the first rows.
 
-    `errors` has the standard errors of columns that were drawn, one for all rows or one a row, and
-    ``math.inf`` for a column of times.
+    `errors` has the standard errors of columns that were drawn, one for all rows or one a row.
     """
     lengths = {label: len(values) for label, values in columns.items()}
     if len({*lengths.values()}) != 1:
@@ -126,9 +125,8 @@ def figure(name: str, figure: Any, *, alt: str, caption: str = "") -> None:
 def claim(name: str, sentence: str, holds: bool, *, theorem: str | None = None) -> None:
     """Keep a sentence and whether it holds with these parameters, and show both.
 
-    The sentence is Markdown and shows numbers as they were formatted, but for a true minus sign and
-    powers of ten. What a theorem says (its label in the book) cannot fail: that is an error of
-    ours, and raises AssertionError.
+    The sentence is Markdown; numbers get a true minus sign and powers of ten. What a theorem says
+    (its label in the book) cannot fail: that raises AssertionError.
     """
     if not isinstance(sentence, str) or not sentence.strip() or re.search(r"\bnan\b", sentence):
         raise ValueError(f"claim {name!r} needs a sentence without nan, got {sentence!r}")

@@ -7,10 +7,9 @@ A notebook declares these in the cell tagged ``parameters``, one annotated line 
     sizes: list[float] = [10, 100]  # records on the axis, in [1, 1e6)
     distance: str = "l1"  # one of l1, hamming
 
-The annotation gives the type: int, float, str, bool, or a list of one of these, which holds at
-least one value. The comment gives the range, for a list that of every element, or the choices (to
-its end or a semicolon). What parameters owe each other are ``assert`` statements with a message in
-the next cell.
+The type is int, float, str, bool, or a list of one of these, which holds at least one value. The
+comment gives the range or the choices (to its end or a semicolon), for a list those of every value.
+What parameters owe each other are ``assert`` statements with a message in the next cell.
 """
 
 from __future__ import annotations
@@ -172,8 +171,7 @@ def declared(notebook: Mapping[str, Any]) -> dict[str, Parameter]:
 def chosen(name: str, notebook: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the value of every parameter of a notebook, given some as values or as texts.
 
-    Unknown names, values of a wrong type or range, and values that do not fit each other are
-    refused with the list of what is allowed.
+    What is wrong, or does not fit together, is refused with the list of what is allowed.
     """
     known: dict[str, Parameter] = {}
     try:

@@ -1,8 +1,4 @@
-"""An executed notebook as a reader sees it: what came out first, then how.
-
-The page of the book and the page of a rerun are put together alike. For the book it stays a
-notebook, which Sphinx reads; for a rerun nbconvert makes one HTML file of it.
-"""
+"""An executed notebook as a reader sees it, in the book and after a rerun: what came out first."""
 
 from __future__ import annotations
 
@@ -53,8 +49,7 @@ def taken_apart(
 ) -> tuple[list[str], list[Cell], list[Cell]]:
     """Return the claims, a cell for the first figure or else table, and the cells without both.
 
-    A further figure has a cell behind the one that drew it. Tables that the text has `placed` by a
-    directive are not shown again.
+    Further figures follow the cell that drew them; a table that the text has `placed` stands there.
     """
     claims: list[str] = []
     results: list[Cell] = []
@@ -111,10 +106,7 @@ def shown(output: Mapping[str, Any], figure: Mapping[str, Any]) -> Cell:
 
 
 def rerun_page(folder: Path, name: str, own: Mapping[str, Parameter], values: Cell) -> str:
-    """Return a rerun as one HTML file: what came out, the book's numbers beside it, the way there.
-
-    The book's values are the notebook's `own`, its numbers those of the reference.
-    """
+    """Return a rerun as one HTML file, beside the notebook's `own` values and the reference."""
     nbconvert: Any = importlib.import_module("nbconvert")
     notebook: Any = importlib.import_module("nbformat").from_dict
     executed, numbers = read_json(folder / EXECUTED), read_json(folder / "numbers.json")

@@ -1,7 +1,6 @@
 """Notebooks run in forks of this process, which has imported what they import.
 
-Starting Python, numpy and matplotlib takes longer than most notebooks run. The cells run in a
-session of IPython in the fork. Where there is no fork, a process is started anew.
+Starting Python, numpy and matplotlib takes longer than most notebooks run.
 """
 
 from __future__ import annotations
@@ -70,10 +69,9 @@ def run_all(
                 order, process, began = running.pop(ended)
                 process.join()
                 problem = order.stage / PROBLEM
-                early = f"its process ended with {process.exitcode} too early"
+                early = f"{order.name}: its process ended with {process.exitcode} too early"
                 said = problem.read_text("utf-8") if problem.is_file() else early
-                told = f"{order.name}: {said}" if said else ""
-                yield order, time.perf_counter() - began, told
+                yield order, time.perf_counter() - began, said
     finally:
         for _, process, _ in running.values():
             process.kill()
@@ -104,7 +102,7 @@ def _run(order: Order, on_cell: OnCell) -> None:
     try:
         problem = _run_cells(order, stage, on_cell)
     except Exception as error:
-        problem = f"{type(error).__name__}: {error}"
+        problem = f"{order.name}: {type(error).__name__}: {error}"
     (stage / PROBLEM).write_text(problem, "utf-8")
 
 
@@ -132,7 +130,7 @@ def _run_cells(order: Order, stage: Path, on_cell: OnCell) -> str:
             result = shell.run_cell(cell["source"], store_history=True)
         if not result.success:
             text = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(trace))  # without colours
-            where = f"cell {place} of {len(code)} failed ({order.notebook})"
+            where = f"{order.name}: cell {place} of {len(code)} failed ({order.notebook})"
             return f"{where}\n\n{cell['source']}\n\n{text}"
         streams, cell["execution_count"] = (("stdout", seen.stdout), ("stderr", seen.stderr)), place
         cell["outputs"] = [

@@ -1,8 +1,7 @@
 """What a result is made from, as digests.
 
-That is its notebook, the values of its parameters, the modules of this package that the notebook
-can import (read from the sources, without running them), the package's data, and the versions of
-Python and of the libraries that compute.
+That is its notebook, parameters, the modules of this package that it can import (read from the
+sources, without running them), the package's data, and the versions of what computes.
 """
 
 from __future__ import annotations

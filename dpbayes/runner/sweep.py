@@ -1,7 +1,6 @@
 """One notebook at every point of a grid, here or on a dask cluster.
 
-Every value is checked before the first point runs. A finished point is kept at once, so that it
-survives a failure or an interruption, and is not run again unless what it was made from changed.
+A finished point is kept at once, and not run again unless what it was made from changed.
 """
 
 from __future__ import annotations
@@ -44,8 +43,7 @@ def sweep(
 ) -> tuple[dict[str, str], int]:
     """Run the points that are not finished; return the problems and how many ran.
 
-    The points are kept in a folder beside the table, which the workers of a dask scheduler at
-    `address` share.
+    They are kept beside the table, where a dask scheduler's workers at `address` see them, too.
     """
     sources, notebook, folder = Sources(), load(path), table.with_suffix("")
     keys = {label: sources.key(notebook, values) for label, values in points.items()}

@@ -1,9 +1,7 @@
 """The numbers of a build against the reference that is committed with the book.
 
-``book/reference/<notebook>.json`` holds every number and table that a notebook records with the
-book's parameters. A number agrees where it differs by at most 1e-9 (of itself, where it is larger
-than one), one that was drawn by at most four standard errors; what belongs to the machine, such as
-a time, is not compared.
+A number agrees where it differs by at most 1e-9 (of itself, where it is larger than one), one that
+was drawn by at most four standard errors; what belongs to the machine, such as a time, is left out.
 """
 
 from __future__ import annotations

@@ -68,19 +68,13 @@ def chromium() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture(scope="session")
-def browser(address: str, chromium: Browser) -> Browser:
-    """Return the browser, where there is a site to look at."""
-    return chromium
-
-
 @pytest.fixture
-def opened(browser: Browser, address: str) -> Iterator[Callable[..., Watched]]:
+def opened(chromium: Browser, address: str) -> Iterator[Callable[..., Watched]]:
     """Return what opens a window of a width, by day or at night."""
     windows: list[Watched] = []
 
     def opener(width: int = 1280, scheme: str = "light") -> Watched:
-        windows.append(Watched(browser, address, width, scheme))
+        windows.append(Watched(chromium, address, width, scheme))
         return windows[-1]
 
     yield opener
@@ -89,9 +83,9 @@ def opened(browser: Browser, address: str) -> Iterator[Callable[..., Watched]]:
 
 
 @pytest.fixture(scope="session")
-def visited(browser: Browser, address: str) -> Visited:
+def visited(chromium: Browser, address: str) -> Visited:
     """Open every page once; look at it by day, at night and in narrow windows."""
-    watched = Watched(browser, address, 1440, "light")
+    watched = Watched(chromium, address, 1440, "light")
     found = {name: visit(watched, name) for name in site_pages()}
     watched.context.close()
     assert found

@@ -126,14 +126,6 @@ def test_it_follows_keyboard_and_address(chromium: Browser, site: Path) -> None:
     page.close()
 
 
-def test_without_scripts_what_stands_in_is_shown(chromium: Browser, site: Path) -> None:
-    context = chromium.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto((site / "explorer.html").as_uri())
-    assert "A stand-in." in page.inner_text("body")
-    context.close()
-
-
 def test_colours_and_plain_names_are_those_of_the_figures() -> None:
     table = json.loads(looks())
     assert list(table) == list(EXPLORED)

@@ -21,7 +21,6 @@ SETTLED = """async () => {
 FACTS = """() => {
   const all = (selector, parent = document) => [...parent.querySelectorAll(selector)];
   return {
-    title: (document.querySelector('main h1') || {textContent: ''}).textContent,
     tables: all('main table:not(.indextable)').length,
     'unnamed columns': all('main table:not(.indextable)').map(one => one.tHead?.rows[0])
       .map(row => row ? [...row.cells].map(cell => cell.textContent.trim()) : [])
@@ -30,7 +29,6 @@ FACTS = """() => {
       .filter(one => one.textContent.trim() && !one.querySelector('math'))
       .map(one => one.textContent),
     figures: all('main figure').filter(one => one.querySelector('img, svg.drawn')).map(one => ({
-      label: one.id,
       alt: one.querySelector('svg.drawn')?.getAttribute('aria-label')
         ?? one.querySelector('img').alt,
       width: one.querySelector('svg.drawn')?.viewBox.baseVal.width
@@ -43,10 +41,6 @@ FACTS = """() => {
       .map(one => one.href.split('#')[0]),
   };
 }"""
-NIGHT = """() => ({
-  theme: document.documentElement.dataset.theme,
-  background: getComputedStyle(document.body).backgroundColor,
-})"""
 CHECK = """async rules => {
   const found = await axe.run(document, {
     resultTypes: ['violations'], preload: false,
@@ -141,19 +135,18 @@ def visit(watched: Watched, name: str) -> dict[str, Any]:
 
 def at_night(page: Page) -> dict[str, Any]:
     """Return theme, background, first figure and barriers at night; leave drawings empty by day."""
+    theme = "name => document.documentElement.dataset.theme === name"
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function("() => document.documentElement.dataset.theme === 'dark'", timeout=30000)
+    page.wait_for_function(theme, arg="dark", timeout=30000)
     image = page.query_selector("main figure svg.drawn")
     seen = {
-        **page.evaluate(NIGHT),
+        "background": page.evaluate("() => getComputedStyle(document.body).backgroundColor"),
         "figure": brightness(image.screenshot()) if image else None,
     }
     page.evaluate(EMPTIED)
     seen["barriers at night"] = page.evaluate(CHECK, COLOURS)
     page.emulate_media(color_scheme="light")
-    page.wait_for_function(
-        "() => document.documentElement.dataset.theme === 'light'", timeout=30000
-    )
+    page.wait_for_function(theme, arg="light", timeout=30000)
     return seen
 
 
