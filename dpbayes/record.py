@@ -85,7 +85,7 @@ def table(
         raise ValueError(f"errors of {name!r} name {unknown[0]!r}, which is no column of it")
     rows = list(zip(*columns.values(), strict=True))
     stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows([[*columns], *([*map(str, r)] for r in rows)])
+    csv.writer(stream, lineterminator="\n").writerows([[*columns], *rows])
     _keep("tables", name)
     _save(f"{name}.csv", stream.getvalue().encode())
     if errors:

@@ -52,8 +52,7 @@ def run_all(
     orders: Sequence[Order], jobs: int = 2, on_cell: OnCell = lambda at, of: None
 ) -> Iterator[Done]:
     """Run notebooks, so many at a time, each into its stage, and yield each as it ends."""
-    methods = multiprocessing.get_all_start_methods()
-    context: Any = multiprocessing.get_context("fork" if "fork" in methods else None)
+    context: Any = multiprocessing.get_context("fork" if hasattr(os, "fork") else None)
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     warm_up(order.notebook for order in orders)

@@ -176,8 +176,7 @@ class FromClaims(SphinxDirective):
         path, known, container = source / f"{BOARD}.yml", errata(source), nodes.container()
         for one in (path, source / ERRATA):
             self.env.note_dependency(str(one))
-        letter = f"{self.arguments[0]}-" if self.arguments else ""
-        claims = read_claims(path.read_text(encoding="utf-8"))
+        letter, claims = (self.arguments or [""])[0], read_claims(path.read_text(encoding="utf-8"))
         own = [one for one in claims if one.id.startswith(letter)]
         board = self.env.app.builder.get_relative_uri(self.env.docname, BOARD)
         text = {

@@ -3,8 +3,7 @@
 ``{explorer}`` puts it where it stands; its content is shown to readers whose browser does not run
 it. ``:small:`` leaves out all but a few controls, ``:start:`` names the state it opens in, one of
 `STATES`. The role ``{explore}`` links to the explorer in one of these: ``{explore}`try it <few>```.
-What the explorer needs is loaded on its pages alone, and as one classic script: from disk, under
-``file://``, browsers load no modules.
+What the explorer needs is loaded on its pages alone.
 """
 
 from __future__ import annotations
@@ -31,12 +30,6 @@ ORDER = ("gamma", "distances", "sensitivities", "steps", "mechanisms", "flips", 
          "posteriors", "model", "state", "words", "charts", "controls", "main")  # fmt: skip
 MODULAR = re.compile(r"^import \{[^}]*\} from .*;\n|^export (?=\w)", re.MULTILINE)
 
-EXPLORED = (
-    "lapMech", "ilapMech", "draft-laplace", "geometric", "lattice", "discrete-gaussian", "expMech",
-    "expMech-local", "expMech-smooth", "expMech-delta", "expMech-repaired", "permute-and-flip",
-)  # fmt: skip
-"""The mechanisms of the explorer, in its order."""
-
 STATES: Mapping[str, str] = {
     "start": "n=100&ones=30&mechanism=expMech-smooth&epsilon=1&gamma=1",
     "one-person": "n=50&ones=20&mechanism=geometric&epsilon=1&noisy=22",
@@ -57,10 +50,9 @@ def bundle() -> str:
 
 
 def looks() -> str:
-    """Return plain name and colours, by day and at night, of the mechanisms it offers, as JSON."""
-    own = {name: LOOKS[name] for name in EXPLORED}
+    """Return plain name and colours, by day and at night, of the mechanisms, as JSON."""
     table = {name: {"plain": one.plain, "day": one.color, "night": at_night(one.color)}
-             for name, one in own.items()}  # fmt: skip
+             for name, one in LOOKS.items()}  # fmt: skip
     return json.dumps(table, ensure_ascii=False)
 
 

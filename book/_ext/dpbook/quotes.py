@@ -2,11 +2,7 @@
 
 ``{result}`documents/D-fig5::crossover:.1f` `` is a number with its format, which may end in ``up``
 or ``down`` for a bound; ``{claim}`documents/D-fig5::ahead` `` is a sentence. A notebook's own page
-may leave out its name. A claim that does not hold with the book's parameters stops a strict build.
-
-The directive ``{result-table}`` shows a recorded CSV file as a numbered table to download.
-
-::
+may leave out its name. What is missing or does not hold stops a strict build. A table::
 
     :::{result-table} documents/D-fig5::means
     :name: tab-growth
