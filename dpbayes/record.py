@@ -145,6 +145,11 @@ def json_bytes(value: Any) -> bytes:
     return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the content of a JSON file; nothing where there is none."""
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file, if it has other bytes, so that a reader sees the old ones or the new ones."""
     if path.is_file() and path.read_bytes() == content:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from dpbayes.figures.typeset import typeset, without_roles
+from dpbayes.record import read_json
 from dpbayes.runner.notebooks import CARRIED, Parameter, declared, tags
 from dpbayes.runner.run import EXECUTED
-from dpbayes.runner.verify import read_json
 
 TABLE = re.compile(r"^(:{3,})\{result-table\} *::([\w-]+)\n.*?^\1\n?", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^(?::{3,}|`{3,})(?:\{[\w-]+\}.*)?$\n?(?:^:[\w-]+:.*$\n?)*", re.MULTILINE)

@@ -25,13 +25,12 @@ from typing import Any
 
 import dpbayes
 from dpbayes import record
-from dpbayes.record import PROVENANCE, json_bytes, write_atomically
+from dpbayes.record import PROVENANCE, json_bytes, read_json, write_atomically
 from dpbayes.runner.notebooks import declared, load, tags
-from dpbayes.runner.verify import read_json
 
 HEAVY = "from matplotlib.backends import backend_agg, backend_svg; import IPython.utils.capture"
 EXECUTED, PROBLEM = "executed.ipynb", "problem.txt"
-OnCell = Callable[[int, int], object]
+OnCell = Callable[[int, int], object] | None  # told which cell of how many runs
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,7 @@ class Order:
 Done = tuple[Order, float, str]  # its seconds, and what went wrong or nothing
 
 
-def run_all(
-    orders: Sequence[Order], jobs: int = 2, on_cell: OnCell = lambda at, of: None
-) -> Iterator[Done]:
+def run_all(orders: Sequence[Order], jobs: int = 2, on_cell: OnCell = None) -> Iterator[Done]:
     """Run notebooks, so many at a time, each into its stage, and yield each as it ends."""
     context: Any = multiprocessing.get_context("fork" if hasattr(os, "fork") else None)
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -76,7 +73,7 @@ def run_all(
             process.kill()
 
 
-def run_one(order: Order, on_cell: OnCell = lambda at, of: None) -> Done:
+def run_one(order: Order, on_cell: OnCell = None) -> Done:
     """Run one notebook."""
     return next(run_all([order], 1, on_cell))
 
@@ -119,7 +116,8 @@ def _run_cells(order: Order, stage: Path, on_cell: OnCell) -> str:
     shell._showtraceback = lambda kind, value, lines: trace.extend(lines)
     code = [one for one in notebook["cells"] if one["cell_type"] == "code"]
     for place, cell in enumerate(code, 1):
-        on_cell(place, len(code))
+        if on_cell:
+            on_cell(place, len(code))
         if "parameters" in tags(cell):
             known = declared(notebook)
             given = [replace(known[name], default=one) for name, one in order.values.items()]
@@ -131,13 +129,13 @@ def _run_cells(order: Order, stage: Path, on_cell: OnCell) -> str:
             text = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(trace))  # without colours
             where = f"{order.name}: cell {place} of {len(code)} failed ({order.notebook})"
             return f"{where}\n\n{cell['source']}\n\n{text}"
-        streams, cell["execution_count"] = (("stdout", seen.stdout), ("stderr", seen.stderr)), place
-        cell["outputs"] = [
-            {"output_type": "stream", "name": name, "text": text} for name, text in streams if text
-        ] + [
-            {"output_type": "display_data", "data": one.data, "metadata": one.metadata or {}}
-            for one in seen.outputs
-        ]
+        cell["execution_count"], cell["outputs"] = place, []
+        for name, text in (("stdout", seen.stdout), ("stderr", seen.stderr)):
+            if text:
+                cell["outputs"].append({"output_type": "stream", "name": name, "text": text})
+        for one in seen.outputs:
+            part = {"data": one.data, "metadata": one.metadata or {}}
+            cell["outputs"].append({"output_type": "display_data", **part})
     notebook["metadata"]["language_info"] = {"name": "python", "file_extension": ".py"}
     notebook.update(nbformat=4, nbformat_minor=5)
     write_atomically(stage / EXECUTED, notebook_bytes(notebook))

@@ -16,11 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpbayes.record import write_atomically
+from dpbayes.record import read_json, write_atomically
 from dpbayes.runner.notebooks import chosen, from_words, load
 from dpbayes.runner.run import Done, Order, kept, publish, run_all, run_one
 from dpbayes.runner.stale import Sources, reason
-from dpbayes.runner.verify import read_json
 
 Points = Mapping[str, Mapping[str, Any]]
 

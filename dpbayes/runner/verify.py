@@ -7,7 +7,6 @@ was drawn by at most four standard errors; what belongs to the machine, such as 
 from __future__ import annotations
 
 import csv
-import json
 import platform
 import re
 from collections.abc import Iterator, Mapping
@@ -15,15 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from dpbayes.figures.typeset import typeset
-from dpbayes.record import PROVENANCE, json_bytes, write_atomically
+from dpbayes.record import PROVENANCE, json_bytes, read_json, write_atomically
 
 TOLERANCE = 1e-9  # what the last digits of long sums differ by between processors
 ERRORS = 4.0  # standard errors: one number in 16,000 differs by more
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Return the content of a JSON file; nothing where there is none."""
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
 
 
 def recorded(folder: Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from dpbayes.runner.verify import read_json
+from dpbayes.record import read_json
 from dpbook import board, build, docstrings, explorer, figures, mathml, pages, quotes, search
 
 BEFORE_CONTENTS = 100  # the table of contents is read at priority 900

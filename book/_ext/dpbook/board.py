@@ -21,7 +21,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from dpbayes.runner.verify import read_json
+from dpbayes.record import read_json
 
 BADGES = {"holds": "✓", "holds corrected": "≈", "false": "✗", "open": "?", "no verdict": "→"}
 DOCUMENTS = {

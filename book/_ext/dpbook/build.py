@@ -16,11 +16,10 @@ from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from dpbayes.record import json_bytes, write_atomically
+from dpbayes.record import json_bytes, read_json, write_atomically
 from dpbayes.runner import page, run, verify
 from dpbayes.runner.notebooks import all_notebooks, chosen, find, load
 from dpbayes.runner.stale import Sources, reason
-from dpbayes.runner.verify import read_json
 
 logger = logging.getLogger(__name__)
 CERTIFICATE = "certificate.json"

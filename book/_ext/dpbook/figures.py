@@ -22,8 +22,8 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.writers.html5 import HTML5Translator
 
+from dpbayes.record import read_json
 from dpbayes.runner.page import told
-from dpbayes.runner.verify import read_json
 from dpbook.quotes import Shown, result_file
 
 POINT = 4.0 / 3.0  # CSS pixels

@@ -30,7 +30,8 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbayes.figures.typeset import typeset
-from dpbayes.runner.verify import read_json, read_number
+from dpbayes.record import read_json
+from dpbayes.runner.verify import read_number
 
 logger = logging.getLogger(__name__)
 ROUNDED = {"up": ROUND_CEILING, "down": ROUND_FLOOR}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from dpbayes.runner.verify import read_json
+from dpbayes.record import read_json
 
 ARTICLE = re.compile(r'<article class="bd-article">(.*)</article>', re.DOTALL)
 UNREAD = re.compile(
