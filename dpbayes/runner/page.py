@@ -18,7 +18,6 @@ from dpbayes.runner.run import EXECUTED
 TABLE = re.compile(r"^(:{3,})\{result-table\} *::([\w-]+)\n.*?^\1\n?", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^(?::{3,}|`{3,})(?:\{[\w-]+\}.*)?$\n?(?:^:[\w-]+:.*$\n?)*", re.MULTILINE)
 QUOTE = re.compile(r"\{result\}`::([\w-]+):([^`]+)`")
-TRY = re.compile(r"`(-p [^`]+)`")
 HERE = Path(__file__).parent
 Cell = dict[str, Any]
 
@@ -34,9 +33,8 @@ def page(
     known = declared(executed)
     rows = [f"| `{one}` | `{json.dumps(values[one])}` | {known[one].meaning} |" for one in values]
     table = ["| name | value | what it is |", "| :-- | :-- | :-- |", *rows] if rows else []
-    proposed = TRY.search(text)
-    own = shlex.split(proposed[1]) if proposed else []
-    command = shlex.join(["dpbayes", "run", name, *own, "--output", "rerun"])
+    proposed = [*re.findall(r"`(-p [^`]+)`", text), ""][0]
+    command = shlex.join(["dpbayes", "run", name, *shlex.split(proposed), "--output", "rerun"])
     stem = name.rpartition("/")[2]
     linked = ", ".join(f"{{download}}`{file} <{stem}/{file}>`" for file in sorted(files))
     below = ["", "```text", command, "```", "", f"Files: {linked}."]
@@ -119,10 +117,9 @@ def rerun_page(folder: Path, name: str, own: Mapping[str, Parameter], values: Ce
         "style": (HERE / "rerun.css").read_text(encoding="utf-8"),
         "typesetter": (CARRIED / "mathjax" / "tex-svg.js").read_text(encoding="utf-8"),
     }  # fmt: skip
+    filters = {"plain": lambda text: plain_markdown(text, numbers), "number": number}
     place = {"extra_template_paths": [str(HERE)], "template_file": "rerun.html.j2"}
-    exporter = nbconvert.HTMLExporter(**place)
-    exporter.register_filter("plain", lambda text: plain_markdown(text, numbers))
-    exporter.register_filter("number", number)
+    exporter = nbconvert.HTMLExporter(**place, filters=filters)
     cells = [*rest[:1], markdown("claims"), *results, markdown("beside"), *rest[1:]]
     return str(exporter.from_notebook_node(notebook({**executed, "cells": cells}), resources)[0])
 

@@ -106,10 +106,11 @@ def accept(results: Path, reference: Path) -> list[Path]:
     for path in changed:
         path.unlink()
     for path, folder in wanted.items():
-        seconds = float(f"{read_json(folder / PROVENANCE).get('seconds', 0.0):.1g}")
-        content, before = recorded(folder), read_json(path)
-        if content != {key: one for key, one in before.items() if key != "seconds"}:
-            write_atomically(path, json_bytes({**content, "seconds": seconds}))
+        before = read_json(path)
+        seconds = before.get("seconds") or read_json(folder / PROVENANCE).get("seconds", 0.0)
+        content = {**recorded(folder), "seconds": float(f"{seconds:.1g}")}
+        if content != before:
+            write_atomically(path, json_bytes(content))
             changed.append(path)
     return changed
 
