@@ -23,11 +23,8 @@ IN_CI = bool(os.environ.get("CI"))
 
 def site_pages() -> list[str]:
     """Return every page of the built site."""
-    return [
-        path.relative_to(SITE).as_posix()
-        for path in sorted(SITE.rglob("*.html"))
-        if not path.relative_to(SITE).parts[0].startswith("_")
-    ]
+    pages = [one.relative_to(SITE).as_posix() for one in sorted(SITE.rglob("*.html"))]
+    return [one for one in pages if not one.startswith("_")]
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -44,10 +41,8 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
     """Serve the site on this machine and return its address."""
-    missing = [what for what in (SITE / "index.html", Path(CHROMIUM)) if not what.exists()]
-    if missing and not IN_CI:
-        pytest.skip(f"{missing[0].name} is missing: run `make book` and install Chromium")
-    assert not missing, f"{missing[0]} is missing"
+    if not SITE.exists() and not IN_CI:
+        pytest.skip("there is no site: run `make book`")
     handler = functools.partial(Quiet, directory=str(SITE))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

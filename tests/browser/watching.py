@@ -85,9 +85,9 @@ class Watched:
         self.troubles: list[str] = []
         self.files: set[str] = set()
         self.page.on("request", lambda request: self.note_request(request.url))
-        self.page.on("response", lambda answer: self.note_status(answer.url, answer.status))
-        self.page.on("console", lambda message: self.note_console(message.type, message.text))
-        self.page.on("pageerror", lambda error: self.troubles.append(f"script error: {error}"))
+        self.page.on("response", lambda one: self.note(one.status >= 400, one.url, one.status))
+        self.page.on("console", lambda m: self.note(m.type in ("error", "warning"), m.type, m.text))
+        self.page.on("pageerror", lambda error: self.note(True, "script error", error))
 
     def note_request(self, url: str) -> None:
         if url.startswith(self.address):
@@ -95,13 +95,8 @@ class Watched:
         elif not url.startswith(("data:", "blob:")):
             self.troubles.append(f"request to {url}")
 
-    def note_status(self, url: str, status: int) -> None:
-        if status >= 400:
-            self.troubles.append(f"status {status} for {url}")
-
-    def note_console(self, kind: str, text: str) -> None:
-        if kind in ("error", "warning"):
-            self.troubles.append(f"console {kind}: {text}")
+    def note(self, bad: bool, *what: object) -> None:
+        self.troubles += [" ".join(map(str, what))] if bad else []
 
     def open(self, name: str) -> Page:
         """Open a page and wait until its letters are there."""
@@ -139,10 +134,8 @@ def at_night(page: Page) -> dict[str, Any]:
     page.emulate_media(color_scheme="dark")
     page.wait_for_function(theme, arg="dark", timeout=30000)
     image = page.query_selector("main figure svg.drawn")
-    seen = {
-        "background": page.evaluate("() => getComputedStyle(document.body).backgroundColor"),
-        "figure": brightness(image.screenshot()) if image else None,
-    }
+    background = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    seen = {"background": background, "figure": brightness(image.screenshot()) if image else None}
     page.evaluate(EMPTIED)
     seen["barriers at night"] = page.evaluate(CHECK, COLOURS)
     page.emulate_media(color_scheme="light")
