@@ -69,7 +69,7 @@ class ResultFigure(Shown):
         figure = kind(classes=["result-figure", *self.options.get("class", [])])
         figure += nodes.image(uri=f"/results/{name}/{stem}.svg", alt=known[0]["alt"])
         words = " ".join(self.content) or known[0]["caption"]
-        link = f" From: {{doc}}`{name} </results/{name}>`"
+        link = f" From: {{doc}}`/results/{name}`"
         inline, messages = self.state.inline_text(words + link, self.lineno)
         figure += nodes.caption("", "", *inline, *messages)
         self.set_source_info(figure)
