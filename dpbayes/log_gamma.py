@@ -16,6 +16,7 @@ from dpbayes._validate import Floats
 
 # From here on Stirling's series is right to the last digit; the recurrence leads up to it.
 SERIES_FROM = 16
+_AT_ONCE = 1 << 9  # parameters that climb at once: what their steps take stays in the cache
 # Coefficients of z^-1, z^-3, ...: B_2j / (2j (2j - 1)).
 _COEFFICIENTS = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
@@ -78,8 +79,14 @@ def climbed(m: Floats, d: Floats, low: Floats) -> Floats:
     Gamma(z + 1) = z Gamma(z) makes each of the 16 steps ln(ab/m^2)/2: all are negative, so that
     nothing cancels.
     """
-    steps = (log_share(m + step, d, low + step) for step in range(SERIES_FROM))
-    return np.asarray(0.5 * sum(steps, np.zeros(m.shape)))
+    steps, logs = np.arange(float(SERIES_FROM))[:, None], np.zeros(m.size)
+    for first in range(0, m.size, _AT_ONCE):
+        some = slice(first, first + _AT_ONCE)
+        middle = m[some] + steps
+        logs[some] = log_share(
+            middle, np.broadcast_to(d[some], middle.shape), low[some] + steps
+        ).sum(0)
+    return 0.5 * logs
 
 
 def stirling_remainder(z: ArrayLike) -> Floats:

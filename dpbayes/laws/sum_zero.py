@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.special import betaincc, gammaln
 
+from dpbayes import _validate
 from dpbayes._validate import Floats, Whole
 from dpbayes.laws.convolution import LARGEST_TABLE, Tilted
 from dpbayes.laws.powers import DEPTH
@@ -83,20 +84,8 @@ class LatticeNoise:
             )
 
     def points(self, size: int) -> Whole:
-        """Return all noise vectors up to this size, (N, k), in lexicographic order."""
-        columns: list[Whole] = []
-        up = np.full(1, size, dtype=np.int64)
-        down = up.copy()
-        for _ in range(self.k - 1):
-            branches = up + down + 1
-            starts = np.cumsum(branches) - branches
-            value = np.arange(branches.sum()) - np.repeat(starts + down, branches)
-            columns = [np.repeat(column, branches) for column in columns]
-            columns.append(value)
-            up = np.repeat(up, branches) - np.maximum(value, 0)
-            down = np.repeat(down, branches) - np.maximum(-value, 0)
-        columns.append(up - down)
-        return np.array(columns).T
+        """Return all noise vectors up to this size, (N, k), in lexicographic order; read-only."""
+        return _points(self.k, size)
 
     @cached_property
     def _tilted(self) -> Tilted:
@@ -115,6 +104,22 @@ class LatticeNoise:
         probability that the last one makes the sum 0. Book: `thm-lattice-sampler`.
         """
         return self._tilted.draw(rng, size)
+
+
+@lru_cache(maxsize=1)  # laws at other counts list the same noise
+def _points(k: int, size: int) -> Whole:
+    columns: list[Whole] = []
+    up = np.full(1, size, dtype=np.int64)
+    down = up.copy()
+    for _ in range(k - 1):
+        branches = up + down + 1
+        starts = np.cumsum(branches) - branches
+        value = np.arange(branches.sum()) - np.repeat(starts + down, branches)
+        columns = [np.repeat(column, branches) for column in columns]
+        columns.append(value)
+        up = np.repeat(up, branches) - np.maximum(value, 0)
+        down = np.repeat(down, branches) - np.maximum(-value, 0)
+    return _validate.frozen(np.array([*columns, up - down]).T)
 
 
 def project(noisy: Whole, how: str = "l2") -> Whole:
@@ -154,20 +159,24 @@ def _drain_largest(noisy: Whole) -> Whole:
 
 
 def _level(noisy: Whole) -> Whole:
-    k = noisy.shape[1]
-    total = noisy.sum(axis=1, keepdims=True)
-    order = np.argsort(-noisy, axis=1, kind="stable")
-    ranked = np.take_along_axis(noisy, order, axis=1)
-    sizes = np.arange(1, k + 1)
+    columns = list(noisy.T)
+    ranked = np.sort(noisy, axis=1)[:, ::-1].T
     # With the s largest entries kept, everyone pays (their sum - total) / s; the right s is the
     # largest for which the smallest kept entry can pay it.
-    gap = np.cumsum(ranked, axis=1) - total
-    kept = k - np.argmax((ranked * sizes >= gap)[:, ::-1], axis=1)[:, None]
-    debt = np.take_along_axis(gap, kept - 1, axis=1)
+    gap = -sum(columns)
+    kept, debt = np.zeros_like(gap), np.zeros_like(gap)
+    for s, entry in enumerate(ranked, 1):
+        gap = gap + entry
+        able = entry * s >= gap
+        kept, debt = np.where(able, s, kept), np.where(able, gap, debt)
     share, extra = np.divmod(debt, kept)
-    position = np.arange(k)
-    paid = share + (position < extra)
-    lowered = np.where(position < kept, ranked - paid, 0)
+    # The `extra` largest pay one more; of those equal to the least of these the earlier ones.
+    least = np.take_along_axis(ranked, np.maximum(extra - 1, 0)[None], axis=0)[0]
+    left = extra - sum(column > least for column in columns)
     result = np.empty_like(noisy)
-    np.put_along_axis(result, order, lowered, axis=1)
+    for i, column in enumerate(columns):
+        same = column == least
+        more = (extra > 0) & ((column > least) | (same & (left > 0)))
+        result[:, i] = np.maximum(column - share, 0) - more
+        left = left - same
     return result

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import betainc, gammaln, ndtr, ndtri, xlog1py, xlogy
 
 from dpbayes.divergences import Metric, hellinger
-from dpbayes.laws.law import Law, listed
+from dpbayes.laws.estimate import BLOCK, SEED, distances_of
+from dpbayes.laws.law import listed
 
 Array = NDArray[np.float64]
 
@@ -164,11 +165,14 @@ def ranked(distances: Array, masses: Array) -> Distances:
     return Distances(values[starts], np.add.reduceat(masses[order], starts) / masses.sum())
 
 
-def of_law(law: Law, metric: Metric = hellinger) -> Distances:
+def of_law(law: Any, metric: Metric = hellinger) -> Distances:
     """Return the distances of one run of a law."""
     if hasattr(law, "outputs") and len(law.outputs) <= _LARGEST_RANKED:
         return Distances(*listed(law, "a distribution").distance_distribution(metric))
-    unlisted: Any = law
-    mean, square = float(law.mean_distance(metric)), float(unlisted.mean_square(metric))
-    deviation = np.sqrt(max(square - mean * mean, 0.0))
+    mean = law.mean_distance(metric)
+    if mean.how == "drawn":  # fewer draws tell the deviation than the mean
+        draws = law.sample(np.random.default_rng(SEED), BLOCK)
+        deviation = float(distances_of(law, draws, metric).std())
+    else:
+        deviation = float(np.sqrt(law.variance(metric)))
     return Distances(mean + deviation * np.array([-1.0, 1.0]), np.array([0.5, 0.5]))

@@ -69,13 +69,14 @@ class Simplex:
         return np.asarray(-affinity_by_step(1.0 + at[:, None], at - at[:, None]))
 
 
+@lru_cache(maxsize=1)
 def simplex(n: int) -> Simplex:
     """Return the data sets of n records, n at most `LARGEST`."""
     every = compositions(_validate.integer("n", n, minimum=1, maximum=LARGEST), 3)
-    rows, place, copies = np.unique(
-        np.sort(every, axis=1), axis=0, return_inverse=True, return_counts=True
-    )
-    return Simplex(rows, copies, every, place.ravel())
+    rows = np.sort(every, axis=1)
+    # A sorted row is known by its first two counts.
+    _, first, place, copies = np.unique(rows[:, :2] @ (n + 1, 1), True, True, True)
+    return Simplex(rows[first], copies, every, place)
 
 
 def lattice_means(space: Simplex, epsilon: float) -> Array:
