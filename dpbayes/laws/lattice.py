@@ -64,8 +64,10 @@ def listed_law(
     if noise.number_of_points(reach) > LARGEST_OUTPUTS:
         return None
     shifts = noise.points(reach)
-    rows, place = np.unique(project(counts + shifts, projection), axis=0, return_inverse=True)
-    logs = np.log(np.bincount(place.ravel(), np.exp(log_mass(noise, shifts)), len(rows)))
+    rows, logs = counts + shifts, log_mass(noise, shifts)
+    if int(counts.min()) < reach:
+        rows, place = np.unique(project(rows, projection), axis=0, return_inverse=True)
+        logs = np.log(np.bincount(place.ravel(), np.exp(logs), len(rows)))
     return FiniteLaw(prior, counts, rows, logs, noise.outside(reach))
 
 
