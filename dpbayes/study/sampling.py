@@ -45,8 +45,7 @@ class Expected:
 class Distances:
     """The law of one run's distance: increasing values (m,) and their probabilities (m,).
 
-    Of a law too long to list it has the mean and the variance only, as two values; a number that is
-    not sampled is one value.
+    A law too long to list is two values with its mean and variance, a number not sampled is one.
     """
 
     values: Array
@@ -69,8 +68,8 @@ class Distances:
     ) -> float:
         """Return z of an observed statistic that was read with a normal standard error.
 
-        For quartiles z is the normal score of the exact distribution: order statistics of a law
-        with few values are far from normal. Elsewhere it is the difference over the error.
+        For quartiles z is the normal score of the exact distribution, elsewhere the difference
+        over the error.
         """
         if statistic not in QUARTILES:
             return self.expected(statistic, runs, whisker).score(observed, error)

@@ -31,6 +31,7 @@ from dpbayes.posteriors import compositions
 
 Numbers = NDArray[np.int64]
 Array = NDArray[np.float64]
+optimize: Any = import_module("scipy.optimize")
 
 CASES = tuple((n, e) for n in (300, 1000) for e in (0.5, 1.0, 2.0, 5.0))
 """Records and epsilon of the prices that are kept."""
@@ -233,12 +234,7 @@ def _neighbours(rows: Numbers, n: int) -> tuple[Numbers, Numbers]:
 
 
 def _tree(
-    spare: Array,
-    apart: Numbers,
-    start: Numbers,
-    end: Numbers,
-    middle: int,
-    epsilon: float,
+    spare: Array, apart: Numbers, start: Numbers, end: Numbers, middle: int, epsilon: float
 ) -> sparse.csr_array:
     # A tree over all data of the window, of pairs with the largest multipliers of the program:
     # least sum of u (H - v) with u = 1 at s and u(end) <= e^epsilon u(start) for neighbours.
@@ -252,17 +248,13 @@ def _tree(
         (pairs.size, size),
     )
     one = np.arange(size) == middle
-    optimize: Any = import_module("scipy.optimize")
     found = optimize.linprog(
         spare * np.exp(-epsilon * apart),
         private,
         np.zeros(pairs.size),
         bounds=np.column_stack([np.where(one, 1.0, 0.0), np.where(one, 1.0, np.inf)]),
         method="highs-ds",
-        options={
-            "primal_feasibility_tolerance": _TOLERANCE,
-            "dual_feasibility_tolerance": _TOLERANCE,
-        },
+        options={f"{which}_feasibility_tolerance": _TOLERANCE for which in ("primal", "dual")},
     )
     used = np.zeros(pairs.size)
     if found.success:

@@ -56,19 +56,6 @@ def test_three_categories(name: str) -> None:
     assert np.isnan(predicted.corrected)
 
 
-def test_mechanisms_without_a_limit_are_refused() -> None:
-    with pytest.raises(ValueError, match="does not shrink"):
-        step_law(dp.mechanism("expMech", 1.0))
-    with pytest.raises(ValueError, match="rounded down"):
-        step_law(dp.mechanism("draft-laplace", 1.0))
-    with pytest.raises(ValueError, match="rounding='nearest'"):
-        step_law(dp.mechanism("lapMech", 1.0, rounding="nearest"))
-    with pytest.raises(ValueError, match="2 or 3 categories"):
-        predict(dp.mechanism("lapMech", 1.0), [5] * 4, [1.0] * 4)
-    with pytest.raises(ValueError, match="no large-n law for k = 3"):
-        predict(dp.mechanism("geometric", 1.0), [5] * 3, [1.0] * 3)
-
-
 @pytest.mark.parametrize("name", ["geometric", "ilapMech", "lapMech"])
 def test_noise_on_a_rare_count_has_a_limit(name: str) -> None:
     a, m, n = 0.5, 3, 1_000_000

@@ -102,19 +102,6 @@ def test_boxes_and_curves_as_drawn_bring_the_printed_points() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("place", "curve", "left"),
-    [(("B", "5"), "Laplace 2/eps", ("10/10/10|prior 60", "lower-quartile")),
-     (("D", "6", "b"), "ilapMech", ("200", "mean"))],
-)  # fmt: skip
-def test_one_point_keeps_a_curve_from_its_badge(place, curve, left) -> None:
-    series = figure_series(*place)[curve]
-    rest = [p for p in series.points if (p.x, p.statistic) != left]
-    assert len(rest) == len(series.points) - 1
-    assert series.drawn.fit(rest).good
-
-
-@pytest.mark.slow
 def test_wrong_settings_are_seen() -> None:
     older, newer = (figure_series("B", figure)["Laplace 2/eps"] for figure in "43")
     assert not newer.drawn.fit(older.points).good
@@ -130,14 +117,6 @@ def test_wrong_settings_are_seen() -> None:
         assert told != ((cause.where, cause.setting) in undecided), cause.where
         assert cause.says != cause.drew
         assert "3978d2b" not in cause.where
-
-
-def test_what_makes_a_fit_good() -> None:
-    fit = Fit((1.0, -2.0, 1.0))
-    assert (fit.worst, fit.good) == (-2.0, False)
-    assert fit.rms == pytest.approx(2**0.5)
-    assert not Fit((*[0.0] * 10, 4.1)).good
-    assert Fit((1.0, -1.2)).good
 
 
 @pytest.mark.parametrize("k", [2, pytest.param(3, marks=pytest.mark.slow)])
@@ -189,19 +168,3 @@ def test_the_change_of_a_score_is_the_largest_over_moves_to_an_earlier_category(
     moves = [[5, 1, 1], [5, 2, 0], [4, 3, 0]]
     changes = [abs(here - dp.hellinger(prior + moved, prior + out)) for moved in moves]
     assert change_of(counts, prior)("1/5/1") == pytest.approx(max(changes), rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("key", "message"),
-    [
-        (("E", "1"), "document must be one of A, B, C, D, got 'E'"),
-        (("D", "99"), "figure must be one of .*, got '99'"),
-        (("C", "2"), "panel must be one of a, b, got ''"),
-        (("C", "2", "z"), "panel must be one of a, b, got 'z'"),
-    ],
-)
-def test_what_is_not_there_is_refused_with_what_is(key, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        figure_series(*key)
-    with pytest.raises(ValueError, match="curve must be one of"):
-        published_points("D", "5", "", "smooth")

@@ -11,13 +11,6 @@ pytest.importorskip("duckdb")
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_example():
-    first, second = (example(500, "0.5", "lattice", np.random.default_rng(3)) for _ in range(2))
-    assert first.record == second.record
-    assert example(500, "0.5", "lattice", np.random.default_rng(4)).record != first.record
-
-
-@pytest.mark.slow
 def test_the_release_is_that_of_the_plan():
     made = example(2000, "0.25", "lattice", np.random.default_rng(1))
     assert made.truth.sum() == made.paid.private.counts.sum() == 2000
