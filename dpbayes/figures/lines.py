@@ -214,11 +214,11 @@ def _place(x: float) -> str:
     return f"{x:.6g}" if float(x).is_integer() else f"{x:.4g}"
 
 
-def residuals(scores: Mapping[str, ArrayLike]) -> tuple[Figure, str]:
+def residuals(scores: Mapping[str, ArrayLike], printed: str) -> dict[str, Any]:
     """Draw printed minus computed, in combined errors z, for the points of each curve in order.
 
-    `scores` maps a curve to its z (m,); the grey band reaches from -2 to 2. Returns the figure and
-    its alternative text.
+    `scores` maps a curve to its z (m,); the grey band reaches from -2 to 2. `printed` names the
+    figure. Returns what `record.figure` takes: figure, alt and caption.
     """
     if not scores or any(np.size(z) == 0 for z in scores.values()):
         raise ValueError("scores must hold at least one curve with at least one point")
@@ -235,4 +235,5 @@ def residuals(scores: Mapping[str, ArrayLike]) -> tuple[Figure, str]:
         sentences.append(f"{label}: {z.size} points, z from {z.min():.1f} to {z.max():.1f}.")
     axes.set_ylim(-max(3.0, 1.1 * largest), max(3.0, 1.1 * largest))
     figure.legend(loc="outside lower left", ncols=2, frameon=False)
-    return figure, " ".join(sentences)
+    caption = f"Deviation of the points of {printed} from the computed ones, in standard errors."
+    return {"figure": figure, "alt": " ".join(sentences), "caption": caption}
