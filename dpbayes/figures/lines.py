@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import label_ends
-from dpbayes.figures.language import REFERENCE, styles, tag
+from dpbayes.figures.language import REFERENCE, styles
 from dpbayes.figures.theme import (
     HEIGHT,
     HOLLOW,
@@ -154,7 +154,6 @@ def _draw(axes: Axes, curve: Curve, look: Mapping[str, Any], marked: bool) -> No
         bars = {**look, "linestyle": "none", "markersize": 3.5, "zorder": 3}
         line = axes.errorbar(curve.x, curve.y, curve.error, capsize=2.5, elinewidth=1.0, **bars)[0]
     line.set_label(curve.label)
-    tag(line, curve.label)
 
 
 def _label(axes: Axes, panel: Panel, looks: Mapping[str, dict[str, Any]], height: float) -> None:

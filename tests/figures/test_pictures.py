@@ -144,23 +144,6 @@ def test_the_way_of_a_question_has_three_ways_out() -> None:
     assert len(questions) == words.count("yes") == words.count("no") == 2
 
 
-def test_what_cannot_be_drawn_is_refused() -> None:
-    x = np.linspace(0, 1, 5)
-    for call, message in (
-        (lambda: Box("a", [0.1, 0.2]), r"five must have shape \(groups, 5\), got \(2,\)"),
-        (lambda: Box("a", [[0.1, 0.2, 0.1, 0.4, 0.5]]), "five numbers of 'a' must not fall"),
-        (lambda: boxes("n", "d", ["1"], {"": [Box("a", FIVE)]}), "for 1 groups each"),
-        (lambda: residuals({"a": []}, ""), "at least one curve with at least one point"),
-        (lambda: overlap(x, x, {"a": x}, []), "one for each"),
-        (lambda: intervals(["a", "b"], {"exact": [[0.2, 0.1], [0.5, 0.7]]}, "p"), "low <= high"),
-        (lambda: meaning([1.0], CHANCES, DISTANCES, 0.5, []), "epsilons and chances must be"),
-        (lambda: queries.mass_panels([0.5, 0.5], {"a": [1.0]}, "x", 1), "odd length"),
-        (lambda: queries.cube_diagram([], (), [[1]], ["a", "b"], ["c"]), "one cell a label pair"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            call()
-
-
 @pytest.mark.parametrize("positions", [[0.2, 0.21, 0.8], [0.5, 0.5, 0.5], [0.9, 0.3, 0.35, 0.4]])
 def test_labels_move_as_little_as_possible(positions: list[float]) -> None:
     gap, wanted = 0.1, np.array(positions)
