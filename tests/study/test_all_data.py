@@ -16,19 +16,6 @@ from dpbayes.study.all_data import (
     makers,
     prior_crossings,
 )
-from dpbayes.study.best_possible import certificate
-
-
-@pytest.mark.slow
-def test_no_mechanism_of_the_comparison_beats_the_certified_optimum() -> None:
-    """Class: mean over all data of n records, k = 2, flat prior, pure promises."""
-    chosen = makers([1.0, 1.0])
-    failing = ("expMech-delta", "expMech-repaired")
-    pure = [name for name in chosen if name not in failing]
-    for n, epsilon in ((3, 0.02), (8, 0.3), (20, 1.0), (30, 5.0)):
-        bound = certificate(n, epsilon).lower
-        for name in pure:
-            assert everywhere(chosen[name](n, epsilon), n, [1, 1]).mean >= bound * (1 - 1e-9)
 
 
 @pytest.mark.parametrize(("k", "n"), [(2, 7), (3, 4)])

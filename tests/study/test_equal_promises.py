@@ -9,11 +9,9 @@ from dp_accounting.pld import privacy_loss_distribution
 from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.study.equal_promises import (
     bounded_geometric_width,
-    first_gaussian_win,
     lattice_delta,
     lattice_loss_masses,
     lattice_share,
-    shared_budget,
 )
 
 
@@ -66,12 +64,3 @@ def test_the_shares_of_many_releases_use_the_promise_up() -> None:
         assert lattice_delta(k, each, releases, 1.0) <= 1e-6
         assert lattice_delta(k, 1.001 * each, releases, 1.0) > 1e-6
     assert lattice_share(3, 1.0, 1e-6, 1) == 1.0
-
-
-@pytest.mark.slow
-def test_gaussian_noise_wins_from_eight_releases_on_at_four_categories() -> None:
-    assert first_gaussian_win(4, 1.0, 1e-6, largest=30) == 8
-    ratios = shared_budget(4, 1.0, 1e-6, list(range(1, 16)))
-    wins = ratios["gauss"] < ratios["lattice"]
-    assert np.array_equal(wins, np.arange(1, 16) >= 8)
-    assert first_gaussian_win(2, 1.0, 1e-6, largest=5) is None

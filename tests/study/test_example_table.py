@@ -20,15 +20,6 @@ def test_the_release_is_that_of_the_plan():
     assert len(plan_text("1", "lattice").splitlines()) <= 10
 
 
-@pytest.mark.slow
-def test_the_report_stands_in_a_frame_of_its_own():
-    shown = example(200, "1", "lattice", np.random.default_rng(0)).report()
-    text = shown._repr_html_()
-    assert text.startswith('<iframe title="Report of the example release" sandbox=""')
-    assert text.count("<") == 2
-    assert "&lt;svg" in text
-
-
 def test_seeded_bits_are_uniform_below_a_power_of_two():
     bits = SeededBits(np.random.default_rng(0))
     drawn = [bits.bits(3) for _ in range(4000)]

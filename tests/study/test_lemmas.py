@@ -52,13 +52,6 @@ def test_lemmas_hold_as_formulas(case: tuple[int, float, float, float, float]) -
     assert scores.tail <= 0.5 * failure + 1e-15
 
 
-def test_printed_readings_name_a_score_that_nobody_has() -> None:
-    scores = score_law(delta(), [3, 7], [1.0, 1.0])
-    for check in (sliding(scores, "printed"), dilation(scores, "printed")):
-        assert not check.holds
-        assert check.right == pytest.approx(0.5 * scores.delta)
-
-
 def test_two_outputs_with_one_score_break_the_attained_reading() -> None:
     scores = score_law(delta(0.5, delta=1e-6), [10, 10], [1.0, 1.0])
     check = sliding(scores, "attained")
