@@ -83,8 +83,7 @@ def power_of_affinity(metric: Yardstick, total: float) -> float | None:
 def log_affinity_of_outputs(prior: Floats, counts: Whole, outputs: Whole) -> Floats:
     """Return ln BC between prior + counts and prior + each output, shape (N,).
 
-    Works from whole steps, so nothing is lost however large the counts are. Outputs whose total
-    differs from that of the counts are compared with their own total.
+    Nothing is lost however large the counts are. Outputs of another total keep their own.
 
     >>> log_affinity_of_outputs(np.ones(2), np.array([1, 0]), np.array([[0, 1], [1, 0]])).round(6)
     array([-0.241564,  0.      ])
@@ -99,14 +98,11 @@ def log_affinity_of_outputs(prior: Floats, counts: Whole, outputs: Whole) -> Flo
 
 
 def affinity_by_value(prior: float, count: int, released: Whole) -> Floats:
-    """Return ln BC of one category (or of the totals) with each released value, shape (N,).
-
-    Columns repeat few values: psi is evaluated once for each, and short tables are kept.
-    """
+    """Return ln BC of one category (or of the totals) with each released value, shape (N,)."""
     if released.size == 0:
         return np.zeros(0)
     low, high = int(released.min()), int(released.max())
-    if high - low < released.size:
+    if high - low < released.size:  # psi is evaluated once for each value
         table = _table if high - low < _LARGEST_KEPT else _table.__wrapped__
         return np.asarray(table(prior, count, low, high)[released - low])
     return affinity_of_counts(prior, count, released)

@@ -46,11 +46,7 @@ def log_mass(noise: SumZeroNoise, shifts: Whole) -> Floats:
 def listed_law(
     prior: Floats, counts: Whole, noise: SumZeroNoise, projection: str
 ) -> FiniteLaw | None:
-    """Return the law of the projected noisy counts output by output, or None if it is too long.
-
-    All histograms are listed where they are few, else the outputs within reach of the noise; what
-    is not listed has probability at most `mass_outside`.
-    """
+    """Return the law of the projected noisy counts output by output, or None if it is too long."""
     n, k = int(counts.sum()), counts.size
     if n == 0:  # nothing else can be released
         return FiniteLaw(prior, counts, counts[None], np.zeros(1))

@@ -31,11 +31,8 @@ class LatticeNoise:
     `fall` is minus ln of the weight of a step of one category. The size of noise is its positive
     part, the sum of its positive entries.
 
-    >>> noise = LatticeNoise(2, 1.0)
-    >>> round(noise.log_normaliser - float(np.log((1 + np.exp(-1)) / (1 - np.exp(-1)))), 12)
-    0.0
-    >>> noise.number_of_points(1), noise.points(1).tolist()
-    (3.0, [[-1, 1], [0, 0], [1, -1]])
+    >>> LatticeNoise(2, 1.0).points(1).tolist()
+    [[-1, 1], [0, 0], [1, -1]]
     """
 
     k: int
@@ -72,10 +69,7 @@ class LatticeNoise:
         return bisect_left(range(most + 1), True, key=lambda m: self.outside(m) <= tail)
 
     def number_of_points(self, size: int) -> float:
-        """Return how many noise vectors there are up to this size.
-
-        The sum over j of C(k-1, j)^2 C(size-j+k-1, k-1); book: `lem-lattice-count`.
-        """
+        """Return how many noise vectors there are up to this size; book: `lem-lattice-count`."""
         j = np.arange(min(self.k, size + 1), dtype=np.float64)
         ways = gammaln(size - j + self.k) - gammaln(size - j + 1.0) - gammaln(self.k)
         with np.errstate(over="ignore"):  # too many to count are too many to list
@@ -84,7 +78,7 @@ class LatticeNoise:
             )
 
     def points(self, size: int) -> Whole:
-        """Return all noise vectors up to this size, (N, k), in lexicographic order; read-only."""
+        """Return all noise vectors up to this size, (N, k), in order and read-only."""
         return _points(self.k, size)
 
     @cached_property
@@ -98,11 +92,7 @@ class LatticeNoise:
         return Tilted(-self.fall(np.arange(-reach, reach + 1))[None], -reach, np.array([self.k]))
 
     def draw(self, rng: np.random.Generator, size: int) -> Whole:
-        """Return `size` independent draws, shape (size, k), for experiments.
-
-        All entries but one are independent two-sided geometric variables, kept with the
-        probability that the last one makes the sum 0. Book: `thm-lattice-sampler`.
-        """
+        """Return `size` independent draws, shape (size, k). Book: `thm-lattice-sampler`."""
         return self._tilted.draw(rng, size)
 
 

@@ -24,10 +24,7 @@ SAME = 1e-7
 
 @dataclass(frozen=True)
 class Everywhere:
-    """Mean distance at every data set of n records: `data` (N, k), `distances` (N,).
-
-    `error` is the largest error of a distance.
-    """
+    """Mean distance at every data set of n records: `data` (N, k), `distances` (N,)."""
 
     data: NDArray[np.int64]
     distances: NDArray[np.float64]

@@ -83,7 +83,7 @@ def renyi(a: ArrayLike, b: ArrayLike, order: float = 0.5) -> Array:
 def chi_squared(a: ArrayLike, b: ArrayLike) -> Array:
     """Return chi^2(Dir(a) || Dir(b)) = integral of p_a^2 / p_b, minus 1; no metric.
 
-    It is exp(D_2) - 1, inf where 2 a - b is not positive. Book: `def-divergences`.
+    It is exp(D_2) - 1. Book: `def-divergences`.
     """
     return np.asarray(np.expm1(renyi(a, b, 2.0)))
 
