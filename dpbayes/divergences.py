@@ -181,7 +181,7 @@ def _psi_large(m: Floats, d: Floats, low: Floats) -> Floats:
     main = np.where(u < 1e-150, -0.5 * d * u, main)  # the square of u underflows
     middle, below, above = stirling_series(np.stack((m, low, m + d)))
     gap = middle - 0.5 * (below + above)  # far smaller than either part of it
-    short = d < _SHORT
+    short = (d < _SHORT) & (d > 0.0)  # without a step there is no gap
     if short.any():
         gap[short] = stirling_gap(m[short], d[short], low[short])
     return np.asarray(main + gap)
