@@ -188,9 +188,9 @@ def test_a_mean_that_nothing_clamps_is_that_of_the_list(noise, metric):
 @pytest.mark.parametrize(
     ("counts", "noise", "how"),
     [
-        ((4, 20, 30), LatticeNoise(3, 1.0), "drawn"), ((9, 20, 30), GaussianNoise(3, 9.0), "drawn"),
-        ((6, 6, 7, 50), LatticeNoise(4, 1.5), "drawn"), ((0, 3, 9), LatticeNoise(3, 0.3), "drawn"),
-        ((23, 40, 60), LatticeNoise(3, 1.0), "series"), ((5, 5, 5), GaussianNoise(3, 0.4), "series"),
+        ([4, 20, 30], LatticeNoise(3, 1.0), "drawn"), ([9, 20, 30], GaussianNoise(3, 9.0), "drawn"),
+        ([6, 6, 7, 50], LatticeNoise(4, 1.5), "drawn"), ([0, 3, 9], LatticeNoise(3, 0.3), "drawn"),
+        ([23, 40, 60], LatticeNoise(3, 1.0), "series"), ([5] * 3, GaussianNoise(3, 0.4), "series"),
     ],
 )  # fmt: skip
 def test_what_is_clamped_is_drawn_and_a_little_is_halved(counts, noise, how, projection):

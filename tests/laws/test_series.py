@@ -232,11 +232,9 @@ def test_three_categories_are_summed_whatever_the_excess(name, options, counts, 
 
 @pytest.mark.parametrize(
     ("counts", "epsilon", "how"),
-    [
-        ((20, 9, 4, 41), 3.0, "series"), ((15, 15, 15, 41), 3.0, "series"),
-        ((20, 9, 4, 50), 1.0, "halved"), ((20, 9, 4, 0), 0.7, "drawn"), ((3, 0, 0, 1), 0.7, "drawn"),
-        ((5, 3, 2, 1), 0.7, "drawn"),
-    ],
+    [((20, 9, 4, 41), 3.0, "series"), ((15, 15, 15, 41), 3.0, "series"),
+     ((20, 9, 4, 50), 1.0, "halved"), ((20, 9, 4, 0), 0.7, "drawn"),
+     ((3, 0, 0, 1), 0.7, "drawn"), ((5, 3, 2, 1), 0.7, "drawn")],
 )  # fmt: skip
 @pytest.mark.parametrize("metric", ["hellinger", "published"])
 def test_four_categories_are_a_series_without_excess_and_drawn_with_it(
