@@ -32,6 +32,7 @@ def test_compositions_are_all_histograms_in_order(n, k):
     rows = [row for row in itertools.product(range(n + 1), repeat=k) if sum(row) == n]
     assert dp.compositions(n, k).tolist() == [list(row) for row in rows]
     assert dp.number_of_candidates(n, k) == len(rows)
+    assert posteriors.row_of(dp.compositions(n, k)).tolist() == list(range(len(rows)))
 
 
 def test_printed_size_of_the_candidate_set_is_wrong_beyond_two_categories():

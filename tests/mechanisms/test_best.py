@@ -95,7 +95,9 @@ def test_one_record_is_best_released_by_randomised_response(k, epsilon, objectiv
 
 @pytest.mark.parametrize("objective", ["mean", "worst"])
 @pytest.mark.parametrize("epsilon", [1e-6, 0.7, 69.0])
-@pytest.mark.parametrize("counts", [[1, 0], [3, 4], [2, 1, 1]])
+@pytest.mark.parametrize(
+    "counts", [[1, 0], [3, 4], [2, 1, 1], pytest.param([20, 20], marks=pytest.mark.slow)]
+)
 def test_a_table_keeps_its_promise_with_a_margin_up_to_the_ends_of_the_range(
     epsilon, objective, counts
 ):
@@ -107,13 +109,6 @@ def test_a_table_keeps_its_promise_with_a_margin_up_to_the_ends_of_the_range(
     apart = record_distances(sum(counts), len(counts))
     ratios = np.abs(logs[:, None, :] - logs[None, :, :]).max(axis=2)
     assert np.all(ratios <= (epsilon - 9e-10 * (epsilon > 1e-3)) * apart)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [1.0, 0.5])
-def test_larger_programs_keep_their_promise_with_a_margin(epsilon):
-    table = np.log(dp.mechanism("optimal", epsilon, objective="worst").table(40, [1, 1]))
-    assert np.abs(np.diff(table, axis=0)).max() < epsilon - 1e-10
 
 
 def test_bayes_remap_is_the_best_guess_for_each_output():
@@ -196,29 +191,24 @@ def test_a_large_data_set_is_remapped_near_its_edge_only():
         assert 0.0 < after.mass_outside < 1e-19
 
 
-def test_bad_input_says_how_large_and_what_fits():
-    with pytest.raises(
-        ValueError, match=r"101 histograms.*k = 2 the linear program takes n up to 65"
-    ):
-        OptimalMechanism(1.0).law([50, 50], [1, 1])
-    with pytest.raises(ValueError, match="at k = 3 the linear program takes n up to 10"):
-        OptimalMechanism(1.0).table(20, [1, 1, 1])
-    with pytest.raises(ValueError, match="objective must be one of mean, worst"):
-        OptimalMechanism(1.0, "median")
-    with pytest.raises(ValueError, match="rule must be one of bayes, minimax"):
-        Remapped(dp.mechanism("geometric", 1.0), "mean")
-    with pytest.raises(TypeError, match="base must list every histogram"):
-        Remapped(dp.mechanism("ilapMech", 1.0), "bayes").law([1, 1, 1], [1, 1, 1])
-    with pytest.raises(ArithmeticError, match="not solved"):
-        solve_program(np.array([1.0]), np.ones((1, 1)), np.ones((1, 1)))
-    with pytest.raises(ValueError, match=r"epsilon = 0.001 .* compares at most 4000"):
-        best_answers((1.0, 1.0), 10**6, 0.001, 0, 10**6)
-    for name in ("geometric", "lattice"):
-        with pytest.raises(TypeError, match="remap must be"):
-            dp.mechanism(name, 1.0, remap=1)
-    with pytest.raises(ValueError, match=r"5151 histograms.* a remap of lattice noise"):
-        dp.mechanism("lattice", 1.0, remap=True).law([30, 30, 40], [1, 1, 1])
-    for epsilon in (2e-7, 70.0, 1e5):
-        allowed = rf"epsilon must lie in \[1e-06, 69\] .*, got {epsilon!r}"
-        with pytest.raises(ValueError, match=allowed):
-            OptimalMechanism(epsilon).law([2, 1], [1, 1])
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: OptimalMechanism(1.0).law([50, 50], [1, 1]), ValueError,
+         r"101 histograms.*k = 2 the linear program takes n up to 65"),
+        (lambda: Remapped(dp.mechanism("geometric", 1.0), "mean"), ValueError, "rule must be one"),
+        (lambda: Remapped(dp.mechanism("ilapMech", 1.0)).law([1, 1, 1], [1, 1, 1]), TypeError,
+         "base must list every histogram"),
+        (lambda: solve_program(np.array([1.0]), np.ones((1, 1)), np.ones((1, 1))), ArithmeticError,
+         "not solved"),
+        (lambda: best_answers((1.0, 1.0), 10**6, 0.001, 0, 10**6), ValueError,
+         r"epsilon = 0.001 .* compares at most 4000"),
+        (lambda: dp.mechanism("lattice", 1.0, remap=True).law([30, 30, 40], [1, 1, 1]), ValueError,
+         r"5151 histograms.* a remap of lattice noise"),
+        *[(lambda epsilon=epsilon: OptimalMechanism(epsilon).law([2, 1], [1, 1]), ValueError,
+           rf"epsilon must lie in \[1e-06, 69\] .*, got {epsilon!r}") for epsilon in (2e-7, 70.0)],
+    ],
+)  # fmt: skip
+def test_bad_input_says_how_large_and_what_fits(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
