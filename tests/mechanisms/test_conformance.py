@@ -17,7 +17,7 @@ from dpbayes.mechanisms.geometric import IndependentNoise
 from dpbayes.mechanisms.protocol import own
 from tests.laws.drawn import ALPHA_LIMIT, misfit
 from tests.mechanisms import conformance
-from tests.mechanisms.cabinet import changed
+from tests.mechanisms.cabinet import CABINET, changed
 from tests.mechanisms.conformance import Setting, complaints
 from tests.mechanisms.definitions import VARIANTS
 from tests.samplers.sources import SeededBits
@@ -66,15 +66,14 @@ def test_the_mechanism_conforms(name, k):
     [name for name in MECHANISMS if name not in VARIANTS and own(MECHANISMS[name](1.0), "draw")],
 )
 def test_the_draws_tell_a_wrong_scale_apart(name):
-    setting = settings(name, 2)
-    mechanism, x, prior = setting.mechanism, np.array([150, 150]), np.ones(2)
+    usual = settings(name, 2)
+    mechanism, x, prior = usual.mechanism, np.array([150, 150]), np.ones(2)
     if not makes_a_draw_cheaply(mechanism):
-        x, mechanism = setting.middle, MECHANISMS[name](4.0)
+        x, mechanism = usual.middle, MECHANISMS[name](4.0)
     elif name == "optimal":
         x = np.array([10, 10])
     bits = SeededBits(5)
-    number = 4 * setting.draws
-    drawn = np.array([own(mechanism, "draw")(x, prior, bits)[1] for _ in range(number)])
+    drawn = np.array([own(mechanism, "draw")(x, prior, bits)[1] for _ in range(4 * usual.draws)])
     factor = 1.1 if makes_a_draw_cheaply(mechanism) else 1.5
     wrong = replace(mechanism, epsilon=factor * mechanism.epsilon)
     right, other = (misfit(drawn, one.law(x, prior).probability) for one in (mechanism, wrong))
@@ -93,14 +92,13 @@ def test_what_is_unknown_says_so_and_what_is_known_is_stated_by_the_type_itself(
 
 @pytest.mark.slow
 def test_a_promise_that_is_too_small_or_too_large_for_one_record_more_is_caught():
-    setting = settings("independent", 2)
-    assert complaints(setting, [conformance.check_audit]) == []
-    half = replace(setting.mechanism.guarantee(2), bound=Fraction(1, 2))
-    broken = replace(setting, mechanism=changed(IndependentNoise, 1.0, guarantee=lambda *_: half))
+    usual = settings("independent", 2)
+    half = replace(usual.mechanism.guarantee(2), bound=Fraction(1, 2))
+    broken = replace(usual, mechanism=changed(IndependentNoise, 1.0, guarantee=lambda *_: half))
     (found,) = complaints(broken, [conformance.check_audit])
     assert "the bound is not the largest change" in found
     with pytest.raises(ValueError, match="leaves out outputs"):
-        dp.audit(setting.mechanism, 3, [1.0, 0.5])
+        dp.audit(usual.mechanism, 3, [1.0, 0.5])
 
 
 def test_published_readings_of_figure_five_are_reproduced():
@@ -132,3 +130,43 @@ def test_a_mechanism_is_made_without_waiting_for_the_rest_of_scipy():
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# --- The suite against the cabinet: everything is noticed -----------------------------------------
+
+# For each kind of fault the checks that are there to find it.
+BY_LAW = (conformance.check_laws, conformance.check_audit)
+SPECIAL = {
+    "samples ten percent too sharp": conformance.check_samples,
+    "noise for one change, two counts": conformance.check_promise,
+    "a proof that is nowhere": conformance.check_promise,
+    "epsilon rounded down": conformance.check_promise,
+    "a source that is nowhere": conformance.check_sources,
+    "a definition that is nowhere": conformance.check_sources,
+    "input taken as it comes": conformance.check_input,
+    "a large-n law ten percent off": conformance.check_step_law,
+    "likelihoods ten percent off": conformance.check_likelihoods,
+}
+
+
+def checks_for(key):
+    if "draw" in key:
+        return (conformance.check_draws,)
+    return (SPECIAL[key],) if key in SPECIAL else BY_LAW
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", CABINET)
+def test_the_fault_is_noticed(key):
+    assert complaints(CABINET[key], checks_for(key)) != []
+
+
+@pytest.mark.parametrize("key", CABINET)
+def test_nothing_with_a_fault_in_its_law_is_released(key):
+    """Either it promises nothing, or what it promises is what the audit holds it to."""
+    case = CABINET[key]
+    if own(case.mechanism, "guarantee") is not None:
+        return
+    k = len(case.prior)
+    with pytest.raises((ValueError, TypeError), match="must have a proved guarantee"):
+        dp.release(case.mechanism, [case.n, *[1] * (k - 1)], case.prior)
