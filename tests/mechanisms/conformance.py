@@ -204,11 +204,12 @@ def check_promise(setting: Setting) -> None:
     if stated.bound is None:
         assert stated.sentence.startswith("No guarantee: ")
         assert len(stated.basis) > 20
+        assert "<=" not in stated.sentence
         return
     assert stated.theorem in labels(), f"no proof {stated.theorem!r} in the book"
     written = Fraction(re.search(r"<= e\^(\S+) P", stated.sentence)[1])
     assert written >= stated.bound, "the sentence states less than the bound"
-    assert written <= stated.bound * Fraction(1_000_001, 1_000_000)
+    assert written <= stated.bound * (1 + Fraction(1, 10**11))
     assert Fraction(stated.epsilon) >= stated.bound
     assert stated.bound <= exact_epsilon(setting.mechanism.epsilon), "more than the nominal epsilon"
 

@@ -60,20 +60,13 @@ def test_the_optimum_is_private_and_no_mechanism_passes_it(objective, n, prior, 
 def test_weak_duality_certifies_the_optimum():
     """A second road: the dual of the program, solved apart, gives the same number from below."""
     n, prior, epsilon = 6, [1.0, 1.0], 1.0
-    losses, apart = distance_table(n, prior), record_distances(n, 2)
-    size = n + 1
-    first, second = np.nonzero(apart == 1)
+    losses, apart, unit = distance_table(n, prior), record_distances(n, 2), np.eye(n + 1)
     # maximise sum_x u_x with u_x + sum of (price of (x, x', r)) terms <= loss, prices >= 0.
-    matrix = np.zeros((size * size, 2 * size + first.size * size))
-    for x in range(size):
-        for r in range(size):
-            matrix[x * size + r, [x, size + x]] = [1.0, -1.0]
-    for pair, (x, other) in enumerate(zip(first, second, strict=True)):
-        for r in range(size):
-            column = 2 * size + pair * size + r
-            matrix[x * size + r, column] -= 1.0
-            matrix[other * size + r, column] += np.exp(epsilon)
-    cost = np.concatenate((-np.ones(size), np.ones(size), np.zeros(first.size * size)))
+    first, second = np.nonzero(apart == 1)
+    rows = np.kron(unit, np.ones((n + 1, 1)))
+    prices = np.kron(np.exp(epsilon) * unit[:, second] - unit[:, first], unit)
+    matrix, size = np.hstack((rows, -rows, prices)), n + 1
+    cost = np.repeat([-1.0, 1.0, 0.0], [size, size, prices.shape[1]])
     dual = linprog(cost, A_ub=matrix, b_ub=losses.ravel() / size, bounds=(0, None))
     table = _program(losses, apart, epsilon, "mean")
     assert -dual.fun == pytest.approx((table * losses).sum() / size, abs=1e-8)
@@ -125,9 +118,7 @@ def test_bayes_remap_is_the_best_guess_for_each_output():
     assert "post-processing" in remapped.guarantee(2).basis
 
 
-@pytest.mark.parametrize(
-    ("name", "n", "k"), [("geometric", 12, 2), ("lattice", 8, 2), ("lattice", 4, 3)]
-)
+@pytest.mark.parametrize(("name", "n", "k"), [("lattice", 8, 2), ("lattice", 4, 3)])
 def test_the_option_answers_as_the_general_remap_does(name, n, k):
     general, option = Remapped(dp.mechanism(name, 0.4)), dp.mechanism(name, 0.4, remap=True)
     for x in dp.compositions(n, k):
@@ -135,35 +126,30 @@ def test_the_option_answers_as_the_general_remap_does(name, n, k):
         assert option.law(x, [1.0] * k).mean_distance() == pytest.approx(expected, rel=1e-9)
 
 
-def best_by_hand(exact, n, epsilon, noisy):
-    """The answer with the least weighted distance over all data; the closest of equally good."""
-
-    def loss(s):
-        return mp.fsum(
-            mp.exp(-epsilon * abs(x - noisy)) * exact.distance((x, n - x), (s, n - s))
-            for x in range(n + 1)
-        )
-
-    losses = {s: loss(s) for s in range(n + 1)}
-    least = min(losses.values())
-    weights = mp.fsum(mp.exp(-epsilon * abs(x - noisy)) for x in range(n + 1))
-    tied = [s for s, value in losses.items() if value <= least * (1 + mp.mpf(10) ** -12)]
-    return min(tied, key=lambda s: abs(s - noisy)), float(least / weights)
-
-
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (1e-9, 3.0)])
 def test_a_remapped_release_is_the_best_guess_of_each_noisy_count(epsilon, prior):
-    n = 7
+    # The answer with the least weighted distance over all data; the closest of equally good.
+    n, answers, expected = 7, [], []
     with mp.workdps(30):
         exact = Reference(prior, n)
-        by_hand = [best_by_hand(exact, n, mp.mpf(epsilon), noisy) for noisy in range(n + 1)]
-    answers, expected = best_answers(prior, n, epsilon, 0, n)
-    assert answers.tolist() == [answer for answer, _ in by_hand]
-    assert expected == pytest.approx([least for _, least in by_hand], rel=1e-12)
+        for noisy in range(n + 1):
+            weights = [mp.exp(-mp.mpf(epsilon) * abs(x - noisy)) for x in range(n + 1)]
+            losses = [
+                mp.fsum(w * exact.distance((x, n - x), (s, n - s)) for x, w in enumerate(weights))
+                for s in range(n + 1)
+            ]
+            tied = [s for s in range(n + 1) if losses[s] <= min(losses) * (1 + mp.mpf(10) ** -12)]
+            answers.append(min(tied, key=lambda s: abs(s - noisy)))
+            expected.append(float(min(losses) / mp.fsum(weights)))
+    found = best_answers(prior, n, epsilon, 0, n)
+    assert found[0].tolist() == answers
+    assert found[1] == pytest.approx(expected, rel=1e-12)
     for first in range(n + 1):
-        plain = TruncatedGeometric(epsilon).law([first, n - first], prior)
-        remapped = TruncatedGeometric(epsilon, remap=True).law([first, n - first], prior)
+        plain, remapped = (
+            TruncatedGeometric(epsilon, remap=remap).law([first, n - first], prior)
+            for remap in (False, True)
+        )
         assert remapped.outputs[:, 0].tolist() == list(range(n + 1))
         shares = np.bincount(answers, plain.probabilities, n + 1)
         assert remapped.probabilities == pytest.approx(shares, rel=1e-12)
@@ -196,7 +182,8 @@ def test_a_large_data_set_is_remapped_near_its_edge_only():
     [
         (lambda: OptimalMechanism(1.0).law([50, 50], [1, 1]), ValueError,
          r"101 histograms.*k = 2 the linear program takes n up to 65"),
-        (lambda: Remapped(dp.mechanism("geometric", 1.0), "mean"), ValueError, "rule must be one"),
+        (lambda: OptimalMechanism(70.0).law([2, 1], [1, 1]), ValueError,
+         r"epsilon must lie in \[1e-06, 69\] .*, got 70.0"),
         (lambda: Remapped(dp.mechanism("ilapMech", 1.0)).law([1, 1, 1], [1, 1, 1]), TypeError,
          "base must list every histogram"),
         (lambda: solve_program(np.array([1.0]), np.ones((1, 1)), np.ones((1, 1))), ArithmeticError,
@@ -205,10 +192,8 @@ def test_a_large_data_set_is_remapped_near_its_edge_only():
          r"epsilon = 0.001 .* compares at most 4000"),
         (lambda: dp.mechanism("lattice", 1.0, remap=True).law([30, 30, 40], [1, 1, 1]), ValueError,
          r"5151 histograms.* a remap of lattice noise"),
-        *[(lambda epsilon=epsilon: OptimalMechanism(epsilon).law([2, 1], [1, 1]), ValueError,
-           rf"epsilon must lie in \[1e-06, 69\] .*, got {epsilon!r}") for epsilon in (2e-7, 70.0)],
     ],
 )  # fmt: skip
-def test_bad_input_says_how_large_and_what_fits(call, error, words):
+def test_what_does_not_fit_is_refused_with_what_does(call, error, words):
     with pytest.raises(error, match=words):
         call()

@@ -88,6 +88,9 @@ def test_what_is_unknown_says_so_and_what_is_known_is_stated_by_the_type_itself(
     for k in (1, 1.5, True, "3"):
         with pytest.raises((TypeError, ValueError), match="k must be an integer"):
             mechanism.guarantee(k)
+    for epsilon in (1.0000004, 0.1234564999, "1/3"):
+        case = Setting(MECHANISMS[name](epsilon), 5, (1.0, 1.0))
+        assert complaints(case, [conformance.check_promise, conformance.check_sources]) == []
 
 
 @pytest.mark.slow

@@ -32,22 +32,10 @@ from dpbayes.mechanisms.protocol import (
 from dpbayes.study.theorem_chain import corner_pair, enumerated_pair
 from dpbayes.tables.drawn import draw
 from dpbayes.tables.reading import noise_aware
+from tests.mechanisms.cabinet import changed
 from tests.samplers.sources import SeededBits
 
 # --- Numbers and sentences ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", dp.REGISTRY)
-@pytest.mark.parametrize("epsilon", [1.0000004, 0.1234564999, "1/3"])
-def test_the_sentence_never_states_less_than_the_bound(name, epsilon):
-    promised = guarantee(dp.mechanism(name, epsilon), 2)
-    if promised.bound is None:
-        assert promised.sentence.startswith("No guarantee: ")
-        assert "<=" not in promised.sentence
-        return
-    stated = Fraction(re.search(r"<= e\^(\S+) P", promised.sentence)[1])
-    assert promised.bound <= stated <= promised.bound * (1 + Fraction(1, 10**11))
-    assert Fraction(promised.epsilon) >= promised.bound
 
 
 @pytest.mark.slow
@@ -125,15 +113,12 @@ def test_a_sentence_names_its_relation_and_its_failure_probability():
 
 
 def test_a_subclass_has_neither_the_promise_nor_the_sampler():
-    @dataclass(frozen=True)
-    class Truth(TruncatedGeometric):
-        def law(self, counts, prior):
-            return TruncatedGeometric(50.0 * self.epsilon).law(counts, prior)
-
-    mechanism = Truth(1.0)
+    mechanism = changed(
+        TruncatedGeometric, 1.0, law=lambda one, *at: TruncatedGeometric(50).law(*at)
+    )
     promised = guarantee(mechanism, 2)
     assert promised.epsilon is None
-    assert "Truth states no guarantee of its own" in promised.sentence
+    assert "ChangedTruncatedGeometric states no guarantee of its own" in promised.sentence
     with pytest.raises(ValueError, match="must have a proved guarantee"):
         dp.release(mechanism, [3, 4], [1, 1])
     with pytest.raises(ValueError, match="must have an exact sampler"):
@@ -223,23 +208,19 @@ def test_two_hundred_random_audits_keep_the_promise(k: int, most: int, audits: i
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.05, 0.2, 0.5])
-def test_it_keeps_the_promise_where_the_claimed_mechanism_breaks_it(share: float) -> None:
-    prior = [0.02, 1e8, 1e8, 1e8]
+def test_it_keeps_the_promise_where_the_claimed_mechanism_breaks_it() -> None:
+    prior, pair = [0.02, 1e8, 1e8, 1e8], corner_pair(178, 4)
     claimed = dp.mechanism("expMech-delta", 0.784, delta=1e-6)
-    repaired = dp.mechanism("expMech-repaired", 0.784, delta=1e-6, share=share)
-    pair = corner_pair(178, 4)
     assert enumerated_pair(claimed, *pair, prior).delta(0.784) > 1e-4
-    assert enumerated_pair(repaired, *pair, prior).delta(0.784) == 0.0
-    # At its own kink S changes by the full e^gamma; n is such that gamma reaches it.
-    for n in (60, 110):
-        found = enumerated_pair(repaired, *corner_pair(n, 4), prior)
-        assert found.epsilon <= 0.784
+    for share in (0.05, 0.5):
+        repaired = dp.mechanism("expMech-repaired", 0.784, delta=1e-6, share=share)
+        assert enumerated_pair(repaired, *pair, prior).delta(0.784) == 0.0
+        # At its own kink S changes by the full e^gamma; n is such that gamma reaches it.
+        for n in (60, 110):
+            assert enumerated_pair(repaired, *corner_pair(n, 4), prior).epsilon <= 0.784
 
 
-@pytest.mark.parametrize(
-    ("delta", "epsilon"), [(1e-300, 0.02), (1e-8, 0.9), (1e-8, 1e-6), (1e-8, 3e-9)]
-)
+@pytest.mark.parametrize(("delta", "epsilon"), [(1e-300, 0.02), (1e-8, 1e-6), (1e-8, 3e-9)])
 def test_the_rate_is_lowered_by_more_than_rounding_can_add_and_little_more(
     delta: float, epsilon: float
 ) -> None:
@@ -257,13 +238,12 @@ def test_the_rate_is_lowered_by_more_than_rounding_can_add_and_little_more(
     assert max(changes) <= proved
 
 
-@pytest.mark.parametrize(("n", "k"), [(10, 2), (137, 3), (10**6, 2), (10**4, 5)])
+@pytest.mark.parametrize(("n", "k"), [(10, 2), (10**4, 5)])
 def test_the_least_share_that_an_error_names_is_enough(n: int, k: int) -> None:
     calibration = RepairedCalibration(delta=1e-8, share=0.5)
-    with pytest.raises(ValueError, match="n must be an integer of at least 1, got 0"):
-        DeltaCalibration().gamma(0, 1.0)
     with pytest.raises(ValueError, match="share \\* epsilon must be at least") as refused:
         calibration.gamma(n, 1e-12, k)
-    found = re.search(r"at least (\S+) for", str(refused.value))
-    assert found
-    assert calibration.gamma(n, 2 * float(found[1]), k) > 0
+    least = float(re.search(r"at least (\S+) for", str(refused.value))[1])
+    assert calibration.gamma(n, 2 * least, k) > 0
+    with pytest.raises(ValueError, match="n must be an integer of at least 1, got 0"):
+        DeltaCalibration().gamma(0, 1.0)
