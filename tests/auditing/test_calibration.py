@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -15,15 +13,29 @@ from dpbayes.sensitivity import Sensitivity
 from tests.mechanisms.cabinet import CABINET, Hasty, Truthful, changed
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
 @pytest.mark.parametrize("name", ["expMech-smooth", "expMech-delta", "ilapMech", "geometric"])
-@pytest.mark.parametrize("target", [0.3, 4.0])
-def test_the_audited_epsilon_is_the_target(name, target):
-    found = dp.calibrate(dp.mechanism(name, 1.0), 20, [1, 0.5], target)
-    assert target * (1 - 1e-9) <= dp.audit(found, 20, [1, 0.5]).epsilon <= target
+@pytest.mark.parametrize(
+    ("nominal", "n", "prior", "target"),
+    [(1.0, 20, [1.0, 0.5], 0.3), (1.0, 20, [1.0, 1.0], 4.0),
+     # Where rounding once lifted the value that was reached.
+     (0.23679108665895826, 9, [0.1598169407022077] * 2, 5.2278015467886565),
+     (1.9954903538008626, 24, [0.1045506540862012, 13.092120649178165], 2.776693031570886)],
+)  # fmt: skip
+def test_the_audited_value_is_the_target_and_never_above(name, nominal, n, prior, target, delta):
+    start = dp.mechanism(name, nominal)
+    found = dp.calibrate(start, n, prior, target, delta)
+    result = dp.audit(found, n, prior)
+    if delta == 0.0:
+        assert target * (1 - 1e-9) <= result.epsilon <= target
+    else:
+        assert delta * (1 - 1e-5) <= result.delta(target) <= delta
+        pure = dp.calibrate(start, n, prior, target)
+        means = [one.law([n, 0], prior).mean_distance() for one in (found, pure)]
+        assert means[0] < means[1]  # a little delta buys accuracy
     if name == "expMech-delta":  # gamma stays fixed
-        assert found.epsilon == 1.0
-        start = dp.mechanism(name, 1.0)
-        assert found.sensitivity([10, 10], [1, 1]) == start.sensitivity([10, 10], [1, 1])
+        assert found.epsilon == nominal
+        assert found.sensitivity([n, 0], prior) == start.sensitivity([n, 0], prior)
 
 
 def test_a_calibration_takes_few_audits_and_bisects_where_pairs_lead_nowhere(monkeypatch):
@@ -47,14 +59,6 @@ def test_a_calibration_takes_few_audits_and_bisects_where_pairs_lead_nowhere(mon
     assert len(audits) > 8
 
 
-def test_a_little_delta_buys_accuracy():
-    start = dp.mechanism("expMech-smooth", 1.0)
-    pure = dp.calibrate(start, 20, [1, 1], 1.0)
-    loose = dp.calibrate(start, 20, [1, 1], 1.0, delta=1e-3)
-    assert loose.epsilon > pure.epsilon * 1.001
-    assert 1e-3 * (1 - 1e-6) <= dp.audit(loose, 20, [1, 1]).delta(1.0) <= 1e-3
-
-
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -68,27 +72,6 @@ def test_what_cannot_be_reached_is_refused(call, words):
     name, *rest = call
     with pytest.raises(ValueError, match=words):
         dp.calibrate(dp.mechanism(name, 1.0), *rest)
-
-
-@pytest.mark.parametrize(
-    ("name", "nominal", "n", "prior", "epsilon", "delta"),
-    [
-        ("expMech-local", 0.10181768460840185, 20, [1.4938462584043382, 1.8933994161976242],
-         9.062861327274447, 0.0),
-        ("expMech-delta", 0.23679108665895826, 9, [0.1598169407022077] * 2, 5.2278015467886565,
-         9.177365933601998e-05),
-        ("expMech-smooth", 1.9954903538008626, 24, [0.1045506540862012, 13.092120649178165],
-         2.776693031570886, 1.7864503249390067e-06),
-    ],
-)  # fmt: skip
-def test_rounding_does_not_lift_an_audited_value_above_the_target(
-    name, nominal, n, prior, epsilon, delta
-):
-    result = dp.audit(dp.calibrate(dp.mechanism(name, nominal), n, prior, epsilon, delta), n, prior)
-    if delta == 0.0:
-        assert epsilon * (1.0 - 1e-9) <= result.epsilon <= epsilon
-    else:
-        assert delta * (1.0 - 1e-5) <= result.delta(epsilon) <= delta
 
 
 # --- An audit is about what `.law` returns, or it is refused --------------------------------------
@@ -122,16 +105,6 @@ def test_a_subclass_is_audited_by_its_own_law(broken, k):
     assert found == np.inf if broken is Truthful else found > 100
 
 
-@pytest.mark.slow
-def test_calibrating_a_subclass_pays_for_its_rate():
-    found = dp.calibrate(Hasty(1.0, SmoothCalibration()), 5, [1, 1], 1.0)
-    assert dp.audit(found, 5, [1, 1]).epsilon == pytest.approx(1.0, rel=1e-8)
-    right = dp.calibrate(dp.mechanism("expMech-smooth", 1.0), 5, [1, 1], 1.0)
-    assert found.epsilon == pytest.approx(right.epsilon / 1e4, rel=1e-6)
-    with pytest.raises(ValueError, match="epsilon cannot be reached"):
-        dp.calibrate(Truthful(1.0, SmoothCalibration()), 5, np.ones(2), 1.0)
-
-
 @pytest.mark.parametrize(
     "key", [key for key in CABINET if key.startswith(("nan", "plus inf", "sums", "an output lost"))]
 )
@@ -159,8 +132,6 @@ def test_a_certificate_says_what_was_compared(name, n, k, rows):
 
 
 def test_an_instance_with_a_replaced_method_is_audited_by_its_law():
-    mechanism = dp.mechanism("expMech-smooth", 1.0)
-    right = dp.audit(mechanism, 6, [1, 1]).epsilon
-    altered = replace(mechanism)
+    altered = dp.mechanism("expMech-smooth", 1.0)
     object.__setattr__(altered, "rate", lambda counts, prior: 1e3)
-    assert dp.audit(altered, 6, [1, 1]).epsilon > 10 * right
+    assert dp.audit(altered, 6, [1, 1]).epsilon > 10

@@ -29,17 +29,11 @@ GRID = 1e-4
 PAIR = LossPair(np.log([0.5, 0.5]), np.log([0.4, 0.6]))
 
 
-def product(pair, m):
-    p = [sum(values) for values in itertools.product(pair.log_p, repeat=m)]
-    q = [sum(values) for values in itertools.product(pair.log_q, repeat=m)]
-    return LossPair(np.array(p), np.array(q))
-
-
 @pytest.mark.parametrize("m", [1, 3])
 def test_releases_against_the_product_written_out(m):
     pair = worst_pair(dp.audit(dp.mechanism("expMech-smooth", 1.0), 8, [1, 1]))
-    written = product(pair, m)
-    mirrored = LossPair(written.log_q, written.log_p)
+    p, q = (np.sum(np.meshgrid(*[one] * m), axis=0).ravel() for one in (pair.log_p, pair.log_q))
+    written, mirrored = LossPair(p, q), LossPair(q, p)
     for delta in (1e-6, 1e-3):
         epsilon = composed_epsilon(pair, [m], delta, GRID)[0]
         assert max(written.delta(epsilon), mirrored.delta(epsilon)) <= delta * (1 + 1e-9)
@@ -87,14 +81,9 @@ def test_textbook_bounds():
     ("call", "words"),
     [
         (lambda: LossPair(np.zeros(2), np.zeros(3)), "one shape"),
-        (lambda: LossPair([np.nan], [0.0]), "log_p must be finite, got nan"),
-        (lambda: LossPair([0.0, "b"], [0.0]), "log_p must be real numbers"),
-        (lambda: composed_epsilon(None, [1], 1e-6), "pair must be a LossPair, got None"),
         (lambda: composed_epsilon(PAIR, [1], 0.0), "delta must lie strictly"),
         (lambda: composed_epsilon(PAIR, [0], 1e-6), "releases must be at least 1, got 0"),
-        (lambda: worst_pair(3), "result must be a PairAudit, got 3"),
         (lambda: worst_pair(dp.audit(dp.mechanism("draft-laplace", 1.0), 5, [1, 1])), "infinite"),
-        (lambda: dominating_pair(3), "result must be an? Audit, got 3"),
         (lambda: dominating_pair(dp.audit(dp.mechanism("geometric", 1.0), 3, [1, 1]), 10**12),
          "points must be an integer of at most 1000000, got 10"),
         (lambda: concentrated_rho([0.0], [0.5]), "log_q must be logarithms .* sum to 1, got"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import mpmath as mp
 import pytest
 
@@ -28,21 +30,17 @@ def test_bounds_hold_the_loss_found_by_enumeration_in_high_precision(
     name: str, prior: tuple[float, float]
 ) -> None:
     n, epsilon = 7, 1.25
-    enclosure = enclose(made(name, epsilon), n, prior)
+    enclosure, rows = enclose(made(name, epsilon), n, prior), histograms(n, 2)
     with mp.workdps(60):
         exact = Reference(prior, n)
-        laws = {x: masses(name, exact, x, mp.mpf(epsilon)) for x in histograms(n, 2)}
-        pairs = [((x, n - x), (x + 1, n - x - 1)) for x in range(n)]
-        losses = [abs(mp.log(laws[a][r] / laws[b][r])) for a, b in pairs for r in histograms(n, 2)]
+        laws = [masses(name, exact, x, mp.mpf(epsilon)) for x in rows]
+        pairs = [*pairwise(laws), *pairwise(laws[::-1])]
         # gamma of expMech-delta is a float, and is taken as it is.
         slack = 1e-15 if name == "expMech-delta" else 0.0
-        assert held(max(losses), enclosure.epsilon, slack)
+        worst = max(mp.log(p[r] / q[r]) for p, q in pairs for r in rows)
+        assert held(worst, enclosure.epsilon, slack)
         excess = mp.exp(mp.mpf(0.3))
-        deltas = [
-            mp.fsum(max(laws[a][r] - excess * laws[b][r], mp.mpf(0)) for r in histograms(n, 2))
-            for pair in pairs
-            for a, b in (pair, pair[::-1])
-        ]
+        deltas = [mp.fsum(max(p[r] - excess * q[r], mp.mpf(0)) for r in rows) for p, q in pairs]
         assert float(max(deltas)) == pytest.approx(enclosure.delta(0.3).low, abs=1e-15)
     assert enclosure.epsilon.width <= WIDTH
     assert enclosure.delta(0.3).width <= WIDTH

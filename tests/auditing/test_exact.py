@@ -72,13 +72,10 @@ def agrees(mechanism, n, prior, epsilon):
     assert result.epsilon == pytest.approx(worst, rel=1e-9, abs=1e-12)
     assert result.pair().epsilon == pytest.approx(worst, rel=1e-9, abs=1e-12)
     curve = result.curve([epsilon, 50.0])
-    assert curve.deltas[0] == pytest.approx(delta, rel=1e-8, abs=1e-13)
     attained = curve.witnesses[0]
     pair = dp.audit_pair(mechanism, attained.counts, attained.neighbour, prior)
-    assert pair.delta(epsilon) == pytest.approx(delta, rel=1e-8, abs=1e-13)
-    p, q = (mechanism.law(x, prior) for x in (attained.counts, attained.neighbour))
-    there = np.maximum(p.probabilities - np.exp(epsilon) * q.probabilities, 0).sum()
-    assert there == pytest.approx(attained.delta, rel=1e-8, abs=1e-13)
+    for found in (curve.deltas[0], attained.delta, pair.delta(epsilon)):
+        assert found == pytest.approx(delta, rel=1e-8, abs=1e-13)
 
 
 @settings(max_examples=15, deadline=None)
@@ -110,10 +107,11 @@ def test_one_sided_noise_is_not_private_at_all():
     mechanism = dp.mechanism("draft-laplace", 1.0)
     result = dp.audit(mechanism, 12, [1, 1])
     assert result.epsilon == np.inf
-    witness = result.witness
-    assert mechanism.law(witness.neighbour, [1, 1]).probability(witness.output) == 0.0
-    possible = mechanism.law(witness.counts, [1, 1]).probability(witness.output)
-    assert 0.0 < possible * (1 - 1e-12) <= result.delta(50.0)
+    there, never = (
+        mechanism.law(x, [1, 1]).probability(result.witness.output)
+        for x in (result.witness.counts, result.witness.neighbour)
+    )
+    assert never == 0.0 < there * (1 - 1e-12) <= result.delta(50.0)
 
 
 @pytest.mark.slow
@@ -133,9 +131,7 @@ def test_document_a_theorem_4_1_fails_with_l1_distance_in_50_digits():
 
         p, q = law(found.counts), law(found.neighbour)
         excess = mp.fsum(max(p[r] - mp.exp(epsilon) * q[r], 0) for r in p)
-        w = result.witness
-        output = tuple(w.output.tolist())
-        worst = mp.log(law(w.counts)[output] / law(w.neighbour)[output])
+        worst = max(abs(mp.log(p[r] / q[r])) for r in p)
     assert found.delta == pytest.approx(float(excess), rel=1e-9)
     assert result.epsilon == pytest.approx(float(worst), rel=1e-11)
     assert found.delta == pytest.approx(2.145e-8, rel=1e-3)
@@ -199,9 +195,8 @@ def test_no_matrix_of_all_laws_is_held_when_it_would_not_fit():
     assert rows.kept(limit=1000) is rows
     tracemalloc.start()
     audit_rows(rows)
-    _, peak = tracemalloc.get_traced_memory()
+    assert tracemalloc.get_traced_memory()[1] < 8 * 1201**2 / 20
     tracemalloc.stop()
-    assert peak < 8 * 1201**2 / 20
 
 
 @pytest.mark.parametrize(("n", "k"), [(6, 2), (4, 3), (3, 4)])
