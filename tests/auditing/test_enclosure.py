@@ -61,15 +61,12 @@ def test_the_float_audit_lies_within_rounding_of_the_bounds(name, n, prior) -> N
     assert held(mp.mpf(audit.delta(0.2)), audit.enclosure.delta(0.2), 1e-14)
 
 
-@pytest.mark.parametrize(
-    ("name", "k", "n", "error", "words"),
-    [
-        ("optimal", 2, 4, TypeError, "mechanism must have a law in ball arithmetic"),
-        ("draft-laplace", 2, 4, ValueError, "must have two-sided noise"),
-        ("ilapMech", 3, 4, ValueError, "prior must have 2 parameters for an enclosure"),
-        ("geometric", 2, 400, ValueError, "an enclosure takes n up to 315"),
-    ],
-)
-def test_what_cannot_be_enclosed_is_refused(name, k, n, error, words) -> None:
-    with pytest.raises(error, match=words):
-        enclose(dp.mechanism(name, 1.0), n, [1] * k)
+def test_what_cannot_be_enclosed_is_refused() -> None:
+    for name, k, n, words in (
+        ("optimal", 2, 4, "mechanism must have a law in ball arithmetic"),
+        ("draft-laplace", 2, 4, "must have two-sided noise"),
+        ("ilapMech", 3, 4, "prior must have 2 parameters for an enclosure"),
+        ("geometric", 2, 400, "an enclosure takes n up to 315"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=words):
+            enclose(dp.mechanism(name, 1.0), n, [1] * k)
