@@ -26,9 +26,7 @@ def held(value: mp.mpf, bounds: Bounds, slack: float = 0.0) -> bool:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (1e-9, 0.25)])
-def test_bounds_hold_the_loss_found_by_enumeration_in_high_precision(
-    name: str, prior: tuple[float, float]
-) -> None:
+def test_bounds_hold_the_loss_found_by_enumeration_in_high_precision(name, prior) -> None:
     n, epsilon = 7, 1.25
     enclosure, rows = enclose(made(name, epsilon), n, prior), histograms(n, 2)
     with mp.workdps(60):
