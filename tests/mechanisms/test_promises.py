@@ -32,7 +32,6 @@ from dpbayes.mechanisms.protocol import (
 from dpbayes.study.theorem_chain import corner_pair, enumerated_pair
 from dpbayes.tables.drawn import draw
 from dpbayes.tables.reading import noise_aware
-from tests.mechanisms.cabinet import changed
 from tests.samplers.sources import SeededBits
 
 # --- Numbers and sentences ------------------------------------------------------------------------
@@ -56,6 +55,8 @@ def test_every_kind_of_number_is_exact(kind):
         mechanism = kind(value)
         assert exact_epsilon(mechanism.epsilon) == guarantee(mechanism, 2).bound == Fraction(1, 10)
         assert mechanism.epsilon == 0.1
+        for copy in (pickle.loads(pickle.dumps(mechanism)), replace(mechanism)):
+            assert exact_epsilon(copy.epsilon) == Fraction(1, 10)
     assert guarantee(kind(np.float32(0.5)), 2).bound == Fraction(1, 2)
     assert guarantee(kind(np.int64(2)), 2).bound == 2
     assert guarantee(kind("1/3"), 2).epsilon > float(Fraction(1, 3))
@@ -69,12 +70,6 @@ def test_a_float_is_never_taken_for_more_than_either_reading(value):
     assert exact <= Fraction(value)
     assert exact <= Fraction(repr(value))
     assert float(exact) == value
-
-
-def test_an_exact_epsilon_survives_copies():
-    mechanism = dp.mechanism("expMech-smooth", "0.7", gamma=0.5)
-    for copy in (pickle.loads(pickle.dumps(mechanism)), replace(mechanism, divisor=4.0)):
-        assert exact_epsilon(copy.epsilon) == Fraction(7, 10)
 
 
 WORDS = ("0", "-1", "nan", "inf", "one", "1/0", "1/2/3", "/", "1/", "0_5", "\uff11", "0,5")
@@ -110,19 +105,6 @@ def test_a_sentence_names_its_relation_and_its_failure_probability():
 
 
 # --- To whom a promise belongs --------------------------------------------------------------------
-
-
-def test_a_subclass_has_neither_the_promise_nor_the_sampler():
-    mechanism = changed(
-        TruncatedGeometric, 1.0, law=lambda one, *at: TruncatedGeometric(50).law(*at)
-    )
-    promised = guarantee(mechanism, 2)
-    assert promised.epsilon is None
-    assert "ChangedTruncatedGeometric states no guarantee of its own" in promised.sentence
-    with pytest.raises(ValueError, match="must have a proved guarantee"):
-        dp.release(mechanism, [3, 4], [1, 1])
-    with pytest.raises(ValueError, match="must have an exact sampler"):
-        dp.release(mechanism, [3, 4], [1, 1], without_guarantee=True)
 
 
 def test_a_changed_factor_changes_the_promise_and_replaced_methods_end_it(monkeypatch):
