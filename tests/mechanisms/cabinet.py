@@ -1,8 +1,6 @@
 """Mechanisms that are broken in more than forty ways, each of which the suite has to notice.
 
-They differ from a mechanism that conforms in one point each: a number in the law, an answer that
-does not fit the list, noise that is too small somewhere, a subclass that changes what was proved,
-a sampler that draws something else, a promise that says too much.
+Each differs in one point from a mechanism that conforms.
 """
 
 from __future__ import annotations

@@ -49,6 +49,10 @@ class Setting:
         return np.array([self.n - (k - 1) * (self.n // k), *[self.n // k] * (k - 1)])
 
     @property
+    def size_is_secret(self):
+        return guarantee(self.mechanism, len(self.prior)).neighbours == "add-or-remove"
+
+    @property
     def promised(self):
         """Bound and failure probability the mechanism is held to, or None."""
         stated = guarantee(self.mechanism, len(self.prior))
@@ -63,24 +67,14 @@ def labels() -> frozenset[str]:
     return frozenset(re.findall(r"^:label: (\S+)$", text, re.MULTILINE))
 
 
-def changes_size(setting: Setting) -> bool:
-    """Whether the promise is for one record more or less, so that n is secret."""
-    return guarantee(setting.mechanism, len(setting.prior)).neighbours == "add-or-remove"
-
-
-def checked_law(setting: Setting, x):
-    """The law, refused as the audit refuses it; with n secret no list of outputs is complete."""
-    if not changes_size(setting):
-        return law_of(setting.mechanism, x, np.array(setting.prior))
-    law = setting.mechanism.law(x, setting.prior)
-    assert abs(law.probabilities.sum() - 1.0) <= law.mass_outside + 1e-12, "sum"
-    return law
-
-
 def check_laws(setting: Setting) -> None:
     """Every law sums to one over outputs that are histograms, and its answers fit its list."""
     for x in setting.data:
-        law = checked_law(setting, x)
+        if setting.size_is_secret:  # no list of outputs is complete
+            law = setting.mechanism.law(x, setting.prior)
+            assert abs(law.probabilities.sum() - 1.0) <= law.mass_outside + 1e-12, "sum"
+        else:  # refused as the audit refuses it
+            law = law_of(setting.mechanism, x, np.array(setting.prior))
         truth = np.array(setting.prior) + x
         distances = dp.hellinger(truth, np.array(setting.prior) + law.outputs)
         assert law.outputs.min() >= 0
@@ -127,7 +121,9 @@ def largest_change(setting: Setting) -> float:
 
 def check_audit(setting: Setting) -> None:
     """The exact audit stays within the promise, and its witness attains it through the law."""
-    if changes_size(setting):  # one probability changes by as much as is promised, and none by more
+    if (
+        setting.size_is_secret
+    ):  # one probability changes by as much as is promised, and none by more
         gap = largest_change(setting) - setting.promised[0]
         assert abs(gap) <= 1e-9, "the bound is not the largest change"
         return
@@ -158,8 +154,7 @@ def check_draws(setting: Setting) -> None:
     assert bits.used > 0, "no bits were used"
     assert counts.shape == (setting.draws, x.size)
     assert counts.min() >= 0
-    if not changes_size(setting):
-        assert counts.max() <= setting.n
+    assert setting.size_is_secret or counts.max() <= setting.n
     value = misfit(counts, setting.mechanism.law(x, prior).probability)
     assert value <= ALPHA_LIMIT, f"draws: chi-square {value:.1f} deviations above its mean"
 

@@ -29,9 +29,6 @@ MECHANISMS = {
 }
 """The registry, the mechanism for a secret number of records, and some with another option."""
 
-# Choosing among candidates by ball arithmetic takes milliseconds, whole numbers microseconds.
-DRAWS = {"plain": 4000, "scored": 300}
-
 
 def makes_a_draw_cheaply(mechanism):
     written = any(hasattr(mechanism, f"log_likelihood{end}") for end in ("s", "_at"))
@@ -41,8 +38,8 @@ def makes_a_draw_cheaply(mechanism):
 def settings(name, k):
     # Outputs that need not sum to n are many: at a larger epsilon they fit a list of three counts.
     mechanism = MECHANISMS[name](3.0 if name == IndependentNoise.name and k == 3 else 1.0)
-    draws = DRAWS["plain" if makes_a_draw_cheaply(mechanism) else "scored"]
-    draws //= 4 if name in VARIANTS else 1
+    # Choosing among candidates by ball arithmetic takes milliseconds, whole numbers microseconds.
+    draws = (4000 if makes_a_draw_cheaply(mechanism) else 300) // (4 if name in VARIANTS else 1)
     return Setting(mechanism, {2: 7, 3: 4}[k], (1.0, 0.5, 2.0)[:k], draws)
 
 

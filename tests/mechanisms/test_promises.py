@@ -203,13 +203,10 @@ def test_it_keeps_the_promise_where_the_claimed_mechanism_breaks_it() -> None:
 
 
 @pytest.mark.parametrize(("delta", "epsilon"), [(1e-300, 0.02), (1e-8, 1e-6), (1e-8, 3e-9)])
-def test_the_rate_is_lowered_by_more_than_rounding_can_add_and_little_more(
-    delta: float, epsilon: float
-) -> None:
+def test_the_rate_is_lowered_by_more_than_rounding_can_add_and_little_more(delta, epsilon):
     mended, n = RepairedCalibration(delta, 0.2), 400
     with mpmath.workdps(40):
-        logarithm = mpmath.log(mpmath.mpf(n + 1) / mpmath.mpf(delta))
-        proved = mpmath.log1p(mpmath.mpf(0.2) * mpmath.mpf(epsilon) / logarithm)
+        proved = mpmath.log1p(0.2 * mpmath.mpf(epsilon) / mpmath.log((n + 1) / mpmath.mpf(delta)))
         below = proved - mended.gamma(n, epsilon)
         values = mended.rule(n, epsilon, 2).profile(n, np.ones(2), "hellinger")
         logs = [mpmath.log(mpmath.mpf(float(value))) for value in values]
