@@ -24,9 +24,8 @@ RIVALS = ("ilapMech", "lapMech", "geometric", "expMech", "expMech-smooth", "perm
 
 
 def means(mechanism, n, prior):
-    return np.array(
-        [mechanism.law(x, prior).mean_distance() for x in dp.compositions(n, len(prior))]
-    )
+    laws = (mechanism.law(x, prior) for x in dp.compositions(n, len(prior)))
+    return np.array([law.mean_distance() for law in laws])
 
 
 @pytest.mark.parametrize(
@@ -35,11 +34,10 @@ def means(mechanism, n, prior):
 )
 def test_a_minimax_remap_attains_the_best_worst_case_also_where_losses_are_small(n, epsilon, prior):
     base = dp.mechanism("geometric", epsilon)
-    best = means(OptimalMechanism(epsilon, "worst"), n, prior).max()
-    remapped = means(Remapped(base, "minimax"), n, prior).max()
-    assert remapped <= means(base, n, prior).max() * (1.0 + 1e-9)
+    rivals = OptimalMechanism(epsilon, "worst"), Remapped(base, "minimax"), base
+    best, remapped, plain = (means(one, n, prior).max() for one in rivals)
     assert remapped == pytest.approx(best, rel=1e-5)
-    assert remapped < means(base, n, prior).max() / 1.003 or prior != (1.0, 1.0)
+    assert remapped <= plain * (1.0 + 1e-9 if prior != (1.0, 1.0) else 0.997)
 
 
 @pytest.mark.slow
@@ -146,10 +144,8 @@ def test_a_remapped_release_is_the_best_guess_of_each_noisy_count(epsilon, prior
     assert found[0].tolist() == answers
     assert found[1] == pytest.approx(expected, rel=1e-12)
     for first in range(n + 1):
-        plain, remapped = (
-            TruncatedGeometric(epsilon, remap=remap).law([first, n - first], prior)
-            for remap in (False, True)
-        )
+        kinds = (TruncatedGeometric(epsilon, remap) for remap in (False, True))
+        plain, remapped = (kind.law([first, n - first], prior) for kind in kinds)
         assert remapped.outputs[:, 0].tolist() == list(range(n + 1))
         shares = np.bincount(answers, plain.probabilities, n + 1)
         assert remapped.probabilities == pytest.approx(shares, rel=1e-12)
@@ -165,16 +161,10 @@ def test_a_window_gives_the_answers_of_the_whole_and_far_from_the_ends_the_count
     assert np.array_equal(best_answers((1.0, 2.0), 700, 0.3, 0, 40)[0], part)
     far, _ = best_answers((1.0, 1.0), 10**9, 0.1, 5 * 10**8, 5 * 10**8 + 100)
     assert np.array_equal(far, np.arange(5 * 10**8, 5 * 10**8 + 101))
-
-
-@pytest.mark.slow
-def test_a_large_data_set_is_remapped_near_its_edge_only():
-    plain, option = (dp.mechanism("geometric", 0.5, remap=remap) for remap in (False, True))
-    for counts, share in (([50_000, 50_000], 1.0), ([3, 99_997], 0.9)):
-        before, after = (one.law(counts, [1, 1]) for one in (plain, option))
-        assert after.mean_distance() <= share * before.mean_distance() * (1 + 1e-12)
-        assert (after.mean_distance() >= before.mean_distance() * (1 - 1e-12)) == (share == 1.0)
-        assert 0.0 < after.mass_outside < 1e-19
+    near = [3, 99_997], [1, 1]
+    plain, law = (TruncatedGeometric(0.5, remap).law(*near) for remap in (False, True))
+    assert law.mean_distance() < 0.9 * plain.mean_distance()
+    assert 0.0 < law.mass_outside < 1e-19
 
 
 @pytest.mark.parametrize(
