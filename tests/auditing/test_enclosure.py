@@ -33,8 +33,7 @@ def test_bounds_hold_the_loss_found_by_enumeration_in_high_precision(name, prior
         exact = Reference(prior, n)
         laws = [masses(name, exact, x, mp.mpf(epsilon)) for x in rows]
         pairs = [*pairwise(laws), *pairwise(laws[::-1])]
-        # gamma of expMech-delta is a float, and is taken as it is.
-        slack = 1e-15 if name == "expMech-delta" else 0.0
+        slack = 1e-15 if name == "expMech-delta" else 0.0  # its gamma is a float
         worst = max(mp.log(p[r] / q[r]) for p, q in pairs for r in rows)
         assert held(worst, enclosure.epsilon, slack)
         excess = mp.exp(mp.mpf(0.3))

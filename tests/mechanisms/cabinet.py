@@ -1,7 +1,4 @@
-"""Mechanisms that are broken in more than forty ways, each of which the suite has to notice.
-
-Each differs in one point from a mechanism that conforms.
-"""
+"""Mechanisms broken in one point each, forty in all, which the suite has to notice."""
 
 from __future__ import annotations
 
