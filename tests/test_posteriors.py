@@ -10,7 +10,7 @@ import pytest
 from scipy.special import betainc, betaincc
 
 import dpbayes as dp
-from dpbayes import datasets
+from dpbayes import datasets, posteriors
 
 
 def test_posterior_adds_counts_to_the_prior_and_cannot_be_changed():
@@ -29,6 +29,7 @@ def test_compositions_are_all_histograms_in_order(n, k):
     rows = [row for row in itertools.product(range(n + 1), repeat=k) if sum(row) == n]
     assert dp.compositions(n, k).tolist() == [list(row) for row in rows]
     assert dp.number_of_candidates(n, k) == len(rows)
+    assert posteriors.row_of(dp.compositions(n, k)).tolist() == list(range(len(rows)))
 
 
 def test_neighbours_move_one_record():
