@@ -11,9 +11,8 @@ mechanisms    the papers' mechanisms and the references beside them
 accuracy      step probabilities, exact mean distances, crossovers, records needed
 auditing      actual epsilon, delta(epsilon), calibration, composition
 tables        a table of people: publish it, ask it, from one account
-datasets      real counts shipped with the package
 figures       arrays in, figure and alternative text out
-study         what only the pages need: experiments, lemmas, closed forms, broken mechanisms
+study         what only the pages need: experiments, lemmas, broken mechanisms, real counts
 record        what a notebook keeps: numbers, tables, figures and claims
 runner        notebooks run, rerun with other parameters, and verified
 commands      the command line, one module a command
@@ -23,8 +22,6 @@ from __future__ import annotations
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
-
-from dpbayes._version import VERSION
 
 if TYPE_CHECKING:
     from dpbayes.accuracy import Crossover as Crossover
@@ -60,7 +57,7 @@ if TYPE_CHECKING:
     from dpbayes.tables.drawn import release as release
     from dpbayes.tables.reading import NoiseAwarePosterior as NoiseAwarePosterior
 
-__version__ = VERSION
+__version__ = "0.2.0"
 
 # Where each public name lives. Names are loaded when they are first asked for, so that a command
 # line or a page build that needs none of the mathematics does not wait for scipy.

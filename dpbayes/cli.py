@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from dpbayes._version import VERSION
+from dpbayes import __version__
 
 COMMANDS = {
     "list": ("dpbayes.commands.list", "list the notebooks and their parameters"),
@@ -74,7 +74,7 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="dpbayes", description="Private Bayesian posteriors for categorical counts."
     )
-    parser.add_argument("--version", action="version", version=f"dpbayes {VERSION}")
+    parser.add_argument("--version", action="version", version=f"dpbayes {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, summary) in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")

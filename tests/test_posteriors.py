@@ -10,7 +10,8 @@ import pytest
 from scipy.special import betainc, betaincc
 
 import dpbayes as dp
-from dpbayes import datasets, posteriors
+from dpbayes import posteriors
+from dpbayes.study import datasets
 
 
 def test_posterior_adds_counts_to_the_prior_and_cannot_be_changed():

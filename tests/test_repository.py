@@ -27,7 +27,7 @@ DIRECT = [Requirement(one) for extra in [PROJECT["dependencies"],
 LOCK = (ROOT / "requirements.lock").read_text()
 # Each may import what stands before it.
 ORDER = (
-    "_version", "_validate", "figures", "datasets", "posteriors",
+    "_validate", "figures", "posteriors",
     "divergences", "sensitivity", "laws", "samplers", "mechanisms", "accuracy",
     "auditing", "tables", "study", "record", "runner", "cli", "commands", "__main__",
 )  # fmt: skip

@@ -6,7 +6,7 @@ import argparse
 import re
 from importlib import resources
 
-from dpbayes._version import VERSION
+from dpbayes import __version__
 from dpbayes.mechanisms import REGISTRY
 from dpbayes.mechanisms.geometric import IndependentNoise
 
@@ -14,7 +14,7 @@ SOFTWARE = f"""@misc{{dpbayes,
   author  = {{{{The dpbayes authors}}}},
   title   = {{{{dpbayes}}: private {{B}}ayesian posteriors for categorical counts,
     with exact accuracy and exact privacy}},
-  version = {{{VERSION}}},
+  version = {{{__version__}}},
   note    = {{Software}}
 }}"""
 OTHERS = {
