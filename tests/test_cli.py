@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import dpbayes as dp
-from dpbayes.cli import COMMANDS, main
+from dpbayes.__main__ import COMMANDS, main
 from dpbayes.commands import cite
 from dpbayes.mechanisms import REGISTRY
 

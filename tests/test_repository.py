@@ -29,7 +29,7 @@ LOCK = (ROOT / "requirements.lock").read_text()
 ORDER = (
     "_validate", "figures", "posteriors",
     "divergences", "sensitivity", "laws", "samplers", "mechanisms", "accuracy",
-    "auditing", "tables", "study", "record", "runner", "cli", "commands", "__main__",
+    "auditing", "tables", "study", "record", "runner", "commands", "__main__",
 )  # fmt: skip
 PLOTTING = {"matplotlib", "seaborn", "mpl_toolkits"}
 TABLES = {"duckdb", "pydantic", "flint", "jinja2", "starlette", "uvicorn"}

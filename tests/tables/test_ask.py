@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dpbayes import cli
+from dpbayes import __main__ as cli
 from dpbayes.tables.files import RAND_HIE
 from dpbayes.tables.opening import create_account
 from dpbayes.tables.service import Service
