@@ -352,7 +352,7 @@ def commands(folder: Path) -> list[list[str]]:
     found = []
     for bad, line in itertools.product(ARGUMENTS, LINES.splitlines()):
         words = line.replace("{folder}", str(folder)).split(" ")
-        if "-p n=" in line and bad.isdigit() and bad != "0":
+        if ("-p n=" in line or "--jobs" in line) and bad.isdigit() and bad != "0":
             continue  # a whole number of any length: what a notebook makes of it is its own affair
         if bad == "1;2" and "-g n={}" in line:
             continue
