@@ -18,15 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--n", type=int, required=True, help="records in the data set")
     add("--prior", default="1,1", metavar="A,B,…", help="default: 1,1")
     what = "an option of the mechanism, such as gamma=0.3; once for each"
-    add(
-        "-o",
-        "--option",
-        dest="options",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help=what,
-    )
+    add("-o", "--option", action="append", default=[], metavar="NAME=VALUE", help=what)
     add("--delta-at", type=float, metavar="EPSILON", help="also print delta at this epsilon")
 
 
@@ -36,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
         prior = [float(word) for word in arguments.prior.split(",")]
     except ValueError:
         raise ValueError(f"--prior must be numbers, got {arguments.prior!r}") from None
-    options = dict(map(option, arguments.options))
+    options = dict(map(option, arguments.option))
     mechanism = dp.mechanism(arguments.mechanism, epsilon=arguments.epsilon, **options)
     audit = dp.audit(mechanism, arguments.n, prior)
     witness = audit.witness
