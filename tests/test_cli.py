@@ -69,7 +69,7 @@ def test_audit_prints_the_actual_loss(capsys: pytest.CaptureFixture[str]) -> Non
         (["--epsilon", "1", "--n", "0"], "n must be an integer of at least 1"),
         (["--epsilon", "-1", "--n", "5"], "epsilon must be positive"),
         (["--epsilon", "1", "--n", "5", "--prior", "1,x"], "--prior must be list"),
-        (["--epsilon", "1", "--n", "5", "-o", "gamma"], "must be given as name=value"),
+        (["--epsilon", "1", "--n", "5", "-o", "gamma"], "must be given once, as name=value"),
         (["--epsilon", "1", "--n", "5", "-o", "delta=1"], "has no option 'delta'"),
     ],
 )
