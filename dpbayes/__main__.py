@@ -45,8 +45,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # no letter stops what has been done
     chosen = words[0] if words else None
     try:
-        if null := [word for word in words if "\0" in word]:
-            raise ValueError(f"arguments must hold no null character, got {null[0]!r}")
         arguments = build_parser(chosen).parse_args(words)
         status = int(importlib.import_module(COMMANDS[arguments.command][0]).run(arguments))
         sys.stdout.flush()

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         show_cell(0, 0)
         shutil.rmtree(stage, ignore_errors=True)
     shown = folder.with_name(f"{folder.name}.html")
-    text = page.rerun_page(folder, name, declared(notebook), values)
+    text = page.rerun_page(folder, name, declared(notebook))
     write_atomically(shown, text.encode())
     print(f"{os.path.relpath(shown)}\n{os.path.relpath(folder)}{os.sep}")
     if arguments.open:
