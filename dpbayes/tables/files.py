@@ -193,11 +193,6 @@ class CubeFile(Declared):
     count: Text | None = None
     attributes: Annotated[Any, PlainValidator(_attributes), Field(alias="attribute")]
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> CubeFile:
-        _ = self.rules
-        return self
-
     @property
     def rules(self) -> Rules:
         return Rules(self.unit, self.outside, count=self.count)
