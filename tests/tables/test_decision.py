@@ -129,12 +129,6 @@ def test_the_joined_interval_is_short_enough_whatever_delta(
         assert bought.fresh_share * S / bought.alpha == pytest.approx(bought.noise_weights[-1])
 
 
-def test_a_spending_is_one_of_two_words_also_where_the_history_decides() -> None:
-    for w0 in (None, [1.0], [100.0]):
-        with pytest.raises(ValueError, match="spending must be one of direct, smallest, got 'all'"):
-            tables.allocation(w0, 1.0, 40.0, 0.05, "all")
-
-
 def test_joined_weights_are_blue_of_the_longer_history() -> None:
     bought = tables.allocation(W0, 1.0, 40.0, 0.05)
     longer = tables.blue(
