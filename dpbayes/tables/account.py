@@ -101,10 +101,6 @@ class Account:
         return tuple(self._known)
 
     @property
-    def position(self) -> int:
-        return len(self.entries)
-
-    @property
     def receipt(self) -> str:
         """Proof of the last entry, its number and digest, to be kept elsewhere."""
         last = self.entries[-1]
@@ -148,16 +144,13 @@ class Account:
             )
 
     def factor(self, neighbours: str) -> int:
-        """Return the account's epsilon for an epsilon of 1 for a record; AccountError where none.
-
-        All counted records of a person change together, and a replaced record is one taken away and
-        one added.
-        """
+        """Return the account's epsilon for one of 1 for a record; AccountError where none."""
+        # All counted records of a person change together; replaced is taken away and added.
         if neighbours != self.neighbours == RELATIONS[1]:
+            whose = f"whose epsilon is for {self.unit.differ_by(self.neighbours)}"
             raise AccountError(
-                f"neighbours must be {RELATIONS[1]!r} for account {self.path}, whose epsilon is "
-                f"for {self.unit.differ_by(self.neighbours)}, got {neighbours!r}; in a plan: "
-                'records = "secret"'
+                f"neighbours must be {RELATIONS[1]!r} for account {self.path}, {whose}, got "
+                f'{neighbours!r}; in a plan: records = "secret"'
             )
         return self.unit.keep * (1 if neighbours == self.neighbours else 2)
 

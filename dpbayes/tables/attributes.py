@@ -127,8 +127,6 @@ class Categories:
         text, got = [isinstance(value, str) for value in values], f"got {shown(values)}"
         if any(text) and not all(text):
             raise TypeError(f"values of {self.name} must be all text or all numbers, {got}")
-        if all(text) and any("\0" in value for value in values):
-            raise ValueError(f"values of {self.name} must hold no null character, {got}")
         if not all(text):
             values = tuple(value for value in values if real("values", value) == value)
         if not values or len(set(values)) != len(values):

@@ -231,10 +231,7 @@ class ServiceFile(Settings):
 
 
 RAND_HIE = Path(str(files("dpbayes") / "data" / "rand-hie.toml"))
-"""20,190 person-years of the RAND Health Insurance Experiment, up to five of one person.
-
-Derived from the public-domain table that statsmodels ships.
-"""
+"""20,190 person-years of the RAND Health Insurance Experiment, as statsmodels ships them."""
 
 
 def read_cube(path: str | Path) -> CubeFile:
