@@ -108,10 +108,12 @@ class Account:
 
     @property
     def spent(self) -> Fraction:
+        """The sum of all spends."""
         return sum((entry.epsilon for entry in self.entries), Fraction(0))
 
     @property
     def balance(self) -> Fraction:
+        """What is left to spend."""
         return self.bound - self.spent
 
     def paid_by(self, payer: str) -> Fraction:
