@@ -56,10 +56,8 @@ class Answering:
 
     `bound` > 0 on the cube's overall cost; `table` the account's fingerprint of the file;
     `smallest_price` of a fresh answer in the account's epsilon, so that questions that cost next to
-    nothing cannot fill the history; `most_answers` in it. Threads may share this, processes the
-    account. `open_answering` makes one from a cube file.
-
-    Source: E, section 5 and Figure 4; durability and the grid are ours. Book: `alg-query-server`.
+    nothing cannot fill the history of `most_answers`. Threads may share this, processes the
+    account. E, section 5 and Figure 4; durability and the grid are ours; `alg-query-server`.
 
     >>> import os, tempfile
     >>> from pathlib import Path
@@ -110,10 +108,9 @@ class Answering:
         return Question(text, query, float(length), open_unit("delta", delta), payer, request)
 
     def questions(self, wish: Wish, payer: str = "") -> list[Question]:
-        """Return the questions of a wish, one for each value of `by`.
+        """Return the questions of a wish, one for each value of `by`, with ids a, a#1, ...
 
-        The first has the wish's id, the others this id with "#" and a number; ValueError where
-        something else was paid for under one of them.
+        ValueError where something else was paid for under the wish's id.
         """
         whole = self.question(
             wish.question, wish.length, 1.0 - wish.confidence, payer=payer, request=wish.request
@@ -153,10 +150,9 @@ class Answering:
         return replace(would, spent=spent, left=self.bound - spent)
 
     def ask(self, question: Question, most: Most = None) -> Answer:
-        """Return an answer whose credible interval at confidence 1 - delta is short enough.
+        """Return an answer with a short enough interval, paid with `most` of the account's epsilon.
 
-        A fresh answer is paid once under its `request`, and the same question gets it again;
-        another one raises ValueError. `most` is in the account's epsilon.
+        What was paid under a `request` the same question gets again; another one raises ValueError.
         """
         name = question.name or f"answer--{secrets.token_hex(12)}"
         for _ in range(_TRIES):
@@ -167,9 +163,9 @@ class Answering:
         raise ValueError("the account is written by others without pause: nothing was spent")
 
     def consistent(self, question: Question, answers: int) -> float | None:
-        """Return the estimate that fits counts >= 0, from the first answers, if there is one.
+        """Return the estimate that fits counts >= 0, from the first answers, at no cost; or None.
 
-        It costs nothing. Raises ValueError where answers times cells are too many.
+        ValueError where answers times cells are too many.
         """
         with self._lock:
             asked, scales = self._history[:answers], self._state.scales[:answers]
@@ -270,10 +266,7 @@ def _answer(offer: Mapping[str, Any], value: int = 0) -> Answer:
 
 
 def open_answering(cube_file: str | Path, account: Account, **others: Any) -> Answering:
-    """Return what answers questions about a cube file, paid from an account; `others` as there.
-
-    AccountError where the account does not stand for the cube's table or protects another unit.
-    """
+    """Return what answers questions about a cube file, or AccountError."""
     from dpbayes.tables.files import read_cube
 
     declared = read_cube(cube_file)

@@ -63,17 +63,17 @@ class Wish(BaseModel):
     request: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] | None = None
 
 
-def wished(fields: Any) -> Wish:
-    """Return what fields ask for, or raise ValueError naming the one that is wrong."""
+def wished(body: str | bytes) -> Wish:
+    """Return what a JSON object asks for, or raise ValueError naming the field that is wrong."""
     try:
-        return Wish.model_validate(fields)
+        return Wish.model_validate_json(body)
     except ValidationError as error:
         first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        raise ValueError("body must be JSON")
     if not first["loc"] or first["type"] in ("missing", "extra_forbidden"):
-        raise ValueError(
-            "a question must have the fields question, length and, if wanted, confidence, "
-            "consistent, by and request"
-        )
+        fields = ", ".join(Wish.model_fields)
+        raise ValueError(f"a question must have the fields {fields}, the first two at least")
     allowed = re.sub(r"^\w+ should ", "", first["msg"])
     raise ValueError(f"{first['loc'][0]} must {allowed}, got {shown(first['input'])}")
 
