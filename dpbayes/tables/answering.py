@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 MOST_ANSWERS = 1000  # in one cube's history: the next decision then takes a tenth of a second
 _TRIES = 100
-_LENGTHS = (1e-9, 1e15)  # beyond them no query has noise of an allowed scale
 Most = Callable[[], Fraction] | None  # returns what the payer may still spend, when it is needed
 
 
@@ -98,45 +97,30 @@ class Answering:
         self._catch_up()
 
     def question(
-        self, text: str, length: float, delta: float, *, payer: str = "", request: str | None = None
+        self, text: str, length: float, delta: float, payer: str = "", request: str | None = None
     ) -> Question:
         """Return a question, checked without looking at the history."""
         query = on_grid(coefficients(text, self.cube.attributes), self.cube.counts.size)
-        low, high = _LENGTHS
-        if not low <= positive("length", length) <= high:
-            raise ValueError(f"length must lie between {low:g} and {high:g}, got {length!r}")
-        return Question(text, query, float(length), open_unit("delta", delta), payer, request)
+        wanted, missing = positive("length", length), open_unit("delta", delta)
+        return Question(text, query, wanted, missing, payer, request)
 
     def questions(self, wish: Wish, payer: str = "") -> list[Question]:
-        """Return the questions of a wish, one for each value of `by`, with ids a, a#1, ...
-
-        ValueError where something else was paid for under the wish's id.
-        """
-        whole = self.question(
-            wish.question, wish.length, 1.0 - wish.confidence, payer=payer, request=wish.request
-        )
-        found = [whole] if wish.by is None else self._by(wish.by, whole)
-        if whole.name:
-            own = {(one.name, one.asked) for one in found}
-            with self._lock:
-                paid = [e for e in self.account.entries if "asked" in e.fields]
-            used = ((e.request, e.fields["asked"]) for e in paid)
-            if any(one[0].partition("#")[0] == whole.name and one not in own for one in used):
-                raise whole.other()
-        return found
-
-    def _by(self, attribute: str, whole: Question) -> list[Question]:
+        """Return the questions of a wish, one for each value of `by`, with ids a, a#1, ..."""
+        given = wish.question, wish.length, 1.0 - wish.confidence, payer, wish.request
+        whole = self.question(*given)
+        if wish.by is None:
+            return [whole]
         names = [one.name for one in self.cube.attributes]
-        if attribute not in names:
+        if wish.by not in names:
             known = ", ".join(names)
-            raise ValueError(f"by must be an attribute of the cube ({known}), got {attribute!r}")
-        axis, found = names.index(attribute), list[Question]()
+            raise ValueError(f"by must be an attribute of the cube ({known}), got {wish.by!r}")
+        axis, found = names.index(wish.by), list[Question]()
         place = np.indices(self.cube.shape)[axis].reshape(-1)
         for i, label in enumerate(self.cube.attributes[axis].labels):
             query = np.where(place == i, whole.query, 0.0)
             if query.any():
-                text = f"({whole.text}) and {attribute} = {label}"
-                request = f"{whole.request}#{i}" if found and whole.request else whole.request
+                text = f"({whole.text}) and {wish.by} = {label}"
+                request = f"{wish.request}#{i}" if found and wish.request else wish.request
                 found.append(replace(whole, text=text, query=query, request=request))
         return found
 
@@ -194,7 +178,8 @@ class Answering:
         if before is not None:
             said, drawn = before.fields, self.account.result(name, self.table)
             if (said.get("cube"), said.get("asked")) != (self._mark, question.asked):
-                raise question.other()
+                got = f"got {question.request!r}, under which something else was asked"
+                raise ValueError(f"request must be a new id for a new question, {got}")
             return None if drawn is None else _answer(said["offer"], int(drawn, 0))
         decision, cost, offer = self._decided(question, most)
         if decision.outcome == "derived":

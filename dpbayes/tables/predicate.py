@@ -100,11 +100,6 @@ class Question:
         """The name of its answer in the account, "" without an id."""
         return "" if self.request is None else f"answer-{self.payer}-{self.request}"
 
-    def other(self) -> ValueError:
-        """Return what refuses an id that was used for something else."""
-        told = f"got {shown(self.request)}, under which something else was asked"
-        return ValueError(f"request must be a new id for a new question, {told}")
-
 
 @dataclass(frozen=True)
 class Answer:
