@@ -8,6 +8,7 @@ spend without a draw, because a process ended there, draws it before deciding an
 from __future__ import annotations
 
 import base64
+import json
 import math
 import secrets
 import threading
@@ -138,7 +139,7 @@ class Answering:
 
         What was paid under a `request` the same question gets again; another one raises ValueError.
         """
-        name = question.name or f"answer--{secrets.token_hex(12)}"
+        name = f"answer-{question.payer}-{question.request or secrets.token_hex(12)}"
         for _ in range(_TRIES):
             with self._lock:
                 answer = self._answered(question, name, most)
@@ -174,10 +175,11 @@ class Answering:
         # Before the history is read: what is bought after it must change the decision.
         seen = self.account.position
         self._catch_up()
+        asked = json.dumps([question.text, question.length, question.delta])
         before = self.account.spend(name, self.table)
         if before is not None:
             said, drawn = before.fields, self.account.result(name, self.table)
-            if (said.get("cube"), said.get("asked")) != (self._mark, question.asked):
+            if (said.get("cube"), said.get("asked")) != (self._mark, asked):
                 got = f"got {question.request!r}, under which something else was asked"
                 raise ValueError(f"request must be a new id for a new question, {got}")
             return None if drawn is None else _answer(said["offer"], int(drawn, 0))
@@ -187,7 +189,7 @@ class Answering:
         if decision.outcome == "rejected":
             return _answer(offer) if self.account.position == seen else None
         packed = base64.b64encode(zlib.compress(question.query.astype("<f8").tobytes())).decode()
-        more = {"cube": self._mark, "asked": question.asked, "offer": offer, "query": packed}
+        more = {"cube": self._mark, "asked": asked, "offer": offer, "query": packed}
         more |= {"scale": hex(decision.scale_units)}
         self.account.reserve(
             name, cost, question.text, table=self.table, payer=question.payer, seen=seen, more=more

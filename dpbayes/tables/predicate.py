@@ -12,7 +12,6 @@ place holders, the rest is read by Python's parser, and only the nodes below are
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -89,16 +88,6 @@ class Question:
     delta: float
     payer: str = ""
     request: str | None = None
-
-    @property
-    def asked(self) -> str:
-        """What is asked, as text: the same text for the same question only."""
-        return json.dumps([self.text, self.length, self.delta])
-
-    @property
-    def name(self) -> str:
-        """The name of its answer in the account, "" without an id."""
-        return "" if self.request is None else f"answer-{self.payer}-{self.request}"
 
 
 @dataclass(frozen=True)
