@@ -66,7 +66,7 @@ def _by_account(arguments: argparse.Namespace, fields: Fields) -> list[Fields]:
     from dpbayes.tables.predicate import wished
 
     asked = open_answering(arguments.cube, open_account(arguments.account))
-    wish, found = wished(fields), []
+    wish, found = wished(json.dumps(fields)), []
     for question in asked.questions(wish):
         answer = asked.price(question) if arguments.price else asked.ask(question)
         one = asdict(answer)
