@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from dpbayes.planning import records_needed
+from dpbayes.accuracy import records_needed
 from dpbayes.tables.analysis import ERROR, SHAPES, WIDTH, bounded_analysis
 from dpbayes.tables.decimals import counted, decimal_text
 from dpbayes.tables.keys import AccountError
