@@ -79,9 +79,8 @@ def read_entries(path: Path, connection: sqlite3.Connection, first: int) -> list
 class Account:
     """An open account; make one with `create_account`, open one with `open_account`.
 
-    `bound` is the largest epsilon of all spends together, `unit` and `neighbours` whom and what it
-    is for. Spends add up, also where one was chosen after seeing another (basic composition; book:
-    `thm-account`, with every delta 0).
+    `bound` is the largest epsilon of all spends together, under `neighbours` and for `unit`. Spends
+    add up, also where one was chosen after seeing another (book: `thm-account`, each delta 0).
     """
 
     path: Path

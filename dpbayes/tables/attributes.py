@@ -27,11 +27,7 @@ _COMPARE = {"<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge, "=": op.eq, "!=": 
 
 
 def digits(number: float) -> str:
-    """Return a number in six digits where they are all, else in as many as tell it from others.
-
-    >>> digits(0.5), digits(1e6), digits(1234567)
-    ('0.5', '1e+06', '1234567.0')
-    """
+    """Return a number in six digits where they are all, else in as many as tell it from others."""
     short = f"{number:g}"
     return short if float(short) == number else repr(float(number))
 

@@ -68,10 +68,7 @@ def cost(plan: Plan, account: Account) -> Fraction:
 
 @dataclass(frozen=True)
 class PaidRelease:
-    """One paid release of a table; `repeated` says that it had been paid for and kept before.
-
-    `cost`, `balance` and `bound` are its epsilon in the account, what is left and what there was.
-    """
+    """One paid release of a table; `repeated` says that it had been paid for and kept before."""
 
     plan: Plan
     private: Release
