@@ -52,9 +52,8 @@ class TableError(ValueError):
 class Rules:
     """What is done with rows that fit no cell, and what counts one row.
 
-    `missing` is "refuse", "drop" or a label that every attribute has; `missing_values` the texts
-    that stand for no value; without them an empty text is one like any other. `outside` is "refuse"
-    or "drop"; `count` a column with the number of records of each row.
+    `missing` is "refuse", "drop" or a label that every attribute has, for the texts in
+    `missing_values`; `outside` is "refuse" or "drop"; `count` a column of numbers of records.
     """
 
     unit: Unit = RECORD
