@@ -203,8 +203,8 @@ def noise_aware(
 
     `noisy` is what was drawn before clamping or projection: k-1 counts for the Laplace family,
     one for geometric, k for lattice; for the others, or if `repaired`, the released histogram, read
-    by listing at most `LARGEST_LISTED` candidates. Where the noise hides the number of records, `n`
-    is not used and the posterior is one of `DRAWS` draws, seeded with what was released.
+    by listing at most `LARGEST_LISTED` candidates. Where the noise hides the number of records `n`,
+    it is not used, and the posterior is one of `DRAWS` draws, seeded with what was released.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> noise_aware(mechanism("geometric", 1.0), np.array([0]), 10, np.ones(2)).mean.round(4)
