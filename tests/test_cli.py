@@ -60,6 +60,7 @@ def test_audit_prints_the_actual_loss(capsys: pytest.CaptureFixture[str]) -> Non
     smooth = dp.mechanism("expMech-smooth", epsilon=1.0)
     assert found == pytest.approx(dp.audit(smooth, 100, [1, 1]).epsilon, rel=1e-8)
     assert "replacing one record" in shown
+    assert main(["audit", "ilapMech", "--epsilon", "1", "--n", "5", "-o", "rounding=nearest"]) == 0
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,6 @@ def verified(account: Account, arguments: argparse.Namespace) -> int:
             ) from None
     receipts = [line for line in lines if line.strip()]
     account.verify(receipts)
-    entries = counted(account.position, "entry", "entries")
+    entries = counted(len(account.entries), "entry", "entries")
     print(f"{entries} and {counted(len(receipts), 'receipt')} agree")
     return 0

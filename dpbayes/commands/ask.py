@@ -48,10 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError("--cube must be given with --account, and not with --server")
     names = ("question", "length", "confidence", "consistent", "by", "request")
     wish = {name: getattr(arguments, name) for name in names}
-    if arguments.server:
+    if arguments.server is not None:
         token, path = os.environ.get(TOKEN, ""), "/price" if arguments.price else "/ask"
-        if not token:
-            raise ValueError(f"--server takes a token in the variable {TOKEN}")
         given = {name: value for name, value in wish.items() if value is not None}
         reply = post(arguments.server, token, path, given)
         answers = reply.get("answers", [reply])
@@ -84,10 +82,10 @@ def post(address: str, token: str, path: str, fields: Fields) -> Fields:
     """Return the reply of a service; ValueError with its sentence where it refuses."""
     parts = urlsplit(address)
     if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost", "::1"):
-        raise ValueError(
-            "--server must be http://127.0.0.1:PORT, since the token travels in the clear, got "
-            f"{address!r}"
-        )
+        why = "since the token travels in the clear"
+        raise ValueError(f"--server must be http://127.0.0.1:PORT, {why}, got {address!r}")
+    if not token:
+        raise ValueError(f"--server must have a token in the variable {TOKEN}, got none")
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     try:
         with closing(HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE)) as connection:

@@ -18,15 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--n", type=int, required=True, help="records in the data set")
     add("--prior", default="1,1", metavar="A,B,…", help="default: 1,1")
     what = "an option of the mechanism, such as gamma=0.3; once for each"
-    add(
-        "-o",
-        "--option",
-        dest="options",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help=what,
-    )
+    add("-o", dest="options", action="append", default=[], metavar="NAME=VALUE", help=what)
     add("--delta-at", type=float, metavar="EPSILON", help="also print delta at this epsilon")
 
 
@@ -39,10 +31,10 @@ def run(arguments: argparse.Namespace) -> int:
     options = dict(map(option, arguments.options))
     mechanism = dp.mechanism(arguments.mechanism, epsilon=arguments.epsilon, **options)
     audit = dp.audit(mechanism, arguments.n, prior)
-    witness = audit.witness
+    found = audit.witness
     print(f"nominal epsilon {mechanism.epsilon:g}, actual epsilon {audit.epsilon:.9g}")
-    counts = f"counts {witness.counts.tolist()} against {witness.neighbour.tolist()}"
-    print(f"attained by output {witness.output.tolist()} for {counts}")
+    counts = f"counts {found.counts.tolist()} against {found.neighbour.tolist()}"
+    print(f"attained by output {found.output.tolist()} for {counts}")
     if arguments.delta_at is not None:
         print(f"delta at epsilon {arguments.delta_at:g}: {audit.delta(arguments.delta_at):.9g}")
     print(f"for data sets of {counted(arguments.n, 'record')} that differ by replacing one record")
@@ -50,11 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def option(words: str) -> tuple[str, object]:
-    """Return an option's name and value; what is no literal is taken as a word.
-
-    >>> option("gamma=0.3"), option("rounding=nearest")
-    (('gamma', 0.3), ('rounding', 'nearest'))
-    """
+    """Return an option's name and value; what is no literal is taken as a word."""
     name, equals, text = words.partition("=")
     if not equals:
         raise ValueError(f"an option is given as name=value, got {words!r}")

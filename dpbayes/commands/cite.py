@@ -27,8 +27,7 @@ OTHERS = {
 
 def methods() -> dict[str, tuple[str, ...]]:
     """Return what can be cited, with the keys of its sources."""
-    stated = {name: getattr(make(1.0), "citations", ()) for name, make in REGISTRY.items()}
-    return stated | OTHERS
+    return {name: getattr(make(1.0), "citations", ()) for name, make in REGISTRY.items()} | OTHERS
 
 
 def entries() -> dict[str, str]:

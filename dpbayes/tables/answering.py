@@ -173,7 +173,7 @@ class Answering:
     def _answered(self, question: Question, name: str, most: Most) -> Answer | None:
         """Answer under the lock; None where the account has moved on since."""
         # Before the history is read: what is bought after it must change the decision.
-        seen = self.account.position
+        seen = len(self.account.entries)
         self._catch_up()
         asked = json.dumps([question.text, question.length, question.delta])
         before = self.account.spend(name, self.table)
@@ -187,7 +187,7 @@ class Answering:
         if decision.outcome == "derived":
             return _answer(offer)
         if decision.outcome == "rejected":
-            return _answer(offer) if self.account.position == seen else None
+            return _answer(offer) if len(self.account.entries) == seen else None
         packed = base64.b64encode(zlib.compress(question.query.astype("<f8").tobytes())).decode()
         more = {"cube": self._mark, "asked": asked, "offer": offer, "query": packed}
         more |= {"scale": hex(decision.scale_units)}

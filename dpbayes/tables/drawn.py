@@ -56,10 +56,6 @@ class Release:
         """Return the posterior that takes the noise into account."""
         return noise_aware(self.mechanism, self.noisy, self.n, self.prior)
 
-    def expected_distance(self) -> float:
-        """Return the mean Hellinger distance if the released counts were the truth."""
-        return self.mechanism.law(self.counts, self.prior).mean_distance()
-
     def interval(self, confidence: float = 0.95) -> NDArray[np.float64]:
         """Return the central noise-aware interval of each category's share, shape (k, 2)."""
         return self.noise_aware().interval(confidence)

@@ -43,16 +43,15 @@ def create_account(
         digest = keys.file_digest(table)
         _refuse_second(place, dataset, table, digest)
         account = Account(place, dataset, bound, neighbours, unit, witness)
-        terms = {"dataset": dataset, "bound": str(bound), "neighbours": neighbours}
+        terms = {"format": FORMAT, "dataset": dataset, "neighbours": neighbours}
+        terms |= {"bound": str(bound), "unit": asdict(unit)}
         begun = {"table": witness.sign(digest), "path": str(table.absolute())}
         place.parent.mkdir(parents=True, exist_ok=True)
         part = place.with_name(f".{place.name}.dpbayes-part")
         part.unlink(missing_ok=True)
         with connected(part, new=True) as connection:
             connection.execute(SCHEMA)
-            account.append(
-                connection, "open", "", {"format": FORMAT, **terms, "unit": asdict(unit)}
-            )
+            account.append(connection, "open", "", terms)
             last = account.append(connection, "table", "", begun)
         account.witness = replace(witness, digest=last.digest, tables=[begun["table"]])
         keys.write_witness(account.witness)
@@ -129,10 +128,8 @@ def _refuse_second(place: Path, dataset: str, table: Path, digest: bytes) -> Non
                 continue
             if witness.sequence > keys.FRESH or Path(witness.account).exists():
                 what = f"data set {dataset!r}" if named else f"table {table}"
-                raise AccountError(
-                    f"{what} has an account already: {witness.account} (data set "
-                    f"{witness.dataset!r}); pay from it, or give another data set another name"
-                )
+                told = f"{witness.account} (data set {witness.dataset!r}); pay from it"
+                raise AccountError(f"{what} has an account already: {told}")
             unused.append(path)
     if note_of(table).exists():
         raise AccountError(

@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 from scipy.special import betainc, betaln, gammaln, logsumexp
 
 from dpbayes import _validate as check
-from dpbayes.log_gamma import stirling_series
+from dpbayes.divergences import stirling_series
 from dpbayes.mechanisms.protocol import Mechanism, own
 from dpbayes.posteriors import compositions, floats_around, number_of_candidates
 

@@ -257,11 +257,9 @@ def test_every_row_of_a_strange_table_is_counted(clinic, tmp_path, name, content
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("['SECRET-CONTENT']", "row 1 has a value in 'health'"),
         ("{'a': 'SECRET-CONTENT'}", "row 1 has a value in 'health'"),
         ("'\\xAA'::BLOB", "cannot be read as .parquet"),
         ("'nan'::DOUBLE", "row 1 has a value in 'health'"),
-        ("'2020-01-01'::DATE", "row 1 has a value in 'health'"),
         ("NULL::INTEGER", None),
     ],
 )
