@@ -156,11 +156,8 @@ def write_atomically(path: Path, content: bytes) -> None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    part.write_bytes(content)
+    part.replace(path)
 
 
 def _run() -> _Run:

@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from dpbayes.accuracy import records_needed
+import dpbayes as dp
 from dpbayes.tables.analysis import ERROR, SHAPES, WIDTH, bounded_analysis
 from dpbayes.tables.decimals import counted, decimal_text
 from dpbayes.tables.keys import AccountError
@@ -87,6 +87,6 @@ def width(part: Mapping[str, Any]) -> str:
 def needed(plan: Plan) -> str:
     """Return how many records are enough for some errors, by proof, for balanced data."""
     k, epsilon = len(plan.labels), float(plan.epsilon_of_a_record)
-    enough = [records_needed(e, epsilon, [1.0 / k] * k, plan.prior).records for e in ERRORS]
+    enough = [dp.records_needed(e, epsilon, [1.0 / k] * k, plan.prior).records for e in ERRORS]
     pairs = ", ".join(f"{n:,} for {e:g}" for n, e in zip(enough, ERRORS, strict=True))
     return f"records    enough for a mean error, balanced data: {pairs}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from dpbayes.cli import Refused
+from dpbayes.commands import Refused
 from dpbayes.record import json_bytes, write_atomically
 from dpbayes.tables.analysis import bounded_analysis
 from dpbayes.tables.plan import read_plan

@@ -11,7 +11,7 @@ import sys
 import webbrowser
 from pathlib import Path
 
-from dpbayes.cli import Refused
+from dpbayes.commands import Refused
 from dpbayes.record import write_atomically
 from dpbayes.runner import page
 from dpbayes.runner.notebooks import chosen, declared, find, from_words, load
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         show_cell(0, 0)
         shutil.rmtree(stage, ignore_errors=True)
     shown = folder.with_name(f"{folder.name}.html")
-    text = page.rerun_page(folder, name, declared(notebook), values)
+    text = page.rerun_page(folder, name, declared(notebook))
     write_atomically(shown, text.encode())
     print(f"{os.path.relpath(shown)}\n{os.path.relpath(folder)}{os.sep}")
     if arguments.open:

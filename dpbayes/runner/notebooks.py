@@ -165,10 +165,7 @@ def declared(notebook: Mapping[str, Any]) -> dict[str, Parameter]:
 
 
 def chosen(name: str, notebook: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the value of every parameter of a notebook, given some as values or as texts.
-
-    What is wrong, or does not fit together, is refused with the list of what is allowed.
-    """
+    """Return the value of every parameter, given some as values or texts; refuse what is wrong."""
     known: dict[str, Parameter] = {}
     try:
         known = declared(notebook)
@@ -204,8 +201,7 @@ def from_words(assignments: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for key, equals, text in (one.partition("=") for one in assignments):
         if key in found or not equals:
-            wrong = "is given more than once" if equals else "must be given as name=value"
-            raise ValueError(f"{key} {wrong}")
+            raise ValueError(f"{key} must be given once, as name=value")
         found[key] = text
     return found
 

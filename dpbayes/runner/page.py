@@ -22,16 +22,14 @@ HERE = Path(__file__).parent
 Cell = dict[str, Any]
 
 
-def page(
-    executed: Mapping[str, Any], name: str, values: Mapping[str, Any], files: list[str]
-) -> Cell:
+def page(executed: Mapping[str, Any], name: str, files: list[str]) -> Cell:
     """Return the notebook of a result's page in the book: claims, result, the way there, files."""
     text = "\n".join(one["source"] for one in executed["cells"] if one["cell_type"] == "markdown")
     claims, results, rest = taken_apart(executed, [one[2] for one in TABLE.finditer(text)])
     box = [":::{admonition} What comes out", ":class: claims", *(f"- {c}" for c in claims), ":::"]
     head = [markdown("claims", *box)] if claims else []
-    known = declared(executed)
-    rows = [f"| `{one}` | `{json.dumps(values[one])}` | {known[one].meaning} |" for one in values]
+    known = declared(executed).values()
+    rows = [f"| `{one.name}` | `{json.dumps(one.default)}` | {one.meaning} |" for one in known]
     table = ["| name | value | what it is |", "| :-- | :-- | :-- |", *rows] if rows else []
     proposed = [*re.findall(r"`(-p [^`]+)`", text), ""][0]
     command = shlex.join(["dpbayes", "run", name, *shlex.split(proposed), "--output", "rerun"])
@@ -103,13 +101,14 @@ def shown(output: Mapping[str, Any], figure: Mapping[str, Any]) -> Cell:
     }  # fmt: skip
 
 
-def rerun_page(folder: Path, name: str, own: Mapping[str, Parameter], values: Cell) -> str:
+def rerun_page(folder: Path, name: str, own: Mapping[str, Parameter]) -> str:
     """Return a rerun as one HTML file, beside the notebook's `own` values and the reference."""
     nbconvert: Any = importlib.import_module("nbconvert")
     notebook: Any = importlib.import_module("nbformat").from_dict
     executed, numbers = read_json(folder / EXECUTED), read_json(folder / "numbers.json")
     book = read_json(CARRIED / "reference" / f"{name}.json").get("numbers", {})
-    beside = [(key, own[key].default if book else None, one) for key, one in values.items()]
+    here = declared(executed).values()
+    beside = [(one.name, own[one.name].default if book else None, one.default) for one in here]
     beside += [(key, book.get(key), one) for key, one in numbers.items()]
     claims, results, rest = taken_apart(executed)
     resources = {

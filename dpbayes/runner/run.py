@@ -1,7 +1,4 @@
-"""Notebooks run in forks of this process, which has imported what they import.
-
-Starting Python, numpy and matplotlib takes longer than most notebooks run.
-"""
+"""Notebooks run in forks of this process, which has imported what they import: that takes long."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ import json
 import multiprocessing
 import multiprocessing.connection
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -159,7 +155,7 @@ def publish(order: Order, seconds: float, key: Mapping[str, Any], folder: Path) 
         said = subprocess.run([*commit, "--abbrev=40"], capture_output=True, text=True).stdout
     made = {
         "notebook": order.name, "parameters": dict(order.values), "commit": said.strip() or None,
-        "machine": platform.machine(), "seconds": round(seconds, 3), "made from": key,
+        "seconds": round(seconds, 3), "made from": key,
         "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
     }  # fmt: skip
     for file, content in {**files, PROVENANCE: json_bytes(made)}.items():

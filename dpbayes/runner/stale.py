@@ -20,7 +20,7 @@ import dpbayes
 
 PACKAGE = Path(dpbayes.__file__).parent
 OWN = PACKAGE.name
-ALWAYS = "import dpbayes.record, dpbayes.runner.run\n"  # they take part in every run
+ALWAYS = "import dpbayes.record, dpbayes.runner.run"  # they take part in every run
 LIBRARIES = ("numpy", "scipy", "matplotlib", "seaborn", "duckdb", "pydantic", "python-flint",
              "dp-accounting", "ipython")  # fmt: skip
 Key = dict[str, Any]
@@ -68,22 +68,18 @@ class Sources:
         above = [".".join(one[:size]) for one in paths for size in range(1, len(one) + 1)]
         return set(above) & self.paths.keys()
 
-    def closure(self, text: str) -> set[str]:
-        """Return every module of the package that code can come to import."""
-        waiting, seen = self.imported(ALWAYS + text), set[str]()
-        while waiting:
-            module = waiting.pop()
-            seen.add(module)
-            if module not in self.needs:
-                self.needs[module] = self.imported(self.paths[module].read_text("utf-8"), module)
-            waiting |= self.needs[module] - seen
-        return seen
-
     def key(self, notebook: Mapping[str, Any], values: Mapping[str, Any]) -> Key:
         """Return what a run of a notebook with these values is made from."""
         cells = [[one["cell_type"], one["source"], one["metadata"]] for one in notebook["cells"]]
         code = "\n".join(source for kind, source, _ in cells if kind == "code").splitlines()
-        modules = self.closure("\n".join(one for one in code if one[:1] not in "%!"))
+        waiting = self.imported("\n".join([ALWAYS, *(one for one in code if one[:1] not in "%!")]))
+        modules: set[str] = set()
+        while waiting:
+            module = waiting.pop()
+            modules.add(module)
+            if module not in self.needs:
+                self.needs[module] = self.imported(self.paths[module].read_text("utf-8"), module)
+            waiting |= self.needs[module] - modules
         files = [*(self.paths[one] for one in modules), *self.data]
         return {
             "notebook": hashlib.sha256(repr(cells).encode()).hexdigest(),

@@ -26,13 +26,10 @@ Points = Mapping[str, Mapping[str, Any]]
 
 def grid(name: str, path: Path, axes: list[str], fixed: list[str]) -> dict[str, dict[str, Any]]:
     """Return the values at every point by its label; a value of an axis ends at a semicolon."""
-    lists = {key: text.split(";") for key, text in from_words(axes).items()}
-    same = from_words(fixed)
-    if both := sorted(lists.keys() & same.keys()):
-        raise ValueError(f"{both[0]} is both fixed and an axis of the grid")
-    points, notebook = {}, load(path)
+    given, notebook, points = from_words([*axes, *fixed]), load(path), {}
+    lists = {key: given[key].split(";") for key in from_words(axes)}
     for texts in itertools.product(*lists.values()):
-        values = chosen(name, notebook, {**same, **dict(zip(lists, texts, strict=True))})
+        values = chosen(name, notebook, {**given, **dict(zip(lists, texts, strict=True))})
         points[",".join(f"{key}={values[key]}" for key in lists)] = values
     return points
 
@@ -40,10 +37,7 @@ def grid(name: str, path: Path, axes: list[str], fixed: list[str]) -> dict[str, 
 def sweep(
     name: str, path: Path, points: Points, table: Path, jobs: int = 2, address: str | None = None
 ) -> tuple[dict[str, str], int]:
-    """Run the points that are not finished; return the problems and how many ran.
-
-    They are kept beside the table, where a dask scheduler's workers at `address` see them, too.
-    """
+    """Run the points that are not finished beside the table; return problems and how many ran."""
     sources, notebook, folder = Sources(), load(path), table.with_suffix("")
     keys = {label: sources.key(notebook, values) for label, values in points.items()}
     made = {label: kept(folder / label).get("made from", {}) for label in points}

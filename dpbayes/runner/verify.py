@@ -92,9 +92,7 @@ def compare(found: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[tupl
 
 def values_of(kept: Mapping[str, Any]) -> dict[str, Any]:
     """Return every number and every cell of every table under a name."""
-    columns = [
-        (f"{a}.{b}", kept["tables"][a][b]) for a in kept["tables"] for b in kept["tables"][a]
-    ]
+    columns = [(f"{a}.{b}", each[b]) for a, each in kept["tables"].items() for b in each]
     cells = {f"{name}[{row}]": one for name, each in columns for row, one in enumerate(each)}
     return {**kept["numbers"], **cells}
 

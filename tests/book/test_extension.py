@@ -82,7 +82,7 @@ WRONG = {
     "{claim}`part/tiny::many`": "the claim does not hold: There are many",
     ":::{result-table} part/tiny::cubes\n:::": "no notebook has recorded part/tiny/cubes.csv",
     ":::{result-table} part/tiny::squares\n:columns: j\n:::": "has no column 'j'",
-    ":::{result-figure} part/tiny::line\n:::": "recorded part/tiny/line.svg",
+    ":::{result-figure} part/tiny::line\n:::": "part/tiny records no figure 'line' with a caption",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpbayes.cli import main
+from dpbayes.__main__ import main
 from dpbayes.tables.opening import open_account
 from tests.tables.clinic import PLAN, released
 

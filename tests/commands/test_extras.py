@@ -13,7 +13,7 @@ from tests.tables.clinic import opened
 PROGRAM = """
 import sys
 sys.modules[sys.argv[1]] = None
-from dpbayes.cli import main
+from dpbayes.__main__ import main
 sys.exit(main(sys.argv[2:]))
 """
 PLAN = ("release", "people.csv", "--plan", "plan.toml")

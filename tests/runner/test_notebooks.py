@@ -116,11 +116,8 @@ def test_what_is_not_allowed_is_refused(name: str, value: object, said: str) -> 
 
 def test_words_are_name_and_value_once() -> None:
     assert from_words(["n=1", "label=a=b"]) == {"n": "1", "label": "a=b"}
-    for words, said in (
-        (["n"], "n must be given as name=value"),
-        (["n=1", "n=2"], "more than once"),
-    ):
-        with pytest.raises(ValueError, match=said):
+    for words in (["n"], ["n=1", "n=2"]):
+        with pytest.raises(ValueError, match="n must be given once, as name=value"):
             from_words(words)
 
 

@@ -40,7 +40,7 @@ def executed(root: Path) -> dict[str, Any]:
 def cells(root: Path, *more: dict[str, Any]) -> list[dict[str, Any]]:
     made = executed(root)
     made["cells"] += more
-    return list(page(made, "part/tiny", VALUES, ["squares.csv", "line.svg"])["cells"])
+    return list(page(made, "part/tiny", ["squares.csv", "line.svg"])["cells"])
 
 
 def test_claims_and_figure_stand_below_the_title(ran: Path) -> None:
@@ -72,15 +72,15 @@ def test_tables_that_the_page_sets_and_further_figures_have_their_place(ran: Pat
 def test_without_a_figure_the_first_table_leads(ran: Path) -> None:
     made = executed(ran)
     made["cells"] = [one for one in made["cells"] if "record.figure" not in one["source"]]
-    shown = page(made, "part/tiny", {}, [])["cells"]
+    shown = page(made, "part/tiny", [])["cells"]
     assert shown[2]["outputs"][0]["metadata"] == {"dpbayes": {"table": "squares"}}
-    bare = page(notebook(code("1 + 1")), "part/x", {}, [])["cells"]
+    bare = page(notebook(code("1 + 1")), "part/x", [])["cells"]
     assert [one["cell_type"] for one in bare] == ["markdown", "code", "markdown"]
 
 
 def test_a_rerun_stands_beside_the_book(ran: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = declared(load(ran / "notebooks" / "part" / "tiny.ipynb"))
-    alone = rerun_page(ran / "part" / "tiny", "part/tiny", own, VALUES)
+    alone = rerun_page(ran / "part" / "tiny", "part/tiny", own)
     assert "are not at hand" in alone
     assert 'class="changed"' not in alone
     (ran / "mathjax").symlink_to(pages.CARRIED / "mathjax")
@@ -88,7 +88,7 @@ def test_a_rerun_stands_beside_the_book(ran: Path, monkeypatch: pytest.MonkeyPat
     (ran / "reference" / "part").mkdir(parents=True)
     known = {"numbers": {"double": 6, "gone": 1.5}}
     (ran / "reference" / "part" / "tiny.json").write_text(json.dumps(known))
-    made = rerun_page(ran / "part" / "tiny", "part/tiny", own, VALUES)
+    made = rerun_page(ran / "part" / "tiny", "part/tiny", own)
     assert made.startswith("<!DOCTYPE html>")
     order = ["What is twice n?", "Does not hold with these", "<svg", "beside the book"]
     places = [made.index(one) for one in order]

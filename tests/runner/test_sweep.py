@@ -57,7 +57,7 @@ def test_every_value_is_checked_before_anything_runs(checkout: Path) -> None:
 def test_a_parameter_is_fixed_or_an_axis(checkout: Path) -> None:
     name, path = find("tiny", checkout)
     assert grid(name, path, ["n=1;2"], ["label=b"])["n=2"] == {"n": 2, "label": "b"}
-    with pytest.raises(ValueError, match="n is both fixed and an axis"):
+    with pytest.raises(ValueError, match="n must be given once"):
         grid(name, path, ["n=1;2"], ["n=3"])
 
 

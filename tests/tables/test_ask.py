@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpbayes import cli
+from dpbayes import __main__ as cli
 from dpbayes.tables.service import Service
 from tests.tables.people import asking, opened, written
 from tests.tables.test_service import ANALYSTS, ANNA, CUBE, served

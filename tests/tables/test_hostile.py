@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dpbayes.cli import main
+from dpbayes.__main__ import main
 from dpbayes.tables import release as releases
 from dpbayes.tables.account import Account
 from dpbayes.tables.files import PlanError

@@ -10,7 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from dpbayes.cli import main
+from dpbayes.__main__ import main
 from dpbayes.tables import release as releases
 from dpbayes.tables.analysis import PARTS, bounded_analysis
 from dpbayes.tables.files import PlanError

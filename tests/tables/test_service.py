@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from dpbayes import cli
+from dpbayes import __main__ as cli
 from dpbayes.commands.ask import post
 from dpbayes.tables import service as curator
 from dpbayes.tables.files import Analyst

@@ -31,8 +31,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("certificate", build.Certificate)
     app.add_directive("result-table", quotes.ResultTable)
     app.add_directive("explorer", explorer.Explorer)
-    app.add_role("result", quotes.Quote())
-    app.add_role("claim", quotes.ClaimQuote())
+    for name in ("result", "claim"):
+        app.add_role(name, quotes.Quote())
     app.add_role("explore", explorer.Explore())
     for part in (figures, board, docstrings, mathml):
         part.setup(app)

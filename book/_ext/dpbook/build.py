@@ -71,7 +71,7 @@ def build(folder: Path, results: Path) -> None:
         raise ExtensionError("\n\n".join(problems), modname="notebooks")
     for name in paths:
         files = [one.name for one in (results / name).iterdir() if one.is_file()]
-        shown = page.page(read_json(results / name / run.EXECUTED), name, values[name], files)
+        shown = page.page(read_json(results / name / run.EXECUTED), name, files)
         write_atomically(results / f"{name}.ipynb", run.notebook_bytes(shown))
     for name in verify.folders(results).keys() - paths:  # their notebooks are no more
         shutil.rmtree(results / name)

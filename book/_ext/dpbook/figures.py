@@ -20,11 +20,12 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
 from dpbayes.record import read_json
 from dpbayes.runner.page import told
-from dpbook.quotes import Shown, result_file
+from dpbook.quotes import result_file, split
 
 POINT = 4.0 / 3.0  # CSS pixels
 READABLE = 11.0  # CSS pixels, the least height of letters
@@ -49,22 +50,28 @@ class Unnumbered(nodes.figure):
     """A figure that has its number on another page, and so none here."""
 
 
-class ResultFigure(Shown):
+class ResultFigure(SphinxDirective):
     """A figure of a notebook, where it is talked about."""
 
+    required_arguments = 1
+    has_content = True
     option_spec: ClassVar[dict[str, Any]] = {
         "name": directives.unchanged_required,
         "class": directives.class_option,
     }
 
-    def shown(self, name: str, stem: str) -> list[nodes.Node]:
+    def run(self) -> list[nodes.Node]:
         """Return the picture, its caption and the link to the page that computes it."""
-        result_file(self.env, name, f"{stem}.svg")
-        cells = read_json(result_file(self.env, name, "executed.ipynb"))["cells"]
+        try:
+            name, stem = split(self.arguments[0], self.env)
+            cells = read_json(result_file(self.env, name, "executed.ipynb"))["cells"]
+        except ValueError as error:
+            raise self.error(str(error)) from error
         figures = [told(one).get("figure", {}) for c in cells for one in c.get("outputs", [])]
         known = [one for one in figures if one.get("name") == stem]
         if not known:
-            raise ValueError(f"{name} records no figure {stem!r} with a caption")
+            raise self.error(f"{name} records no figure {stem!r} with a caption")
+        self.env.note_dependency(f"results/{name}/{stem}.svg")
         kind = nodes.figure if "name" in self.options else Unnumbered
         figure = kind(classes=["result-figure", *self.options.get("class", [])])
         figure += nodes.image(uri=f"/results/{name}/{stem}.svg", alt=known[0]["alt"])

@@ -13,36 +13,29 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.jinja2glue import BuiltinTemplateLoader
 
+RESULTS = '<div id="search-results"></div>'
+SEARCH = "".join(f'<script src="search/{name}.js" defer></script>' for name in ("index", "search"))
 MENDINGS = (
-    (re.compile(r'<link rel="preload" as="script"[^>]*>'), ""),  # before the style sheets
-    (re.compile(r'<script src="(?=[^"]*_static/(?!documentation_options))'), '<script defer src="'),
-    (re.compile(r"<script [^>]*(?:searchtools|language_data|searchindex)\.js[^>]*></script>"), ""),
+    (r'<link rel="preload" as="script"[^>]*>', ""),  # before the style sheets
+    (r'<script src="(?=[^"]*_static/(?!documentation_options))', '<script defer src="'),
+    (r"<script [^>]*(?:searchtools|language_data|searchindex)\.js[^>]*></script>", ""),
+    (RESULTS, RESULTS + SEARCH),
+    (r"<!-- So that users can add custom icons -->\s*<script[^>]*></script>", ""),
     (
-        re.compile(r'<div id="search-results"></div>'),
-        '<div id="search-results"></div><script src="search/index.js" defer></script>'
-        '<script src="search/search.js" defer></script>',
+        r'(?<=<div id="pst-primary-sidebar")',
+        ' role="complementary" aria-label="Search and contents"',
     ),
-    (re.compile(r"<!-- So that users can add custom icons -->\s*<script[^>]*></script>"), ""),
+    (r'(<button class="btn search-button-field[^>]*?)\s+aria-label="Search"', r"\1"),
+    (r'<summary aria-label="Toggle hidden content">', "<summary>"),  # it says "Code"
+    (r'(?<=<div) role="list"(?= class="citation-list">)| role="doc-biblioentry"', ""),
+    (r'<summary>(?=<span class="toctree-toggle")', '<summary aria-label="Pages below this one">'),
+    (r'<th(?: class="head[^"]*")?>(?:<p></p>)?</th>', "<td></td>"),
+    # a formula keeps the point or comma behind it on its line, and a power of ten its factor
     (
-        re.compile(r'(<div id="pst-primary-sidebar")'),
-        r'\1 role="complementary" aria-label="Search and contents"',
-    ),
-    (re.compile(r'(<button class="btn search-button-field[^>]*?)\s+aria-label="Search"'), r"\1"),
-    (re.compile(r'<summary aria-label="Toggle hidden content">'), "<summary>"),  # it says "Code"
-    (re.compile(r'<div role="list" class="citation-list">'), '<div class="citation-list">'),
-    (re.compile(r' role="doc-biblioentry"'), ""),
-    (
-        re.compile(r'<summary>(?=<span class="toctree-toggle")'),
-        '<summary aria-label="Pages below this one">',
-    ),
-    (re.compile(r'<th(?: class="head[^"]*")?>(?:<p></p>)?</th>'), "<td></td>"),
-    (  # a formula keeps the point or comma behind it on its line
-        re.compile(
-            r'(<span class="math notranslate nohighlight">(?:(?!</span>).)*</span>[.,;:)]+)'
-        ),
+        r'(<span class="math notranslate nohighlight">(?:(?!</span>).)*</span>[.,;:)]+)',
         r'<span class="kept">\1</span>',
     ),
-    (re.compile(r" × (?=10[⁻⁰¹²³⁴-⁹])(?<=\d...)"), "&nbsp;×&nbsp;"),  # is not torn apart
+    (r" × (?=10[⁻⁰¹²³⁴-⁹])(?<=\d...)", "&nbsp;×&nbsp;"),
 )
 
 # Figures and tables have numbers in the paper alone; elsewhere a number is that of a document.
@@ -56,7 +49,7 @@ class Templates(BuiltinTemplateLoader):
         """Return a finished page, mended."""
         page = super().render(template, context)
         for fault, cure in MENDINGS:
-            page = fault.sub(cure, page)
+            page = re.sub(fault, cure, page)
         return page if context.get("pagename") == "paper" else NUMBER.sub("", page)
 
 

@@ -26,71 +26,39 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
 from sphinx.environment import BuildEnvironment
-from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbayes.figures.typeset import typeset
 from dpbayes.record import read_json
 from dpbayes.runner.verify import read_number
 
-logger = logging.getLogger(__name__)
 ROUNDED = {"up": ROUND_CEILING, "down": ROUND_FLOOR}
 MARKS = re.compile(r"([\\`*_{}\[\]<>|$~^])")
 NUMBER = re.compile(r"–|∞|−?\d[^*=<>]*")  # a formatted cell; a formula is none
 
 
 class Quote(SphinxRole):
-    """Something recorded, in the text; what cannot be quoted warns, which stops a strict build."""
+    """A recorded number in the format after the last colon, or the sentence of a claim."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return what is quoted, or the role's text."""
+        """Return what is quoted; what is missing or does not hold is an error."""
+        inliner: Any = self.inliner
         try:
-            return self.quoted(*split(self.text, self.env))
+            name, key = split(self.text, self.env)
+            if self.name == "claim":
+                made = recorded(self.env, name, "claims.json", key)
+                if not made["holds"]:
+                    raise ValueError(f"the claim does not hold: {made['sentence']}")
+                holder = nodes.inline("", "", classes=["quoted-claim"])
+                children, messages = inliner.parse(made["sentence"], self.lineno, None, holder)
+                holder += children
+                return [holder], messages
+            key, _, form = key.partition(":")
+            shown = formatted(recorded(self.env, name, "numbers.json", key), form)
+            return [nodes.inline(shown, shown, classes=["result"])], []
         except ValueError as error:
             problem = f"{self.name} {self.text!r}: {error}"
-            logger.warning(problem, location=self.get_location(), type="dpbook")
-            return [nodes.inline(self.text, self.text)], []
-
-    def quoted(self, name: str, key: str) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return a number in the format given after the last colon."""
-        key, _, form = key.partition(":")
-        shown = formatted(recorded(self.env, name, "numbers.json", key), form)
-        return [nodes.inline(shown, shown, classes=["result"])], []
-
-
-class ClaimQuote(Quote):
-    """The sentence of a claim, its mathematics and references set."""
-
-    def quoted(self, name: str, key: str) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return the sentence, if it holds."""
-        made = recorded(self.env, name, "claims.json", key)
-        if not made["holds"]:
-            raise ValueError(f"the claim does not hold: {made['sentence']}")
-        holder = nodes.inline("", "", classes=["quoted-claim"])
-        inliner: Any = self.inliner
-        children, messages = inliner.parse(made["sentence"], self.lineno, None, holder)
-        holder += children
-        return [holder], messages
-
-
-class Shown(SphinxDirective):
-    """Something recorded, on lines of its own; what cannot be shown warns."""
-
-    required_arguments = 1
-    has_content = True
-
-    def run(self) -> list[nodes.Node]:
-        """Return what is shown, or nothing."""
-        try:
-            return self.shown(*split(self.arguments[0], self.env))
-        except ValueError as error:
-            problem = f"{self.name}: {error}"
-            logger.warning(problem, location=self.get_location(), type="dpbook")
-            return []
-
-    def shown(self, name: str, stem: str) -> list[nodes.Node]:
-        """Return it."""
-        raise NotImplementedError
+            return [], [inliner.reporter.error(problem, line=self.lineno)]
 
 
 def split(text: str, env: BuildEnvironment) -> tuple[str, str]:
@@ -172,17 +140,23 @@ def read_table(path: Path, options: dict[str, Any]) -> list[list[str]]:
     return [[head, *(cell(one, form) for one in known[name])] for head, form, name in parts]
 
 
-class ResultTable(Shown):
+class ResultTable(SphinxDirective):
     """A table of a notebook, from the file it recorded."""
 
+    required_arguments = 1
+    has_content = True
     option_spec: ClassVar[dict[str, Any]] = {
         "name": directives.unchanged_required, "columns": listed, "header": listed,
         "format": listed, "class": directives.unchanged,
     }  # fmt: skip
 
-    def shown(self, name: str, stem: str) -> list[nodes.Node]:
+    def run(self) -> list[nodes.Node]:
         """Return the table with its caption and a link to all digits."""
-        columns = read_table(result_file(self.env, name, f"{stem}.csv"), self.options)
+        try:
+            name, stem = split(self.arguments[0], self.env)
+            columns = read_table(result_file(self.env, name, f"{stem}.csv"), self.options)
+        except ValueError as error:
+            raise self.error(str(error)) from error
         right = [all(map(NUMBER.fullmatch, cells)) for _, *cells in columns]
         rows = [[MARKS.sub(r"\\\1", one) for one in row] for row in zip(*columns, strict=True)]
         lines = [rows[0], ["--:" if one else ":--" for one in right], *rows[1:]]
