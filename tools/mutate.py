@@ -47,7 +47,7 @@ for counts in [one for group in settings for one in group]:
                     print(dp.audit(dp.mechanism(name, epsilon=epsilon), sum(counts), prior).epsilon)
             except Exception as error:
                 print(type(error).__name__)
-    print(dp.hellinger(counts, prior), dp.global_sensitivity(sum(counts), prior))
+    print(dp.hellinger(prior + counts, prior), dp.global_sensitivity(sum(counts), prior))
 """
 
 

@@ -40,7 +40,7 @@ def unit_distance(concentration: ArrayLike) -> float:
 
     It is the limit of LS(x). `concentration` (k,) holds the posterior's parameters.
     """
-    a = _validate.positive_vector("concentration", concentration)
+    a = _validate.prior("concentration", concentration)
     return float(np.sqrt((1.0 / np.sort(a)[:2]).sum() / 8.0))
 
 

@@ -1,4 +1,4 @@
-"""Calibration: the audited value is the target, reached in few audits and never passed."""
+"""Calibration: the audited value is the target, in few audits; certificates of what was audited."""
 
 from __future__ import annotations
 
@@ -7,27 +7,40 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.auditing.exact import pairs
+from dpbayes.mechanisms.calibrations import SmoothCalibration
+from dpbayes.mechanisms.exponential import ExponentialMechanism
+from dpbayes.sensitivity import Sensitivity
+from tests.mechanisms.cabinet import CABINET, Hasty, Truthful, changed
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
 @pytest.mark.parametrize("name", ["expMech-smooth", "expMech-delta", "ilapMech", "geometric"])
-@pytest.mark.parametrize("target", [0.3, 4.0])
-def test_the_audited_epsilon_is_the_target(name, target):
-    found = dp.calibrate(dp.mechanism(name, 1.0), 20, [1, 0.5], target)
-    assert target * (1 - 1e-9) <= dp.audit(found, 20, [1, 0.5]).epsilon <= target
+@pytest.mark.parametrize(
+    ("nominal", "n", "prior", "target"),
+    [(1.0, 20, [1.0, 0.5], 0.3), (1.0, 20, [1.0, 1.0], 4.0),
+     # Where rounding once lifted the value that was reached.
+     (0.23679108665895826, 9, [0.1598169407022077] * 2, 5.2278015467886565),
+     (1.9954903538008626, 24, [0.1045506540862012, 13.092120649178165], 2.776693031570886)],
+)  # fmt: skip
+def test_the_audited_value_is_the_target_and_never_above(name, nominal, n, prior, target, delta):
+    start = dp.mechanism(name, nominal)
+    found = dp.calibrate(start, n, prior, target, delta)
+    result = dp.audit(found, n, prior)
+    if delta == 0.0:
+        assert target * (1 - 1e-9) <= result.epsilon <= target
+    else:
+        assert delta * (1 - 1e-5) <= result.delta(target) <= delta
+        pure = dp.calibrate(start, n, prior, target)
+        means = [one.law([n, 0], prior).mean_distance() for one in (found, pure)]
+        assert means[0] < means[1]  # a little delta buys accuracy
     if name == "expMech-delta":  # gamma stays fixed
-        assert found.epsilon == 1.0
-        start = dp.mechanism(name, 1.0)
-        assert found.sensitivity([10, 10], [1, 1]) == start.sensitivity([10, 10], [1, 1])
+        assert found.epsilon == nominal
+        assert found.sensitivity([n, 0], prior) == start.sensitivity([n, 0], prior)
 
 
 def test_a_calibration_takes_few_audits_and_bisects_where_pairs_lead_nowhere(monkeypatch):
-    audits = []
-
-    def counted(rows):
-        audits.append(1)
-        return pairs(rows)
-
-    monkeypatch.setattr("dpbayes.auditing.calibration.pairs", counted)
+    audits, place = [], "dpbayes.auditing.calibration"
+    monkeypatch.setattr(f"{place}.pairs", lambda rows: audits.append(1) or pairs(rows))
     start, prior = dp.mechanism("expMech-smooth", 1.0, gamma=0.3), [1.0] * 3
     found = dp.calibrate(start, 12, prior, 0.8)
     assert len(audits) <= 4
@@ -35,58 +48,76 @@ def test_a_calibration_takes_few_audits_and_bisects_where_pairs_lead_nowhere(mon
     # The largest nominal value: a millionth more passes the target.
     more = dp.mechanism("expMech-smooth", found.epsilon * (1 + 1e-6), gamma=0.3)
     assert dp.audit(more, 12, prior).epsilon > 0.8
-    monkeypatch.setattr("dpbayes.auditing.calibration._PAIRS", 0)
+    monkeypatch.setattr(f"{place}._PAIRS", 0)
     slow = dp.calibrate(start, 12, prior, 0.8)
     assert slow.epsilon == pytest.approx(found.epsilon, rel=1e-9)
     assert len(audits) > 8
 
 
-def test_a_little_delta_buys_accuracy():
-    start = dp.mechanism("expMech-smooth", 1.0)
-    pure = dp.calibrate(start, 20, [1, 1], 1.0)
-    loose = dp.calibrate(start, 20, [1, 1], 1.0, delta=1e-3)
-    assert loose.epsilon > pure.epsilon * 1.001
-    assert 1e-3 * (1 - 1e-6) <= dp.audit(loose, 20, [1, 1]).delta(1.0) <= 1e-3
+def test_what_cannot_be_reached_is_refused():
+    for name, setting, words in (
+        ("draft-laplace", (6, [1, 1], 1.0), "epsilon cannot be reached"),
+        ("geometric", (3, [1, 1], 1e-320), "epsilon must lie in .* got 1e-320"),
+        ("geometric", (3, [1, 1], 1e308), "epsilon must lie in .* got 1e.308"),
+        ("expMech", (110, [1.0] * 3, 1.0, 1e-6), "an audit takes n up to 103"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            dp.calibrate(dp.mechanism(name, 1.0), *setting)
+
+
+# --- An audit is about what `.law` returns, or it is refused --------------------------------------
+
+
+def shrunk(self, counts, prior, epsilon, metric):
+    found = dp.smooth_sensitivity(counts, prior, self.gamma, metric=metric)
+    return Sensitivity(found.value / 8.0, found.witness)
+
+
+def test_a_sensitivity_changed_behind_the_audits_back_is_noticed_or_audited(monkeypatch):
+    mechanism = dp.mechanism("expMech-smooth", 1.0)
+    before = dp.audit(mechanism, 3, [1, 1, 1]).epsilon
+    right = dp.audit(mechanism, 10, [1, 1]).epsilon
+    # A calibration of one's own is audited by its own sensitivity.
+    broken = ExponentialMechanism(1.0, changed(SmoothCalibration, sensitivity=shrunk))
+    assert dp.audit(broken, 10, [1, 1]).epsilon > 4 * right
+    monkeypatch.setattr(SmoothCalibration, "sensitivity", shrunk)
+    with pytest.raises(ArithmeticError, match=r"another law at counts .* than its \.law"):
+        dp.audit(mechanism, 10, [1, 1])
+    with pytest.raises(ArithmeticError, match="another law"):
+        dp.calibrate(mechanism, 10, [1, 1], 1.0)
+    assert dp.audit(mechanism, 3, [1, 1, 1]).epsilon > 4 * before
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_subclass_and_a_replaced_method_are_audited_by_their_own_law(k):
+    altered = dp.mechanism("expMech-smooth", 1.0)
+    object.__setattr__(altered, "rate", lambda counts, prior: 1e4)
+    truthful, hasty = (kind(1.0, SmoothCalibration()) for kind in (Truthful, Hasty))
+    assert dp.audit(truthful, 5, np.ones(k)).epsilon == np.inf
+    assert min(dp.audit(one, 5, np.ones(k)).epsilon for one in (hasty, altered)) > 100
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (("draft-laplace", 6, [1, 1], 1.0), ValueError, "epsilon cannot be reached"),
-        (("expMech", 6, [1, 1], 0.0), ValueError, "epsilon must be positive"),
-        (("geometric", 3, [1, 1], 1e-320), ValueError, "epsilon must lie in .* got 1e-320"),
-        (("geometric", 3, [1, 1], 1e308), ValueError, "epsilon must lie in .* got 1e.308"),
-        (("expMech", 6, [1, 1], 1.0, 1.0), ValueError, "delta must be at least 0 and below 1"),
-        (("expMech", 110, [1.0] * 3, 1.0), ValueError, "an audit takes n up to 103"),
-        (("expMech", 110, [1.0] * 3, 1.0, 1e-6), ValueError, "an audit takes n up to 103"),
-    ],
+    "key", [key for key in CABINET if key.startswith(("nan", "plus inf", "sums", "an output lost"))]
 )
-def test_what_cannot_be_reached_is_refused(call, error, words):
-    name, *rest = call
-    with pytest.raises(error, match=words):
-        dp.calibrate(dp.mechanism(name, 1.0), *rest)
+def test_what_is_no_law_is_refused(key):
+    broken = CABINET[key].mechanism
+    words = "must have (log-probabilities below|probabilities that sum to 1)"
+    with pytest.raises(ValueError, match=words):
+        dp.audit(broken, 5, [1, 1])
+    with pytest.raises(ValueError, match=words):
+        dp.calibrate(broken, 5, [1, 1], 1.0)
+    with pytest.raises(ValueError, match=words):
+        dp.audit_pair(broken, [2, 3], [3, 2], [1, 1])
+    with pytest.raises(ArithmeticError, match=r"where its \.law has"):
+        dp.audit(CABINET["another law each time"].mechanism, 5, [1, 1])
 
 
-@pytest.mark.parametrize(
-    ("name", "nominal", "n", "prior", "epsilon", "delta"),
-    [
-        ("expMech-local", 0.10181768460840185, 20, [1.4938462584043382, 1.8933994161976242],
-         9.062861327274447, 0.0),
-        ("expMech-delta", 0.20833640111005558, 3, [0.4227589240833917] * 2,
-         0.3727035226876379, 0.0),
-        ("expMech-delta", 0.23679108665895826, 9, [0.1598169407022077] * 2, 5.2278015467886565,
-         9.177365933601998e-05),
-        ("expMech-smooth", 1.9954903538008626, 24, [0.1045506540862012, 13.092120649178165],
-         2.776693031570886, 1.7864503249390067e-06),
-    ],
-)  # fmt: skip
-def test_rounding_does_not_lift_an_audited_value_above_the_target(
-    name, nominal, n, prior, epsilon, delta
-):
-    calibrated = dp.calibrate(dp.mechanism(name, nominal), n, prior, epsilon, delta)
-    result = dp.audit(calibrated, n, prior)
-    if delta == 0.0:
-        assert epsilon * (1.0 - 1e-9) <= result.epsilon <= epsilon
-    else:
-        assert delta * (1.0 - 1e-5) <= result.delta(epsilon) <= delta
-    assert np.isfinite(calibrated.epsilon)
+@pytest.mark.parametrize("name", ["expMech", "expMech-delta"])
+@pytest.mark.parametrize(("n", "k", "rows"), [(30, 2, 33), (400, 2, 26), (5, 3, 23)])
+def test_a_certificate_says_what_was_compared(name, n, k, rows):
+    result = dp.audit(dp.mechanism(name, 1.0), n, np.ones(k))
+    assert result.certificate.rows == rows
+    assert result.certificate.difference < 1e-9
+    # Laws alone need no comparison but for the witness.
+    assert dp.audit(dp.mechanism("geometric", 1.0), 30, [1, 1]).certificate.rows == 2

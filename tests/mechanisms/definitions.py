@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mpmath as mp
 
+import dpbayes as dp
 from tests.reference import laws as reference
 from tests.reference.laws import Counts, Masses, Reference
 
@@ -24,6 +25,10 @@ VARIANTS = {
 }
 """Mechanisms with another option than the usual one, by a name for tests."""
 
+SCORED = (
+    "expMech", "expMech-local", "expMech-smooth", "expMech-smooth, l1", "expMech-delta",
+    "expMech-delta, l1", "expMech-repaired", "permute-and-flip", "permute-and-flip, smooth",
+)  # fmt: skip
 NOISE = {
     "lapMech": (lambda k: k, reference.clamped),
     "ilapMech": (lambda k: 1 if k == 2 else 2, reference.clamped),
@@ -31,6 +36,12 @@ NOISE = {
     "ilapMech, sensitivity 2.5": (lambda k: 2.5, reference.clamped),
     "draft-laplace": (lambda k: 2, reference.one_sided),
 }
+
+
+def made(name: str, epsilon: float) -> dp.Mechanism:
+    """Return a mechanism by its name in the registry or here."""
+    kind, options = VARIANTS.get(name, (name, {}))
+    return dp.mechanism(kind, epsilon, **options)
 
 
 def smooth_rate(name: str, n: int, epsilon: mp.mpf) -> mp.mpf:

@@ -24,9 +24,8 @@ RIVALS = ("ilapMech", "lapMech", "geometric", "expMech", "expMech-smooth", "perm
 
 
 def means(mechanism, n, prior):
-    return np.array(
-        [mechanism.law(x, prior).mean_distance() for x in dp.compositions(n, len(prior))]
-    )
+    laws = (mechanism.law(x, prior) for x in dp.compositions(n, len(prior)))
+    return np.array([law.mean_distance() for law in laws])
 
 
 @pytest.mark.parametrize(
@@ -35,11 +34,10 @@ def means(mechanism, n, prior):
 )
 def test_a_minimax_remap_attains_the_best_worst_case_also_where_losses_are_small(n, epsilon, prior):
     base = dp.mechanism("geometric", epsilon)
-    best = means(OptimalMechanism(epsilon, "worst"), n, prior).max()
-    remapped = means(Remapped(base, "minimax"), n, prior).max()
-    assert remapped <= means(base, n, prior).max() * (1.0 + 1e-9)
+    rivals = OptimalMechanism(epsilon, "worst"), Remapped(base, "minimax"), base
+    best, remapped, plain = (means(one, n, prior).max() for one in rivals)
     assert remapped == pytest.approx(best, rel=1e-5)
-    assert remapped < means(base, n, prior).max() / 1.003 or prior != (1.0, 1.0)
+    assert remapped <= plain * (1.0 + 1e-9 if prior != (1.0, 1.0) else 0.997)
 
 
 @pytest.mark.slow
@@ -60,20 +58,13 @@ def test_the_optimum_is_private_and_no_mechanism_passes_it(objective, n, prior, 
 def test_weak_duality_certifies_the_optimum():
     """A second road: the dual of the program, solved apart, gives the same number from below."""
     n, prior, epsilon = 6, [1.0, 1.0], 1.0
-    losses, apart = distance_table(n, prior), record_distances(n, 2)
-    size = n + 1
-    first, second = np.nonzero(apart == 1)
+    losses, apart, unit = distance_table(n, prior), record_distances(n, 2), np.eye(n + 1)
     # maximise sum_x u_x with u_x + sum of (price of (x, x', r)) terms <= loss, prices >= 0.
-    matrix = np.zeros((size * size, 2 * size + first.size * size))
-    for x in range(size):
-        for r in range(size):
-            matrix[x * size + r, [x, size + x]] = [1.0, -1.0]
-    for pair, (x, other) in enumerate(zip(first, second, strict=True)):
-        for r in range(size):
-            column = 2 * size + pair * size + r
-            matrix[x * size + r, column] -= 1.0
-            matrix[other * size + r, column] += np.exp(epsilon)
-    cost = np.concatenate((-np.ones(size), np.ones(size), np.zeros(first.size * size)))
+    first, second = np.nonzero(apart == 1)
+    rows = np.kron(unit, np.ones((n + 1, 1)))
+    prices = np.kron(np.exp(epsilon) * unit[:, second] - unit[:, first], unit)
+    matrix, size = np.hstack((rows, -rows, prices)), n + 1
+    cost = np.repeat([-1.0, 1.0, 0.0], [size, size, prices.shape[1]])
     dual = linprog(cost, A_ub=matrix, b_ub=losses.ravel() / size, bounds=(0, None))
     table = _program(losses, apart, epsilon, "mean")
     assert -dual.fun == pytest.approx((table * losses).sum() / size, abs=1e-8)
@@ -95,7 +86,9 @@ def test_one_record_is_best_released_by_randomised_response(k, epsilon, objectiv
 
 @pytest.mark.parametrize("objective", ["mean", "worst"])
 @pytest.mark.parametrize("epsilon", [1e-6, 0.7, 69.0])
-@pytest.mark.parametrize("counts", [[1, 0], [3, 4], [2, 1, 1]])
+@pytest.mark.parametrize(
+    "counts", [[1, 0], [3, 4], [2, 1, 1], pytest.param([20, 20], marks=pytest.mark.slow)]
+)
 def test_a_table_keeps_its_promise_with_a_margin_up_to_the_ends_of_the_range(
     epsilon, objective, counts
 ):
@@ -107,13 +100,6 @@ def test_a_table_keeps_its_promise_with_a_margin_up_to_the_ends_of_the_range(
     apart = record_distances(sum(counts), len(counts))
     ratios = np.abs(logs[:, None, :] - logs[None, :, :]).max(axis=2)
     assert np.all(ratios <= (epsilon - 9e-10 * (epsilon > 1e-3)) * apart)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [1.0, 0.5])
-def test_larger_programs_keep_their_promise_with_a_margin(epsilon):
-    table = np.log(dp.mechanism("optimal", epsilon, objective="worst").table(40, [1, 1]))
-    assert np.abs(np.diff(table, axis=0)).max() < epsilon - 1e-10
 
 
 def test_bayes_remap_is_the_best_guess_for_each_output():
@@ -130,9 +116,7 @@ def test_bayes_remap_is_the_best_guess_for_each_output():
     assert "post-processing" in remapped.guarantee(2).basis
 
 
-@pytest.mark.parametrize(
-    ("name", "n", "k"), [("geometric", 12, 2), ("lattice", 8, 2), ("lattice", 4, 3)]
-)
+@pytest.mark.parametrize(("name", "n", "k"), [("lattice", 8, 2), ("lattice", 4, 3)])
 def test_the_option_answers_as_the_general_remap_does(name, n, k):
     general, option = Remapped(dp.mechanism(name, 0.4)), dp.mechanism(name, 0.4, remap=True)
     for x in dp.compositions(n, k):
@@ -140,35 +124,28 @@ def test_the_option_answers_as_the_general_remap_does(name, n, k):
         assert option.law(x, [1.0] * k).mean_distance() == pytest.approx(expected, rel=1e-9)
 
 
-def best_by_hand(exact, n, epsilon, noisy):
-    """The answer with the least weighted distance over all data; the closest of equally good."""
-
-    def loss(s):
-        return mp.fsum(
-            mp.exp(-epsilon * abs(x - noisy)) * exact.distance((x, n - x), (s, n - s))
-            for x in range(n + 1)
-        )
-
-    losses = {s: loss(s) for s in range(n + 1)}
-    least = min(losses.values())
-    weights = mp.fsum(mp.exp(-epsilon * abs(x - noisy)) for x in range(n + 1))
-    tied = [s for s, value in losses.items() if value <= least * (1 + mp.mpf(10) ** -12)]
-    return min(tied, key=lambda s: abs(s - noisy)), float(least / weights)
-
-
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (1e-9, 3.0)])
 def test_a_remapped_release_is_the_best_guess_of_each_noisy_count(epsilon, prior):
-    n = 7
+    # The answer with the least weighted distance over all data; the closest of equally good.
+    n, answers, expected = 7, [], []
     with mp.workdps(30):
         exact = Reference(prior, n)
-        by_hand = [best_by_hand(exact, n, mp.mpf(epsilon), noisy) for noisy in range(n + 1)]
-    answers, expected = best_answers(prior, n, epsilon, 0, n)
-    assert answers.tolist() == [answer for answer, _ in by_hand]
-    assert expected == pytest.approx([least for _, least in by_hand], rel=1e-12)
+        for noisy in range(n + 1):
+            weights = [mp.exp(-mp.mpf(epsilon) * abs(x - noisy)) for x in range(n + 1)]
+            losses = [
+                mp.fsum(w * exact.distance((x, n - x), (s, n - s)) for x, w in enumerate(weights))
+                for s in range(n + 1)
+            ]
+            tied = [s for s in range(n + 1) if losses[s] <= min(losses) * (1 + mp.mpf(10) ** -12)]
+            answers.append(min(tied, key=lambda s: abs(s - noisy)))
+            expected.append(float(min(losses) / mp.fsum(weights)))
+    found = best_answers(prior, n, epsilon, 0, n)
+    assert found[0].tolist() == answers
+    assert found[1] == pytest.approx(expected, rel=1e-12)
     for first in range(n + 1):
-        plain = TruncatedGeometric(epsilon).law([first, n - first], prior)
-        remapped = TruncatedGeometric(epsilon, remap=True).law([first, n - first], prior)
+        kinds = (TruncatedGeometric(epsilon, remap) for remap in (False, True))
+        plain, remapped = (kind.law([first, n - first], prior) for kind in kinds)
         assert remapped.outputs[:, 0].tolist() == list(range(n + 1))
         shares = np.bincount(answers, plain.probabilities, n + 1)
         assert remapped.probabilities == pytest.approx(shares, rel=1e-12)
@@ -184,41 +161,29 @@ def test_a_window_gives_the_answers_of_the_whole_and_far_from_the_ends_the_count
     assert np.array_equal(best_answers((1.0, 2.0), 700, 0.3, 0, 40)[0], part)
     far, _ = best_answers((1.0, 1.0), 10**9, 0.1, 5 * 10**8, 5 * 10**8 + 100)
     assert np.array_equal(far, np.arange(5 * 10**8, 5 * 10**8 + 101))
+    near = [3, 99_997], [1, 1]
+    plain, law = (TruncatedGeometric(0.5, remap).law(*near) for remap in (False, True))
+    assert law.mean_distance() < 0.9 * plain.mean_distance()
+    assert 0.0 < law.mass_outside < 1e-19
 
 
-@pytest.mark.slow
-def test_a_large_data_set_is_remapped_near_its_edge_only():
-    plain, option = (dp.mechanism("geometric", 0.5, remap=remap) for remap in (False, True))
-    for counts, share in (([50_000, 50_000], 1.0), ([3, 99_997], 0.9)):
-        before, after = (one.law(counts, [1, 1]) for one in (plain, option))
-        assert after.mean_distance() <= share * before.mean_distance() * (1 + 1e-12)
-        assert (after.mean_distance() >= before.mean_distance() * (1 - 1e-12)) == (share == 1.0)
-        assert 0.0 < after.mass_outside < 1e-19
-
-
-def test_bad_input_says_how_large_and_what_fits():
-    with pytest.raises(
-        ValueError, match=r"101 histograms.*k = 2 the linear program takes n up to 65"
-    ):
-        OptimalMechanism(1.0).law([50, 50], [1, 1])
-    with pytest.raises(ValueError, match="at k = 3 the linear program takes n up to 10"):
-        OptimalMechanism(1.0).table(20, [1, 1, 1])
-    with pytest.raises(ValueError, match="objective must be one of mean, worst"):
-        OptimalMechanism(1.0, "median")
-    with pytest.raises(ValueError, match="rule must be one of bayes, minimax"):
-        Remapped(dp.mechanism("geometric", 1.0), "mean")
-    with pytest.raises(TypeError, match="base must list every histogram"):
-        Remapped(dp.mechanism("ilapMech", 1.0), "bayes").law([1, 1, 1], [1, 1, 1])
-    with pytest.raises(ArithmeticError, match="not solved"):
-        solve_program(np.array([1.0]), np.ones((1, 1)), np.ones((1, 1)))
-    with pytest.raises(ValueError, match=r"epsilon = 0.001 .* compares at most 4000"):
-        best_answers((1.0, 1.0), 10**6, 0.001, 0, 10**6)
-    for name in ("geometric", "lattice"):
-        with pytest.raises(TypeError, match="remap must be"):
-            dp.mechanism(name, 1.0, remap=1)
-    with pytest.raises(ValueError, match=r"5151 histograms.* a remap of lattice noise"):
-        dp.mechanism("lattice", 1.0, remap=True).law([30, 30, 40], [1, 1, 1])
-    for epsilon in (2e-7, 70.0, 1e5):
-        allowed = rf"epsilon must lie in \[1e-06, 69\] .*, got {epsilon!r}"
-        with pytest.raises(ValueError, match=allowed):
-            OptimalMechanism(epsilon).law([2, 1], [1, 1])
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: OptimalMechanism(1.0).law([50, 50], [1, 1]), ValueError,
+         r"101 histograms.*k = 2 the linear program takes n up to 65"),
+        (lambda: OptimalMechanism(70.0).law([2, 1], [1, 1]), ValueError,
+         r"epsilon must lie in \[1e-06, 69\] .*, got 70.0"),
+        (lambda: Remapped(dp.mechanism("ilapMech", 1.0)).law([1, 1, 1], [1, 1, 1]), TypeError,
+         "base must list every histogram"),
+        (lambda: solve_program(np.array([1.0]), np.ones((1, 1)), np.ones((1, 1))), ArithmeticError,
+         "not solved"),
+        (lambda: best_answers((1.0, 1.0), 10**6, 0.001, 0, 10**6), ValueError,
+         r"epsilon = 0.001 .* compares at most 4000"),
+        (lambda: dp.mechanism("lattice", 1.0, remap=True).law([30, 30, 40], [1, 1, 1]), ValueError,
+         r"5151 histograms.* a remap of lattice noise"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused_with_what_does(call, error, words):
+    with pytest.raises(error, match=words):
+        call()

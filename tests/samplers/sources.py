@@ -1,13 +1,13 @@
-"""Bit sources for tests only: seeded, scripted, counting."""
+"""Bit sources for tests only, and what a sampler gives over all bits it may read."""
 
 from __future__ import annotations
 
 import heapq
+import math
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,44 +25,7 @@ class SeededBits:
 
 
 class OutOfBits(Exception):
-    """The script has ended."""
-
-
-class ScriptedBits:
-    """The bits of one script, first bit first."""
-
-    def __init__(self, script: str) -> None:
-        self.script, self.place = script, 0
-
-    def bits(self, count: int) -> int:
-        chunk = self.script[self.place : self.place + count]
-        if len(chunk) < count:
-            raise OutOfBits(count - len(chunk))
-        self.place += count
-        return int(chunk, 2)
-
-
-def law_of_bits(
-    sampler: Callable[[ScriptedBits], Any], depth: int
-) -> tuple[dict[Any, Fraction], Fraction]:
-    """Return exact probabilities over all scripts of at most `depth` bits, and the mass left."""
-    weights: dict[Any, int] = defaultdict(int)
-    left, open_scripts = 0, [""]
-    while open_scripts:
-        script = open_scripts.pop()
-        source = ScriptedBits(script)
-        try:
-            weights[sampler(source)] += 1 << (depth - len(script))
-        except OutOfBits as end:
-            longer = len(script) + end.args[0]
-            if longer > depth:
-                left += 1 << (depth - len(script))
-            else:
-                width = end.args[0]
-                open_scripts += [script + f"{i:0{width}b}" for i in range(1 << width)]
-    return {value: Fraction(w, 1 << depth) for value, w in weights.items()}, Fraction(
-        left, 1 << depth
-    )
+    """The answers have ended."""
 
 
 class Answers:
@@ -78,38 +41,42 @@ class Answers:
         return self.path[self.place - 1]
 
 
-@dataclass(frozen=True)
-class Reached:
-    """Outputs with the mass that surely leads to each, and the mass of what is undecided."""
+class Reached(NamedTuple):
+    """Values with the mass that surely leads to each, and the mass of what is undecided."""
 
-    masses: dict[tuple[int, ...], float]
-    undecided: float
+    masses: dict[Any, Fraction]
+    undecided: Fraction
 
     def contradictions(self, law: Any) -> list[tuple[int, ...]]:
         """Return the outputs whose probability by `law` cannot be that of the sampler."""
-        most = self.undecided + 1e-12
+        most = float(self.undecided) + 1e-12
         return [
             output
             for output, mass in self.masses.items()
-            if not -1e-12 <= float(law.probability(output)) - mass <= most
+            if not -1e-12 <= float(law.probability(output)) - float(mass) <= most
         ]
 
 
-def followed(mechanism: Any, counts: Any, prior: Any, runs: int) -> Reached:
-    """Return what a mechanism's own sampler gives, the likeliest requests for bits first."""
-    x, alpha = np.array(counts), np.array(prior, dtype=float)
-    masses: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
+def explored(
+    sampler: Callable[[Answers], Any], depth: float = math.inf, runs: float = math.inf
+) -> Reached:
+    """Return what a sampler gives over all bits up to a depth, or in the likeliest runs."""
+    masses: dict[Any, Fraction] = defaultdict(Fraction)
     waiting: list[tuple[int, tuple[int, ...]]] = [(0, ())]
-    for _ in range(runs):
-        if not waiting:
-            break
-        depth, path = heapq.heappop(waiting)
+    while waiting and runs > 0:
+        used, path = heapq.heappop(waiting)
+        runs -= 1
         try:
-            released = mechanism.draw(x, alpha, Answers(path))[1]
-            masses[tuple(released.tolist())] += Fraction(1, 1 << depth)
+            masses[sampler(Answers(path))] += Fraction(1, 1 << used)
         except OutOfBits as end:
             width = end.args[0]
-            for answer in range(1 << width):
-                heapq.heappush(waiting, (depth + width, (*path, answer)))
-    undecided = 1 - sum(masses.values(), Fraction(0))
-    return Reached({output: float(mass) for output, mass in masses.items()}, float(undecided))
+            if used + width <= depth:
+                for answer in range(1 << width):
+                    heapq.heappush(waiting, (used + width, (*path, answer)))
+    return Reached(dict(masses), 1 - sum(masses.values(), Fraction(0)))
+
+
+def followed(mechanism: Any, counts: Any, prior: Any, runs: int) -> Reached:
+    """Return what a mechanism's own sampler gives in so many runs."""
+    x, alpha = np.array(counts), np.array(prior, dtype=float)
+    return explored(lambda bits: tuple(mechanism.draw(x, alpha, bits)[1].tolist()), runs=runs)

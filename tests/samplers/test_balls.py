@@ -9,58 +9,33 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
+from dpbayes.mechanisms.calibrations import GlobalCalibration
 from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.samplers import balls
-from tests.reference.laws import Reference, histograms
+from tests.mechanisms.cabinet import changed
+from tests.mechanisms.definitions import made, masses
+from tests.reference.laws import DIGITS, Reference, histograms
 
 flint = pytest.importorskip("flint")
+SCORED = ("expMech", "expMech-local", "expMech-smooth", "expMech-smooth, l1")
 
 
-def middles(found) -> np.ndarray:
-    assert max(float(ball.rad()) for ball in found) < 1e-25
-    return np.array([float(ball.mid()) for ball in found])
-
-
-@pytest.mark.parametrize("name", ["expMech", "expMech-local", "expMech-smooth"])
-@pytest.mark.parametrize(("counts", "prior"), [((3, 6), (0.5, 2.0)), ((2, 0, 4), (1.0, 1e-6, 3.0))])
-def test_enclosures_of_exponential_mechanisms(name, counts, prior):
-    mechanism = dp.mechanism(name, 1.5)
+@pytest.mark.parametrize("name", [*SCORED, "ilapMech", "ilapMech, nearest", "geometric"])
+@pytest.mark.parametrize(
+    ("x", "prior"), [((3, 6), (0.5, 2.0)), ((0, 4), (1.0, 1.0)), ((2, 0, 4), (1.0, 1e-6, 3.0))]
+)
+def test_enclosures_are_the_laws_of_the_definitions(name, x, prior):
+    if len(x) > 2 and name not in SCORED:
+        return
     with flint.ctx.workprec(128):
-        law = mechanism.enclosed_law(flint, np.array(counts), np.array(prior))
+        law = made(name, 1.5).enclosed_law(flint, np.array(x), np.array(prior))
         assert sum((ball.exp() for ball in law), flint.arb(0)).contains(1)
-        found = middles(law)
-    expected = mechanism.law(counts, prior).log_probabilities
-    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
-
-
-@pytest.mark.parametrize("nearest", [False, True])
-@pytest.mark.parametrize("x", [0, 2, 5])
-def test_enclosures_of_rounded_laplace_noise(nearest, x):
-    rate, n, counts = Fraction(7, 10), 5, np.array([x, 5 - x])
-    with flint.ctx.workprec(128):
-        found = middles(balls.rounded_laplace(flint, counts, rate, nearest))
-    with mp.workdps(40):
-        speed = mp.mpf(7) / 10
-
-        def cdf(y: mp.mpf) -> mp.mpf:
-            return mp.exp(speed * y) / 2 if y < 0 else 1 - mp.exp(-speed * y) / 2
-
-        shift = mp.mpf(1) / 2 if nearest else mp.mpf(0)
-        for r in range(n + 1):
-            low = mp.mpf(0) if r == 0 else cdf(mp.mpf(r - x) - shift)
-            high = mp.mpf(1) if r == n else cdf(mp.mpf(r - x + 1) - shift)
-            assert found[r] == pytest.approx(float(mp.log(high - low)), rel=1e-13)
-
-
-@pytest.mark.parametrize("x", [0, 1, 4])
-def test_enclosures_of_the_truncated_geometric_mechanism(x):
-    counts = np.array([x, 4 - x])
-    with flint.ctx.workprec(128):
-        found = middles(balls.truncated_geometric(flint, counts, Fraction(3, 2)))
-    q = np.exp(-1.5)
-    z = np.arange(-400, 401)
-    masses = np.bincount(np.clip(x + z, 0, 4), (1 - q) / (1 + q) * q ** np.abs(z), 5)
-    np.testing.assert_allclose(np.exp(found), masses, rtol=1e-13)
+        assert max(float(ball.rad()) for ball in law) < 1e-25
+        found = [float(ball.mid()) for ball in law]
+    with mp.workdps(DIGITS):
+        exact = masses(name, Reference(prior, sum(x)), x, mp.mpf(1.5))
+        expected = [float(mp.log(exact[r])) for r in histograms(sum(x), len(x))]
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-15)
 
 
 def cases(number: int = 40):
@@ -122,9 +97,6 @@ def test_the_rate_of_a_release_never_exceeds_what_the_proof_allows(name: str) ->
 
 
 def test_a_calibration_without_an_enclosure_is_not_released() -> None:
-    class Loose(type(dp.mechanism("expMech", 1.0).calibration)):
-        pass
-
-    mechanism = ExponentialMechanism(1.0, Loose())
+    mechanism = ExponentialMechanism(1.0, changed(GlobalCalibration))
     with pytest.raises(TypeError, match="calibration must enclose its sensitivity"):
         mechanism.exact_rate(np.array([3, 4]), np.array([1.0, 1.0]))
