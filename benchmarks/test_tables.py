@@ -69,7 +69,7 @@ def test_a_million_cells_and_five_hundred_ranges(benchmark):
 def test_a_decision_after_a_thousand_answers_on_1440_cells(benchmark, outcome):
     rng = np.random.default_rng(3)
     H = tables.random_ranges((36, 40), 1000, rng)
-    state = tables.empty_state(1440, "add-remove")
+    state = tables.empty_state(1440, tables.Policy())
     for row in H:
         state = state.after(on_grid(row, 1440), float(rng.uniform(5.0, 50.0)), 0.0)
     q = on_grid(H[500] - H[600], 1440)
@@ -77,7 +77,7 @@ def test_a_decision_after_a_thousand_answers_on_1440_cells(benchmark, outcome):
     L = width * (1.25 if outcome == "derived" else 0.6)
 
     def decision() -> object:
-        found = tables.decide(state, q, L, 0.05, 1e12, tables.Policy())
+        found = tables.decide(state, q, L, 0.05, 1e12)
         assert found.outcome == outcome
         if outcome == "fresh":
             return state.after(q, as_float(found.scale_units), 0.0)

@@ -3,14 +3,12 @@
 The modules in the order of the work, counts and prior first:
 
 posteriors    prior and counts give a posterior; the candidate set R
-log_gamma     what Stirling's formula leaves over
 divergences   Hellinger distance that keeps its digits, and the published variant
 sensitivity   local, global and smooth sensitivity, each with its witness
 laws          exact output distributions
 samplers      exact draws from fair bits
 mechanisms    the papers' mechanisms and the references beside them
-accuracy      step probabilities, exact mean distances, crossovers
-planning      how many records a wanted accuracy needs
+accuracy      step probabilities, exact mean distances, crossovers, records needed
 auditing      actual epsilon, delta(epsilon), calibration, composition
 tables        a table of people: publish it, ask it, from one account
 datasets      real counts shipped with the package
@@ -31,9 +29,11 @@ from dpbayes._version import VERSION
 if TYPE_CHECKING:
     from dpbayes.accuracy import Crossover as Crossover
     from dpbayes.accuracy import MonteCarlo as MonteCarlo
+    from dpbayes.accuracy import RecordsNeeded as RecordsNeeded
     from dpbayes.accuracy import crossover as crossover
     from dpbayes.accuracy import laplace_step_probability as laplace_step_probability
     from dpbayes.accuracy import mean_distances as mean_distances
+    from dpbayes.accuracy import records_needed as records_needed
     from dpbayes.accuracy import simulate as simulate
     from dpbayes.accuracy import split as split
     from dpbayes.auditing import audit as audit
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from dpbayes.mechanisms import Mechanism as Mechanism
     from dpbayes.mechanisms import mechanism as mechanism
     from dpbayes.mechanisms.protocol import Guarantee as Guarantee
-    from dpbayes.planning import RecordsNeeded as RecordsNeeded
-    from dpbayes.planning import records_needed as records_needed
     from dpbayes.posteriors import Posterior as Posterior
     from dpbayes.posteriors import compositions as compositions
     from dpbayes.posteriors import neighbours as neighbours
@@ -70,16 +68,17 @@ _HOME = {
     "accuracy": (
         "Crossover",
         "MonteCarlo",
+        "RecordsNeeded",
         "crossover",
         "laplace_step_probability",
         "mean_distances",
+        "records_needed",
         "simulate",
         "split",
     ),
     "auditing": ("audit", "audit_pair", "calibrate"),
     "divergences": ("hellinger", "hellinger_published", "log_affinity"),
     "mechanisms": ("REGISTRY", "Law", "Mechanism", "mechanism"),
-    "planning": ("RecordsNeeded", "records_needed"),
     "posteriors": ("Posterior", "compositions", "neighbours", "number_of_candidates", "posterior"),
     "mechanisms.protocol": ("Guarantee",),
     "tables.drawn": ("Release", "release"),

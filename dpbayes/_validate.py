@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import itertools
 import math
-import reprlib
-import warnings
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import numpy as np
@@ -22,12 +21,7 @@ LARGEST = 2**62
 """Counts, their totals and all whole-number arguments are at most this."""
 
 _LARGEST_EXACT_FLOAT = 2.0**53
-_MOST_ENTRIES = 100_000_000
 _BYTES = (bytes, bytearray, memoryview)
-
-_SHORT = reprlib.Repr()
-_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = 8
-_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 100
 
 
 def shown(value: Any) -> str:
@@ -37,90 +31,84 @@ def shown(value: Any) -> str:
     if isinstance(value, np.ndarray) and value.size > 20:
         return f"an array of shape {value.shape}"
     try:
-        text = " ".join(_SHORT.repr(value).split())
+        text = " ".join(repr(value).split())
     except Exception:
         return f"an object of type {type(value).__name__}"
-    return text if len(text) <= 300 else f"{text[:297]}..."
+    return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def _refuse(
-    name: str, allowed: str, value: Any, kind: type[Exception] = ValueError, verb: str = "be "
+    name: str, duty: str, value: Any, kind: type[ValueError | TypeError] = ValueError
 ) -> NoReturn:
-    raise kind(f"{name} must {verb}{allowed}, got {shown(value)}") from None
+    raise kind(f"{name} must {duty}, got {shown(value)}") from None
 
 
 # ---- single values
-def real(name: str, value: Any, allowed: str = "a real number") -> float:
+def real(name: str, value: Any) -> float:
     """Return `value` as a finite float, refusing booleans, text and arrays."""
-    refused = isinstance(value, (bool, np.bool_, np.complexfloating))
-    if refused or not isinstance(value, (int, float, np.number)):
-        _refuse(name, allowed, value, TypeError)
+    numbers = (int, float, np.integer, np.floating)
+    if isinstance(value, bool) or not isinstance(value, numbers):
+        _refuse(name, "be a real number", value, TypeError)
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
-    if not math.isfinite(number):
-        _refuse(name, "finite", value)
-    return number
+    return number if math.isfinite(number) else _refuse(name, "be finite", value)
 
 
-def positive(name: str, value: Any) -> float:
-    """Return `value` as a float greater than zero."""
-    number = real(name, value)
-    return number if number > 0.0 else _refuse(name, "positive and finite", value)
+def _real_where(holds: Callable[[float], bool], duty: str) -> Callable[[str, Any], float]:
+    def check(name: str, value: Any) -> float:
+        number = real(name, value)
+        return number if holds(number) else _refuse(name, duty, value)
+
+    return check
 
 
-def non_negative(name: str, value: Any) -> float:
-    """Return `value` as a float that is at least zero."""
-    number = real(name, value)
-    return number if number >= 0.0 else _refuse(name, "at least 0", value)
-
-
-def open_unit(name: str, value: Any) -> float:
-    """Return `value` as a float strictly between zero and one."""
-    number = real(name, value)
-    inside = 0.0 < number < 1.0
-    return number if inside else _refuse(name, "strictly between 0 and 1", value, verb="lie ")
-
-
-def closed_unit(name: str, value: Any) -> float:
-    """Return `value` as a float between zero and one, ends included."""
-    number = real(name, value)
-    return number if 0.0 <= number <= 1.0 else _refuse(name, "between 0 and 1", value, verb="lie ")
+positive = _real_where(lambda x: x > 0.0, "be positive and finite")
+non_negative = _real_where(lambda x: x >= 0.0, "be at least 0")
+open_unit = _real_where(lambda x: 0.0 < x < 1.0, "lie strictly between 0 and 1")
+closed_unit = _real_where(lambda x: 0.0 <= x <= 1.0, "lie between 0 and 1")
 
 
 def integer(name: str, value: Any, minimum: int | None = None, maximum: int = LARGEST) -> int:
     """Return `value` as an int, at least `minimum` when that is given and at most `maximum`."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        _refuse(name, "an integer", value, TypeError)
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        _refuse(name, "be an integer", value, TypeError)
     if minimum is not None and value < minimum:
-        _refuse(name, f"an integer of at least {minimum}", value)
+        _refuse(name, f"be an integer of at least {minimum}", value)
     if abs(int(value)) > maximum:
-        limit = "2^62" if maximum == LARGEST else str(maximum)
-        _refuse(name, f"an integer of at most {limit}", value)
+        limit = "2^62" if maximum == LARGEST else maximum
+        _refuse(name, f"be an integer of at most {limit}", value)
     return int(value)
 
 
 def choice(name: str, value: Any, allowed: Collection[str]) -> str:
     """Return `value` when it is one of the allowed words."""
     if not isinstance(value, str):
-        _refuse(name, "a string", value, TypeError)
+        _refuse(name, "be a string", value, TypeError)
     if value not in allowed:
-        _refuse(name, f"one of {', '.join(sorted(allowed))}", value)
+        _refuse(name, f"be one of {', '.join(sorted(allowed))}", value)
     return str(value)
 
 
 def flag(name: str, value: Any) -> bool:
     """Return `value` when it is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        _refuse(name, "True or False", value, TypeError)
+        _refuse(name, "be True or False", value, TypeError)
     return bool(value)
+
+
+def instance(name: str, value: Any, kind: type) -> Any:
+    """Return `value` when it is an object of this class."""
+    if not isinstance(value, kind):
+        _refuse(name, f"be a {kind.__name__}", value, TypeError)
+    return value
 
 
 def generator(name: str, value: Any) -> np.random.Generator:
     """Return `value` when it is a numpy random generator."""
     if not isinstance(value, np.random.Generator):
-        _refuse(name, "a numpy.random.Generator", value, TypeError)
+        _refuse(name, "be a numpy.random.Generator", value, TypeError)
     return value
 
 
@@ -129,30 +117,21 @@ def offering(name: str, value: Any, *methods: str) -> Any:
     missing = [word for word in methods if not callable(getattr(value, word, None))]
     if missing or isinstance(value, type):
         needed = " and ".join(f".{word}(…)" for word in methods)
-        _refuse(name, f"an object with {needed}", value, TypeError)
+        _refuse(name, f"be an object with {needed}", value, TypeError)
     return value
 
 
-def instance(name: str, value: Any, kind: type) -> Any:
-    """Return `value` when it is an object of this class."""
-    return (
-        value if isinstance(value, kind) else _refuse(name, f"a {kind.__name__}", value, TypeError)
-    )
-
-
 def items(name: str, value: Any) -> tuple[Any, ...]:
-    """Return the entries of a list or tuple, or of another finite collection but text."""
-    if isinstance(value, (str, *_BYTES)) or not 0 <= _length(value, -1) <= _MOST_ENTRIES:
-        _refuse(name, "a list", value, TypeError)
-    try:
-        return tuple(value)
-    except Exception:
-        _refuse(name, "a list", value, TypeError)
+    """Return the entries of a list, a tuple or another collection with a length, but text."""
+    with suppress(Exception):  # what cannot be counted or read is no list
+        if not isinstance(value, (str, *_BYTES)) and len(value) >= 0:
+            return tuple(value)
+    _refuse(name, "be a list", value, TypeError)
 
 
 def same_labels(**values: Any) -> None:
     """Refuse arguments whose labels (a pandas index or columns) differ, or their order."""
-    known = {name: found for name, value in values.items() if (found := _labels(value)) is not None}
+    known = {name: labels for name, value in values.items() if (labels := _labels(value))}
     for (first, ours), (second, theirs) in itertools.pairwise(known.items()):
         if ours != theirs:
             raise ValueError(
@@ -161,21 +140,11 @@ def same_labels(**values: Any) -> None:
             )
 
 
-def _labels(value: Any) -> list[Any] | None:
-    for name in ("columns", "index"):
-        labels = getattr(value, name, None)
-        if labels is not None and not callable(labels) and _length(labels):
-            return list(labels)
-    return None
-
-
-def _length(value: Any, without: int = 0) -> int:
-    try:
-        return len(value)
-    except TypeError:
-        return without
-    except Exception:
-        return _MOST_ENTRIES + 1
+def _labels(value: Any) -> list[Any]:
+    found = (getattr(value, name, ()) for name in ("columns", "index"))
+    return next(
+        (list(labels) for labels in found if hasattr(labels, "__len__") and len(labels)), []
+    )
 
 
 # ---- arrays
@@ -186,88 +155,58 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _numbers(name: str, value: Any, allowed: str) -> NDArray[Any]:
-    """Return `value` as an array of whole or floating-point numbers, before any other check.
-
-    Refused are text and bytes, ragged lists, masked entries, booleans and complex numbers.
-    """
-    array = _array(name, value, allowed)
-    if array.dtype.kind == "O":
-        largest = max((one for one in array.flat if type(one) is int), key=abs, default=0)
-        if abs(largest) > LARGEST:
-            _refuse(name, f"{allowed} of at most 2^62", largest)
-        if isinstance(value, np.ndarray) or hasattr(value, "dtype"):
-            raise TypeError(
-                f"{name} must be {allowed}, got an array of Python objects (dtype object): give it "
-                "a numeric type, as by .astype(float)"
-            )
-    if array.dtype.kind not in "iuf":
-        _refuse(name, allowed, value, TypeError)
-    return array
-
-
-def _array(name: str, value: Any, allowed: str) -> NDArray[Any]:
-    if type(value) is np.ndarray:
-        return value
+def _numbers(name: str, value: Any, duty: str) -> NDArray[Any]:
+    """Return `value` as an array of whole or floating-point numbers, before any other check."""
     entries = value if isinstance(value, (list, tuple)) else ()
-    wrong = any(isinstance(entry, (bool, np.bool_, *_BYTES)) for entry in entries)
-    masked = any(np.ma.is_masked(one) for one in (value, *entries))
-    endless = not isinstance(value, np.ndarray) and _length(value) > _MOST_ENTRIES
-    if wrong or masked or endless or isinstance(value, _BYTES):
-        _refuse(name, allowed, value, TypeError)
+    wrong = isinstance(value, _BYTES) or any(isinstance(one, (bool, np.bool_)) for one in entries)
+    if wrong or any(np.ma.is_masked(one) for one in (value, *entries)):
+        _refuse(name, duty, value, TypeError)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            return np.asarray(value)
+        array = np.asarray(value)
     except Exception:  # a ragged list, or an object that fails when it is turned into an array
-        _refuse(name, allowed, value)
+        _refuse(name, duty, value)
+    if array.dtype == object:
+        duty += ", at most 2^62 and of a numeric dtype"
+    return array if array.dtype.kind in "iuf" else _refuse(name, duty, value, TypeError)
 
 
-def _each(name: str, allowed: str, array: NDArray[Any], holds: NDArray[np.bool_]) -> None:
+def _each(name: str, duty: str, array: NDArray[Any], holds: NDArray[np.bool_]) -> None:
     # Refuse an array for the first entry of which it does not hold.
     if not holds.all():
-        raise ValueError(f"{name} must be {allowed}, got {array[~holds].item(0)!r}")
+        _refuse(name, duty, array[~holds].item(0))
 
 
-def counts(name: str, value: ArrayLike) -> Whole:
-    """Return a read-only (k,) array of whole, non-negative counts with k at least 2."""
-    return _counts(name, value, "a vector of at least 2 counts", 1)
-
-
-def count_table(name: str, value: ArrayLike) -> Whole:
-    """Return a read-only (..., k) array of whole, non-negative counts with k at least 2."""
-    return _counts(name, value, "rows of at least 2 counts", 64)
-
-
-def _counts(name: str, value: ArrayLike, allowed: str, most_axes: int) -> Whole:
-    array = _numbers(name, value, f"{allowed}, whole numbers")
-    if not 1 <= array.ndim <= most_axes or array.shape[-1] < 2:
-        raise ValueError(f"{name} must be {allowed}, got shape {array.shape}")
+def counts(name: str, value: ArrayLike, size: int | None = None, rows: bool = False) -> Whole:
+    """Return a read-only (k,) array, or (..., k) of `rows`, of counts with k at least 2."""
+    duty = "be rows of at least 2 counts" if rows else "be a vector of at least 2 counts"
+    array = _numbers(name, value, f"{duty}, whole numbers")
+    if array.ndim == 0 or (array.ndim > 1 and not rows) or array.shape[-1] < 2:
+        _refuse(name, duty, value)
+    if size is not None and array.shape[-1] != size:
+        _refuse(name, f"have {size} entries", value)
     return count_array(name, array)
 
 
 def count_array(name: str, value: ArrayLike) -> Whole:
     """Return a read-only array of whole, non-negative numbers of any shape."""
-    array = np.atleast_1d(_numbers(name, value, "whole numbers"))
+    array = np.atleast_1d(_numbers(name, value, "be whole numbers"))
     if array.dtype.kind == "f":
-        _each(name, "finite whole numbers", array, np.isfinite(array))
+        _each(name, "be finite whole numbers", array, np.isfinite(array))
         whole = (array == np.floor(array)) & (np.abs(array) <= _LARGEST_EXACT_FLOAT)
-        _each(name, "whole numbers", array, whole)
-    _each(name, "at least 0", array, array >= 0)
+        _each(name, "be whole numbers", array, whole)
+    _each(name, "be at least 0", array, array >= 0)
     # Sums of floats are right to a part in 10^15, where sums of int64 would wrap around.
-    totals = array.sum(axis=-1, dtype=np.float64)
-    if (totals > LARGEST).any():
-        raise ValueError(f"{name} must have a sum of at most 2^62, got {float(totals.max())!r}")
+    totals = np.atleast_1d(array.sum(axis=-1, dtype=np.float64))
+    _each(name, "have a sum of at most 2^62", totals, totals <= LARGEST)
     return frozen(array.astype(np.int64))
 
 
 def whole_numbers(name: str, value: ArrayLike) -> Whole:
     """Return a read-only array of whole numbers of any shape, given as integers."""
-    array = _numbers(name, value, "whole numbers")
+    array = _numbers(name, value, "be whole numbers")
     if array.dtype.kind == "f" and array.size:
-        _refuse(name, "whole numbers", value, TypeError)
-    if np.any(array > LARGEST) or np.any(array < -LARGEST):
-        _refuse(name, "whole numbers of at most 2^62", value)
+        _refuse(name, "be whole numbers", value, TypeError)
+    _each(name, "be whole numbers of at most 2^62", array, (array <= LARGEST) & (array >= -LARGEST))
     return frozen(array.astype(np.int64))
 
 
@@ -275,14 +214,14 @@ def sizes(name: str, value: ArrayLike) -> list[int]:
     """Return a list of data sizes, whole numbers of at least 1."""
     array = whole_numbers(name, value)
     if array.ndim != 1 or array.size == 0:
-        _refuse(name, "a list of at least one data size", value)
-    return [integer(name, int(n), minimum=1) for n in array]
+        _refuse(name, "be a list of at least one data size", value)
+    return [integer(name, n, minimum=1) for n in array.tolist()]
 
 
 def real_array(name: str, value: ArrayLike) -> Floats:
     """Return a read-only float64 array of finite numbers of any shape."""
-    array = _numbers(name, value, "real numbers")
-    _each(name, "finite", array, np.isfinite(array))
+    array = _numbers(name, value, "be real numbers")
+    _each(name, "be finite", array, np.isfinite(array))
     return frozen(array.astype(np.float64))
 
 
@@ -290,38 +229,31 @@ def real_vector(name: str, value: ArrayLike, minimum: int = 1) -> Floats:
     """Return a read-only vector of at least `minimum` finite numbers."""
     array = real_array(name, value)
     if array.ndim != 1 or array.size < minimum:
-        allowed = f"a vector of at least {minimum} numbers"
-        raise ValueError(f"{name} must be {allowed}, got shape {array.shape}")
+        _refuse(name, f"be a vector of at least {minimum} numbers", value)
     return array
 
 
 def positive_array(name: str, value: ArrayLike) -> Floats:
     """Return a read-only array of positive, finite numbers of any shape."""
     array = real_array(name, value)
-    _each(name, "positive and finite", array, array > 0)
+    _each(name, "be positive and finite", array, array > 0)
     return array
 
 
-def positive_vector(name: str, value: ArrayLike, size: int | None = None) -> Floats:
-    """Return a read-only vector of positive, finite numbers, of length `size` when given."""
+def prior(name: str, value: ArrayLike, size: int | None = None) -> Floats:
+    """Return Dirichlet parameters: at least 2 positive, finite numbers, `size` when given."""
     array = real_vector(name, positive_array(name, value), minimum=2)
     if size is not None and array.size != size:
         raise ValueError(f"{name} must have {size} entries, one a category, got {array.size}")
     with np.errstate(over="ignore"):
-        if not math.isfinite(float(array.sum())):
-            _refuse(name, "a finite sum", array, verb="have ")
-    return array
-
-
-prior = positive_vector
-"""The (k,) prior parameters of a Dirichlet distribution."""
+        return array if np.isfinite(array.sum()) else _refuse(name, "have a finite sum", array)
 
 
 def proportions(name: str, value: ArrayLike) -> Floats:
     """Return a read-only vector of at least 2 shares, each at least 0, that sum to 1."""
     shares = real_vector(name, value, minimum=2)
     if np.any(shares < 0.0) or abs(float(shares.sum()) - 1.0) > 1e-9:
-        _refuse(name, "at least 0 and sum to 1", value)
+        _refuse(name, "be at least 0 and sum to 1", value)
     return shares
 
 
@@ -330,15 +262,3 @@ def counts_and_prior(counts_value: ArrayLike, prior_value: ArrayLike) -> tuple[W
     same_labels(counts=counts_value, prior=prior_value)
     whole = counts("counts", counts_value)
     return whole, prior("prior", prior_value, whole.size)
-
-
-def pair_of_counts(
-    counts_value: ArrayLike, neighbour_value: ArrayLike, prior_value: ArrayLike
-) -> tuple[Whole, Whole, Floats]:
-    """Return counts, another histogram over the same categories, and the prior, all checked."""
-    same_labels(counts=counts_value, neighbour=neighbour_value, prior=prior_value)
-    whole, parameters = counts_and_prior(counts_value, prior_value)
-    other = counts("neighbour", neighbour_value)
-    if other.size != whole.size:
-        _refuse("neighbour", f"{whole.size} entries", neighbour_value, verb="have ")
-    return whole, other, parameters

@@ -1,7 +1,8 @@
-"""How far a release lands from the truth: step probabilities, exact means, crossovers."""
+"""How far a release lands from the truth: steps, exact means, crossovers, records needed."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,36 +15,37 @@ from dpbayes import _validate
 from dpbayes._validate import Floats, Whole
 from dpbayes.laws.estimate import Yardstick, metric_function
 from dpbayes.laws.law import DEVIATIONS, Law, mean_difference, order_of
-from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.laws.sum_zero import LatticeNoise
+from dpbayes.mechanisms import Mechanism, mechanism
 
 T = TypeVar("T")
+TIE = "tie"  # the winner where two means are equal within their stated errors
+LARGEST_PLAN = 2**52  # more records than this are not looked for
+_LARGEST_REACH = 4_000_000
 
 
 def laplace_step_probability(step: ArrayLike, epsilon: float, sensitivity: float) -> Floats:
     """Return P(floor(Y) = t) for Y ~ Laplace(0, sensitivity/epsilon) and whole steps t.
 
     (e^(-t/b) - e^(-(t+1)/b))/2 for t >= 0 and (e^((t+1)/b) - e^(t/b))/2 for t < 0, with
-    b = sensitivity/epsilon. Source: D, section 6.1.1 (whose first display has the sign of the
-    second branch wrong) and Table 1; book: `thm-floor`. `step` of any shape, whole numbers.
+    b = sensitivity/epsilon. Source: D, section 6.1.1 (a sign is wrong there) and Table 1; book:
+    `thm-floor`. `step` of any shape.
 
     >>> laplace_step_probability([0, 1, 2], 1.0, 2.0).round(11)
     array([0.19673467, 0.11932561, 0.07237464])
     """
     t = _validate.whole_numbers("step", step)
     width = _validate.positive("sensitivity", sensitivity)
-    with np.errstate(over="ignore"):  # noise too narrow for any step has the rate inf
-        rate = np.float64(_validate.positive("epsilon", epsilon)) / width
-    away = np.where(t >= 0, t, -(t + 1)).astype(np.float64)
-    with np.errstate(invalid="ignore", over="ignore"):
-        exponent = np.where(away == 0.0, 0.0, away * rate)
-    return np.asarray(0.5 * -np.expm1(-rate) * np.exp(-exponent))
+    rate = min(_validate.positive("epsilon", epsilon) / width, 800.0)  # e^-800 is 0 among floats
+    away = np.where(t >= 0, t, -(t + 1))
+    return np.asarray(0.5 * -np.expm1(-rate) * np.exp(-rate * away))
 
 
 def split(n: int, proportions: ArrayLike) -> Whole:
-    """Return n records split by proportions, shape (k,), whole and summing to n.
+    """Return n records split by proportions (k,), which are at least 0 with sum 1.
 
-    Every category gets the whole part of its share; the records left go to the largest
-    fractions, earlier categories first on ties. Proportions are positive or zero with sum 1.
+    Every category gets the whole part of its share; the records left go to the largest fractions,
+    earlier categories first on ties.
 
     >>> split(100, [0.33, 0.33, 0.34])
     array([33, 33, 34])
@@ -68,11 +70,10 @@ def mean_distances(
     sizes: Sequence[int] | Whole,
     metric: Yardstick = "hellinger",
 ) -> Floats:
-    """Return the mean distance at each data size, records split by `proportions`.
+    """Return the mean distance at each data size, records split by `proportions` (k,).
 
-    Source: D, Figures 5 and 6, which estimate it from 1000 runs; book: `fig-growth-balanced`.
+    Source: D, Figures 5 and 6; book: `fig-growth-balanced`.
 
-    >>> from dpbayes.mechanisms import mechanism
     >>> means = mean_distances(mechanism("geometric", 1.0), [0.5, 0.5], [1, 1], [10, 100, 1000])
     >>> means.round(4)
     array([0.1731, 0.0594, 0.019 ])
@@ -84,9 +85,6 @@ def mean_distances(
     return np.array([mechanism.law(counts, prior).mean_distance(metric) for counts in splits])
 
 
-TIE = "tie"  # the winner where two means are equal within their stated errors
-
-
 def stated_error(mean: float) -> float:
     """Return by how much a mean may be off: its bound, or four standard errors if it was drawn."""
     error = float(getattr(mean, "error", 0.0))
@@ -95,12 +93,7 @@ def stated_error(mean: float) -> float:
 
 @dataclass(frozen=True)
 class MonteCarlo:
-    """Simulated distances, shape (runs,), with their mean and its standard error.
-
-    >>> drawn = MonteCarlo(np.array([0.1, 0.2, 0.3]))
-    >>> round(drawn.mean, 3), round(drawn.standard_error, 4)
-    (0.2, 0.0577)
-    """
+    """Simulated distances, shape (runs,), with their mean and its standard error."""
 
     distances: Floats
 
@@ -125,13 +118,10 @@ def simulate(
 ) -> MonteCarlo:
     """Return the distances of `runs` >= 2 independent releases, the papers' way to a mean.
 
-    It is only ever drawn beside the exact mean, to show what sampling adds.
-
-    >>> from dpbayes.mechanisms import mechanism
     >>> law = mechanism("geometric", 1.0).law([5, 5], [1, 1])
     >>> drawn = simulate(law, [5, 5], [1, 1], np.random.default_rng(1), runs=4000)
-    >>> abs(drawn.mean - law.mean_distance()) < 4 * drawn.standard_error
-    True
+    >>> isinstance(drawn, MonteCarlo), drawn.distances.shape
+    (True, (4000,))
     """
     _validate.offering("law", law, "sample")
     distance = metric_function(metric)
@@ -139,20 +129,15 @@ def simulate(
     draws = law.sample(rng, _validate.integer("runs", runs, minimum=2))
     different, inverse = np.unique(draws, axis=0, return_inverse=True)
     distances = np.asarray(distance(alpha + x, alpha + different))[inverse.ravel()]
-    return MonteCarlo(np.asarray(_validate.frozen(distances)))
+    return MonteCarlo(_validate.frozen(distances))
 
 
 @dataclass(frozen=True)
 class Crossover:
     """Where the order of two mechanisms changes as the data grow.
 
-    `changes` lists (n, winner): from n records on (until the next entry) the mechanism of that
-    name has the smaller mean distance; `first_winner` wins at the smallest size. Where both are
-    equal within their errors the winner is "tie".
-
-    >>> found = Crossover("lapMech", ((30, "ilapMech"),))
-    >>> found.first_winner, found.size
-    ('lapMech', 30)
+    `changes` lists (n, winner): from n records on the mechanism of that name has the smaller mean
+    distance, or it is a "tie" within the errors; `first_winner` wins at the smallest size.
     """
 
     first_winner: str
@@ -174,19 +159,16 @@ def crossover(
 ) -> Crossover:
     """Return where one mechanism's mean distance falls below the other's.
 
-    The order is computed at every entry of `sizes` (increasing); between two entries whose order
-    differs the change is located to one record by bisection. Two changes between neighbouring
-    entries cancel unseen, so choose `sizes` as fine as the curves demand. Raises ValueError where a
-    mean was drawn and its error leaves the order open: draws decide nothing.
+    The order is computed at every entry of `sizes` (increasing), and a change between two entries
+    located to one record by bisection; two changes there cancel unseen. Raises ValueError where a
+    mean was drawn and its error leaves the order open.
 
-    >>> from dpbayes.mechanisms import mechanism
     >>> smooth, laplace = mechanism("expMech-smooth", 1.0), mechanism("lapMech", 1.0)
-    >>> crossover(smooth, laplace, [0.5, 0.5], [1, 1], range(2, 41, 2)).changes
-    ((8, 'lapMech'),)
+    >>> crossover(smooth, laplace, [0.5, 0.5], [1, 1], range(2, 41, 2))
+    Crossover(first_winner='expMech-smooth', changes=((8, 'lapMech'),))
     """
-    pair = mechanism_a, mechanism_b
-    for name, one in zip(("mechanism_a", "mechanism_b"), pair, strict=True):
-        _validate.offering(name, one, "law")
+    _validate.offering("mechanism_a", mechanism_a, "law")
+    _validate.offering("mechanism_b", mechanism_b, "law")
     _validate.same_labels(proportions=proportions, prior=prior)
     grid = _validate.sizes("sizes", sizes)
     if any(later <= earlier for earlier, later in pairwise(grid)):
@@ -194,8 +176,8 @@ def crossover(
 
     def winner(n: int) -> str:
         counts = split(n, proportions)
-        first, second = (one.law(counts, prior) for one in pair)
-        difference = mean_difference(first, second, metric)
+        laws = mechanism_a.law(counts, prior), mechanism_b.law(counts, prior)
+        difference = mean_difference(*laws, metric)
         found = order_of(difference)
         if found == 0 and difference.how == "drawn":
             raise ValueError(
@@ -203,7 +185,7 @@ def crossover(
                 f"drawn and differ by {float(difference):.2g}, with a standard error of "
                 f"{difference.error:.2g}"
             )
-        return (pair[0].name, TIE, pair[1].name)[found + 1]
+        return (mechanism_a.name, TIE, mechanism_b.name)[found + 1]
 
     (_, opening), *changes = order_changes(grid, winner)
     return Crossover(opening, tuple(changes))
@@ -217,17 +199,152 @@ def order_changes(grid: Sequence[int], order: Callable[[int], T]) -> list[tuple[
     >>> order_changes([0, 10, 20], lambda n: n >= 7)
     [(0, False), (7, True)]
     """
+
+    def within(low: int, high: int, before: T, after: T) -> list[tuple[int, T]]:
+        if before == after:
+            return []
+        if high - low == 1:
+            return [(high, after)]
+        middle = (low + high) // 2
+        there = order(middle)
+        return within(low, middle, before, there) + within(middle, high, there, after)
+
     known = [order(n) for n in grid]
-    found = [(grid[0], known[0])]
-    for (start, end), last in zip(pairwise(grid), known[1:], strict=True):
-        while found[-1][1] != last:
-            low, high, at_high = max(start, found[-1][0]), end, last
-            while high - low > 1:
-                middle = (low + high) // 2
-                value = order(middle)
-                if value == found[-1][1]:
-                    low = middle
-                else:
-                    high, at_high = middle, value
-            found.append((high, at_high))
-    return found
+    spans = zip(grid, grid[1:], known, known[1:], strict=False)
+    return [(grid[0], known[0]), *(change for span in spans for change in within(*span))]
+
+
+@dataclass(frozen=True)
+class RecordsNeeded:
+    """A number of records that is enough, and what it rests on; make it with `records_needed`.
+
+    Every n from `records` on is enough by proof; `bound` is that on the mean distance at `records`.
+
+    >>> plan = records_needed(0.1, 1.0, [0.5, 0.5])
+    >>> plan.records, plan.exact, round(float(plan.mean_distance), 4)
+    (64, 34, 0.0738)
+    """
+
+    records: int
+    bound: float
+    error: float
+    epsilon: float
+    shares: tuple[float, ...]
+    prior: tuple[float, ...]
+
+    @property
+    def mean_distance(self) -> float:
+        """The exact mean distance at `records`, at most `bound`."""
+        return self._mean(self.records)
+
+    @property
+    def exact(self) -> int:
+        """A number n whose exact mean distance is at most `error` while that of n - 1 is not, or 1.
+
+        Raises ValueError where a mean so close to `error` could only be drawn.
+        """
+        low, n, tries = 0, self.records, 0
+        mean, high = self._mean(n), n
+        while high - low > 1:
+            # The mean falls about like n^(-1/2); where that leads nowhere, half of what is left.
+            n = round(n * (mean / self.error) ** 2) if tries < 8 else (low + high) // 2
+            n = min(max(n, low + 1), high - 1)
+            mean, tries = self._mean(n), tries + 1
+            drawn = getattr(mean, "how", "") == "drawn"
+            if drawn and abs(mean - self.error) <= stated_error(mean):
+                raise ValueError(
+                    f"the mean at n = {n} was drawn, {mean:.6g} with an error of up to "
+                    f"{stated_error(mean):.2g}, and cannot be told from {self.error:g}; "
+                    f"{self.records} records are enough by proof"
+                )
+            low, high = (low, n) if mean <= self.error else (n, high)
+        return high
+
+    def _mean(self, n: int) -> float:
+        law = mechanism("lattice", self.epsilon).law(split(n, self.shares), self.prior)
+        return law.mean_distance()
+
+
+def records_needed(
+    error: float, epsilon: float, shares: ArrayLike, prior: ArrayLike | None = None
+) -> RecordsNeeded:
+    """Return how many records bring the mean Hellinger distance of lattice noise to `error`.
+
+    For n >= `records` and all whole counts x with sum n and x_i > n shares_i - 1 (as `dp.split`
+    has them) E[H] <= `error`; book: `thm-records-needed`. `error` in (0, 1), `epsilon` > 0,
+    `shares` (k,) positive with sum 1, `prior` (k,) flat if None. Raises ValueError for noise too
+    wide to be summed, and where 2^52 records are not enough.
+
+    >>> plan = records_needed(0.05, 1.0, [0.25] * 4)
+    >>> plan.records, plan.exact
+    (3137, 2337)
+    """
+    target = _validate.open_unit("error", error)
+    budget = _validate.positive("epsilon", epsilon)
+    _validate.same_labels(shares=shares, prior=prior)
+    w = _validate.proportions("shares", _validate.positive_array("shares", shares))
+    alpha = np.ones(w.size) if prior is None else _validate.prior("prior", prior, w.size)
+    noise = count_noise(budget, w.size)
+
+    def bound(n: int) -> float:  # it falls as n grows
+        return _bound(noise, np.maximum(w * n - 1.0, 0.0), alpha)
+
+    high = 1
+    while bound(high) > target:
+        if high >= LARGEST_PLAN:
+            raise ValueError(f"error must be larger: more than {high} records would be needed")
+        high *= 2
+    enough = range(high + 1)
+    n = bisect_left(enough, True, lo=high // 2 + 1, key=lambda n: bound(n) <= target)
+    return RecordsNeeded(n, bound(n), target, budget, tuple(w.tolist()), tuple(alpha.tolist()))
+
+
+def distance_bound(epsilon: float, counts: ArrayLike, prior: ArrayLike) -> float:
+    """Return a proved upper bound on the mean Hellinger distance of lattice noise, at most 1.
+
+    The least value over whole m with 0 <= m <= min x_i and m < min a_i - 1/2, a = prior + counts,
+
+        sqrt(P(Z != 0) sum_i E[Z_i^2] / (8 (a_i - 1/2 - m))) + sum_i P(Z_i < -m),
+
+    with 10^-14 added to a tail for rounding. Book: `thm-records-needed`.
+
+    >>> round(distance_bound(1.0, [250] * 4, [1] * 4), 4)
+    0.0898
+    """
+    x, alpha = _validate.counts_and_prior(counts, prior)
+    noise = count_noise(_validate.positive("epsilon", epsilon), x.size)
+    return _bound(noise, x.astype(np.float64), alpha)
+
+
+def _bound(noise: tuple[float, Floats, float], x: Floats, alpha: Floats) -> float:
+    a, (second, tails, at_zero) = alpha + x, noise
+    top = min(np.floor(x.min()), np.ceil(a.min() - 0.5) - 1.0, tails.size - 1.0)
+    if top < 0:
+        return 1.0
+    m = np.arange(int(top) + 1)
+    square = sum(second / (8.0 * (one - 0.5 - m)) for one in a)
+    values = np.sqrt((1.0 - at_zero) * np.asarray(square)) + a.size * tails[m]
+    return float(min(values.min(), 1.0))
+
+
+def count_noise(epsilon: float, k: int) -> tuple[float, Floats, float]:
+    """Return E Z_i^2, P(Z_i < -m) for m = 0 … M-1, and P(Z = 0), of lattice noise on k counts."""
+    # P(Z_1 = z) is proportional to q^|z| times the (k-1)-fold convolution of q^|.| at z, whose
+    # transform is a power of (1 - q)^2 / (1 - 2 q cos t + q^2) up to a constant. Beyond `reach`
+    # everything is below e^-80 of the rest; the length keeps sums from wrapping.
+    reach = int(np.ceil((80.0 + 2.0 * k) * 2.0 / epsilon)) + 2
+    if reach > _LARGEST_REACH:
+        raise ValueError(
+            f"epsilon must spread the noise over at most {_LARGEST_REACH} counts either side, "
+            f"got one that spreads it over {reach}"
+        )
+    q, length = np.exp(-0.5 * epsilon), 1 << int(4 * reach).bit_length()
+    angles = 2.0 * np.pi * np.arange(length // 2 + 1) / length
+    each = (1.0 - q) ** 2 / ((1.0 - q) ** 2 + 4.0 * q * np.sin(0.5 * angles) ** 2)
+    rest = np.maximum(np.fft.irfft(each ** (k - 1), length)[: reach + 1], 0.0)
+    mass = q ** np.arange(reach + 1) * rest
+    mass /= mass[0] + 2.0 * mass[1:].sum()
+    second = 2.0 * float(mass @ np.arange(reach + 1.0) ** 2)
+    beyond = np.maximum(np.cumsum(mass[::-1])[::-1] - mass, 0.0)
+    at_zero = float(np.exp(-LatticeNoise(k, epsilon).log_normaliser))
+    return second, beyond + 1e-14, at_zero

@@ -16,8 +16,7 @@ from scipy.special import betainc, betaincc, betainccinv, betaincinv, binom
 from dpbayes import _validate
 from dpbayes._validate import Floats, Whole
 
-# Candidate sets with more numbers (rows times categories) than this are not enumerated.
-LARGEST_ENUMERATION = 50_000_000
+LARGEST_ENUMERATION = 50_000_000  # numbers (rows times categories) in a list of candidates
 _MISSED = 1e-9  # what the share reached at an end may differ by from the share asked for
 _ATOMS = 1e-20  # x^a is 1 for all floats x in (0, 1) and smaller a, to the last digit
 
@@ -26,8 +25,7 @@ _ATOMS = 1e-20  # x^a is 1 for all floats x in (0, 1) and smaller a, to the last
 class Posterior:
     """A Beta (k = 2) or Dirichlet posterior, given by its concentration parameters of shape (k,).
 
-    Book: `def-posterior`. Raises ValueError or TypeError unless there are at least two positive,
-    finite parameters.
+    There are at least two, positive and finite. Book: `def-posterior`.
 
     >>> Posterior([6.0, 4.0]).mean
     array([0.6, 0.4])
@@ -36,8 +34,8 @@ class Posterior:
     concentration: Floats
 
     def __post_init__(self) -> None:
-        checked = _validate.positive_vector("concentration", self.concentration)
-        object.__setattr__(self, "concentration", checked)
+        parameters = _validate.prior("concentration", self.concentration)
+        object.__setattr__(self, "concentration", parameters)
 
     @property
     def k(self) -> int:
@@ -57,63 +55,44 @@ class Posterior:
     def interval(self, confidence: float = 0.95) -> Floats:
         """Return the central interval of each category's probability, shape (k, 2).
 
-        Named as in scipy.stats; `confidence` in (0, 1). An end that no float meets, because a tiny
-        parameter puts it next to 0 or 1, is the next float outside.
+        `confidence` in (0, 1). An end that no float meets, because a tiny parameter puts it next
+        to 0 or 1, is the next float outside.
 
         >>> Posterior([6.0, 4.0]).interval(0.9).round(4).tolist()
         [[0.3449, 0.8312], [0.1688, 0.6551]]
-        >>> Posterior([6.0, 1e-6]).interval(0.9)[1].tolist()
-        [0.0, 5e-324]
         """
         tail = 0.5 * (1.0 - _validate.open_unit("confidence", confidence))
-        pairs = [(float(a), float(np.delete(self.concentration, i).sum()))
-                 for i, a in enumerate(self.concentration)]  # fmt: skip
-        return np.array([_central(a, others, tail) for a, others in pairs])
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{i}</td><td>{a:g}</td><td>{m:.4f}</td><td>{low:.4f} to {high:.4f}</td></tr>"
-            for i, (a, m, (low, high)) in enumerate(
-                zip(self.concentration, self.mean, self.interval(), strict=True)
-            )
-        )
-        head = "<th>category</th><th>parameter</th><th>mean</th><th>95% interval</th>"
-        return f'<table class="dataframe"><tr>{head}</tr>{rows}</table>'
+        others = [float(np.delete(self.concentration, i).sum()) for i in range(self.k)]
+        pairs = zip(self.concentration.tolist(), others, strict=True)
+        return np.array([_central(a, b, tail) for a, b in pairs])
 
 
 def _central(a: float, b: float, tail: float) -> list[float]:
     """Return where a Beta variable has `tail` below, and where it has it above."""
+    coin = max(a, b) < _ATOMS  # nothing but two atoms, at 0 and 1
 
     def below(share: float) -> float:
-        if max(a, b) < _ATOMS and 0.0 < share < 1.0:  # two atoms, at 0 and 1
-            return b / (a + b)
-        return float(betainc(a, b, share))
+        return b / (a + b) if coin and 0.0 < share < 1.0 else float(betainc(a, b, share))
 
-    def not_above(share: float) -> float:  # from the upper tail: 1 less it has lost its digits
-        if max(a, b) < _ATOMS and 0.0 < share < 1.0:
-            return -a / (a + b)
-        return -float(betaincc(a, b, share))
+    def above(share: float) -> float:  # 1 less the share below has lost its digits
+        return a / (a + b) if coin and 0.0 < share < 1.0 else float(betaincc(a, b, share))
 
     with np.errstate(all="ignore"):
         low, high = float(betaincinv(a, b, tail)), float(betainccinv(a, b, tail))
     if not abs(below(low) / tail - 1.0) <= _MISSED:
         low = floats_around(below, tail)[0]
-    if not abs(-not_above(high) / tail - 1.0) <= _MISSED:
-        high = floats_around(not_above, -tail)[1]
+    if not abs(above(high) / tail - 1.0) <= _MISSED:
+        high = floats_around(lambda share: -above(share), -tail)[1]
     return [low, high]
 
 
 def floats_around(reached: Callable[[float], float], share: float) -> tuple[float, float]:
     """Return the last float in [0, 1] at which less than `share` is reached, and the one after it.
 
-    `reached` never falls on [0, 1], as a distribution function. Its quantile is between the two.
-
-    >>> floats_around(lambda t: t**0.0001, 0.5)
-    (0.0, 5e-324)
+    `reached` never falls on [0, 1], as a distribution function.
     """
 
-    # Floats that are not negative stand in the order of their bits.
-    def at(bits: int) -> float:
+    def at(bits: int) -> float:  # floats that are not negative stand in the order of their bits
         return float(np.int64(bits).view(np.float64))
 
     one = int(np.float64(1.0).view(np.int64))
@@ -124,8 +103,8 @@ def floats_around(reached: Callable[[float], float], share: float) -> tuple[floa
 def posterior(counts: ArrayLike, prior: ArrayLike) -> Posterior:
     """Return the posterior of counts under a Dirichlet prior: concentration = prior + counts.
 
-    Source: D, section 2 (`bysInfer`); book: `def-posterior`. `counts` are whole, non-negative
-    numbers of shape (k,), `prior` positive numbers of the same shape, k at least 2.
+    Source: D, section 2 (`bysInfer`); book: `def-posterior`. `counts` (k,) are whole, at least 0,
+    `prior` (k,) positive; k is at least 2.
 
     >>> posterior([50, 50], [1, 1]).concentration
     array([51., 51.])
@@ -137,8 +116,8 @@ def posterior(counts: ArrayLike, prior: ArrayLike) -> Posterior:
 def number_of_candidates(n: int, k: int) -> int:
     """Return |R| = C(n+k-1, k-1), the number of histograms of n records over k categories.
 
-    Source: D, section 4.2 (printed as C(n+1, m-1), which is right for k = 2 only); book:
-    `thm-candidates`. `n` at least 0, `k` at least 2.
+    Source: D, section 4.2 (its C(n+1, m-1) is right for k = 2 only); book: `thm-candidates`. `n` is
+    at least 0, `k` at least 2.
 
     >>> number_of_candidates(300, 3)
     45451
@@ -149,11 +128,7 @@ def number_of_candidates(n: int, k: int) -> int:
 
 
 def row_of(counts: Whole) -> Any:
-    """Return the place of each histogram, shape (..., k) to (...), in the list of `compositions`.
-
-    >>> compositions(3, 3)[row_of(np.array([1, 0, 2]))].tolist()
-    [1, 0, 2]
-    """
+    """Return the place of each histogram, (..., k) to (...), in the list of `compositions`."""
     left, place = counts.sum(axis=-1), np.zeros(counts.shape[:-1])
     for at in range(counts.shape[-1] - 1):
         later, rest = counts.shape[-1] - 1 - at, left - counts[..., at]
@@ -165,10 +140,9 @@ def row_of(counts: Whole) -> Any:
 
 
 def compositions(n: int, k: int) -> Whole:
-    """Return every histogram of n records over k categories, in lexicographic order.
+    """Return every histogram of n records over k categories, in lexicographic order, read-only.
 
-    Shape (C(n+k-1, k-1), k), read-only. Raises ValueError where the table would hold more than
-    `LARGEST_ENUMERATION` numbers.
+    Shape (C(n+k-1, k-1), k). Raises ValueError for more than 5e7 numbers.
 
     >>> compositions(2, 2)
     array([[0, 2],
@@ -207,19 +181,14 @@ def _compositions(n: int, k: int) -> Whole:
 
 
 def neighbours(counts: ArrayLike) -> Whole:
-    """Return every histogram that one replaced record turns `counts` into, shape (m, k).
+    """Return every histogram that one replaced record turns `counts` (k,) into, shape (m, k).
 
-    Replacing a record moves one unit from a category that has one to another category, so
-    m = (number of non-empty categories) times (k - 1). Book: `def-neighbours`.
+    m is the number of non-empty categories times k - 1. Book: `def-neighbours`.
 
     >>> neighbours([2, 0])
     array([[1, 1]])
     """
     whole = _validate.counts("counts", counts)
-    k = whole.size
-    source, target = np.nonzero((whole > 0)[:, None] & ~np.eye(k, dtype=bool))
-    moved = np.repeat(whole[None, :], source.size, axis=0)
-    rows = np.arange(source.size)
-    moved[rows, source] -= 1
-    moved[rows, target] += 1
-    return moved
+    unit = np.eye(whole.size, dtype=np.int64)
+    source, target = np.nonzero((whole > 0)[:, None] & (unit == 0))
+    return np.asarray(whole + unit[target] - unit[source])

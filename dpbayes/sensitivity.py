@@ -1,9 +1,7 @@
 """How far one replaced record can move the posterior: local, global and smooth sensitivity.
 
-Every value is the Hellinger distance of two neighbouring posteriors and comes with the pair of
-histograms that attains it. The closed forms rest on phi(a) = psi(a, a + 1): moving one record
-from category i to category j changes ln BC by phi(a_i - 1) + phi(a_j); phi is increasing and
-concave.
+The closed forms rest on phi(a) = psi(a, a + 1), increasing and concave: one record moved from
+category i to category j changes ln BC by phi(a_i - 1) + phi(a_j).
 """
 
 from __future__ import annotations
@@ -11,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,8 +32,7 @@ DISTANCES = ("hamming", "l1")
 class Sensitivity:
     """A sensitivity in (0, 1] and the pair of neighbouring histograms (k,) that attains it.
 
-    For a smooth sensitivity the first of the pair is `records_away` replaced records from the
-    histogram it was asked for.
+    The first of the pair is `records_away` replaced records from the histogram that was asked for.
 
     >>> found = local_sensitivity([3, 1], [1, 1])
     >>> round(found.value, 4), [x.tolist() for x in found.witness]
@@ -54,11 +52,8 @@ def _checked(
     counts: ArrayLike, prior: ArrayLike, metric: Metric | str
 ) -> tuple[Whole, Floats, float]:
     x, alpha = _validate.counts_and_prior(counts, prior)
-    metric_name(metric)
     if x.sum() < 1:
-        raise ValueError(
-            f"counts must hold at least 1 record to have a neighbour, got {x.tolist()}"
-        )
+        raise ValueError(f"counts must hold at least 1 record, got {x.tolist()}")
     return x, alpha, affinity_exponent(metric, float(alpha.sum() + x.sum()))
 
 
@@ -76,7 +71,7 @@ def _smoothing(gamma: float, form: str, distance: str) -> Callable[[Floats, Whol
 def _pair(x: Whole, source: int, target: int) -> tuple[Whole, Whole]:
     moved = np.array(x)
     moved[[source, target]] += [-1, 1]
-    return np.asarray(_validate.frozen(x.copy())), np.asarray(_validate.frozen(moved))
+    return _validate.frozen(x.copy()), _validate.frozen(moved)
 
 
 def local_sensitivity(
@@ -85,8 +80,8 @@ def local_sensitivity(
     """Return LS(x), the largest distance between the posterior of x and that of a neighbour.
 
     LS(x)^2 = max over i != j with x_i >= 1 of -expm1(phi(a_i - 1) + phi(a_j)), a = prior + x.
-    Source: D, section 4.2.2 with the reduction to r = BI(x) of section 7.1; book: `def-local`.
-    `counts` (k,) hold at least one record. `metric` is "hellinger" or "published".
+    Source: D, sections 4.2.2 and 7.1; book: `def-local`. `counts` (k,) hold at least one record;
+    `metric` is "hellinger" or "published".
 
     >>> round(local_sensitivity([50, 50], [1, 1]).value, 12)
     0.070275628559
@@ -105,9 +100,8 @@ def local_sensitivity(
 def global_sensitivity(n: int, prior: ArrayLike, metric: Metric | str = "hellinger") -> Sensitivity:
     """Return GS, the largest local sensitivity over all histograms of n >= 1 records.
 
-    It is attained in a corner: the record leaves a category that held no other and enters an
-    empty one, so for k >= 3 the two smallest prior parameters decide; for k = 2 the other n - 1
-    records must sit in one of the two. Source: D, section 4.2.1; book: `thm-global`.
+    It is attained in a corner: a record leaves a category that held no other and enters an empty
+    one, or for k = 2 one with the other n - 1. Source: D, section 4.2.1; book: `thm-global`.
 
     >>> round(global_sensitivity(100, [1, 1]).value, 12)
     0.338939760898
@@ -120,23 +114,17 @@ def global_sensitivity(n: int, prior: ArrayLike, metric: Metric | str = "helling
 @lru_cache(maxsize=64)
 def _largest(n: int, prior: tuple[float, ...], metric: str) -> Sensitivity:
     # The same for all data of a size: a mean over all of them asks once.
-    alpha = np.array(prior)
-    sensitivities = [local_sensitivity(x, alpha, metric) for x in corners(n, alpha)]
-    return max(sensitivities, key=lambda sensitivity: sensitivity.value)
+    found = [local_sensitivity(x, prior, metric) for x in corners(n, np.array(prior))]
+    return max(found, key=lambda one: one.value)
 
 
 def corners(n: int, alpha: Floats) -> list[Whole]:
     """Return the histograms among which the global sensitivity is attained; `thm-global`."""
     if alpha.size == 2:
         return [np.array([1, n - 1]), np.array([n, 0]), np.array([n - 1, 1]), np.array([0, n])]
-    order = np.argsort(alpha, kind="stable")
-    found = []
-    for first in (0, 1):
-        corner = np.zeros(alpha.size, dtype=np.int64)
-        corner[order[-1]] = n - 1
-        corner[order[first]] += 1
-        found.append(corner)
-    return found
+    unit = np.eye(alpha.size, dtype=np.int64)
+    first, second, *_, last = np.argsort(alpha, kind="stable")
+    return [unit[one] + (n - 1) * unit[last] for one in (first, second)]
 
 
 def smooth_sensitivity(
@@ -151,8 +139,7 @@ def smooth_sensitivity(
 
     F = 1/(1/LS + gamma d) for form "reciprocal" (D, Definition 3; book: `def-smooth`) and
     F = LS exp(-gamma d) for "exponential" (A, equation 1; book: `def-smooth-exponential`). d counts
-    replaced records ("hamming") or is the l1 distance of histograms ("l1"), twice as much.
-    `gamma` is positive. The witness is the maximising x'' with its own worst neighbour.
+    replaced records ("hamming") or is the l1 distance of histograms ("l1"). `gamma` is positive.
 
     >>> round(smooth_sensitivity([50, 50], [1, 1]).value, 12)
     0.070275628559
@@ -161,8 +148,13 @@ def smooth_sensitivity(
     smoothed, plans = _smoothing(gamma, form, distance), drains(x, alpha)
     values = smoothed(distance_from_log_affinity(plans.affinity, exponent), plans.records)
     best = int(np.argmax(values))
-    pair = _pair(plans.histogram(x, best), int(plans.source[best]), int(plans.target[best]))
-    return Sensitivity(float(values[best]), pair, int(plans.records[best]))
+    i, j, given, also_given, records = (int(part[best]) for part in plans[:5])
+    there = x.copy()
+    there[[i, j]] -= [given, also_given]
+    if x.size > 2:
+        others = np.delete(np.arange(x.size), [i, j])
+        there[others[np.argmax(x[others])]] += given + also_given
+    return Sensitivity(float(values[best]), _pair(there, i, j), records)
 
 
 def profile(
@@ -176,8 +168,7 @@ def profile(
 ) -> Floats:
     """Return LS, or S when `smooth`, of (x, n - x) for x = 0 … n at once, in O(n); k = 2.
 
-    Source: D, Figure 1; book: `fig-sensitivity`. Entry x equals `local_sensitivity` or
-    `smooth_sensitivity` at that histogram; arguments as there, with n at least 1.
+    Source: D, Figure 1; book: `fig-sensitivity`. Arguments as in `smooth_sensitivity`; n >= 1.
 
     >>> profile(2, [1, 1]).round(6)
     array([0.408607, 0.408607, 0.408607])
@@ -194,18 +185,15 @@ def profile(
     if not smooth:
         return local
     at = np.arange(size + 1)
-    ends = [np.full_like(at, end) for end in (0, min(1, size), max(size - 1, 0), size)]
-    places = [at, np.minimum(at + 1, size), np.maximum(at - 1, 0), *ends]
-    values = [smoothed(local[there], np.abs(at - there)) for there in places]
-    return np.asarray(np.max(values, axis=0))
+    ends = [np.full_like(at, end) for end in (0, 1, size - 1, size)]
+    places = np.clip([at, at + 1, at - 1, *ends], 0, size)
+    return np.asarray(np.max(smoothed(local[places], np.abs(at - places)), axis=0))
 
 
-@dataclass(frozen=True)
-class Drains:
-    """Candidate maximisers: cells i and j give up `from_source` and `from_target` records.
+class Drains(NamedTuple):
+    """Candidate maximisers: i and j give `from_source` and `from_target` records to a third cell.
 
-    What they give up lands in a third cell (k >= 3) or in the other one (k = 2, where the two
-    numbers are the signed changes); after that one record moves from i to j.
+    For k = 2 they give them to each other. After that one record moves from i to j.
     """
 
     source: Whole
@@ -214,17 +202,6 @@ class Drains:
     from_target: Whole
     records: Whole
     affinity: Floats
-
-    def histogram(self, x: Whole, row: int) -> Whole:
-        result = x.copy()
-        i, j = self.source[row], self.target[row]
-        result[i] -= self.from_source[row]
-        result[j] -= self.from_target[row]
-        missing = int(x.sum() - result.sum())
-        if missing != 0:
-            others = [c for c in range(x.size) if c not in (i, j)]
-            result[max(others, key=lambda c: int(x[c]))] += missing
-        return result
 
 
 def drains(x: Whole, alpha: Floats) -> Drains:

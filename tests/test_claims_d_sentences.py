@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from scipy.special import poch
@@ -14,15 +12,11 @@ from dpbayes.mechanisms.protocol import guarantee
 from dpbayes.posteriors import neighbours
 from dpbayes.sensitivity import profile
 from dpbayes.study.theorem_chain import corner_pair, enumerated_pair
-from tests.test_claims import check, mean
+from tests.test_claims import check, falls, mean
 
 
 def error(name: str, n: int, epsilon: float = 1.0, prior: float = 1.0) -> float:
     return mean(dp.mechanism(name, epsilon), dp.split(n, [0.5, 0.5]), [prior, prior])
-
-
-def falls(values: list[float]) -> bool:
-    return all(b < a for a, b in pairwise(values))
 
 
 def step_of_the_proof(n: int, x: int, other: int) -> tuple[tuple[float, float], ...]:
@@ -38,10 +32,68 @@ def step_of_the_proof(n: int, x: int, other: int) -> tuple[tuple[float, float], 
     return (left, float(np.exp(change))), (left, float(np.exp(0.25)))
 
 
-def test_the_printed_step_of_lemma_5_1_is_false_where_the_pages_say_so() -> None:
-    (left, right), after = step_of_the_proof(10, 5, 4)
-    assert (round(left, 4), round(right, 4)) == (0.9918, 0.9619)
-    assert after[0] <= after[1]
+NAMES, EVEN = ("expMech-smooth", "lapMech", "ilapMech"), [300, 300]
+
+
+def laws(epsilon: float, counts: list[int], prior: float = 1.0) -> list[dp.Law]:
+    return [dp.mechanism(m, epsilon).law(counts, [prior] * len(counts)) for m in NAMES]
+
+
+def test_d_c6_close_candidates_are_likelier_at_one() -> None:
+    smooth, lap, ilap = (law.probability(EVEN) for law in laws(1.0, EVEN))
+    assert smooth == pytest.approx(np.tanh(1 / 8), rel=0.05)
+    assert lap == pytest.approx(0.5 * -np.expm1(-0.5), rel=1e-9)
+    check("D-C6", as_written=bool(lap < smooth < ilap))
+
+
+def test_d_c7_better_at_five() -> None:
+    exact = [law.probability(EVEN) for law in laws(5.0, EVEN)]
+    means = [law.mean_distance() for law in laws(5.0, EVEN)]
+    assert exact[0] == pytest.approx(np.tanh(5 / 8), rel=0.01)
+    better = means[0] < min(means[1:])
+    check("D-C7", as_written=bool(better), corrected=bool(exact[0] > max(exact[1:])))
+
+
+@pytest.mark.slow
+def test_d_c8_more_categories() -> None:
+    ratios = []
+    for counts in ([99, 99, 102], [100] * 4):
+        smooth, lap, _ = (law.mean_distance() for law in laws(1.0, counts))
+        ratios.append(smooth / lap)
+    check("D-C8", as_written=min(ratios) < 1.0)
+
+
+def test_d_c9_growing_priors() -> None:
+    found = [
+        [law.mean_distance() for law in laws(1.0, [50, 50], b)]
+        for b in (1.0, 30.0, 200.0, 700.0, 2000.0)
+    ]
+    assert all(smooth > 1.9 * lap for smooth, lap, _ in found)
+    # The curve that D prints, with a delta of 1e-8, is that of A's mechanism.
+    printed = dp.mechanism("expMech-delta", 1.0, delta=1e-8)
+    over_lap, over_ilap = {}, {}
+    for b in (1.0, 20.0, 50.0, 200.0, 800.0, 2000.0):
+        _, lap, ilap = (law.mean_distance() for law in laws(1.0, [50, 50], b))
+        ours = printed.law([50, 50], [b, b]).mean_distance()
+        over_lap[b], over_ilap[b] = ours / lap, ours / ilap
+    expected = [2.491, 1.036, 0.995, 0.958, 0.945, 0.942]
+    assert list(over_lap.values()) == pytest.approx(expected, abs=6e-4)
+    overtakes, close = over_lap[2000.0] < 1.0, over_ilap[2000.0] < 1.2
+    check("D-C9", as_written=overtakes and close, corrected=overtakes)
+
+
+def test_d_c10_tail_of_the_laplace_noise() -> None:
+    tails = [2.0 * laplace.sf(t * b, scale=b) for t in (0.5, 1.0, 3.0) for b in (0.3, 2.0)]
+    expected = [np.exp(-t) for t in (0.5, 1.0, 3.0) for _ in range(2)]
+    check("D-C10", as_written=bool(np.allclose(tails, expected, rtol=1e-12)))
+
+
+def test_d_c11_the_theorem_that_is_not_there() -> None:
+    bounded = [
+        guarantee(dp.mechanism(m, 1.0), 4).epsilon for m in ("expMech-smooth", "expMech-delta")
+    ]
+    assert bounded == [1.0, None]
+    check("D-C11", as_written=None not in bounded)
 
 
 @pytest.mark.slow

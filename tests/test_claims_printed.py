@@ -26,14 +26,6 @@ def rms(series: Series, drawing: Drawing, kind: str = "") -> float:
     return drawing.fit([point for point in series.points if kind in point.statistic]).rms
 
 
-def test_how_many_curves_are_met_and_with_what() -> None:
-    badges = Counter(one.badge for one in curves())
-    assert [badges[badge] for badge in BADGES] == [10, 63, 2]
-    other = [one for one in curves() if one.badge == BADGES[1]]
-    assert sum(one.caption is None for one in other) == 18  # C's, and D's Figure 2: nothing stated
-    assert sum(one.caption is not None for one in other) == 45
-
-
 def test_the_published_distance_is_needed_in_a_and_d_alone() -> None:
     all_of = Counter(one.series.document for one in curves())
     assert all_of == {"D": 38, "A": 8, "B": 12, "C": 17}

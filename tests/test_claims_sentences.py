@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from math import comb
 
 import numpy as np
@@ -13,14 +12,12 @@ from scipy.stats import beta, laplace
 
 import dpbayes as dp
 from dpbayes.posteriors import neighbours
+from dpbayes.study.all_data import prior_crossings
 from dpbayes.study.lemmas import score_law
-from tests.test_claims import CLAIMS, check, mean
+from dpbayes.study.programs import SequentialLaplace
+from tests.test_claims import CLAIMS, check, falls, mean
 
 B_DELTA = {"delta": 5e-4}
-
-
-def falls(values: list[float]) -> bool:
-    return all(b < a for a, b in pairwise(values))
 
 
 def test_a_c8_conjugate_posteriors() -> None:
@@ -152,3 +149,36 @@ def test_c_l3_rare_scores() -> None:
 
     two = [holds([x, 40 - x], e, 0.2) for x in (0, 20) for e in (2.0, 5.0, 8.0)]
     check("C-L3", as_written=all(two) and holds([30, 34, 36], 4.3, 1e-8), corrected=all(two))
+
+
+def test_b_c6_uniform_and_skewed_data_under_growing_priors() -> None:
+    ours, noise = dp.mechanism("expMech-delta", 0.8, delta=5e-4), dp.mechanism("ilapMech", 0.8)
+    priors = (20.0, 36.0, 52.0, 60.0, 68.0, 76.0)
+    even, skewed = (
+        np.array([[m.law(x, [b] * 3).mean_distance() for b in priors] for m in (ours, noise)])
+        for x in ([10, 10, 10], [1, 1, 28])
+    )
+    order = np.all(even[0] < skewed[0]) and np.all(skewed[1] < even[1])
+    noise_stays = np.any(np.diff(even[1]) >= 0.0)
+    check("B-C6", as_written=bool(order and noise_stays))
+
+
+@pytest.mark.slow
+def test_a_post_counts_that_sum_up_to_n() -> None:
+    clamped = dp.mechanism("ilapMech", 0.8)
+    cut = SequentialLaplace(0.8)
+    # With two categories, at their sensitivity, nothing changes; with three the total is kept.
+    same = SequentialLaplace(0.8, 1.0).law([4, 3], [1.0, 1.0]).probabilities
+    assert same == pytest.approx(clamped.law([4, 3], [1.0, 1.0]).probabilities, rel=1e-12)
+    crossings = []
+    printed = [
+        ({"delta": 1e-8, "distance": "l1"}, (3.97, 4.23)),
+        ({"delta": 1e-8}, (5.92, 6.34)),
+        ({"delta": 5e-4}, (4.01, 4.28)),
+    ]
+    for options, places in printed:
+        own = dp.mechanism("expMech-delta", 0.8, **options)
+        found = [prior_crossings(own, m, [5, 5, 5], 2.0, 10.0) for m in (clamped, cut)]
+        assert [f[0] for f in found] == pytest.approx(places, abs=0.006)
+        crossings.append(found)
+    check("A-post", as_written=all(a == b for a, b in crossings), corrected=True)

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+import csv
 import itertools
-import math
+from importlib import resources
 
 import mpmath
 import numpy as np
@@ -9,18 +10,14 @@ import pytest
 from scipy.special import betainc, betaincc
 
 import dpbayes as dp
-from dpbayes import posteriors
+from dpbayes import datasets, posteriors
 
 
-def test_posterior_adds_counts_to_the_prior():
+def test_posterior_adds_counts_to_the_prior_and_cannot_be_changed():
     post = dp.posterior([3, 0, 5], [0.5, 1, 2])
     assert post.concentration.tolist() == [3.5, 1.0, 7.0]
     assert (post.k, post.total) == (3, 11.5)
-    assert post.mean.sum() == pytest.approx(1.0)
-
-
-def test_posterior_cannot_be_changed():
-    post = dp.posterior([3, 5], [1, 1])
+    assert post.mean == pytest.approx(np.array([3.5, 1.0, 7.0]) / 11.5)
     with pytest.raises(ValueError, match="read-only"):
         post.concentration[0] = 2.0
     with pytest.raises(AttributeError):
@@ -35,20 +32,9 @@ def test_compositions_are_all_histograms_in_order(n, k):
     assert posteriors.row_of(dp.compositions(n, k)).tolist() == list(range(len(rows)))
 
 
-def test_printed_size_of_the_candidate_set_is_wrong_beyond_two_categories():
-    def printed(n, k):
-        return math.comb(n + 1, k - 1)
-
-    assert all(dp.number_of_candidates(n, 2) == printed(n, 2) for n in range(20))
-    assert (dp.number_of_candidates(2, 3), printed(2, 3)) == (6, 3)
-
-
 def test_neighbours_move_one_record():
     rows = dp.neighbours([2, 0, 1])
     assert sorted(map(tuple, rows.tolist())) == [(1, 0, 2), (1, 1, 1), (2, 1, 0), (3, 0, 0)]
-    every = dp.compositions(3, 3)
-    near = every[np.abs(every - [2, 0, 1]).sum(axis=1) == 2]
-    assert {tuple(r) for r in rows.tolist()} == {tuple(r) for r in near.tolist()}
 
 
 def test_enumeration_too_large_says_how_large():
@@ -57,7 +43,6 @@ def test_enumeration_too_large_says_how_large():
         match="have 166766685001 histograms, more than 12500000; at k = 4 a list takes n up to 419",
     ):
         dp.compositions(10_000, 4)
-    assert posteriors.LARGEST_ENUMERATION > 10**7
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
@@ -75,21 +60,8 @@ def test_an_interval_holds_its_level_whatever_the_prior(
     assert reached >= (1.0 + level) / 2.0 - 1e-9
 
 
-@pytest.mark.parametrize(
-    ("parameters", "level"),
-    [
-        ([3, 5], 1 - 2**-53),
-        ([3, 5], 1 - 2**-50),
-        ([6, 4], 0.95),
-        ([50, 1e-9], 1 - 2**-53),
-        ([1e5, 3], 1 - 2**-53),
-        ([0.3, 0.2], 1 - 2**-52),
-        ([1, 1], 2**-53),
-        ([2, 700], 0.999999),
-        ([40, 0.5], 1 - 2**-53),
-        ([7, 7], 1 - 1e-12),
-    ],
-)
+@pytest.mark.parametrize("parameters", [[3, 5], [6, 4], [50, 1e-9], [0.3, 0.2], [1e5, 3], [2, 700]])
+@pytest.mark.parametrize("level", [0.95, 1 - 2**-50, 1 - 2**-53, 2**-53])
 def test_both_tails_of_an_interval_hold_what_is_left(parameters, level) -> None:
     ends = dp.Posterior(parameters).interval(level)
     tail = (1.0 - level) / 2
@@ -103,10 +75,31 @@ def test_both_tails_of_an_interval_hold_what_is_left(parameters, level) -> None:
     assert np.allclose(ends[0], 1.0 - ends[1][::-1], rtol=0, atol=3e-16)
 
 
-@pytest.mark.parametrize(
-    "size", [5e-324, 1e-320, 1e-308, 1e-300, 1e-200, 1e-100, 1e-40, 1e-20, 1e-12, 1e-6]
-)
+@pytest.mark.parametrize("size", [5e-324, 1e-308, 1e-200, 1e-40, 1e-20, 1e-12, 1e-6])
 def test_tiny_parameters_have_the_interval_of_a_coin(size) -> None:
     assert dp.Posterior([size, size]).interval().tolist() == [[0.0, 1.0], [0.0, 1.0]]
     rows = dp.Posterior([size, 3.0]).interval().tolist()
     assert rows == [[0.0, 5e-324], [1.0 - 2.0**-53, 1.0]]
+
+
+SIZES = {
+    "self-rated-health": 20_190, "cryotherapy": 90, "immunotherapy": 90, "badges": 294,
+    "bike-days": 731, "cryotherapy-types": 90, "immunotherapy-types": 90, "bike-weather": 731,
+}  # fmt: skip
+
+
+def test_shipped_counts_are_complete():
+    assert datasets.names() == tuple(SIZES)
+    for data in map(datasets.load, SIZES):
+        assert data.n == SIZES[data.name]
+        assert len(set(data.categories)) == len(data.categories) == data.counts.size >= 2
+        assert data.counts.min() > 0
+        assert data.record.startswith("one ")
+
+
+def test_health_counts_agree_with_the_cube_of_the_same_survey():
+    data = datasets.load("self-rated-health")
+    source = resources.files("dpbayes").joinpath("data/rand-hie-cells.csv")
+    rows = list(csv.DictReader(source.read_text(encoding="utf-8").splitlines()))
+    for category, count in zip(data.categories, data.counts, strict=True):
+        assert sum(int(row["records"]) for row in rows if row["health"] == category) == count

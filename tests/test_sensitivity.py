@@ -3,11 +3,12 @@ from __future__ import annotations
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import dpbayes as dp
 from dpbayes.sensitivity import DISTANCES, FORMS, profile
+from tests.reference.laws import Reference
 from tests.strategies import priors, small_cases
 
 METRICS = {"hellinger": dp.hellinger, "published": dp.hellinger_published}
@@ -27,21 +28,16 @@ def smooth_by_enumeration(x, prior, gamma, form, distance, metric="hellinger"):
     return float(values.max())
 
 
-def usable(case, metric):
-    x, prior = case
-    return metric == "hellinger" or prior.sum() + x.sum() > 1.5
-
-
 @pytest.mark.slow
 @given(small_cases(), st.sampled_from(sorted(METRICS)))
 def test_local_is_the_largest_distance_to_a_neighbour(case, metric):
-    if not usable(case, metric):
-        return
     x, prior = case
+    assume(metric == "hellinger" or prior.sum() + x.sum() > 1.5)
     found = dp.local_sensitivity(x, prior, metric)
     assert found.value == pytest.approx(local_by_enumeration(x, prior, metric), rel=1e-12)
     own, other = found.witness
     assert np.array_equal(own, x)
+    assert not own.flags.writeable
     assert np.abs(own - other).sum() == 2
     attained = float(METRICS[metric](prior + own, prior + other))
     assert attained == pytest.approx(found.value, rel=1e-11)
@@ -49,7 +45,6 @@ def test_local_is_the_largest_distance_to_a_neighbour(case, metric):
 
 @pytest.mark.slow
 @given(st.data())
-@settings(deadline=None)
 def test_global_is_the_largest_local(data):
     k, n = data.draw(st.sampled_from([(2, 25), (2, 1), (3, 9), (4, 6), (3, 1)]))
     prior = data.draw(priors(k))
@@ -70,11 +65,10 @@ def test_global_is_the_largest_local(data):
     st.sampled_from(DISTANCES),
     st.sampled_from(sorted(METRICS)),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_smooth_is_the_maximum_over_all_histograms(case, gamma, form, distance, metric):
-    if not usable(case, metric):
-        return
     x, prior = case
+    assume(metric == "hellinger" or prior.sum() + x.sum() > 1.5)
     found = dp.smooth_sensitivity(x, prior, gamma, form, distance, metric)
     expected = smooth_by_enumeration(x, prior, gamma, form, distance, metric)
     assert found.value == pytest.approx(expected, rel=1e-11)
@@ -87,48 +81,13 @@ def test_smooth_is_the_maximum_over_all_histograms(case, gamma, form, distance, 
 
 
 @pytest.mark.slow
-@given(small_cases(), st.floats(0.01, 3.0))
-@settings(max_examples=60, deadline=None)
-def test_reciprocal_smooth_sensitivity_changes_by_gamma_at_most(case, gamma):
-    x, prior = case
-    own = 1 / dp.smooth_sensitivity(x, prior, gamma).value
-    for neighbour in dp.neighbours(x):
-        other = 1 / dp.smooth_sensitivity(neighbour, prior, gamma).value
-        assert abs(own - other) <= gamma * (1 + 1e-9)
-
-
-@pytest.mark.slow
 @given(small_cases(categories=(2,), largest=(40,)), st.floats(0.01, 3.0), st.sampled_from(FORMS))
-@settings(deadline=None)
 def test_profile_is_every_count_at_once(case, gamma, form):
     x, prior = case
     n = int(x.sum())
     assert profile(n, prior)[x[0]] == pytest.approx(dp.local_sensitivity(x, prior).value, rel=1e-12)
     smooth = dp.smooth_sensitivity(x, prior, gamma, form).value
     assert profile(n, prior, True, gamma, form)[x[0]] == pytest.approx(smooth, rel=1e-12)
-
-
-def test_witness_is_read_only():
-    own, _ = dp.local_sensitivity([4, 5], [1, 1]).witness
-    with pytest.raises(ValueError, match="read-only"):
-        own[0] = 0
-
-
-def exact_local(counts, prior):
-    with mp.workdps(60):
-        a = [mp.mpf(float(p)) for p in prior]
-
-        def phi(alpha, count):
-            start = alpha + count
-            return mp.loggamma(start + 0.5) - (mp.loggamma(start) + mp.loggamma(start + 1)) / 2
-
-        moves = [
-            phi(a[i], counts[i] - 1) + phi(a[j], counts[j])
-            for i in range(len(a))
-            for j in range(len(a))
-            if i != j and counts[i]
-        ]
-        return mp.sqrt(-mp.expm1(min(moves)))
 
 
 @pytest.mark.parametrize("tiny", [1e-300, 1e-30, 1e-16, 1e-13, 1e-10, 1e-7])
@@ -139,7 +98,9 @@ def test_tiny_priors_keep_thirteen_digits(tiny):
         ([1, 1, 0, 5], [tiny, 1e18, 30.0, tiny]),
     ):
         got = dp.local_sensitivity(counts, prior).value
-        assert got == pytest.approx(float(exact_local(counts, prior)), rel=1e-13, abs=0)
+        with mp.workdps(60):
+            exact = float(Reference(prior, sum(counts)).local(tuple(counts)))
+        assert got == pytest.approx(exact, rel=1e-13, abs=0)
         if len(counts) == 2:
             there = profile(sum(counts), prior)[counts[0]]
             assert there == pytest.approx(got, rel=1e-14, abs=0)

@@ -9,7 +9,7 @@ import pytest
 
 import dpbayes as dp
 from dpbayes import _validate
-from dpbayes.planning import distance_bound
+from dpbayes.accuracy import distance_bound
 
 
 def test_a_sum_of_counts_does_not_wrap_around() -> None:
@@ -21,19 +21,14 @@ def test_a_sum_of_counts_does_not_wrap_around() -> None:
     assert int(_validate.counts("counts", [2**62 - 5, 5]).sum()) == 2**62
 
 
-@pytest.mark.parametrize("huge", [10**400, -(10**400), 10**5000], ids=["1e400", "-1e400", "1e5000"])
+@pytest.mark.parametrize("huge", [10**400, -(10**5000)], ids=["1e400", "-1e5000"])
 def test_whole_numbers_beyond_the_range_of_floats_are_refused(huge: int) -> None:
     with pytest.raises(ValueError, match=r"epsilon must be finite, got a whole number of \d+ bits"):
         dp.mechanism("geometric", epsilon=huge)
     with pytest.raises(ValueError, match=r"n must be an integer of at (least|most)"):
         dp.audit(dp.mechanism("geometric", 1.0), huge, [1, 1])
-    with pytest.raises(ValueError, match=r"counts must be .* of at most 2\^62, got a whole number"):
+    with pytest.raises(TypeError, match=r"counts must be .* whole numbers, at most 2\^62 and of a"):
         dp.posterior([huge, 1], [1, 1])
-
-
-def test_a_masked_array_without_a_masked_entry_is_its_data() -> None:
-    whole = dp.posterior(np.ma.array([3, 4], mask=False), [1, 1])
-    assert whole.concentration.tolist() == [4.0, 5.0]
 
 
 def test_long_values_are_cut_in_a_message() -> None:
@@ -41,8 +36,7 @@ def test_long_values_are_cut_in_a_message() -> None:
         def __repr__(self) -> str:
             raise RuntimeError
 
-    assert _validate.shown(10**5000) == "a whole number of 16610 bits"
-    assert _validate.shown(Silent()).startswith("<Silent instance at")
+    assert _validate.shown(Silent()) == "an object of type Silent"
     assert len(_validate.shown("x" * 10_000)) < 120
     assert _validate.shown(np.zeros((3, 40))) == "an array of shape (3, 40)"
 
@@ -80,7 +74,7 @@ TWO_LABELLED = {
     "records_needed": lambda: dp.records_needed(
         0.1, 1.0, Labelled([0.3, 0.7], "ab"), Labelled([1, 2], "ba")
     ),
-    "distance_bound": lambda: distance_bound("geometric", 1.0, X, ALPHA),
+    "distance_bound": lambda: distance_bound(1.0, X, ALPHA),
 }
 
 
@@ -96,6 +90,8 @@ def test_equal_labels_and_numbers_without_labels_are_taken() -> None:
     assert dp.posterior(counts, prior).concentration.tolist() == [4.0, 101.0]
     assert dp.posterior(counts, [1, 1]).concentration.tolist() == [4.0, 2.0]
     assert dp.posterior([3, 1], prior).concentration.tolist() == [4.0, 101.0]
+    masked = np.ma.array([3, 1], mask=False)
+    assert dp.posterior(masked, [1, 1]).concentration.tolist() == [4.0, 2.0]
     for other in (prior.sort_index(), prior.reset_index(drop=True), prior.rename({"a": "c"})):
         with pytest.raises(ValueError, match="prior must have the labels of counts in their order"):
             dp.posterior(counts, other)
@@ -106,19 +102,8 @@ def test_equal_labels_and_numbers_without_labels_are_taken() -> None:
         dp.posterior({"b": 3, "a": 1}, {"a": 1.0, "b": 1.0})
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        np.array([3, 4], dtype=object),
-        np.array([3.0, 4.0], dtype=object),
-        np.array([3, 4.0], dtype=object),
-        np.array(["3", "4"], dtype=object),
-        np.array([3, None], dtype=object),
-        np.array([[3, 4]], dtype=object),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("value", [[3, 4.0], ["3", "4"], [3, None], [[3, 4]]])
 @pytest.mark.parametrize("check", [_validate.counts, _validate.prior, _validate.real_vector])
 def test_arrays_of_objects_are_refused_for_their_kind(value: Any, check: Any) -> None:
-    with pytest.raises(TypeError, match="got an array of Python objects"):
-        check("value", value)
+    with pytest.raises(TypeError, match="of a numeric dtype, got"):
+        check("value", np.array(value, dtype=object))

@@ -90,10 +90,8 @@ def compose(page: Page, address: str, names: list[str]) -> None:
     taken = []
     for name in names:
         page.goto(f"{address}{name}.html", wait_until="load")
-        page.evaluate("() => window.MathJax ? MathJax.startup.promise : null")
         taken.append(page.evaluate(TAKE, [name, names]))
     page.goto(f"{address}{names[0]}.html", wait_until="load")
-    page.evaluate("() => window.MathJax ? MathJax.startup.promise : null")
     page.evaluate(PUT, "".join(taken))
     if len(names) == 1:
         page.evaluate(COUNT)

@@ -112,7 +112,9 @@ def checked_pair(
     mechanism: Mechanism, counts: ArrayLike, neighbour: ArrayLike, prior: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return two neighbouring data sets and the prior, checked."""
-    x, other, alpha = _validate.pair_of_counts(counts, neighbour, prior)
+    _validate.same_labels(counts=counts, neighbour=neighbour, prior=prior)
+    x, alpha = _validate.counts_and_prior(counts, prior)
+    other = _validate.counts("neighbour", neighbour, x.size)
     checked(mechanism, int(x.sum()), alpha)
     if not np.any(np.all(neighbours(x) == other, axis=1)):
         raise ValueError(

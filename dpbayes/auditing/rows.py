@@ -11,9 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import affinity_exponent, affinity_of_counts, distance_from_log_affinity
+from dpbayes.divergences import (
+    affinity_exponent,
+    affinity_of_counts,
+    distance_from_log_affinity,
+    stirling_remainder,
+)
 from dpbayes.laws.law import Listed, listed
-from dpbayes.log_gamma import stirling_remainder
 from dpbayes.mechanisms.protocol import Mechanism, own
 from dpbayes.posteriors import check_candidates, compositions
 

@@ -1,7 +1,6 @@
 """``dpbayes account``: the account of a data set, from which every release and answer is paid.
 
 dpbayes account create clinic.account --dataset clinic --unit record --epsilon 3 --table people.csv
-dpbayes account create clinic.account --dataset clinic --person id --keep 5 --epsilon 3 --table …
 dpbayes account show clinic.account
 dpbayes account verify clinic.account --receipt "clinic 4 1f0c…"
 dpbayes account accept clinic.account people-2027.csv
@@ -12,7 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dpbayes.tables.account import Account, Receipt
+from dpbayes.tables.account import Account
 from dpbayes.tables.decimals import counted, decimal_text
 from dpbayes.tables.keys import witness_file
 from dpbayes.tables.opening import create_account, leave_note, open_account
@@ -28,11 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     who = create.add_mutually_exclusive_group(required=True)
     who.add_argument("--unit", choices=["record"], help="each record is protected by itself")
     who.add_argument("--person", metavar="COLUMN", help="each person is: column that names them")
-    create.add_argument("--keep", type=int, help="most records of a person that count (1)")
+    create.add_argument("--keep", type=int, default=1, help="most records of a person that count")
     create.add_argument("--epsilon", required=True, help="bound of all spends together")
     create.add_argument("--table", required=True, help="file the data set consists of")
     create.add_argument("--neighbours", choices=RELATIONS, default="replace-one")
-    create.add_argument("--receipts", help="second file that gets a line for each entry")
     show = actions.add_parser("show", help="list what was spent and what is left")
     verify = actions.add_parser("verify", help="check the account against its key and receipts")
     accept = actions.add_parser("accept", help="let the account stand for a newer table, too")
@@ -45,34 +43,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out one action."""
-    if arguments.action == "create":
-        keep = arguments.keep
-        if keep is not None and arguments.person is None:
-            raise ValueError(f"--keep must be used with --person, got {keep}")
-        account = create_account(
-            arguments.account,
-            arguments.dataset,
-            arguments.epsilon,
-            arguments.table,
-            Unit(arguments.person, 1 if keep is None else keep),
-            arguments.neighbours,
-            arguments.receipts,
-        )
-        print(f"{summary(account)}\nkey      {witness_file(account.dataset)}")
-        print(f"note     {leave_note(Path(arguments.table), account)}")
-        return 0
-    account = open_account(arguments.account)
-    if arguments.action == "verify":
-        return verified(account, arguments)
-    if arguments.action == "accept":
-        account.accept(Path(arguments.table))
-        print(f"note     {leave_note(Path(arguments.table), account)}")
+    action, place = arguments.action, arguments.account
+    if action == "create":
+        unit = Unit(arguments.person, arguments.keep)
+        given = arguments.dataset, arguments.epsilon, arguments.table, unit, arguments.neighbours
+        account = create_account(place, *given)
     else:
+        account = open_account(place)
+    if action == "verify":
+        return verified(account, arguments)
+    if action == "accept":
+        account.accept(Path(arguments.table))
+    if action == "show":
         for entry in account.entries:
             if entry.kind == "spend":
                 amount = decimal_text(entry.epsilon, "up")
                 print(f"{entry.sequence:>6}  {entry.time}  {amount:>10}  {entry.request}")
-    print(summary(account))
+    else:
+        print(f"key      {witness_file(account.dataset)}")
+        print(f"note     {leave_note(Path(arguments.table), account)}")
+    left, bound = (decimal_text(value, "down") for value in (account.balance, account.bound))
+    print(f"account  {account.path} of {account.dataset}, {account.neighbours}")
+    print(f"unit     {account.unit}\nbalance  {left} of {bound}\nreceipt  {account.receipt}")
     return 0
 
 
@@ -86,22 +78,8 @@ def verified(account: Account, arguments: argparse.Namespace) -> int:
             raise ValueError(
                 f"--receipts must be a readable file, got {arguments.receipts!r}: {error}"
             ) from None
-    receipts = [Receipt.parse(line) for line in lines if line.strip()]
+    receipts = [line for line in lines if line.strip()]
     account.verify(receipts)
-    entries = counted(account.position, "entry", "entries")
+    entries = counted(len(account.entries), "entry", "entries")
     print(f"{entries} and {counted(len(receipts), 'receipt')} agree")
-    absent = ", ".join(str(receipt.sequence) for receipt in account.without_receipt())
-    if absent:
-        print(f"no line in {account.receipts} for entry {absent}; the next command adds it")
     return 0
-
-
-def summary(account: Account) -> str:
-    """Return name, unit, balance and receipt of an account."""
-    left, bound = (decimal_text(value, "down") for value in (account.balance, account.bound))
-    return (
-        f"account  {account.path} of {account.dataset}, {account.neighbours}\n"
-        f"unit     {account.unit}\n"
-        f"balance  {left} of {bound}\n"
-        f"receipt  {account.receipt}"
-    )

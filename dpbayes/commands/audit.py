@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import ast
 
 import dpbayes as dp
-from dpbayes.commands.described import add_options, chosen_mechanism, numbers
 from dpbayes.mechanisms import REGISTRY
 from dpbayes.tables.decimals import counted
 
@@ -17,14 +17,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--epsilon", required=True, help="nominal privacy parameter")
     add("--n", type=int, required=True, help="records in the data set")
     add("--prior", default="1,1", metavar="A,B,…", help="default: 1,1")
-    add_options(parser)
+    what = "an option of the mechanism, such as gamma=0.3; once for each"
+    add(
+        "-o",
+        "--option",
+        dest="options",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help=what,
+    )
     add("--delta-at", type=float, metavar="EPSILON", help="also print delta at this epsilon")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the actual epsilon, where it is attained and, when asked, delta."""
-    prior = numbers("--prior", arguments.prior)
-    mechanism = chosen_mechanism(arguments)
+    try:
+        prior = [float(word) for word in arguments.prior.split(",")]
+    except ValueError:
+        raise ValueError(f"--prior must be numbers, got {arguments.prior!r}") from None
+    options = dict(map(option, arguments.options))
+    mechanism = dp.mechanism(arguments.mechanism, epsilon=arguments.epsilon, **options)
     audit = dp.audit(mechanism, arguments.n, prior)
     witness = audit.witness
     print(f"nominal epsilon {mechanism.epsilon:g}, actual epsilon {audit.epsilon:.9g}")
@@ -34,3 +47,18 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"delta at epsilon {arguments.delta_at:g}: {audit.delta(arguments.delta_at):.9g}")
     print(f"for data sets of {counted(arguments.n, 'record')} that differ by replacing one record")
     return 0
+
+
+def option(words: str) -> tuple[str, object]:
+    """Return an option's name and value; what is no literal is taken as a word.
+
+    >>> option("gamma=0.3"), option("rounding=nearest")
+    (('gamma', 0.3), ('rounding', 'nearest'))
+    """
+    name, equals, text = words.partition("=")
+    if not equals:
+        raise ValueError(f"an option is given as name=value, got {words!r}")
+    try:
+        return name, ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return name, text

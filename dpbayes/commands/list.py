@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 
 from dpbayes.runner import notebooks
-from dpbayes.runner.parameters import allowed, declared
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,14 +17,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the names and titles, and the parameters where only one notebook is found."""
     paths = notebooks.all_notebooks(notebooks.folder(Path.cwd()))
     known = {name: notebooks.load(path) for name, path in paths.items()}
-    lines = {
-        name: f"{name:{max(map(len, known))}}  {notebooks.title(known[name])}" for name in known
-    }
+    width = max(map(len, known))
+    titles = {name: one["cells"][0]["source"].partition("\n")[0][2:] for name, one in known.items()}
+    lines = {f"{name:{width}}  {titles[name]}": one for name, one in known.items()}
     words = [word.lower() for word in arguments.word]
-    found = [name for name in known if all(word in lines[name].lower() for word in words)]
+    found = [line for line in lines if all(word in line.lower() for word in words)]
     if not found:
         raise ValueError(f"no notebook has {' '.join(arguments.word)!r} in its name or title")
-    print("\n".join(lines[name] for name in found))
+    print("\n".join(found))
     if len(found) == 1:
-        print(allowed(declared(known[found[0]])))
+        print(notebooks.allowed(notebooks.declared(lines[found[0]])))
     return 0

@@ -9,14 +9,14 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from dpbayes.planning import records_needed
-from dpbayes.tables.analysis import ERROR, WIDTH, forecast
+from dpbayes.accuracy import records_needed
+from dpbayes.tables.analysis import ERROR, SHAPES, WIDTH, bounded_analysis
 from dpbayes.tables.decimals import counted, decimal_text
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.plan import Plan, read_plan
 from dpbayes.tables.release import cost, planned_mechanism, promise, rehearse
-from dpbayes.tables.report import LEVEL
+from dpbayes.tables.report import LEVEL, distance_text, mechanism_text
 
 ERRORS = (0.1, 0.05, 0.02)
 
@@ -33,19 +33,20 @@ def run(arguments: argparse.Namespace) -> int:
     planned_mechanism(plan)  # or why there is none
     if records is not None and records < 1:
         raise ValueError(f"--records must be at least 1, got {records}")
+    described = {"name": plan.mechanism, "options": plan.options}
     cells = " × ".join(f"{one.name} ({one.size})" for one in plan.attributes)
     print(f"cells      {len(plan.labels)}: {cells}")
-    options = (f"{name} {value}" for name, value in plan.options.items())
-    print(f"mechanism  {', '.join([plan.mechanism, *options])}")
+    print(f"mechanism  {mechanism_text(described)}")
     print(f"guarantee  {promise(plan)}")
     print(f"cost       {price(plan)}", flush=True)
     if records is None:
         print("forecast   give --records N for the error to expect")
     else:
         rehearse(plan, records)
-        described = {"name": plan.mechanism, "options": plan.options, "records": records}
-        epsilon = str(plan.epsilon_of_a_record)
-        found = forecast({**described, "epsilon": epsilon, "prior": plan.prior.tolist()})
+        epsilon, prior = str(plan.epsilon_of_a_record), plan.prior.tolist()
+        found = bounded_analysis(
+            {**described, "records": records, "epsilon": epsilon, "prior": prior}
+        )
         print(f"error      {error(found[ERROR], records)}\nwidth      {width(found[WIDTH])}")
     if plan.mechanism == "lattice":
         print(needed(plan))
@@ -56,31 +57,21 @@ def price(plan: Plan) -> str:
     """Return the cost beside what the account holds, or why the account cannot be asked."""
     try:
         account = open_account(plan.account)
-        wanted = cost(plan, account)
+        wanted, left = cost(plan, account), account.balance
     except AccountError as error:
         return f"{decimal_text(plan.epsilon, 'up')}; {error}"
-    left = account.balance
     said = f"{decimal_text(wanted, 'up')} of the {decimal_text(left, 'down')} left"
     return said if wanted <= left else f"{said}, not enough"
 
 
 def error(part: Mapping[str, Any], records: int) -> str:
-    """Return the errors for two made-up data sets, ± the standard errors of simulated ones.
-
-    >>> error({"even": 0.25, "halving": 0.5, "even_error": 0.004}, 1)  # doctest: +ELLIPSIS
-    '0.25 ± 0.004 mean Hellinger distance for balanced counts of 1 record, 0.5 where each ...'
-    """
+    """Return the errors for two made-up data sets."""
     if "missing" in part:
         return f"not computed: {part['missing']}"
-    even, halving = (
-        f"{part[shape]:.3g}"
-        + (f" ± {part[f'{shape}_error']:.1g}" if part.get(f"{shape}_error") is not None else "")
-        for shape in ("even", "halving")
-    )
-    made_up = f" (simulated, {part['draws']} made-up releases each)" if "draws" in part else ""
+    even, halving = (distance_text(part[shape]) for shape in SHAPES)
     return (
         f"{even} mean Hellinger distance for balanced counts of {counted(records, 'record')}, "
-        f"{halving} where each category is half the one before{made_up}"
+        f"{halving} where each category is half the one before"
     )
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from dpbayes.cli import Refused
 from dpbayes.record import write_atomically
-from dpbayes.runner import notebooks, page, stale, verify
-from dpbayes.runner import run as running
-from dpbayes.runner.parameters import chosen, from_words
+from dpbayes.runner import page
+from dpbayes.runner.notebooks import chosen, declared, find, from_words, load
+from dpbayes.runner.run import Order, publish, run_one
+from dpbayes.runner.stale import Sources
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,26 +31,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check everything, run the notebook, and say where the page is."""
-    name, path = notebooks.find(arguments.notebook, Path.cwd())
-    notebook = notebooks.load(path)
+    name, path = find(arguments.notebook, Path.cwd())
+    notebook = load(path)
     values = chosen(name, notebook, from_words(arguments.given))
     importlib.import_module("nbconvert")  # or say so before anything runs
     wanted = Path(arguments.output).absolute()
     others = (wanted.with_name(f"{wanted.name}-{number}") for number in itertools.count(2))
     root = next(one for one in itertools.chain([wanted], others) if not (one / name).exists())
-    stage, shown = root / f"{name}.{os.getpid()}.part", root / f"{name}.html"
+    folder, stage = root / name, root / f"{name}.{os.getpid()}.part"
     try:
-        key = stale.Sources().key(notebook, values)
-        done = running.run_one(running.Order(name, path, values, stage), show_cell)
-        if done.problem:
-            raise Refused(done.problem)
-        running.publish(running.recorded(done, key), root / name)
+        order, seconds, problem = run_one(Order(name, path, values, stage), show_cell)
+        if problem:
+            raise Refused(problem)
+        publish(order, seconds, Sources().key(notebook, values), folder)
     finally:
         show_cell(0, 0)
         shutil.rmtree(stage, ignore_errors=True)
-    text = page.rerun_page(root / name, name, values, verify.book_run(path, name))
+    shown = folder.with_name(f"{folder.name}.html")
+    text = page.rerun_page(folder, name, declared(notebook), values)
     write_atomically(shown, text.encode())
-    print(f"{os.path.relpath(shown)}\n{os.path.relpath(root / name)}{os.sep}")
+    print(f"{os.path.relpath(shown)}\n{os.path.relpath(folder)}{os.sep}")
     if arguments.open:
         webbrowser.open(shown.as_uri())
     return 0

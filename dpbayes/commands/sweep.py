@@ -30,12 +30,11 @@ def run(arguments: argparse.Namespace) -> int:
     _validate.integer("--jobs", arguments.jobs, minimum=1)
     name, path = notebooks.find(arguments.notebook, Path.cwd())
     points = grid(name, path, arguments.axes, arguments.fixed)
-    folder = Path(arguments.output).absolute() / name
+    table = Path(arguments.output).absolute() / f"{name}.csv"
     try:
-        problems, ran = sweep(name, path, points, folder, arguments.jobs, arguments.cluster)
+        problems, ran = sweep(name, path, points, table, arguments.jobs, arguments.cluster)
     except KeyboardInterrupt:
         raise Refused("interrupted; the same command goes on from here") from None
-    table = folder.with_name(f"{folder.name}.csv")
     print(f"{table}: {len(points) - len(problems)} of {len(points)} points, {ran} run now")
     if problems:
         raise Refused("\n".join(f"at {label}: {problem}" for label, problem in problems.items()))

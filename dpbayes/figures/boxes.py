@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import dark
-from dpbayes.figures.language import styles, tag
+from dpbayes.figures.language import styles
 from dpbayes.figures.theme import HOLLOW, WIDTH, new_panels, titled
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -81,7 +81,7 @@ def _draw(axes: Axes, one: Box, look: Mapping[str, Any], shift: float, room: flo
     color = str(look["color"])
     wide = min(18.0, 220.0 * room / low.size)  # points: three quarters of the room there is
     axes.vlines(at, low, high, color=color, linewidth=1.0)
-    tag(axes.vlines(at, lower, upper, color=color, linewidth=wide, alpha=0.5), one.label, False)
+    axes.vlines(at, lower, upper, color=color, linewidth=wide, alpha=0.5)
     axes.hlines(middle, at - 0.4 * room, at + 0.4 * room, color=dark(color), linewidth=1.6)
     if one.read:
         group, value, error = np.array(one.read, dtype=np.float64).T

@@ -27,7 +27,6 @@ SERIES = ("#3E5368", "#9A5B4F", "#5F7F6B", "#7C6F93", "#8C7B4E", "#5A5A5A")
 REFERENCE: Mapping[str, Any] = MappingProxyType(
     {"color": "#595959", "linestyle": (0, (1.0, 1.5)), "linewidth": 1.2, "marker": None}
 )
-TAG = "mechanism:"
 
 
 @dataclass(frozen=True)
@@ -153,20 +152,3 @@ def _variant(name: str, label: str, kin: list[str]) -> dict[str, Any]:
         "linestyle": dashes[rank % len(dashes)],
         "marker": markers[rank % len(markers)],
     }
-
-
-def tag(artist: Any, label: str, dashed: bool = True) -> Any:
-    """Mark an artist with the mechanism of its label, so that the SVG file tells it; return it.
-
-    The group in the file has the id ``mechanism:<name>:<number>``; that of a label that says more
-    than the name, and so may have another dash, and of what has no dash, ends in ``:variant``.
-    """
-    name = mechanism_of(label)
-    if name is not None and artist.figure is not None:
-        stem = f"{TAG}{name.replace(', ', '+')}"
-        drawn = (one for axes in artist.figure.axes
-                 for one in (*axes.lines, *axes.patches, *axes.collections))  # fmt: skip
-        taken = sum((one.get_gid() or "").startswith(f"{stem}:") for one in drawn)
-        exact = dashed and ALIASES.get(label, label) == name
-        artist.set_gid(f"{stem}:{taken + 1}" + ("" if exact else ":variant"))
-    return artist

@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import label_ends
-from dpbayes.figures.language import REFERENCE, styles, tag
+from dpbayes.figures.language import REFERENCE, styles
 from dpbayes.figures.theme import (
     HEIGHT,
     HOLLOW,
@@ -154,7 +154,6 @@ def _draw(axes: Axes, curve: Curve, look: Mapping[str, Any], marked: bool) -> No
         bars = {**look, "linestyle": "none", "markersize": 3.5, "zorder": 3}
         line = axes.errorbar(curve.x, curve.y, curve.error, capsize=2.5, elinewidth=1.0, **bars)[0]
     line.set_label(curve.label)
-    tag(line, curve.label)
 
 
 def _label(axes: Axes, panel: Panel, looks: Mapping[str, dict[str, Any]], height: float) -> None:
@@ -214,11 +213,11 @@ def _place(x: float) -> str:
     return f"{x:.6g}" if float(x).is_integer() else f"{x:.4g}"
 
 
-def residuals(scores: Mapping[str, ArrayLike]) -> tuple[Figure, str]:
+def residuals(scores: Mapping[str, ArrayLike], printed: str) -> dict[str, Any]:
     """Draw printed minus computed, in combined errors z, for the points of each curve in order.
 
-    `scores` maps a curve to its z (m,); the grey band reaches from -2 to 2. Returns the figure and
-    its alternative text.
+    `scores` maps a curve to its z (m,); the grey band reaches from -2 to 2. `printed` names the
+    figure. Returns what `record.figure` takes: figure, alt and caption.
     """
     if not scores or any(np.size(z) == 0 for z in scores.values()):
         raise ValueError("scores must hold at least one curve with at least one point")
@@ -235,4 +234,5 @@ def residuals(scores: Mapping[str, ArrayLike]) -> tuple[Figure, str]:
         sentences.append(f"{label}: {z.size} points, z from {z.min():.1f} to {z.max():.1f}.")
     axes.set_ylim(-max(3.0, 1.1 * largest), max(3.0, 1.1 * largest))
     figure.legend(loc="outside lower left", ncols=2, frameon=False)
-    return figure, " ".join(sentences)
+    caption = f"Deviation of the points of {printed} from the computed ones, in standard errors."
+    return {"figure": figure, "alt": " ".join(sentences), "caption": caption}

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 from numpy.typing import ArrayLike, NDArray
 
-from dpbayes.figures.language import LOOKS, mechanism_of, series_style, tag
+from dpbayes.figures.language import LOOKS, mechanism_of, series_style
 from dpbayes.figures.theme import WIDTH, new_panels, plain_decades
 
 HATCHES = ("", "////", "....", "xx")  # of what is not a mechanism
@@ -107,8 +107,7 @@ def _draw(
     axes.set(xscale=scales[0], yscale=scales[1], xlim=xe[[0, -1]], ylim=ye[[0, -1]])
     for number in np.unique(index):
         region = Path.make_compound_path(*runs(index == number, xe, ye))
-        patch = axes.add_patch(PathPatch(region, **_fill(labels, int(number))))
-        tag(patch, labels[number], dashed=False)
+        axes.add_patch(PathPatch(region, **_fill(labels, int(number))))
     for which in "xy":
         plain_decades(axes, which)
     axes.grid(False)

@@ -11,7 +11,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import label_ends
-from dpbayes.figures.language import REFERENCE, SERIES, styles, tag
+from dpbayes.figures.language import REFERENCE, SERIES, styles
 from dpbayes.figures.theme import WIDTH, new_panels
 
 _HEIGHT = 5.8  # inches, for both panels
@@ -66,8 +66,7 @@ def _draw_distances(
 ) -> None:
     looks = styles(costs)
     for label, values in costs.items():
-        (line,) = axes.plot(x, values, label=label, **{**looks[label], "marker": None})
-        tag(line, label)
+        axes.plot(x, values, label=label, **{**looks[label], "marker": None})
     axes.set(xscale="log", ylim=(0.0, None), xlim=(x[0], x[-1]))
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter("{x:g}")

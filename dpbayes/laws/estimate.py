@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,6 +30,7 @@ BLOCK = 50_000  # draws at once
 # So small a probability of what is not summed is halved, and its half stated as the error.
 NEGLIGIBLE = 1e-9
 _ROWS = 4096  # of a metric that takes rows of parameters
+_LARGEST_KEPT = 2048  # numbers of an affinity table that is kept; 2048 tables are some 30 MB
 
 Yardstick = Metric | str
 """A distance: "hellinger", "published", or a function of two arrays of Dirichlet parameters."""
@@ -81,8 +83,7 @@ def power_of_affinity(metric: Yardstick, total: float) -> float | None:
 def log_affinity_of_outputs(prior: Floats, counts: Whole, outputs: Whole) -> Floats:
     """Return ln BC between prior + counts and prior + each output, shape (N,).
 
-    Works from whole steps, so nothing is lost however large the counts are. Outputs whose total
-    differs from that of the counts are compared with their own total.
+    Nothing is lost however large the counts are. Outputs of another total keep their own.
 
     >>> log_affinity_of_outputs(np.ones(2), np.array([1, 0]), np.array([[0, 1], [1, 0]])).round(6)
     array([-0.241564,  0.      ])
@@ -97,17 +98,19 @@ def log_affinity_of_outputs(prior: Floats, counts: Whole, outputs: Whole) -> Flo
 
 
 def affinity_by_value(prior: float, count: int, released: Whole) -> Floats:
-    """Return ln BC of one category (or of the totals) with each released value, shape (N,).
-
-    Columns repeat few values: psi is evaluated once for each.
-    """
+    """Return ln BC of one category (or of the totals) with each released value, shape (N,)."""
     if released.size == 0:
         return np.zeros(0)
     low, high = int(released.min()), int(released.max())
-    if high - low < released.size:
-        table = affinity_of_counts(prior, count, np.arange(low, high + 1))
-        return np.asarray(table[released - low])
+    if high - low < released.size:  # psi is evaluated once for each value
+        table = _table if high - low < _LARGEST_KEPT else _table.__wrapped__
+        return np.asarray(table(prior, count, low, high)[released - low])
     return affinity_of_counts(prior, count, released)
+
+
+@lru_cache(maxsize=2048)
+def _table(prior: float, count: int, low: int, high: int) -> Floats:
+    return affinity_of_counts(prior, count, np.arange(low, high + 1))
 
 
 def row_sums(outputs: Whole) -> Whole:

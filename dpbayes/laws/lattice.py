@@ -46,11 +46,7 @@ def log_mass(noise: SumZeroNoise, shifts: Whole) -> Floats:
 def listed_law(
     prior: Floats, counts: Whole, noise: SumZeroNoise, projection: str
 ) -> FiniteLaw | None:
-    """Return the law of the projected noisy counts output by output, or None if it is too long.
-
-    All histograms are listed where they are few, else the outputs within reach of the noise; what
-    is not listed has probability at most `mass_outside`.
-    """
+    """Return the law of the projected noisy counts output by output, or None if it is too long."""
     n, k = int(counts.sum()), counts.size
     if n == 0:  # nothing else can be released
         return FiniteLaw(prior, counts, counts[None], np.zeros(1))
@@ -64,8 +60,10 @@ def listed_law(
     if noise.number_of_points(reach) > LARGEST_OUTPUTS:
         return None
     shifts = noise.points(reach)
-    rows, place = np.unique(project(counts + shifts, projection), axis=0, return_inverse=True)
-    logs = np.log(np.bincount(place.ravel(), np.exp(log_mass(noise, shifts)), len(rows)))
+    rows, logs = counts + shifts, log_mass(noise, shifts)
+    if int(counts.min()) < reach:
+        rows, place = np.unique(project(rows, projection), axis=0, return_inverse=True)
+        logs = np.log(np.bincount(place.ravel(), np.exp(logs), len(rows)))
     return FiniteLaw(prior, counts, rows, logs, noise.outside(reach))
 
 

@@ -1,7 +1,4 @@
-"""What every law answers, how a way to compute one is chosen, and how two are compared.
-
-A law is the distribution of what a mechanism releases for one data set.
-"""
+"""Laws of what a mechanism releases: what each answers, how one is chosen, how two compare."""
 
 from __future__ import annotations
 
@@ -24,13 +21,6 @@ from dpbayes.laws.estimate import (
     drawn_quantile,
     mean_of,
 )
-
-if TYPE_CHECKING:
-    from dpbayes.laws.finite import FiniteLaw
-
-    Listed = FiniteLaw
-else:
-    Listed = Any  # or a law of one's own that answers alike
 
 # What only a law that lists its outputs has.
 LISTED = ("outputs", "probabilities", "log_probabilities", "distances")
@@ -63,6 +53,18 @@ class Law(Protocol):
     def mean_affinity(self) -> float: ...
 
     def sample(self, rng: np.random.Generator, size: int) -> Whole: ...
+
+
+class Listed(Law, Protocol):
+    """A law that lists its outputs, as `FiniteLaw` does."""
+
+    outputs: Whole
+    probabilities: Floats
+    log_probabilities: Floats
+    distances: Floats
+    mass_outside: float
+
+    def distance_distribution(self, metric: Yardstick = "hellinger") -> tuple[Floats, Floats]: ...
 
 
 def listed(law: Law, purpose: str) -> Listed:
@@ -127,9 +129,7 @@ class Answers:
         Raises ValueError or TypeError for what is not whole counts of the law's k categories.
         """
         k = int(np.size(self.counts))
-        table = _validate.count_table("counts_out", counts_out)
-        if table.shape[-1] != k:
-            raise ValueError(f"counts_out must have {k} entries, got {table.shape[-1]}")
+        table = _validate.counts("counts_out", counts_out, k, rows=True)
         if table.ndim == 1:
             return self.one_probability(table)
         return self.each_probability(table.reshape(-1, k)).reshape(table.shape[:-1])

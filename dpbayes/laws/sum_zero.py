@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.special import betaincc, gammaln
 
+from dpbayes import _validate
 from dpbayes._validate import Floats, Whole
 from dpbayes.laws.convolution import LARGEST_TABLE, Tilted
 from dpbayes.laws.powers import DEPTH
@@ -30,11 +31,8 @@ class LatticeNoise:
     `fall` is minus ln of the weight of a step of one category. The size of noise is its positive
     part, the sum of its positive entries.
 
-    >>> noise = LatticeNoise(2, 1.0)
-    >>> round(noise.log_normaliser - float(np.log((1 + np.exp(-1)) / (1 - np.exp(-1)))), 12)
-    0.0
-    >>> noise.number_of_points(1), noise.points(1).tolist()
-    (3.0, [[-1, 1], [0, 0], [1, -1]])
+    >>> LatticeNoise(2, 1.0).points(1).tolist()
+    [[-1, 1], [0, 0], [1, -1]]
     """
 
     k: int
@@ -71,10 +69,7 @@ class LatticeNoise:
         return bisect_left(range(most + 1), True, key=lambda m: self.outside(m) <= tail)
 
     def number_of_points(self, size: int) -> float:
-        """Return how many noise vectors there are up to this size.
-
-        The sum over j of C(k-1, j)^2 C(size-j+k-1, k-1); book: `lem-lattice-count`.
-        """
+        """Return how many noise vectors there are up to this size; book: `lem-lattice-count`."""
         j = np.arange(min(self.k, size + 1), dtype=np.float64)
         ways = gammaln(size - j + self.k) - gammaln(size - j + 1.0) - gammaln(self.k)
         with np.errstate(over="ignore"):  # too many to count are too many to list
@@ -83,20 +78,8 @@ class LatticeNoise:
             )
 
     def points(self, size: int) -> Whole:
-        """Return all noise vectors up to this size, (N, k), in lexicographic order."""
-        columns: list[Whole] = []
-        up = np.full(1, size, dtype=np.int64)
-        down = up.copy()
-        for _ in range(self.k - 1):
-            branches = up + down + 1
-            starts = np.cumsum(branches) - branches
-            value = np.arange(branches.sum()) - np.repeat(starts + down, branches)
-            columns = [np.repeat(column, branches) for column in columns]
-            columns.append(value)
-            up = np.repeat(up, branches) - np.maximum(value, 0)
-            down = np.repeat(down, branches) - np.maximum(-value, 0)
-        columns.append(up - down)
-        return np.array(columns).T
+        """Return all noise vectors up to this size, (N, k), in order and read-only."""
+        return _points(self.k, size)
 
     @cached_property
     def _tilted(self) -> Tilted:
@@ -109,12 +92,24 @@ class LatticeNoise:
         return Tilted(-self.fall(np.arange(-reach, reach + 1))[None], -reach, np.array([self.k]))
 
     def draw(self, rng: np.random.Generator, size: int) -> Whole:
-        """Return `size` independent draws, shape (size, k), for experiments.
-
-        All entries but one are independent two-sided geometric variables, kept with the
-        probability that the last one makes the sum 0. Book: `thm-lattice-sampler`.
-        """
+        """Return `size` independent draws, shape (size, k). Book: `thm-lattice-sampler`."""
         return self._tilted.draw(rng, size)
+
+
+@lru_cache(maxsize=1)  # laws at other counts list the same noise
+def _points(k: int, size: int) -> Whole:
+    columns: list[Whole] = []
+    up = np.full(1, size, dtype=np.int64)
+    down = up.copy()
+    for _ in range(k - 1):
+        branches = up + down + 1
+        starts = np.cumsum(branches) - branches
+        value = np.arange(branches.sum()) - np.repeat(starts + down, branches)
+        columns = [np.repeat(column, branches) for column in columns]
+        columns.append(value)
+        up = np.repeat(up, branches) - np.maximum(value, 0)
+        down = np.repeat(down, branches) - np.maximum(-value, 0)
+    return _validate.frozen(np.array([*columns, up - down]).T)
 
 
 def project(noisy: Whole, how: str = "l2") -> Whole:
@@ -154,20 +149,24 @@ def _drain_largest(noisy: Whole) -> Whole:
 
 
 def _level(noisy: Whole) -> Whole:
-    k = noisy.shape[1]
-    total = noisy.sum(axis=1, keepdims=True)
-    order = np.argsort(-noisy, axis=1, kind="stable")
-    ranked = np.take_along_axis(noisy, order, axis=1)
-    sizes = np.arange(1, k + 1)
+    columns = list(noisy.T)
+    ranked = np.sort(noisy, axis=1)[:, ::-1].T
     # With the s largest entries kept, everyone pays (their sum - total) / s; the right s is the
     # largest for which the smallest kept entry can pay it.
-    gap = np.cumsum(ranked, axis=1) - total
-    kept = k - np.argmax((ranked * sizes >= gap)[:, ::-1], axis=1)[:, None]
-    debt = np.take_along_axis(gap, kept - 1, axis=1)
+    gap = -sum(columns)
+    kept, debt = np.zeros_like(gap), np.zeros_like(gap)
+    for s, entry in enumerate(ranked, 1):
+        gap = gap + entry
+        able = entry * s >= gap
+        kept, debt = np.where(able, s, kept), np.where(able, gap, debt)
     share, extra = np.divmod(debt, kept)
-    position = np.arange(k)
-    paid = share + (position < extra)
-    lowered = np.where(position < kept, ranked - paid, 0)
+    # The `extra` largest pay one more; of those equal to the least of these the earlier ones.
+    least = np.take_along_axis(ranked, np.maximum(extra - 1, 0)[None], axis=0)[0]
+    left = extra - sum(column > least for column in columns)
     result = np.empty_like(noisy)
-    np.put_along_axis(result, order, lowered, axis=1)
+    for i, column in enumerate(columns):
+        same = column == least
+        more = (extra > 0) & ((column > least) | (same & (left > 0)))
+        result[:, i] = np.maximum(column - share, 0) - more
+        left = left - same
     return result

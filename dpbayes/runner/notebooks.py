@@ -1,14 +1,42 @@
-"""Notebooks: where they are, what they are called, what is in them."""
+"""Notebooks: where they are, what they are called, and their parameters.
+
+A notebook declares these in the cell tagged ``parameters``, one annotated line each::
+
+    n: int = 100  # records, at least 1, at most 1e9
+    epsilon: float = 1.0  # privacy parameter, > 0
+    sizes: list[float] = [10, 100]  # records on the axis, in [1, 1e6)
+    distance: str = "l1"  # one of l1, hamming
+
+The type is int, float, str, bool, or a list of one of these, which holds at least one value. The
+comment gives the range or the choices (to its end or a semicolon), for a list those of every value.
+What parameters owe each other are ``assert`` statements with a message in the next cell.
+"""
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import difflib
 import json
+import operator
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import dpbayes
+from dpbayes._validate import shown
+
+CARRIED = Path(__file__).parents[1] / "carried"  # what a wheel brings
+DECLARATION = re.compile(r"(\w+): ([\w\[\]]+) = (.+?)(?:\s+#\s*([^\n]*))?", re.DOTALL)
+NUMBER = r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*"
+RANGE = re.compile(rf"(at least|at most|>=?|<=?){NUMBER}|\bin\s*([\[(]){NUMBER},{NUMBER}([\])])")
+CHOICES = re.compile(r"\bone of ([^;]+)")
+HOLDS = {
+    **dict.fromkeys(("at least", ">=", "["), operator.ge), ">": operator.gt, "(": operator.gt,
+    **dict.fromkeys(("at most", "<=", "]"), operator.le), "<": operator.lt, ")": operator.lt,
+}  # fmt: skip
+LARGEST = 2**63 - 1
 
 
 def folder(start: Path) -> Path:
@@ -16,44 +44,35 @@ def folder(start: Path) -> Path:
     for one in (start, *start.parents):
         if (one / "notebooks").is_dir() and (one / "_toc.yml").is_file():
             return one / "notebooks"
-    return Path(dpbayes.__file__).parent / "carried" / "notebooks"
+    return CARRIED / "notebooks"
 
 
 def all_notebooks(folder: Path) -> dict[str, Path]:
     """Return every notebook below a folder by its name, such as ``documents/D-table1``."""
-    return {
-        path.relative_to(folder).with_suffix("").as_posix(): path
-        for path in sorted(folder.rglob("*.ipynb"))
-        if ".ipynb_checkpoints" not in path.parts
-    }
+    paths = [one for one in sorted(folder.rglob("*.ipynb")) if "-checkpoint" not in one.name]
+    return {one.relative_to(folder).with_suffix("").as_posix(): one for one in paths}
 
 
 def find(given: str, start: Path) -> tuple[str, Path]:
     """Return name and path of the notebook meant by a path, a name or the last part of a name."""
-    path = start / given
+    path = (start / given).resolve()
     if path.suffix == ".ipynb" and path.is_file():
-        parts = path.resolve().with_suffix("").parts
-        below = parts[::-1].index("notebooks") if "notebooks" in parts else 1
-        return "/".join(parts[-below:]), path.resolve()
+        _, inside, below = path.with_suffix("").as_posix().rpartition("/notebooks/")
+        return below if inside else path.stem, path
     known = all_notebooks(folder(start))
-    name = given.removeprefix("notebooks/").removesuffix(".ipynb")
-    meant = [one for one in known if name in (one, one.rpartition("/")[2])]
-    meant = meant or [one for one in known if one.rpartition("/")[2].lower() == name.lower()]
+    name = given.removeprefix("notebooks/").removesuffix(".ipynb").lower()
+    short = {one: one.rpartition("/")[2].lower() for one in known}
+    meant = [one for one in known if name in (one.lower(), short[one])]
     if len(meant) == 1:
         return meant[0], known[meant[0]]
-    if meant:
-        raise ValueError(f"{given!r} is the name of several notebooks: {', '.join(meant)}")
-    short = {one.rpartition("/")[2].lower(): one for one in known}
-    near = [short[one] for one in difflib.get_close_matches(name.lower(), short, n=3)]
-    near += difflib.get_close_matches(name, known, n=3)
-    hint = f"did you mean {' or '.join(dict.fromkeys(near))}?" if near else "try `dpbayes list`"
-    raise ValueError(f"no notebook {given!r}; {hint}")
+    near = difflib.get_close_matches(name.rpartition("/")[2], short.values(), n=3)
+    meant = meant or [one for one in known if short[one] in near]
+    hint = f"did you mean {' or '.join(meant)}?" if meant else "try `dpbayes list`"
+    raise ValueError(f"{given!r} is not the name of one notebook; {hint}")
 
 
 def load(path: Path) -> dict[str, Any]:
     """Return a notebook's JSON, each source one text; ValueError names a file that is none."""
-    if not path.is_file():
-        raise ValueError(f"no notebook at {path}")
     try:
         notebook = dict(json.loads(path.read_text(encoding="utf-8")))
         for place, cell in enumerate(notebook["cells"]):
@@ -69,7 +88,129 @@ def tags(cell: Mapping[str, Any]) -> list[str]:
     return list(cell["metadata"].get("tags", []))
 
 
-def title(notebook: Mapping[str, Any]) -> str:
-    """Return the first heading of a notebook."""
-    lines = (line for cell in notebook["cells"] for line in cell["source"].splitlines())
-    return next((line[2:].strip() for line in lines if line.startswith("# ")), "")
+@dataclass(frozen=True)
+class Parameter:
+    """One declared parameter: its name, type, default, and the words of its comment."""
+
+    name: str
+    type: str
+    default: Any
+    meaning: str = ""
+
+    def __str__(self) -> str:
+        note = f"  # {self.meaning}" if self.meaning else ""
+        return f"{self.name}: {self.type} = {self.default!r}{note}"
+
+    def check(self, value: Any) -> Any:
+        """Return the value in the parameter's type, or raise for a wrong type or range."""
+        if self.type.startswith("list[") and isinstance(value, list | tuple):
+            if not value:
+                raise ValueError(f"{self.name} must hold at least one value, got []")
+            names = (f"{self.name}[{place}]" for place in range(len(value)))
+            each = (replace(self, name=name, type=self.type[5:-1]) for name in names)
+            return [one.check(item) for one, item in zip(each, value, strict=True)]
+        if self.type in ("int", "float") and type(value) in (int, float):
+            if not abs(value) <= 1e300:  # nor a whole number beyond all floats
+                raise ValueError(f"{self.name} must be finite, got {shown(value)}")
+            if self.type == "float" or (value == int(value) and abs(value) <= LARGEST):
+                value = float(value) if self.type == "float" else int(value)
+        if type(value).__name__ != self.type or not str(value).isprintable():
+            got = f"{shown(value)} ({type(value).__name__})"
+            raise TypeError(f"{self.name} must be {self.type}, got {got}")
+        if wanted := _missed(self.meaning, value):
+            raise ValueError(f"{self.name} must be {wanted}, got {shown(value)}")
+        return value
+
+    def parse(self, text: str) -> Any:
+        """Return the value written on the command line, checked; 1e9 is a whole number, too."""
+        if self.type == "str":
+            return self.check(text)
+        if self.type == "list[str]" and not re.search("[][()\"']", text):
+            return self.check([word.strip() for word in text.split(",")])
+        try:
+            words = text.strip()
+            value = ast.literal_eval(words.capitalize() if self.type == "bool" else words)
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
+            got = f"{shown(text)}, which cannot be read"
+            raise ValueError(f"{self.name} must be {self.type}, got {got}") from error
+        alone = self.type.startswith("list[") and not isinstance(value, list | tuple)
+        return self.check([value] if alone else value)
+
+
+def _missed(meaning: str, value: Any) -> str:
+    """Return the range or the choices of a comment that a value is not in."""
+    if isinstance(value, str):
+        listed = CHOICES.search(meaning)
+        return listed[0] if listed and value not in re.split(r",\s*", listed[1].strip()) else ""
+    found = list(RANGE.finditer(meaning))
+    for sign, limit, left, low, high, right in (one.groups() for one in found):
+        sides = [(sign, limit)] if sign else [(left, low), (right, high)]
+        if not all(HOLDS[side](value, float(end)) for side, end in sides):
+            return " and ".join(one[0].strip() for one in found)
+    return ""
+
+
+def declared(notebook: Mapping[str, Any]) -> dict[str, Parameter]:
+    """Return the parameters of a notebook by name, in the order of its ``parameters`` cell."""
+    source = next((one["source"] for one in notebook["cells"] if "parameters" in tags(one)), "")
+    found = {}
+    for line in re.split(r"\n(?=\w)", source.strip()) if source else ():
+        declaration = DECLARATION.fullmatch(line)
+        if declaration is None:
+            raise ValueError(f"a parameter is declared as 'name: type = value', got {shown(line)}")
+        name, kind, value, meaning = declaration.groups("")
+        one = Parameter(name, kind, ast.literal_eval(value), meaning)
+        found[name] = replace(one, default=one.check(one.default))
+    return found
+
+
+def chosen(name: str, notebook: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the value of every parameter of a notebook, given some as values or as texts.
+
+    What is wrong, or does not fit together, is refused with the list of what is allowed.
+    """
+    known: dict[str, Parameter] = {}
+    try:
+        known = declared(notebook)
+        values = {key: one.default for key, one in known.items()}
+        for key, value in given.items():
+            if key not in known:
+                near = difflib.get_close_matches(key, known, n=1)
+                hint = f", did you mean {near[0]}?" if near else ""
+                raise ValueError(f"there is no parameter {key!r}{hint}")
+            one = known[key]
+            values[key] = one.parse(value) if isinstance(value, str) else one.check(value)
+        check_together(notebook, values)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{name}: {error}; {allowed(known)}") from error
+    return values
+
+
+def check_together(notebook: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Try the assertions of the second code cell that speak of parameters alone."""
+    code = [one["source"] for one in notebook["cells"] if one["cell_type"] == "code"]
+    with contextlib.suppress(SyntaxError):  # it holds a magic word
+        for line in ast.parse("".join(code[1:2])).body:
+            try:
+                exec(ast.unparse(line) if isinstance(line, ast.Assert) else "", dict(values))
+            except NameError:
+                continue  # it speaks of something else
+            except AssertionError as error:
+                raise ValueError(str(error) or ast.unparse(line)) from error
+
+
+def from_words(assignments: list[str]) -> dict[str, str]:
+    """Return the texts given as ``name=value`` words, each name once."""
+    found: dict[str, str] = {}
+    for key, equals, text in (one.partition("=") for one in assignments):
+        if key in found or not equals:
+            wrong = "is given more than once" if equals else "must be given as name=value"
+            raise ValueError(f"{key} {wrong}")
+        found[key] = text
+    return found
+
+
+def allowed(parameters: Mapping[str, Parameter]) -> str:
+    """Return the list of what may be given, one parameter a line."""
+    lines = "\n".join(f"  {one}" for one in parameters.values())
+    return f"its parameters and their defaults are\n{lines}" if lines else "it has no parameters"

@@ -1,17 +1,13 @@
 """Notebooks run in forks of this process, which has imported what they import.
 
-Starting Python, numpy and matplotlib takes longer than most notebooks run. The cells run in a
-session of IPython in the fork. Where there is no fork, a process is started anew.
+Starting Python, numpy and matplotlib takes longer than most notebooks run.
 """
 
 from __future__ import annotations
 
-import ast
 import base64
 import contextlib
-import ctypes
 import hashlib
-import io
 import json
 import multiprocessing
 import multiprocessing.connection
@@ -20,21 +16,21 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import dpbayes
 from dpbayes import record
-from dpbayes.record import PROVENANCE, json_bytes, write_atomically, write_changed
-from dpbayes.runner.notebooks import load, tags
+from dpbayes.record import PROVENANCE, json_bytes, read_json, write_atomically
+from dpbayes.runner.notebooks import declared, load, tags
 
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-HEAVY = "from matplotlib.backends import backend_agg, backend_svg; import IPython.core.displaypub"
-EXECUTED = "executed.ipynb"
-OnCell = Callable[[int, int], None]
+HEAVY = "from matplotlib.backends import backend_agg, backend_svg; import IPython.utils.capture"
+EXECUTED, PROBLEM = "executed.ipynb", "problem.txt"
+OnCell = Callable[[int, int], object] | None  # told which cell of how many runs
 
 
 @dataclass(frozen=True)
@@ -48,175 +44,136 @@ class Order:
     label: str = ""
 
 
-@dataclass(frozen=True)
-class Done:
-    """How a run ended: its seconds, and what went wrong or nothing."""
-
-    order: Order
-    seconds: float
-    problem: str = ""
+Done = tuple[Order, float, str]  # its seconds, and what went wrong or nothing
 
 
-def run_all(
-    orders: Sequence[Order], jobs: int = 2, on_cell: OnCell = lambda at, of: None
-) -> Iterator[Done]:
+def run_all(orders: Sequence[Order], jobs: int = 2, on_cell: OnCell = None) -> Iterator[Done]:
     """Run notebooks, so many at a time, each into its stage, and yield each as it ends."""
-    methods = multiprocessing.get_all_start_methods()
-    context: Any = multiprocessing.get_context("fork" if "fork" in methods else None)
-    for name, value in ONE_THREAD.items():
-        os.environ.setdefault(name, value)
+    context: Any = multiprocessing.get_context("fork" if hasattr(os, "fork") else None)
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
     warm_up(order.notebook for order in orders)
     waiting, running = list(orders), dict[Any, tuple[Order, Any, float]]()
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
-                order, (receiving, sending) = waiting.pop(0), context.Pipe(duplex=False)
-                process = context.Process(target=_run, args=(order, sending), daemon=True)
+                order = waiting.pop(0)
+                process = context.Process(target=_run, args=(order, on_cell), daemon=True)
                 process.start()
-                sending.close()  # so that nothing more comes when the process has ended
-                running[receiving] = order, process, time.perf_counter()
-            ready: Any = multiprocessing.connection.wait(list(running))
-            for receiving in ready:
-                order, process, began = running[receiving]
-                try:
-                    said = receiving.recv()
-                except EOFError:
-                    process.join()
-                    said = f"{order.name}: its process ended with {process.exitcode} too early"
-                if isinstance(said, str):
-                    process.join()
-                    del running[receiving]
-                    yield Done(order, time.perf_counter() - began, said)
-                else:
-                    on_cell(*said)
+                running[process.sentinel] = order, process, time.perf_counter()
+            for ended in multiprocessing.connection.wait(list(running)):
+                order, process, began = running.pop(ended)
+                process.join()
+                problem = order.stage / PROBLEM
+                early = f"{order.name}: its process ended with {process.exitcode} too early"
+                said = problem.read_text("utf-8") if problem.is_file() else early
+                yield order, time.perf_counter() - began, said
     finally:
         for _, process, _ in running.values():
             process.kill()
 
 
-def run_one(order: Order, on_cell: OnCell = lambda at, of: None) -> Done:
+def run_one(order: Order, on_cell: OnCell = None) -> Done:
     """Run one notebook."""
     return next(run_all([order], 1, on_cell))
 
 
 def warm_up(notebooks: Iterator[Path]) -> None:
     """Import what notebooks import and what the package offers."""
-    for source in [HEAVY, *(one["source"] for path in notebooks for one in load(path)["cells"])]:
-        with contextlib.suppress(SyntaxError):  # it is text, or holds a magic word
-            for node in ast.parse(source).body:
-                if isinstance(node, ast.Import | ast.ImportFrom):
-                    with contextlib.suppress(Exception):  # the notebook meets it, and says so
-                        exec(ast.unparse(node), {})
-    for name in dpbayes.__all__:
+    cells = [one for path in notebooks for one in load(path)["cells"]]
+    code = "\n".join(one["source"] for one in cells if one["cell_type"] == "code")
+    lines = re.findall(r"^(?:from|import) [^;\n]+$", code, re.MULTILINE)
+    for line in {HEAVY, *lines} if code else ():
+        with contextlib.suppress(Exception):  # the notebook meets it, and says so
+            exec(line, {})
+    for name in dpbayes.__all__ if code else ():
         getattr(dpbayes, name)
 
 
-def _run(order: Order, say: Any) -> None:
-    """Run a notebook in this process, tell which cell runs, and at the end what went wrong."""
-    try:
-        problem = _run_cells(order, say)
-    except Exception as error:
-        problem = f"{order.name}: {type(error).__name__}: {error}"
-    say.send(problem)
-
-
-def _run_cells(order: Order, say: Any) -> str:
-    from IPython.core import displayhook, displaypub, interactiveshell
-    from traitlets.config import Config
-
-    with contextlib.suppress(AttributeError, OSError, TypeError):  # of another system's C library
-        for option in (-1, -3):  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD: large arrays are kept
-            ctypes.CDLL(None).mallopt(option, 1 << 30)
-    stage, notebook = order.stage.absolute(), load(order.notebook)
+def _run(order: Order, on_cell: OnCell) -> None:
+    """Run a notebook in this process, tell which cell runs, and leave what went wrong."""
+    stage = order.stage.absolute()
     shutil.rmtree(stage, ignore_errors=True)
     stage.mkdir(parents=True)
+    try:
+        problem = _run_cells(order, stage, on_cell)
+    except Exception as error:
+        problem = f"{order.name}: {type(error).__name__}: {error}"
+    (stage / PROBLEM).write_text(problem, "utf-8")
+
+
+def _run_cells(order: Order, stage: Path, on_cell: OnCell) -> str:
+    from IPython.core.interactiveshell import InteractiveShell
+    from IPython.utils.capture import capture_output
+    from traitlets.config import Config
+
+    notebook = load(order.notebook)
     record.begin(order.name, stage / "results")
     os.chdir(stage)
-    os.environ.update({**ONE_THREAD, "MPLBACKEND": "agg"})
-    options = Config({"HistoryManager": {"enabled": False}})
-    shell: Any = interactiveshell.InteractiveShell.instance(config=options)
-    shell.display_pub = shown = displaypub.CapturingDisplayPublisher()  # type: ignore[no-untyped-call]
-    shell.display_trap.hook = displayhook.CapturingDisplayHook(shell, shown.outputs)  # type: ignore[no-untyped-call]
+    os.environ["MPLBACKEND"] = "agg"
+    shell: Any = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
     trace: list[str] = []
     shell._showtraceback = lambda kind, value, lines: trace.extend(lines)
-    inject(notebook, order.values)
     code = [one for one in notebook["cells"] if one["cell_type"] == "code"]
     for place, cell in enumerate(code, 1):
-        say.send((place, len(code)))
-        shown.outputs.clear()
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        if on_cell:
+            on_cell(place, len(code))
+        if "parameters" in tags(cell):
+            known = declared(notebook)
+            given = [replace(known[name], default=one) for name, one in order.values.items()]
+            cell["source"] = "\n".join(map(str, given))
+        with capture_output() as seen:
+            shell.display_trap.hook = sys.displayhook  # which the shell would set aside
             result = shell.run_cell(cell["source"], store_history=True)
+        if not result.success:
+            text = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(trace))  # without colours
+            where = f"{order.name}: cell {place} of {len(code)} failed ({order.notebook})"
+            return f"{where}\n\n{cell['source']}\n\n{text}"
         cell["execution_count"], cell["outputs"] = place, []
-        for name, text in (("stdout", out.getvalue()), ("stderr", err.getvalue())):
+        for name, text in (("stdout", seen.stdout), ("stderr", seen.stderr)):
             if text:
                 cell["outputs"].append({"output_type": "stream", "name": name, "text": text})
-        for one in shown.outputs:
-            part = {"data": one["data"], "metadata": one["metadata"] or {}}
+        for one in seen.outputs:
+            part = {"data": one.data, "metadata": one.metadata or {}}
             cell["outputs"].append({"output_type": "display_data", **part})
-        if not result.success:
-            where = f"cell {place} of {len(code)} failed ({order.notebook})"
-            text = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(trace))  # without colours
-            return f"{order.name}: {where}\n\n{cell['source']}\n\n{text}"
     notebook["metadata"]["language_info"] = {"name": "python", "file_extension": ".py"}
+    notebook.update(nbformat=4, nbformat_minor=5)
     write_atomically(stage / EXECUTED, notebook_bytes(notebook))
     return ""
 
 
-def inject(notebook: dict[str, Any], values: Mapping[str, Any]) -> None:
-    """Put a cell behind the parameters that sets their values."""
-    lines = ["# Parameters", *(f"{name} = {value!r}" for name, value in values.items())]
-    new: dict[str, Any] = {
-        "cell_type": "code", "id": "injected-parameters", "source": "\n".join(lines), "outputs": [],
-        "execution_count": None, "metadata": {"tags": ["injected-parameters", "remove-cell"]},
-    }  # fmt: skip
-    for place in [i for i, one in enumerate(notebook["cells"], 1) if "parameters" in tags(one)]:
-        notebook["cells"].insert(place, new)
-    notebook.update(nbformat=4, nbformat_minor=5)
-
-
 def notebook_bytes(notebook: Mapping[str, Any]) -> bytes:
     """Return the one way a notebook is written; a picture is text in it."""
-
-    def plain(content: bytes) -> str:
-        return base64.b64encode(content).decode("ascii")
-
-    text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False, default=plain)
-    return f"{text}\n".encode()
+    options: Any = {"indent": 1, "sort_keys": True, "ensure_ascii": False}
+    options["default"] = lambda picture: base64.b64encode(picture).decode()
+    return f"{json.dumps(notebook, **options)}\n".encode()
 
 
-def recorded(done: Done, key: Mapping[str, Any]) -> dict[str, bytes]:
-    """Return the files of a finished run, how they came to be among them."""
-    folder, values = done.order.stage / "results" / done.order.name, dict(done.order.values)
-    paths = [*sorted(folder.glob("*")), done.order.stage / EXECUTED]
+def publish(order: Order, seconds: float, key: Mapping[str, Any], folder: Path) -> None:
+    """Make a folder hold what a run recorded and how it came to be; equal files are left alone."""
+    paths = [*(order.stage / "results" / order.name).glob("*"), order.stage / EXECUTED]
     files = {one.name: one.read_bytes() for one in paths}
-    words = ["git", "-C", str(Path(dpbayes.__file__).parent), "describe", "--always", "--dirty"]
-    commit = ""
+    commit = ["git", "-C", str(Path(dpbayes.__file__).parent), "describe", "--always", "--dirty"]
+    said = ""
     with contextlib.suppress(OSError):
-        commit = subprocess.run([*words, "--abbrev=40"], capture_output=True, text=True).stdout
+        said = subprocess.run([*commit, "--abbrev=40"], capture_output=True, text=True).stdout
     made = {
-        "notebook": done.order.name, "seed": values.get("seed"), "commit": commit.strip() or None,
-        "machine": platform.machine(), "seconds": round(done.seconds, 3), "made from": key,
-        "parameters": values, "python": platform.python_version(),
+        "notebook": order.name, "parameters": dict(order.values), "commit": said.strip() or None,
+        "machine": platform.machine(), "seconds": round(seconds, 3), "made from": key,
         "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
     }  # fmt: skip
-    return {**files, PROVENANCE: json_bytes(made)}
-
-
-def publish(files: Mapping[str, bytes], folder: Path) -> None:
-    """Make a folder hold these files and no others; equal files are left as they are."""
-    for name, content in files.items():  # how they came to be is written last
-        write_changed(folder / name, content)
+    for file, content in {**files, PROVENANCE: json_bytes(made)}.items():
+        write_atomically(folder / file, content)
     for path in folder.glob("*"):
-        if path.name not in files and path.is_file():
+        if path.name not in files.keys() | {PROVENANCE} and path.is_file():
             path.unlink()
 
 
 def kept(folder: Path) -> dict[str, Any]:
     """Return how the results in a folder came to be; nothing where they are missing or damaged."""
-    with contextlib.suppress(OSError, ValueError, KeyError):
-        made = dict(json.loads((folder / PROVENANCE).read_text(encoding="utf-8")))
-        digests = {name: hashlib.sha256((folder / name).read_bytes()) for name in made["sha256"]}
-        if made["sha256"] == {name: one.hexdigest() for name, one in digests.items()}:
-            return made
-    return {}
+    made = read_json(folder / PROVENANCE)
+    for name, digest in made.get("sha256", {}).items():
+        path = folder / name
+        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+            return {}
+    return made

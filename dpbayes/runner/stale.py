@@ -1,8 +1,7 @@
-"""What a result was made from, as digests; and in words, what has changed since.
+"""What a result is made from, as digests.
 
-A result is made from its notebook, the values of its parameters, the modules of this package that
-the notebook can import (read from the sources, without running them), the package's data, and the
-versions of Python and of the libraries that compute.
+That is its notebook, parameters, the modules of this package that it can import (read from the
+sources, without running them), the package's data, and the versions of what computes.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import contextlib
 import hashlib
 import importlib.metadata
 import platform
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,60 +26,47 @@ LIBRARIES = ("numpy", "scipy", "matplotlib", "seaborn", "duckdb", "pydantic", "p
 Key = dict[str, Any]
 
 
+def reason(old: Key, new: Key) -> str:
+    """Say what is new since a result was made; nothing where it is up to date."""
+    return ", ".join(f"new {part}" for part in new if old.get(part) != new[part])
+
+
 class Sources:
     """The package as it is now: each file is read once."""
 
     def __init__(self) -> None:
-        """Find the modules, their digests, and what the package offers."""
-        paths = sorted(PACKAGE.rglob("*.py"))
-        names = [one.relative_to(PACKAGE.parent).with_suffix("").as_posix() for one in paths]
-        self.texts = {
-            name.removesuffix("/__init__").replace("/", "."): (path, path.read_text("utf-8"))
-            for name, path in zip(names, paths, strict=True)
-        }
-        data = [one for one in sorted((PACKAGE / "data").rglob("*")) if one.is_file()]
-        self.digests = {
-            one.relative_to(PACKAGE).as_posix(): hashlib.sha256(one.read_bytes()).hexdigest()
-            for one in [*paths, *data]
-        }
-        self.data = [one for one in self.digests if one.startswith("data/")]
+        """Find modules, data and versions."""
+        self.paths: dict[str, Path] = {}
+        for path in sorted(PACKAGE.rglob("*.py")):
+            parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+            self.paths[".".join(parts).removesuffix(".__init__")] = path
+        self.data = [one for one in sorted((PACKAGE / "data").rglob("*")) if one.is_file()]
+        files = [*self.paths.values(), *self.data]
+        self.digests = {one: hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
         self.versions = {"python": platform.python_version()}
         for name in LIBRARIES:
             with contextlib.suppress(importlib.metadata.PackageNotFoundError):
                 self.versions[name] = importlib.metadata.version(name)
         # The package itself imports nothing: it offers names, and what is asked for is imported.
         self.needs: dict[str, set[str]] = {OWN: set()}
-        self.offered = {
-            f"{OWN}.{one.name}": str(node.module)
-            for node in ast.walk(ast.parse(self.texts[OWN][1]))
-            if isinstance(node, ast.ImportFrom)
-            for one in node.names
-        }
+        self.offered = {f"{OWN}.{a}": f"{OWN}.{b}" for a, b in dpbayes._MODULE_OF.items()}
 
-    def imported(self, text: str, module: str = "", package: bool = False) -> set[str]:
-        """Return the modules of the package that a source can import.
-
-        A text that names a module counts, in the file of a package that of a module below it too:
-        `importlib` may be given it.
-        """
+    def imported(self, text: str, module: str = "") -> set[str]:
+        """Return the modules of the package that a source can import, named as text or as code."""
         found: set[str] = set()
-        aliases = {OWN}  # under which the package is known here
+        aliases = [OWN, *re.findall(rf"\bimport {OWN} as (\w+)", text)]
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Import):
                 found |= {one.name for one in node.names}
-                aliases |= {str(one.asname) for one in node.names if one.name == OWN}
-            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                found |= {f"{OWN}.{node.attr}"} if node.value.id in aliases else set()
             elif isinstance(node, ast.ImportFrom):
-                parts = module.split(".")
-                parts = parts[: len(parts) - node.level + package] if node.level else []
-                base = ".".join([*parts, *filter(None, [node.module])])
-                found |= {base, *(f"{base}.{one.name}" for one in node.names)}
+                found |= {f"{node.module}.{one.name}" for one in node.names}
+            elif isinstance(node, ast.Attribute) and ast.unparse(node.value) in aliases:
+                found.add(f"{OWN}.{node.attr}")
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found |= {node.value, f"{module}.{node.value}" if package else ""}
+                found |= {node.value, f"{module}.{node.value}"}
         paths = [self.offered.get(one, one).split(".") for one in found]
         above = [".".join(one[:size]) for one in paths for size in range(1, len(one) + 1)]
-        return set(above) & self.texts.keys()
+        return set(above) & self.paths.keys()
 
     def closure(self, text: str) -> set[str]:
         """Return every module of the package that code can come to import."""
@@ -88,8 +75,7 @@ class Sources:
             module = waiting.pop()
             seen.add(module)
             if module not in self.needs:
-                path, source = self.texts[module]
-                self.needs[module] = self.imported(source, module, path.name == "__init__.py")
+                self.needs[module] = self.imported(self.paths[module].read_text("utf-8"), module)
             waiting |= self.needs[module] - seen
         return seen
 
@@ -98,25 +84,10 @@ class Sources:
         cells = [[one["cell_type"], one["source"], one["metadata"]] for one in notebook["cells"]]
         code = "\n".join(source for kind, source, _ in cells if kind == "code").splitlines()
         modules = self.closure("\n".join(one for one in code if one[:1] not in "%!"))
-        files = [self.texts[one][0].relative_to(PACKAGE).as_posix() for one in modules]
+        files = [*(self.paths[one] for one in modules), *self.data]
         return {
             "notebook": hashlib.sha256(repr(cells).encode()).hexdigest(),
             "parameters": dict(values),
-            "files": {one: self.digests[one] for one in [*files, *self.data]},
+            "files": {one.relative_to(PACKAGE).as_posix(): self.digests[one] for one in files},
             "versions": self.versions,
         }
-
-
-def reason(old: Key | None, new: Key) -> str | None:
-    """Say in words why a result must be made again; None where nothing it is made from changed."""
-    if old is None:
-        return "it has not been run yet"
-    changes = ["the notebook changed"] if old.get("notebook") != new["notebook"] else []
-    forms = {"parameters": "{}: {} -> {}", "versions": "{} {} -> {}", "files": "{}"}
-    for part, form in forms.items():
-        then, now = old.get(part, {}), new[part]
-        differing = sorted(name for name in {**then, **now} if then.get(name) != now.get(name))
-        shown = [form.format(one, then.get(one), now.get(one)) for one in differing[:3]]
-        more = [f"{len(differing) - 3} more"] if len(differing) > 3 else []
-        changes += [f"{part} changed ({', '.join([*shown, *more])})"] if differing else []
-    return "; ".join(changes) or None

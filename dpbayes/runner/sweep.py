@@ -1,7 +1,6 @@
 """One notebook at every point of a grid, here or on a dask cluster.
 
-Every value is checked before the first point runs. A finished point is kept at once, so that it
-survives a failure or an interruption, and is not run again unless what it was made from changed.
+A finished point is kept at once, and not run again unless what it was made from changed.
 """
 
 from __future__ import annotations
@@ -17,14 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpbayes.record import write_atomically
-from dpbayes.runner.notebooks import load
-from dpbayes.runner.parameters import chosen, from_words
-from dpbayes.runner.run import Done, Order, kept, publish, recorded, run_all, run_one
+from dpbayes.record import read_json, write_atomically
+from dpbayes.runner.notebooks import chosen, from_words, load
+from dpbayes.runner.run import Done, Order, kept, publish, run_all, run_one
 from dpbayes.runner.stale import Sources, reason
-from dpbayes.runner.verify import read_json
 
-WAITING = "not run yet"
+Points = Mapping[str, Mapping[str, Any]]
 
 
 def grid(name: str, path: Path, axes: list[str], fixed: list[str]) -> dict[str, dict[str, Any]]:
@@ -41,35 +38,34 @@ def grid(name: str, path: Path, axes: list[str], fixed: list[str]) -> dict[str, 
 
 
 def sweep(
-    name: str,
-    path: Path,
-    points: Mapping[str, Mapping[str, Any]],
-    folder: Path,
-    jobs: int = 2,
-    address: str | None = None,
+    name: str, path: Path, points: Points, table: Path, jobs: int = 2, address: str | None = None
 ) -> tuple[dict[str, str], int]:
-    """Run the points that are not finished, write the table; return the problems and how many ran.
+    """Run the points that are not finished; return the problems and how many ran.
 
-    `address` is that of a dask scheduler whose workers share `folder`.
+    They are kept beside the table, where a dask scheduler's workers at `address` see them, too.
     """
-    sources, notebook, stages = Sources(), load(path), folder / ".part"
+    sources, notebook, folder = Sources(), load(path), table.with_suffix("")
     keys = {label: sources.key(notebook, values) for label, values in points.items()}
-    stale = [one for one in points if reason(kept(folder / one).get("made from"), keys[one])]
-    problems, ran = {one: WAITING if one in stale else "" for one in points}, 0
-    orders = [Order(name, path, points[one], stages / str(i), one) for i, one in enumerate(stale)]
-    table = folder.with_name(f"{folder.name}.csv")
+    made = {label: kept(folder / label).get("made from", {}) for label in points}
+    waiting = [label for label in points if reason(made[label], keys[label])]
+    status, stages = dict.fromkeys(waiting, "waiting"), folder / ".part"
+    orders = [Order(name, path, points[one], stages / str(i), one) for i, one in enumerate(waiting)]
+    problems: dict[str, str] = {}
     try:
-        write_table(table, points, problems, folder)
-        for done in on_cluster(address, orders) if address else run_all(orders, jobs):
-            label, ran = done.order.label, ran + 1
-            problems[label] = done.problem
-            if not done.problem:
-                publish(recorded(done, keys[label]), folder / label)
-            print(f"[{ran}/{len(orders)}] {label} {done.seconds:.1f} s", file=sys.stderr)
-            write_table(table, points, problems, folder)
+        write_table(table, points, status)
+        finished = on_cluster(address, orders) if address else run_all(orders, jobs)
+        for ran, (order, seconds, problem) in enumerate(finished, 1):
+            label = order.label
+            if problem:
+                problems[label], status[label] = problem, "failed"
+            else:
+                publish(order, seconds, keys[label], folder / label)
+                del status[label]
+            print(f"[{ran}/{len(orders)}] {label} {seconds:.1f} s", file=sys.stderr)
+            write_table(table, points, status)
     finally:
         shutil.rmtree(stages, ignore_errors=True)
-    return {label: problem for label, problem in problems.items() if problem}, ran
+    return problems, len(orders)
 
 
 def on_cluster(address: str, orders: Sequence[Order]) -> Iterator[Done]:
@@ -86,19 +82,13 @@ def run_on_worker(order: Order) -> Done:
     return run_one(order)
 
 
-def write_table(
-    path: Path,
-    points: Mapping[str, Mapping[str, Any]],
-    problems: Mapping[str, str],
-    folder: Path,
-) -> None:
+def write_table(path: Path, points: Points, status: Mapping[str, str]) -> None:
     """Write one row a point: its values, its status, and every number recorded there."""
-    status, rows = {"": "done", WAITING: "waiting"}, []
+    rows = []
     for label, values in points.items():
-        problem = problems[label]
-        kept = {} if problem else read_json(folder / label / "numbers.json")
-        found = {f"recorded {one}" if one in values else one: kept[one] for one in kept}
-        rows.append({**values, "status": status.get(problem, "failed"), **found})
+        found = {} if label in status else read_json(path.with_suffix("") / label / "numbers.json")
+        named = {f"recorded {one}" if one in values else one: found[one] for one in found}
+        rows.append({**values, "status": status.get(label, "done"), **named})
     stream = io.StringIO()
     names = list(dict.fromkeys(name for row in rows for name in row))
     table = csv.DictWriter(stream, names, restval="", lineterminator="\n")

@@ -20,15 +20,11 @@ from dpbayes.posteriors import compositions
 LARGEST = 20_000  # data sets whose laws are computed one by one
 
 SAME = 1e-7
-_PRIOR_GRID = 16
 
 
 @dataclass(frozen=True)
 class Everywhere:
-    """Mean distance at every data set of n records: `data` (N, k), `distances` (N,).
-
-    `error` is the largest error of a distance.
-    """
+    """Mean distance at every data set of n records: `data` (N, k), `distances` (N,)."""
 
     data: NDArray[np.int64]
     distances: NDArray[np.float64]
@@ -43,11 +39,6 @@ class Everywhere:
     def worst(self) -> float:
         """Largest expected distance at any data set."""
         return float(self.distances.max())
-
-    def at(self, counts: ArrayLike) -> float:
-        """Return the expected distance at one data set."""
-        wanted = _validate.counts("counts", counts)
-        return float(self.distances[np.all(self.data == wanted, axis=1)][0])
 
     def losses_to(self, other: Everywhere) -> int:
         """Return at how many data sets the other has the smaller expected distance."""
@@ -77,9 +68,7 @@ def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping
 
     From three categories on "lattice" stands for "geometric", which it is at two.
     "expMech-smooth, calibrated" has its nominal epsilon raised, for that n and prior, until its
-    audited loss is epsilon; `gamma` is chosen before the data. "geometric, remapped" (k = 2) has
-    the least mean over all data of the epsilon-DP mechanisms that answer with a data set
-    (`thm-remap-optimal`).
+    audited loss is epsilon. "geometric, remapped" (k = 2) is optimal: `thm-remap-optimal`.
     """
     alpha = _validate.prior("prior", prior)
     noise = "geometric" if alpha.size == 2 else "lattice"
@@ -122,8 +111,7 @@ class Winners:
     def index(self) -> NDArray[np.int64]:
         """Number of the winner in each cell, of a tie the number of names, (rows, columns).
 
-        A tie are means that differ by no more than their errors, or by a part in ten million: a
-        calibrated mechanism's epsilon is known to a part in a thousand million.
+        A tie are means that differ by no more than their errors, or by a part in ten million.
         """
         errors = np.zeros(self.means.shape) if self.errors is None else self.errors
         least = np.argmin(self.means, axis=0)
@@ -134,8 +122,7 @@ class Winners:
 
     def share(self, name: str) -> float:
         """Return the share of cells that the mechanism of that name wins."""
-        at = self.names.index(_validate.choice("name", name, self.names))
-        return float(np.mean(self.index == at))
+        return float(np.mean(self.index == self.names.index(name)))
 
 
 @dataclass(frozen=True)
@@ -150,7 +137,7 @@ class Comparison:
     def winners(self, names: Sequence[str], by: str = "mean") -> Winners:
         """Return who wins among some of the mechanisms, by "mean" or by "worst" case."""
         values = self.means if by == "mean" else self.worsts
-        rows = [self.names.index(_validate.choice("names", name, self.names)) for name in names]
+        rows = [self.names.index(name) for name in names]
         return Winners(tuple(names), values[rows], self.errors[rows])
 
     def over(self, name: str, reference: str) -> NDArray[np.float64]:
@@ -166,14 +153,13 @@ def compare(
     prior: ArrayLike,
 ) -> Comparison:
     """Return the mean and the worst of each mechanism over all data, for each epsilon and size."""
+
+    def summary(make: Maker, n: int, epsilon: float) -> tuple[float, float, float]:
+        one = everywhere(make(n, epsilon), n, prior)
+        return one.mean, one.worst, one.error
+
     # One after another at each size and epsilon: mechanisms share the tables of both.
-    found = [
-        [[everywhere(make(n, e), n, prior) for make in chosen.values()] for n in sizes]
-        for e in epsilons
-    ]
-    every = [
-        [[(one.mean, one.worst, one.error) for one in row] for row in table] for table in found
-    ]
+    every = [[[summary(make, n, e) for make in chosen.values()] for n in sizes] for e in epsilons]
     return Comparison(tuple(chosen), *np.moveaxis(np.array(every), (3, 2), (0, 1)))
 
 
@@ -205,18 +191,16 @@ def prior_crossings(
     """Return the priors a in [low, high] at which both mean distances are equal, prior (a, …, a).
 
     Sign changes are looked for on a geometric grid of 16 priors and located by root finding, so
-    two crossings between neighbouring grid points go unseen. 0 < low < high.
+    two crossings between neighbouring grid points go unseen.
     """
     x = _validate.counts("counts", counts)
-    if not 0.0 < _validate.real("low", low) < _validate.real("high", high):
-        raise ValueError(f"low and high must satisfy 0 < low < high, got {low!r} and {high!r}")
 
     def gap(a: float) -> float:
         prior = np.full(x.size, a)
         first, second = (m.law(x, prior) for m in (mechanism_a, mechanism_b))
         return first.mean_distance() - second.mean_distance()
 
-    grid = np.geomspace(low, high, _PRIOR_GRID)
+    grid = np.geomspace(low, high, 16)
     gaps = [gap(float(a)) for a in grid]
     changes = [i for i in range(1, grid.size) if gaps[i - 1] * gaps[i] < 0]
     return [float(brentq(gap, grid[i - 1], grid[i], xtol=1e-9)) for i in changes]
@@ -232,19 +216,13 @@ def count_crossings(
     """Return where the order changes along the data sets (x, n - x); k = 2.
 
     Entries (x, winner): the mechanism of that name has the smaller mean distance from x ones on,
-    until the next entry; where both are equal within their errors it is "tie". The order is
-    computed at every entry of `counts`, increasing, in 0 … n, and a change between two of them is
-    located to one record by bisection; two changes there cancel unseen. Without `counts` every x is
-    looked at. The first entry is the first x.
+    until the next entry; where both are equal within their errors it is "tie". Changes are looked
+    for between the entries of `counts`, increasing, without `counts` at every x, and located by
+    bisection; two changes between two entries cancel unseen.
     """
-    size = _validate.integer("n", n, minimum=1)
-    alpha = _validate.prior("prior", prior, 2)
-    grid = list(range(size + 1)) if counts is None else [int(x) for x in counts]
-    if not grid or grid != sorted(set(grid)) or grid[0] < 0 or grid[-1] > size:
-        raise ValueError(f"counts must increase from 0 to n = {size} at most, got {counts!r}")
 
     def winner(x: int) -> str:
-        first, second = (m.law([x, size - x], alpha) for m in (mechanism_a, mechanism_b))
+        first, second = (m.law([x, n - x], prior) for m in (mechanism_a, mechanism_b))
         return (mechanism_a.name, TIE, mechanism_b.name)[order(first, second) + 1]
 
-    return order_changes(grid, winner)
+    return order_changes(range(n + 1) if counts is None else counts, winner)

@@ -24,10 +24,9 @@ _LARGEST_WINDOW = 3000
 def step_law(mechanism: Mechanism, k: int = 2) -> StepLaw:
     """Return the large-n step law of a mechanism, as its exact type states it.
 
-    decay = epsilon/factor for the exponential family with S = LS (epsilon/2 for expMech-local and
-    expMech-delta, epsilon/4 for expMech-smooth), 1/scale and floored for lapMech and ilapMech,
-    epsilon for the truncated geometric. Raises ValueError for expMech: its sensitivity does not
-    shrink, its steps have no limit and its mean distance tends to 1.
+    decay = epsilon/factor for the exponential family with S = LS, 1/scale and floored for lapMech
+    and ilapMech, epsilon for the truncated geometric. ValueError for expMech: its sensitivity does
+    not shrink, its steps have no limit and its mean distance tends to 1.
     """
     stated = own(mechanism, "step_law")
     if stated is None:
@@ -41,7 +40,7 @@ def unit_distance(concentration: ArrayLike) -> float:
 
     It is the limit of LS(x). `concentration` (k,) holds the posterior's parameters.
     """
-    a = _validate.positive_vector("concentration", concentration)
+    a = _validate.prior("concentration", concentration)
     return float(np.sqrt((1.0 / np.sort(a)[:2]).sum() / 8.0))
 
 
@@ -49,8 +48,7 @@ def unit_distance(concentration: ArrayLike) -> float:
 class Prediction:
     """Large-n values of one release: the mean distance c E|T| and its first correction.
 
-    The exact mean is `mean_distance` (1 + `correction`) up to O(1/n^2). `correction` is O(1/n) and
-    nan where only the leading term is known (k = 3).
+    The exact mean is `mean_distance` (1 + `correction`) up to O(1/n^2); nan for k = 3.
     """
 
     mean_distance: float

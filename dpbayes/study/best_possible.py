@@ -20,6 +20,8 @@ from dpbayes.mechanisms.optimum import distance_table, solve_program
 from dpbayes.posteriors import check_candidates, compositions, neighbours, row_of
 
 Array = NDArray[np.float64]
+optimize: Any = import_module("scipy.optimize")
+sparse: Any = import_module("scipy.sparse")
 
 LARGEST = 3_000  # records of a certificate; all distances between counts are kept
 LEAST_EPSILON = 1e-9  # of a certificate; below it the bound is lost to rounding
@@ -30,11 +32,7 @@ LARGEST_EPSILON = 15.0  # of that program; the solver's tolerances hide larger r
 
 @dataclass(frozen=True)
 class Certificate:
-    """Bounds on the least mean distance over all data sets of n records, k = 2, histograms out.
-
-    `attained` is the mean of the remapped geometric mechanism; no epsilon-DP mechanism that
-    answers with histograms has a mean below `lower`.
-    """
+    """What the remapped geometric mechanism attains, and the least any epsilon-DP one can."""
 
     attained: float
     lower: float
@@ -48,9 +46,8 @@ class Certificate:
 def certificate(n: int, epsilon: float, prior: ArrayLike = (1.0, 1.0)) -> Certificate:
     """Return what the remapped geometric mechanism attains, and a proved lower bound for all.
 
-    Every data set (x, n - x), x = 0 … n, has the same weight. Book: `thm-count-certificate`. `n`
-    in 1 … `LARGEST`, `epsilon` at least `LEAST_EPSILON`, `prior` of shape (2,). Rounding lowers the
-    bound by a part of about n 1e-16 / epsilon.
+    Every data set (x, n - x), x = 0 … n, has the same weight; `prior` (2,). Rounding lowers the
+    bound by a part of about n 1e-16 / epsilon. Book: `thm-count-certificate`.
     """
     size = _validate.integer("n", n, minimum=1, maximum=LARGEST)
     budget = _validate.positive("epsilon", epsilon)
@@ -137,8 +134,6 @@ def orbit_optimum(n: int, k: int, epsilon: float, prior: float = 1.0) -> Optimum
     entry at (x, r) depends on their orbit alone, which leaves about 1/k! of the unknowns of
     `OptimalMechanism`. Book: `thm-orbits`.
     """
-    from scipy import sparse
-
     budget, a = _validate.positive("epsilon", epsilon), _validate.positive("prior", prior)
     size, parts = _validate.integer("n", n, minimum=1), _validate.integer("k", k, minimum=2)
     check_candidates(size, parts, LARGEST_ORBIT_PROGRAM, "an orbit program")
@@ -188,8 +183,6 @@ def approximate_optimum(
     excesses of each ordered pair of neighbours summing to at most delta. `n` at most
     `LARGEST_PROGRAM`; `epsilon` at most `LARGEST_EPSILON`; `delta` from 0. Up to the solver's 1e-7.
     """
-    sparse: Any = import_module("scipy.sparse")
-    optimize: Any = import_module("scipy.optimize")
     rows = _validate.integer("n", n, minimum=1, maximum=LARGEST_PROGRAM) + 1
     budget, failure = _validate.positive("epsilon", epsilon), _validate.closed_unit("delta", delta)
     if budget > LARGEST_EPSILON:

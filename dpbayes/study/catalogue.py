@@ -67,12 +67,6 @@ def _abstract() -> list[Series]:
     return found
 
 
-def older_laplace(runs: int = 500) -> Drawing:
-    """Return the boxes of the older Laplace program of document B."""
-    words = "Laplace noise floor(Lap(2/ε)) on parameters, cut off below at 1, 500 runs"
-    return releases(words, OlderLaplace(0.8), boxed, runs=runs)
-
-
 def _draft() -> list[Series]:
     """Return the series of document B, the first draft: box plots."""
     said = "Hellinger distance, ε = 0.8, δ = 5 × 10⁻⁴, d in replaced records, 1000 runs"
@@ -84,7 +78,8 @@ def _draft() -> list[Series]:
     done = partial(releases, data=boxed, runs=500)
     delta = done("d = ℓ1, γ with ln(δ/2n), 500 runs", drafted_delta(0.8, DRAFT_DELTA))
     noise = done("floor(Lap(2/ε)), clamped in turn, 500 runs", SequentialLaplace(0.8))
-    older, runs = older_laplace(), "500 runs, not 1000"
+    words = "Laplace noise floor(Lap(2/ε)) on parameters, cut off below at 1, 500 runs"
+    older, runs = done(words, OlderLaplace(0.8)), "500 runs, not 1000"
     l1 = "d is the ℓ1 distance of counts, twice the replaced records, and γ has ln(δ/2n); " + runs
     clamp = "each noisy count is clamped to what the earlier ones left; " + runs
     panels = [

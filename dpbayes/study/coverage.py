@@ -21,8 +21,6 @@ from dpbayes.mechanisms.protocol import Mechanism
 
 Array = NDArray[np.float64]
 
-LARGEST_N = 2000
-
 _GRID = 2000
 
 
@@ -41,10 +39,6 @@ class BinaryRelease:
     mechanism: Mechanism
     n: int
     prior: Array
-
-    def __post_init__(self) -> None:
-        _validate.integer("n", self.n, minimum=1, maximum=LARGEST_N)
-        object.__setattr__(self, "prior", _validate.prior("prior", self.prior, 2))
 
     @cached_property
     def likelihood(self) -> Array:

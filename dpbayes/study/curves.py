@@ -209,15 +209,6 @@ class Published:
             found[name] = found.get(name, ()) + one.drawn.scores
         return found
 
-    @property
-    def largest_gap(self) -> float:
-        """The largest difference of a printed point from the value as drawn."""
-        return max(
-            abs(point.y - one.series.drawn.expected(point.x, point.statistic).value)
-            for one in self.curves
-            for point in one.series.points
-        )
-
     def circles(self, label: str | None = None, curve: str | None = None) -> list[Curve]:
         """Return the printed points of curves over a number, to be drawn beside them.
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import lru_cache
-from importlib import import_module
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import signal
 
 from dpbayes import _validate
 from dpbayes.laws import gaussian
@@ -25,10 +24,9 @@ def bounded_geometric_width(epsilon: float, delta: float) -> int:
     outermost, and every other ratio is at most e^epsilon, so delta(epsilon) = P(Z = m) exactly:
     q^m (1 - q) / (1 + q - 2 q^(m+1)). Book: `thm-bounded-geometric`.
     """
-    e = _validate.positive("epsilon", epsilon)
-    allowed, q, m = _validate.open_unit("delta", delta), float(np.exp(-e)), 0
+    e, q, m = epsilon, float(np.exp(-epsilon)), 0
     # The left side is -ln P(Z = m); expm1 keeps the digits of small epsilon.
-    while m * e + np.log1p(2.0 * q * np.expm1(-m * e) / np.expm1(-e)) < -np.log(allowed):
+    while m * e + np.log1p(2.0 * q * np.expm1(-m * e) / np.expm1(-e)) < -np.log(delta):
         m += 1
     return m
 
@@ -60,7 +58,6 @@ def lattice_loss_masses(k: int, epsilon: float) -> NDArray[np.float64]:
 
 def _spread(table: NDArray[np.float64], q: float) -> NDArray[np.float64]:
     # The convolution with q^|z|: a recursion up and one down.
-    signal: Any = import_module("scipy.signal")
     up = signal.lfilter([1.0], [1.0, -q], table)
     down = signal.lfilter([0.0, q], [1.0, -q], table[::-1])[::-1]
     return np.asarray(up + down)
@@ -80,8 +77,7 @@ def lattice_delta(k: int, each: float, releases: int, epsilon: float) -> float:
 def lattice_share(k: int, epsilon: float, delta: float, releases: int) -> float:
     """Return the largest parameter of each of `releases` lattice releases, (epsilon, delta) in all.
 
-    At least epsilon / releases, which needs no delta. None above epsilon is looked for: a delta of
-    a failure probability allows a single release hardly more, one of a tenth does.
+    At least epsilon / releases, which needs no delta; none above epsilon is looked for.
     """
     low, high = epsilon / releases, epsilon
     if lattice_delta(k, high, releases, epsilon) <= delta:

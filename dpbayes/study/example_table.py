@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from dpbayes import _validate
 from dpbayes.mechanisms.protocol import own
 from dpbayes.tables.analysis import parts_of
-from dpbayes.tables.chain import Receipt
 from dpbayes.tables.drawn import Release
 from dpbayes.tables.plan import Plan, read_plan
 from dpbayes.tables.release import PaidRelease, planned_mechanism
@@ -118,7 +117,7 @@ def example(rows: int, epsilon: str, mechanism: str, rng: np.random.Generator) -
     chosen = planned_mechanism(plan)
     noisy, counts = own(chosen, "draw")(truth, plan.prior, SeededBits(draw_rng))
     private = Release(chosen, plan.prior, size, noisy, counts)
-    receipt = Receipt("survey", 3, "0" * 64)
+    receipt = f"survey 3 {'0' * 64}"
     cost, left, bound = (times * plan.epsilon for times in (1, 2, 3))
     paid = PaidRelease(plan, private, "example", receipt, cost, left, bound)
     record = paid.record()

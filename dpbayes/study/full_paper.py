@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -61,8 +61,13 @@ def change_of(counts: ArrayLike, prior: ArrayLike) -> Callable[[str], float]:
 
 def loss_next_to_the_corners(divisor: float | None, metric: str) -> Callable[[str], float]:
     """Return the actual epsilon of expMech-smooth at x records, over pairs next to the corners."""
+    return lambda x: _corner_loss(divisor, metric, int(x))
+
+
+@cache  # both pictures are held against either divisor
+def _corner_loss(divisor: float | None, metric: str, n: int) -> float:
     smooth = mechanism("expMech-smooth", 1.0, metric=metric, divisor=divisor)
-    return lambda x: audit_corners(smooth, int(x), [1.0, 1.0]).loss
+    return audit_corners(smooth, n, [1.0, 1.0]).loss
 
 
 def probabilities_of_distances(

@@ -18,24 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import distance_from_log_affinity, one_step_affinity
 from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.posteriors import number_of_candidates
 
 READINGS = ("formula", "attained", "printed")
 
 _SAME = 1e-12
-
-
-def _calibration(mechanism: ExponentialMechanism) -> Any:
-    # How expMech-delta chooses its noise; TypeError for another mechanism, ValueError for a divisor
-    # that is not the 2 of its definition.
-    calibration: Any = getattr(mechanism, "calibration", None)
-    if mechanism.name != "expMech-delta" or calibration is None:
-        raise TypeError(f"mechanism must be expMech-delta, got {mechanism.name!r}")
-    if mechanism.factor != calibration.factor:
-        raise ValueError(f"divisor must be {calibration.factor:g}, got {mechanism.factor!r}")
-    return calibration
 
 
 @dataclass(frozen=True)
@@ -67,12 +55,8 @@ class ScoreLaw:
 
 
 def score_law(mechanism: ExponentialMechanism, counts: ArrayLike, prior: ArrayLike) -> ScoreLaw:
-    """Return the scores of an expMech-delta release at these counts, with their probabilities.
-
-    Raises TypeError for another mechanism, ValueError for another divisor than the 2 of its
-    definition. `counts` and `prior` have shape (k,).
-    """
-    calibration = _calibration(mechanism)
+    """Return the scores of an expMech-delta release at these counts (k,), and how probable."""
+    calibration: Any = mechanism.calibration
     x, alpha = _validate.counts_and_prior(counts, prior)
     law = mechanism.enumerated(x, alpha)
     distances, probabilities = law.distance_distribution()
@@ -102,20 +86,14 @@ class LemmaCheck:
 
 
 def sliding(scores: ScoreLaw, reading: str) -> LemmaCheck:
-    """Return the worst case of C, Lemma 2.1, over all scores and all shifts |Delta| <= S(x).
-
-    Book: `lem-sliding`. `reading` is "formula", "attained" or "printed".
-    """
+    """Return the worst case of C, Lemma 2.1, over all scores and all shifts |Delta| <= S(x)."""
     d, reach = scores.distances, scores.sensitivity
     near = np.abs(d[:, None] - d[None, :]) <= reach + _SAME
     return _worst(scores, reading, d + reach, near, first=0)
 
 
 def dilation(scores: ScoreLaw, reading: str) -> LemmaCheck:
-    """Return the worst case of C, Lemma 2.2, over all scores and |lambda| <= gamma.
-
-    Book: `lem-dilation`. `reading` is "formula", "attained" or "printed".
-    """
+    """Return the worst case of C, Lemma 2.2, over all scores and |lambda| <= gamma."""
     d, factor = scores.distances, np.exp(scores.gamma)
     low, high = np.minimum(d[:, None], d[None, :]), np.maximum(d[:, None], d[None, :])
     return _worst(scores, reading, d * factor, high <= low * factor + _SAME, first=1)
@@ -157,62 +135,15 @@ def proved_guarantee(mechanism: ExponentialMechanism, n: int, k: int) -> Guarant
     and every set S of posteriors, P[M(x) in S] <= e^E P[M(x') in S] + D with E = 3 epsilon / 2 and
     D = |R| exp(-epsilon / (2 (e^g - 1))), where g is the most that ln S changes: gamma for
     d = Hamming, 2 gamma for d = l1. Book: `thm-delta-proved`. Raises ValueError where D reaches 1
-    and nothing is promised, and for another divisor than the 2 of the definition.
+    and nothing is promised.
     """
-    change, epsilon = _change_of_sensitivity(mechanism, n), mechanism.epsilon
+    calibration: Any = mechanism.calibration
+    epsilon = mechanism.epsilon
+    change = calibration.gamma(n, epsilon) * (2.0 if calibration.distance == "l1" else 1.0)
     delta = float(number_of_candidates(n, k) * np.exp(-epsilon / (2.0 * np.expm1(change))))
     if delta >= 1.0:
         raise ValueError(f"the argument promises nothing for n = {n}, k = {k}: delta is {delta:g}")
     return Guarantee(1.5 * epsilon, delta)
-
-
-def needs_no_delta(
-    mechanism: ExponentialMechanism, n: int, k: int, prior: ArrayLike | None = None
-) -> bool:
-    """Return whether a theorem proves expMech-delta epsilon-DP on n records over k categories.
-
-    With e^g the most that S changes, by a factor, and l = epsilon / (2 (e^g - 1)), both of
-    epsilon (|R| - 1) e^(-epsilon / e^g) <= 2 e l (1 - e^-epsilon) and
-    epsilon^2 n |R| e^(g (n - 1)) <= 4 l (1 - e^-epsilon) are enough, for every prior. For k = 2 and
-    replaced records let b be the smaller parameter of a `prior` (k,), with b <= 1 and
-    epsilon <= l / 20, or b >= 20 and a local sensitivity that falls by e^g at most from one record
-    of its category to two, as it does from b epsilon = l on. Then it is enough that the other one
-    is equal and delta <= 1/2; or that it is larger by n or more, delta <= 1/4, and epsilon >= 3 / l
-    or the first condition holds. False decides nothing. Book: `thm-delta-two`,
-    `thm-delta-two-small`, `thm-delta-two-uniform`, `thm-delta-two-unlike`, `thm-delta-two-strong`.
-    """
-    change, epsilon = _change_of_sensitivity(mechanism, n), mechanism.epsilon
-    outputs, spared = number_of_candidates(n, k), -np.expm1(-epsilon)
-    room = epsilon / (2.0 * np.expm1(change))
-    rising = epsilon * (outputs - 1) * np.exp(-epsilon * np.exp(-change) - 1.0)
-    rises = bool(rising <= 2.0 * room * spared)
-    calibration: Any = mechanism.calibration
-    replaced = (calibration.distance, calibration.failure_term) == ("hamming", "2(n+1)")
-    if prior is not None and k == 2 and replaced and mechanism.metric == "hellinger":
-        low, high = np.sort(_validate.prior("prior", prior, 2))
-        weak = low <= 1.0 and epsilon <= room / 20.0
-        strong = low >= 20.0 and n > 1 and _first_fall(low, high, n) <= 1.0 + 0.5 * epsilon / room
-        alike = low == high and calibration.delta <= 0.5
-        apart = high >= low + n and calibration.delta <= 0.25 and (rises or epsilon >= 3.0 / room)
-        if (weak or strong) and (alike or apart):
-            return True
-    falling = 2.0 * np.log(epsilon) + np.log(float(n * outputs)) + change * (n - 1)
-    return bool(rises and falling <= np.log(4.0 * room * spared))
-
-
-def _first_fall(low: float, high: float, n: int) -> float:
-    # s_0 / s_1: by how much a second record of the category with the smaller parameter adds less.
-    at = np.array([0.0, 1.0])
-    affinities = one_step_affinity(low + at) + one_step_affinity(high + n - 1 - at)
-    steps = distance_from_log_affinity(affinities)
-    return float(steps[0] / steps[1] * (1.0 + 1e-9))
-
-
-def _change_of_sensitivity(mechanism: ExponentialMechanism, n: int) -> float:
-    # The most that ln S of expMech-delta changes between neighbours of n records.
-    calibration = _calibration(mechanism)
-    gamma = float(calibration.gamma(n, mechanism.epsilon))
-    return gamma * (2.0 if calibration.distance == "l1" else 1.0)
 
 
 def loss_parts(
@@ -224,8 +155,7 @@ def loss_parts(
 ) -> tuple[float, float]:
     """Return what the weights and the normalisers add to ln P[r|x] - ln P[r|x'].
 
-    The printed proof bounds one of them. The truth has weight 1, so the normaliser is one over its
-    probability.
+    The truth has weight 1, so the normaliser is one over its probability.
     """
     laws = [(mechanism.law(data, prior), data) for data in (counts, neighbour)]
     first, second = (np.log(law.probability(data)) for law, data in laws)

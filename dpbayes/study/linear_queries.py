@@ -1,8 +1,7 @@
 """What only the pages on document E need: the worked example and the posterior given all answers.
 
-E's inference conditions on the best linear estimate. For Laplace noise that estimate is not a
-sufficient statistic: two answers that disagree widely say more than their average. With one unknown
-the posterior is exact, over a whole history it is sampled.
+E's inference conditions on the best linear estimate, which is not a sufficient statistic. With one
+unknown the posterior is exact, over a whole history it is sampled.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ def worked_example() -> WorkedExample:
 class OneUnknown:
     """A density whose logarithm is linear between `points` (k,) and has these `heights` (k,).
 
-    At the ends it is e^-60 of its value at the outermost answers; what is beyond is left out.
+    At the ends it is e^-60 of its value at the outermost answers.
     """
 
     points: Array
@@ -116,10 +115,8 @@ def _masses(points: Array, heights: Array) -> Array:
 def posterior_one_unknown(y: ArrayLike, scales: ArrayLike) -> OneUnknown:
     """Return the posterior of theta given answers y_i = theta + Laplace noise of scale b_i.
 
-    Under a flat prior it is proportional to exp(-sum |y_i - theta| / b_i).
-
-    `y` (m,); `scales` (m,) positive. Source: E, equation 5 with the model of equations 9 and 10;
-    the exact form is ours. Book: `thm-one-unknown`.
+    Under a flat prior it is proportional to exp(-sum |y_i - theta| / b_i). Source: E, equation 5
+    with the model of equations 9 and 10; the exact form is ours. Book: `thm-one-unknown`.
     """
     answers = shaped("y", y, "m")
     b = shaped("scales", positive_array("scales", scales), answers.size)

@@ -149,10 +149,9 @@ class SequentialLaplace:
 
     Scale sensitivity/epsilon; the last category takes the rest, so the released counts sum to
     `records`, by default to the number of records. The state of the programs from 2018-06-27 on,
-    and what A says of its Laplace mechanism, that a sum "greater than n we will truncate": with
-    sensitivity k - 1 for k = 2, 3 it is `ilapMech`, cut to sum up to n. Row A-post of the claims.
-    Beyond `LARGEST_LISTED` outputs the law is that of independent clamps, from which it differs
-    by the chance that the noise exceeds a count.
+    and what A says of its Laplace mechanism, that a sum "greater than n we will truncate". Beyond
+    `LARGEST_LISTED` outputs the law is that of independent clamps, from which it differs by the
+    chance that the noise exceeds a count.
     """
 
     epsilon: float
@@ -190,8 +189,7 @@ class OlderLaplace:
     """The noise of an earlier state of the program, until 2018-06-26, on posterior parameters.
 
     floor(Lap(2/epsilon)) on every parameter but the last, each cut off below at 1; the last takes
-    the rest and may fall to 0 or below. The program's Beta function leaves out the factor of a
-    parameter that is not positive, and its distance follows that.
+    the rest. The program's Beta function leaves out the factor of a parameter that is not positive.
     """
 
     epsilon: float

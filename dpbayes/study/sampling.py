@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import betainc, gammaln, ndtr, ndtri, xlog1py, xlogy
 
 from dpbayes.divergences import Metric, hellinger
-from dpbayes.laws.law import Law, listed
+from dpbayes.laws.estimate import BLOCK, SEED, distances_of
+from dpbayes.laws.law import listed
 
 Array = NDArray[np.float64]
 
@@ -44,8 +45,7 @@ class Expected:
 class Distances:
     """The law of one run's distance: increasing values (m,) and their probabilities (m,).
 
-    Of a law too long to list it has the mean and the variance only, as two values; a number that is
-    not sampled is one value.
+    A law too long to list is two values with its mean and variance, a number not sampled is one.
     """
 
     values: Array
@@ -68,8 +68,8 @@ class Distances:
     ) -> float:
         """Return z of an observed statistic that was read with a normal standard error.
 
-        For quartiles z is the normal score of the exact distribution: order statistics of a law
-        with few values are far from normal. Elsewhere it is the difference over the error.
+        For quartiles z is the normal score of the exact distribution, elsewhere the difference
+        over the error.
         """
         if statistic not in QUARTILES:
             return self.expected(statistic, runs, whisker).score(observed, error)
@@ -164,11 +164,14 @@ def ranked(distances: Array, masses: Array) -> Distances:
     return Distances(values[starts], np.add.reduceat(masses[order], starts) / masses.sum())
 
 
-def of_law(law: Law, metric: Metric = hellinger) -> Distances:
+def of_law(law: Any, metric: Metric = hellinger) -> Distances:
     """Return the distances of one run of a law."""
     if hasattr(law, "outputs") and len(law.outputs) <= _LARGEST_RANKED:
         return Distances(*listed(law, "a distribution").distance_distribution(metric))
-    unlisted: Any = law
-    mean, square = float(law.mean_distance(metric)), float(unlisted.mean_square(metric))
-    deviation = np.sqrt(max(square - mean * mean, 0.0))
+    mean = law.mean_distance(metric)
+    if mean.how == "drawn":  # fewer draws tell the deviation than the mean
+        draws = law.sample(np.random.default_rng(SEED), BLOCK)
+        deviation = float(distances_of(law, draws, metric).std())
+    else:
+        deviation = float(np.sqrt(law.variance(metric)))
     return Distances(mean + deviation * np.array([-1.0, 1.0]), np.array([0.5, 0.5]))

@@ -83,7 +83,7 @@ def renyi(a: ArrayLike, b: ArrayLike, order: float = 0.5) -> Array:
 def chi_squared(a: ArrayLike, b: ArrayLike) -> Array:
     """Return chi^2(Dir(a) || Dir(b)) = integral of p_a^2 / p_b, minus 1; no metric.
 
-    It is exp(D_2) - 1, inf where 2 a - b is not positive. Book: `def-divergences`.
+    It is exp(D_2) - 1. Book: `def-divergences`.
     """
     return np.asarray(np.expm1(renyi(a, b, 2.0)))
 
@@ -156,11 +156,7 @@ METRICS = ("hellinger", "total-variation", "root-jensen-shannon")  # with the tr
 
 
 def divergence_table(name: str, n: int, prior: ArrayLike) -> Array:
-    """Return D(BI(x), r) for all histograms x, r of n records, shape (N, N), read-only.
-
-    `name` is a key of `DIVERGENCES`. Raises ValueError, saying what fits, for more than
-    `LARGEST_TABLE` histograms.
-    """
+    """Return D(BI(x), r) for all histograms x, r of n records, shape (N, N), read-only."""
     _validate.choice("name", name, DIVERGENCES)
     size = _validate.integer("n", n, minimum=1)
     alpha = _validate.prior("prior", prior)
@@ -180,7 +176,7 @@ def _table(name: str, n: int, prior: tuple[float, ...]) -> Array:
 def local_changes(name: str, n: int, prior: tuple[float, ...]) -> Array:
     """Return max over neighbours x' and all r of |D(BI(x), r) - D(BI(x'), r)| for each x, (N,).
 
-    inf where D is infinite for one of two neighbours. For a metric this is `local_sensitivity`.
+    For a metric this is `local_sensitivity`.
     """
     table, result = divergence_table(name, n, prior), []
     for row, x in zip(table, compositions(n, len(prior)), strict=True):
@@ -243,10 +239,9 @@ def score_changes(
 ) -> tuple[NDArray[np.int64], Array]:
     """Return all candidates (N, k) and the largest change of the score of each, shape (N,).
 
-    The change of r is the maximum over neighbours x' of |H(BI(x), r) - H(BI(x'), r)|; by the
-    triangle inequality it is largest at r = BI(x). Source: D, section 7.1 and Figure 2, C, Figure
-    1; book: `thm-local-at-truth`. `counts` hold at least one record. `one_sided` takes only the
-    neighbours x + e_i - e_j with i < j, half of them, as the program behind those figures did.
+    The change of r is the maximum over neighbours x' of |H(BI(x), r) - H(BI(x'), r)|. Source: D,
+    section 7.1 and Figure 2, C, Figure 1; book: `thm-local-at-truth`. `one_sided` takes only the
+    neighbours x + e_i - e_j with i < j, as the program behind those figures did.
     """
     x, alpha = _validate.counts_and_prior(counts, prior)
     distance = metric_function(metric)
@@ -269,9 +264,8 @@ def span_of_change(n: int, prior: ArrayLike) -> float:
     alpha = _validate.prior("prior", prior, 2)
     sensitivities = profile(size, alpha, False)
     before, widest = None, 0.0
-    for distances, sensitivity in zip(
-        score_rows("hellinger", size, alpha), sensitivities, strict=True
-    ):
+    rows = score_rows("hellinger", size, alpha)
+    for distances, sensitivity in zip(rows, sensitivities, strict=True):
         score = distances / sensitivity
         if before is not None:
             widest = max(widest, float(np.ptp(score - before)))

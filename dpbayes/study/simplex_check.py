@@ -31,6 +31,7 @@ from dpbayes.posteriors import compositions
 
 Numbers = NDArray[np.int64]
 Array = NDArray[np.float64]
+optimize: Any = import_module("scipy.optimize")
 
 CASES = tuple((n, e) for n in (300, 1000) for e in (0.5, 1.0, 2.0, 5.0))
 """Records and epsilon of the prices that are kept."""
@@ -69,13 +70,14 @@ class Simplex:
         return np.asarray(-affinity_by_step(1.0 + at[:, None], at - at[:, None]))
 
 
+@lru_cache(maxsize=1)
 def simplex(n: int) -> Simplex:
     """Return the data sets of n records, n at most `LARGEST`."""
     every = compositions(_validate.integer("n", n, minimum=1, maximum=LARGEST), 3)
-    rows, place, copies = np.unique(
-        np.sort(every, axis=1), axis=0, return_inverse=True, return_counts=True
-    )
-    return Simplex(rows, copies, every, place.ravel())
+    rows = np.sort(every, axis=1)
+    # A sorted row is known by its first two counts.
+    _, first, place, copies = np.unique(rows[:, :2] @ (n + 1, 1), True, True, True)
+    return Simplex(rows[first], copies, every, place)
 
 
 def lattice_means(space: Simplex, epsilon: float) -> Array:
@@ -232,12 +234,7 @@ def _neighbours(rows: Numbers, n: int) -> tuple[Numbers, Numbers]:
 
 
 def _tree(
-    spare: Array,
-    apart: Numbers,
-    start: Numbers,
-    end: Numbers,
-    middle: int,
-    epsilon: float,
+    spare: Array, apart: Numbers, start: Numbers, end: Numbers, middle: int, epsilon: float
 ) -> sparse.csr_array:
     # A tree over all data of the window, of pairs with the largest multipliers of the program:
     # least sum of u (H - v) with u = 1 at s and u(end) <= e^epsilon u(start) for neighbours.
@@ -251,17 +248,13 @@ def _tree(
         (pairs.size, size),
     )
     one = np.arange(size) == middle
-    optimize: Any = import_module("scipy.optimize")
     found = optimize.linprog(
         spare * np.exp(-epsilon * apart),
         private,
         np.zeros(pairs.size),
         bounds=np.column_stack([np.where(one, 1.0, 0.0), np.where(one, 1.0, np.inf)]),
         method="highs-ds",
-        options={
-            "primal_feasibility_tolerance": _TOLERANCE,
-            "dual_feasibility_tolerance": _TOLERANCE,
-        },
+        options={f"{which}_feasibility_tolerance": _TOLERANCE for which in ("primal", "dual")},
     )
     used = np.zeros(pairs.size)
     if found.success:

@@ -24,11 +24,6 @@ from dpbayes.auditing.exact import PairAudit
 from dpbayes.divergences import affinity_by_step, distance_from_log_affinity, one_step_affinity
 from dpbayes.mechanisms.exponential import ExponentialMechanism
 
-# Records and -log10 delta from so many categories on; eight records from EIGHT_FROM on.
-_FEW = {4: (140, 5), 5: (80, 5), 6: (44, 4), 7: (30, 3), 8: (24, 3), 9: (22, 3), 10: (20, 3),
-        11: (18, 3), 12: (16, 3), 14: (14, 3)}  # fmt: skip
-EIGHT_FROM = 25
-
 
 @dataclass(frozen=True)
 class Chain:
@@ -44,16 +39,6 @@ class Chain:
     epsilon: float
     delta: float
     prior: float | tuple[float, float]
-
-    def __post_init__(self) -> None:
-        _validate.integer("k", self.k, minimum=2)
-        _validate.integer("n", self.n, minimum=2)
-        _validate.positive("epsilon", self.epsilon)
-        _validate.open_unit("delta", self.delta)
-        if isinstance(self.prior, tuple) and (self.k != 2 or len(self.prior) != 2):
-            raise ValueError(f"prior must be one number for k = {self.k}, got {self.prior!r}")
-        for value in self._parameters:
-            _validate.positive("prior", value)
 
     @property
     def _parameters(self) -> tuple[float, ...]:
@@ -125,10 +110,7 @@ def _local(n: int, prior: tuple[float, ...]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class ChainAudit:
-    """The largest loss over the nominal epsilon, and delta(epsilon) over the promised delta.
-
-    `ratio` above 1 breaks the promise; it is attained at `pair` (x_1, x_1').
-    """
+    """The largest loss over epsilon, and delta(epsilon) over delta, attained at `pair`."""
 
     epsilon_ratio: float
     ratio: float
@@ -153,22 +135,7 @@ def kink(chain: Chain) -> float:
 def at_kink(k: int, n: int, delta: float, prior: float, factor: float = 1.0) -> Chain:
     """Return the chain whose epsilon is `factor` times the one at its kink."""
     plan = Chain(k, n, 1.0, delta, prior)
-    return replace(plan, epsilon=kink(plan) * _validate.positive("factor", factor))
-
-
-def broken_at(k: int) -> Chain:
-    """Return a chain of k >= 4 categories that breaks the promise, at its kink.
-
-    From 25 categories on it has eight records, b = 1e-12, and epsilon = 1.6 ln k within 1e-5; below
-    that between 14 and 140 records and b = 0.02. Book: `thm-delta-false-every`.
-    """
-    _validate.integer("k", k, minimum=4)
-    if k < EIGHT_FROM:
-        n, digits = _FEW[max(least for least in _FEW if least <= k)]
-        return at_kink(k, n, 10.0**-digits, 0.02)
-    last = float(distance_from_log_affinity(one_step_affinity(np.array([7.0])))[0])
-    logarithm = 0.8 * np.log(k) / np.expm1(-np.log(last) / 7.0)
-    return at_kink(k, 8, float(18.0 * np.exp(-logarithm)), 1e-12)
+    return replace(plan, epsilon=kink(plan) * factor)
 
 
 def corner_pair(n: int, k: int) -> tuple[list[int], list[int]]:
@@ -179,10 +146,7 @@ def corner_pair(n: int, k: int) -> tuple[list[int], list[int]]:
 def enumerated_pair(
     mechanism: ExponentialMechanism, counts: ArrayLike, neighbour: ArrayLike, prior: ArrayLike
 ) -> PairAudit:
-    """Return the exact loss between two data sets with every candidate listed, however many.
-
-    As `audit_pair`, for sizes at which `mechanism.law` would no longer list its outputs.
-    """
+    """Return the exact loss between two data sets, every candidate listed, however many."""
     x, alpha = _validate.counts_and_prior(counts, prior)
     other, _ = _validate.counts_and_prior(neighbour, prior)
     first, second = (mechanism.enumerated(data, alpha) for data in (x, other))

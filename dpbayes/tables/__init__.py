@@ -1,14 +1,8 @@
 """A table of people: publish counts of it, or let it be asked, from one durable account.
 
-`table` one reader of CSV and Parquet, attributes, cubes · `units` who is protected · `plan` plan,
-cube and service files · `account` what may be spent, what has been, every answer so far · `release`
-price, reserve, draw, keep, print · `reading` what a noisy release says · `report`.
-
-`inference` queries, their sensitivity and cost, best linear unbiased estimates · `noise_law` the
-exact law of their errors, intervals, hypotheses · `approximations` E's algorithms, and estimates
-that fit counts of at least 0 · `decision` budgets, and whether an answer is derived, bought or
-refused · `noise` exact draws on a grid · `predicate` questions in words · `answering` answers paid
-from an account · `service` answers over HTTP · `analysis` what a release says, or will.
+Published: `plan`, `account`, `table`, `release`, `drawn`, `reading`, `analysis`, `report`. Asked:
+`predicate`, `decision`, `answering`, `service`, with document E's mathematics in `inference`,
+`noise_law` and `approximations`.
 """
 
 from __future__ import annotations
@@ -35,7 +29,7 @@ _HOME = {
     "plan": "Plan read_plan",
     "predicate": "Answer PredicateError",
     "reading": "NoiseAwarePosterior noise_aware",
-    "table": "TableError build_cube count",
+    "table": "TableError count",
     "units": "Unit",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}

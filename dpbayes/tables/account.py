@@ -1,80 +1,133 @@
 """One account for one table: what may be spent on it, what has been, and every answer so far.
 
-An account is an append-only SQLite file. Each entry carries a digest keyed with a secret that is
-kept elsewhere and chained to the entry before, and the last digest is kept beside the key. An entry
-that was edited, a file that was cut short, deleted, or replaced by an older copy is noticed.
-Opening an account never makes one. Spends are written durably before anything is drawn; the drawn
-result is written durably before it is shown. The account is the only history there is: what an
-answer costs follows from what was paid for the answers in it.
+An account is an append-only SQLite file of entries chained with a key kept elsewhere (`keys`).
+A spend is durable before anything is drawn, a draw before it is shown.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import re
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dpbayes.tables.chain import Answered, Chain, Entry, Receipt, packed
+from dpbayes.tables import keys
 from dpbayes.tables.decimals import decimal_text
-from dpbayes.tables.keys import AccountError, file_digest
+from dpbayes.tables.keys import AccountError, Witness, connected
 from dpbayes.tables.units import RELATIONS, Unit
 
-__all__ = ["Account", "AccountError", "Answered", "Entry", "Receipt"]
+SCHEMA = (
+    "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, request TEXT NOT NULL,"
+    " epsilon TEXT NOT NULL, body TEXT NOT NULL, time TEXT NOT NULL, digest TEXT NOT NULL) STRICT"
+)
+_EXACT = re.compile("[0-9]+(/[0-9]+)?")
 
 
-@dataclass(kw_only=True)
-class Account(Chain):
-    r"""An open account; make one with `create_account`, open one with `open_account`.
+@dataclass(frozen=True)
+class Entry:
+    """One line of an account: kind "open", "table", "spend" or "result"; what it took."""
+
+    sequence: int
+    kind: str
+    request: str
+    epsilon: Fraction
+    body: str
+    time: str
+    digest: str = ""
+
+    def row(self) -> tuple[Any, ...]:
+        """Return the row of the file; the digest is that of the others."""
+        what = self.sequence, self.kind, self.request, str(self.epsilon)
+        return (*what, self.body, self.time, self.digest)
+
+    def signed(self, witness: Witness, before: str) -> str:
+        """Return the digest that this entry must have after one with digest `before`."""
+        return witness.sign(f"{before}|{json.dumps(self.row()[:-1])}".encode())
+
+    @cached_property
+    def fields(self) -> dict[str, Any]:
+        """What the body says: a spend has statement, table and payer, an answer more."""
+        found: dict[str, Any] = json.loads(self.body)
+        return found
+
+
+def exact(text: str) -> Fraction:
+    """Return the fraction that an account's text stands for; ValueError for any other text."""
+    if not _EXACT.fullmatch(text):  # a power of ten could stand for more digits than there is room
+        raise ValueError(f"text must be whole numbers with at most one slash, got {text[:40]!r}")
+    return Fraction(text)
+
+
+def read_entries(path: Path, connection: sqlite3.Connection, first: int) -> list[Entry]:
+    """Return the entries of a file from one number on, in their order."""
+    wanted = "SELECT * FROM entries WHERE sequence >= ? ORDER BY sequence"
+    rows = connection.execute(wanted, (first,)).fetchall()
+    try:
+        return [Entry(row[0], row[1], row[2], exact(row[3]), *row[4:]) for row in rows]
+    except (ValueError, TypeError, ZeroDivisionError) as error:
+        raise AccountError(f"account {path} is damaged: an entry cannot be read") from error
+
+
+@dataclass
+class Account:
+    """An open account; make one with `create_account`, open one with `open_account`.
 
     `bound` is the largest epsilon of all spends together, `unit` and `neighbours` whom and what it
-    is for, `receipts` a second file that gets a line for each entry. Spends add up, also where one
-    was chosen after seeing another (basic composition; book: `thm-account`, with every delta 0).
-
-    >>> import os, tempfile
-    >>> from dpbayes.tables import create_account
-    >>> from unittest.mock import patch
-    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):
-    ...     table = Path(folder) / "people.csv"
-    ...     _ = table.write_text("health\ngood\npoor\n")
-    ...     account = create_account(Path(folder) / "a", "clinic", "0.3", table, Unit())
-    ...     account.reserve("may", Fraction(1, 10), "a plan"), account.keep("may", "the draw")
-    ...     account.reserve("may", Fraction(1, 10), "a plan"), account.keep("may", "another")
-    ...     account.spent, account.balance
-    (True, 'the draw')
-    (False, 'the draw')
-    (Fraction(1, 10), Fraction(1, 5))
+    is for. Spends add up, also where one was chosen after seeing another (basic composition; book:
+    `thm-account`, with every delta 0).
     """
 
+    path: Path
+    dataset: str
     bound: Fraction
     neighbours: str
     unit: Unit
+    witness: Witness = field(repr=False)
+    _known: list[Entry] = field(default_factory=list, repr=False)
+    _named: dict[tuple[str, str], Entry] = field(default_factory=dict, repr=False)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All entries, after checking that none is missing or changed."""
+        with connected(self.path) as connection:
+            self._catch_up(connection)
+        return tuple(self._known)
+
+    @property
+    def position(self) -> int:
+        return len(self.entries)
+
+    @property
+    def receipt(self) -> str:
+        """Proof of the last entry, its number and digest, to be kept elsewhere."""
+        last = self.entries[-1]
+        return f"{self.dataset} {last.sequence} {last.digest}"
 
     @property
     def spent(self) -> Fraction:
-        """The sum of all spends, each an epsilon under the account's relation."""
         return sum((entry.epsilon for entry in self.entries), Fraction(0))
 
     @property
     def balance(self) -> Fraction:
-        """What is left to spend."""
         return self.bound - self.spent
 
     def paid_by(self, payer: str) -> Fraction:
-        """Return the sum of the spends of one payer."""
         spends = (e for e in self.entries if e.kind == "spend" and e.fields["payer"] == payer)
         return sum((entry.epsilon for entry in spends), Fraction(0))
 
     def fingerprint(self, table: Path) -> str:
-        """Return the keyed fingerprint of a table, which tells nothing without the key."""
-        return self.witness.fingerprint(file_digest(table))
+        return self.witness.sign(keys.file_digest(table))
 
     def mark(self, content: bytes) -> str:
-        """Return a keyed mark of some bytes, by which only the holder of the key can know them."""
-        return self.witness.sign("mark", content.hex())[:24]
+        """Return a keyed mark of some bytes."""
+        return self.witness.sign(b"mark|" + content)[:24]
 
     def check_table(self, table: Path) -> str:
         """Return the fingerprint of a table; AccountError unless the account stands for it."""
@@ -82,8 +135,7 @@ class Account(Chain):
         if mark not in (e.fields["table"] for e in self.entries if e.kind == "table"):
             raise AccountError(
                 f"table {table} is not one that account {self.path} stands for. If it is a newer "
-                f"version about the same people, say so first: dpbayes account accept {self.path} "
-                f"{table}"
+                f"one about the same people, say so: dpbayes account accept {self.path} {table}"
             )
         return mark
 
@@ -96,29 +148,23 @@ class Account(Chain):
             )
 
     def factor(self, neighbours: str) -> int:
-        """Return the account's epsilon for an epsilon of 1 for a record; ValueError where none.
+        """Return the account's epsilon for an epsilon of 1 for a record; AccountError where none.
 
         All counted records of a person change together, and a replaced record is one taken away and
         one added.
         """
-        relation = {"add-remove": RELATIONS[1]}.get(neighbours, neighbours)
-        if relation not in RELATIONS:
-            raise ValueError(
-                f"neighbours must be one of {', '.join(RELATIONS)}, got {neighbours!r}"
+        if neighbours != self.neighbours == RELATIONS[1]:
+            raise AccountError(
+                f"neighbours must be {RELATIONS[1]!r} for account {self.path}, whose epsilon is "
+                f"for {self.unit.differ_by(self.neighbours)}, got {neighbours!r}; in a plan: "
+                'records = "secret"'
             )
-        if relation != self.neighbours == RELATIONS[1]:
-            raise ValueError(
-                f"neighbours must be 'add-or-remove' for account {self.path}, whose epsilon is for "
-                f"{self.unit.differ_by(self.neighbours)}, got {neighbours!r}"
-            )
-        return self.unit.keep * (1 if relation == self.neighbours else 2)
+        return self.unit.keep * (1 if neighbours == self.neighbours else 2)
 
-    def accept(self, table: Path) -> Receipt:
+    def accept(self, table: Path) -> None:
         """Let the account stand for another version of its table too; costs nothing."""
-        mark = self.fingerprint(table)
         with self._writing() as connection:
-            self.append(connection, "table", "", {"table": mark})
-        return self.receipt
+            self.append(connection, "table", "", {"table": self.fingerprint(table)})
 
     def reserve(
         self,
@@ -130,132 +176,157 @@ class Account(Chain):
         payer: str = "",
         seen: int | None = None,
         more: dict[str, Any] | None = None,
-    ) -> bool | None:
+    ) -> bool:
         """Reserve `epsilon` for a request, durably, before anything is drawn.
 
-        True where it was done now, False where it was done before for the same `statement` on the
-        same `table` (its fingerprint): a request for something else is refused, and so is what the
-        balance does not cover. Where `seen` is given and there are other entries by now, None,
-        having written nothing: what they bought may change what this one costs, so decide again.
-        Only answers, which say `more`, may cost nothing.
+        Return whether it was done now: not where it was done before for the same `statement` on the
+        same `table` (its fingerprint), nor where the number of entries is not the one `seen`, since
+        others may change what this one costs. Answers (`more`) may cost nothing.
         """
         if epsilon < 0 or (not epsilon and more is None):
             raise ValueError(f"epsilon must be positive, got {epsilon}")
         body = {"statement": statement, "table": table, "payer": payer, **(more or {})}
         with self._writing() as connection:
-            before = self._same(request, "spend", table)
-            if before is not None:
-                if (before.fields, before.epsilon) != (body, epsilon):
-                    raise self._other(request, before)
-            elif seen is not None and len(self._known) != seen:
-                return None
-            else:
-                self._same(request, "reply", table)
-                self._require(epsilon)
+            if seen is not None and len(self._known) != seen:
+                return False
+            before = self._paid(request, table)
+            if before is not None and (before.fields, before.epsilon) != (body, epsilon):
+                raise _other(before, "for something else")
+            if before is None:
+                left = self.bound - sum((entry.epsilon for entry in self._known), Fraction(0))
+                if epsilon > left:
+                    raise AccountError(
+                        f"epsilon must be at most {decimal_text(left, 'down')}, what is left of "
+                        f"account {self.path}, got {decimal_text(epsilon, 'up')}"
+                    )
                 self.append(connection, "spend", request, body, epsilon)
         return before is None
 
-    def keep(self, request: str, result: str, reply: str = "") -> str:
-        """Write the result of a request durably and return it; the first one stays for ever.
-
-        `reply` is what was told about it, to be told again.
-        """
+    def keep(self, request: str, result: str) -> str:
+        """Write the result of a request durably and return it; the first one stays for ever."""
         with self._writing() as connection:
             if ("spend", request) not in self._named:
                 raise AccountError(f"request {request!r} has not been paid for")
-            before = self._named.get(("result", request))
+            before = self._drawn(request)
             if before is None:
-                self.append(connection, "result", request, {"result": result, "reply": reply})
-        return result if before is None else str(before.fields["result"])
+                self.append(connection, "result", request, {"result": result})
+        return result if before is None else before
 
     def result(self, request: str, table: str = "") -> str | None:
-        """Return the result kept for a request, if there is one, on this version of the table."""
+        """Return the result kept for a request on this version of the table, if there is one."""
+        return None if self.spend(request, table) is None else self._drawn(request)
+
+    def spend(self, request: str, table: str = "") -> Entry | None:
+        """Return what was paid for under a request on this version of the table, if anything."""
         _ = self.entries
-        self._same(request, "spend", table)
+        return self._paid(request, table)
+
+    def history(self, cube: str, after: int = -1) -> list[tuple[Entry, str | None]]:
+        """Return the answers bought about a cube in entries above `after`, and what was drawn."""
+        spends = [e for e in self.entries[after + 1 :] if e.fields.get("cube") == cube]
+        return [(spend, self._drawn(spend.request)) for spend in spends]
+
+    def verify(self, receipts: list[str]) -> None:
+        """Raise AccountError unless every receipt is of an entry of this account."""
+        known = {f"{self.dataset} {entry.sequence} {entry.digest}" for entry in self.entries}
+        for receipt in receipts:
+            if " ".join(receipt.split()) not in known:
+                raise AccountError(
+                    f"receipt must be of an entry of account {self.path}, 'dataset number digest', "
+                    f"got {receipt!r}: if it was printed for this account, the account was rolled "
+                    "back or rewritten since"
+                )
+
+    def append(
+        self,
+        connection: sqlite3.Connection,
+        kind: str,
+        request: str,
+        body: dict[str, Any],
+        epsilon: Fraction = Fraction(0),
+    ) -> Entry:
+        """Write the next entry, inside `_writing`, and return it."""
+        moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        before = self._known[-1].digest if self._known else ""
+        text = json.dumps(body, sort_keys=True)
+        entry = Entry(len(self._known), kind, request, epsilon, text, moment)
+        entry = replace(entry, digest=entry.signed(self.witness, before))
+        connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entry.row())
+        self._take(entry)
+        return entry
+
+    def _take(self, entry: Entry) -> None:
+        self._known.append(entry)
+        self._named.setdefault((entry.kind, entry.request), entry)
+
+    def _drawn(self, request: str) -> str | None:
         found = self._named.get(("result", request))
         return None if found is None else str(found.fields["result"])
 
-    def remember(self, request: str, asked: str, reply: str, table: str = "") -> str:
-        """Write a reply that cost nothing under a request's id; return it, or the first one."""
-        with self._writing() as connection:
-            before = self._same(request, "reply", table) or self._same(request, "spend", table)
-            if before is None:
-                body = {"asked": asked, "reply": reply, "table": table}
-                self.append(connection, "reply", request, body)
-            elif before.kind == "spend" or before.fields["asked"] != asked:
-                raise self._other(request, before)
-        return reply if before is None else str(before.fields["reply"])
-
-    def remembered(self, request: str, table: str = "") -> tuple[str, str] | None:
-        """Return what was asked under an id and the reply to it, "" where it has none yet."""
-        _ = self.entries
-        free = self._same(request, "reply", table)
-        if free is not None:
-            return str(free.fields["asked"]), str(free.fields["reply"])
-        bought = self._same(request, "spend", table)
-        if bought is None:
-            return None
-        result = self._named.get(("result", request))
-        reply = "" if result is None else str(result.fields["reply"])
-        return str(bought.fields.get("asked", bought.fields["statement"])), reply
-
-    def reserve_answer(
-        self,
-        request: str,
-        epsilon: Fraction,
-        cube: str,
-        label: str,
-        query: NDArray[np.float64],
-        scale: int,
-        *,
-        asked: str = "",
-        **others: Any,
-    ) -> bool | None:
-        """Reserve an answer about the cube with this mark; `others` as in `reserve`."""
-        more = {"cube": cube, "query": packed(query), "scale": hex(scale), "asked": asked}
-        return self.reserve(request, epsilon, label, more=more, **others)
-
-    def history(self, cube: str, after: int = -1) -> list[Answered]:
-        """Return the answers bought about a cube in entries above `after`, in their order."""
-        return [
-            Answered.of(entry, self._named.get(("result", entry.request)))
-            for entry in self.entries[after + 1 :]
-            if entry.kind == "spend" and entry.fields.get("cube") == cube
-        ]
-
-    def verify(self, receipts: list[Receipt]) -> None:
-        """Raise AccountError unless every receipt is an entry of this account."""
-        digests = {entry.sequence: entry.digest for entry in self.entries}
-        for receipt in receipts:
-            if receipt.dataset != self.dataset:
-                raise AccountError(f"receipt {receipt} is for another data set")
-            if digests.get(receipt.sequence) != receipt.digest:
-                raise AccountError(
-                    f"account {self.path} does not hold entry {receipt.sequence} as it was when "
-                    "its receipt was given: the account was rolled back or rewritten"
-                )
-
-    def _same(self, request: str, kind: str, table: str) -> Entry | None:
-        """Return the entry of a request if it was made on this version of the table."""
-        found = self._named.get((kind, request))
+    def _paid(self, request: str, table: str) -> Entry | None:
+        """Return the spend of a request if it was made on this version of the table."""
+        found = self._named.get(("spend", request))
         if found is not None and found.fields["table"] != table:
-            raise AccountError(
-                f"request {request!r} was made on another version of the table (entry "
-                f"{found.sequence}); name the new one differently"
-            )
+            raise _other(found, "on another version of the table")
         return found
 
-    def _other(self, request: str, before: Entry) -> AccountError:
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Hold the file's write lock; commit durably, then move the witness, or change nothing."""
+        with connected(self.path) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            self._catch_up(connection)
+            known = len(self._known)
+            try:
+                yield connection
+                if read_entries(self.path, connection, known) != self._known[known:]:  # a trigger
+                    raise AccountError(f"account {self.path} does not keep what is written to it")
+                connection.execute("COMMIT")
+            except BaseException:
+                self._known.clear()
+                self._named.clear()
+                raise
+            self._move_witness(connection)
+
+    def _move_witness(self, connection: sqlite3.Connection) -> None:
+        # Under the write lock again, so that two processes cannot move it backwards between them.
+        connection.execute("BEGIN IMMEDIATE")
+        newest, last = keys.read_witness(keys.witness_file(self.dataset)), self._known[-1]
+        if newest.key != self.witness.key:  # made again by another while this one was written
+            raise AccountError(f"account {self.path} was replaced by {newest.account}")
+        if newest.sequence < last.sequence:
+            tables = [e.fields["table"] for e in self._known if e.kind == "table"]
+            newest = replace(newest, sequence=last.sequence, digest=last.digest, tables=tables)
+            keys.write_witness(newest)
+
+    def _catch_up(self, connection: sqlite3.Connection) -> None:
+        """Take in new entries, checking each digest and that nothing seen before has gone."""
+        self.witness = witness = keys.read_witness(keys.witness_file(self.dataset))
+        known = len(self._known)
+        fresh = read_entries(self.path, connection, max(known - 1, 0))
+        if known and (not fresh or fresh.pop(0) != self._known[-1]):
+            raise self._rolled_back(known - 1)
+        before = self._known[-1].digest if known else ""
+        for place, entry in enumerate(fresh, known):
+            if entry.sequence != place or entry.digest != entry.signed(witness, before):
+                told = f"entry {entry.sequence} does not match its digest"
+                raise AccountError(f"account {self.path} is damaged: {told}")
+            before = entry.digest
+        seen = [*self._known, *fresh][witness.sequence : witness.sequence + 1]
+        if not seen or seen[0].digest != witness.digest:
+            raise self._rolled_back(witness.sequence)
+        for entry in fresh:
+            self._take(entry)
+
+    def _rolled_back(self, sequence: int) -> AccountError:
         return AccountError(
-            f"request {request!r} was made for something else (entry {before.sequence}); name the "
-            "new one differently"
+            f"account {self.path} was rolled back: entry {sequence}, which was seen before, is "
+            "missing or another one. Put the newest file back; nothing is paid from an older one"
         )
 
-    def _require(self, epsilon: Fraction) -> None:
-        """Refuse a spend that the entries known under the write lock do not leave room for."""
-        left = self.bound - sum((entry.epsilon for entry in self._known), Fraction(0))
-        if epsilon > left:
-            raise AccountError(
-                f"epsilon must be at most {decimal_text(left, 'down')}, what is left of account "
-                f"{self.path}, got {decimal_text(epsilon, 'up')}"
-            )
+
+def _other(before: Entry, how: str) -> AccountError:
+    return AccountError(
+        f"request {before.request!r} was made {how} (entry {before.sequence}); name the new one "
+        "differently"
+    )

@@ -1,19 +1,15 @@
 """What can be said about a release once it is safe, or about a planned one, in bounded time.
 
 Run as a program it reads a request and writes one JSON object a line for each finished part.
-`bounded_analysis` and `forecast` start it with a limit on time and memory and take what has arrived
-by then: a release never waits for its analysis, and never fails with it.
+`bounded_analysis` starts it with a limit on time and memory and takes what has arrived by then: a
+release never waits for its analysis, and never fails with it.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import random
 import sys
-import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from subprocess import DEVNULL, PIPE, TimeoutExpired, run
@@ -21,55 +17,29 @@ from typing import Any
 
 import numpy as np
 
-from dpbayes.divergences import hellinger
-from dpbayes.posteriors import Posterior
 from dpbayes.tables.report import LEVEL
 
 SECONDS = 60.0
-EXACT_SECONDS = 8.0
-WIDTH_SECONDS = 8.0
 MEMORY = 4 << 30
-DRAWS, FEWEST = 200, 3
-GROUPS, ERROR, SIMULATED, WIDTH = "groups", "error", "simulated", "width"
-# What is quick and what a reader wants most comes first; the exact error comes last.
-PARTS = ("plain", "noise_aware", "simulated_distance", "expected_distance")
+MADE_UP = 5  # releases whose widths are averaged: they hardly differ
+PARTS = ("plain", "noise_aware", "expected_distance")  # the last may take long
+FORECAST = ERROR, WIDTH = "error", "width"  # of a planned release, from made-up counts
 SHAPES = ("even", "halving")
-_LATE = 3  # exit status of a program whose last part took too long
 Part = Callable[[], dict[str, Any]]
 
 
-def bounded_analysis(record: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
-    """Return the parts of the analysis of a `PaidRelease.record`, {"missing": reason} else."""
-    return bounded(record, parts_wanted(record), seconds)
+def bounded_analysis(request: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
+    """Return the parts of an analysis, as time and memory allow, {"missing": reason} else.
 
-
-def parts_wanted(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of the parts, in the order in which they are computed."""
-    return PARTS if record["groups"] is None else (*PARTS[:2], GROUPS, *PARTS[2:])
-
-
-def forecast(request: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
-    """Return the errors of a planned release and the width of its intervals, from made-up counts.
-
-    `request` has name, options, epsilon (of one record, a fraction as text), prior and records.
-    An error not computed exactly in time is the simulated one, with standard errors and "draws".
+    `request` is a `PaidRelease.record`, or says of a planned release name, options, epsilon (of one
+    record, a fraction as text), prior and records. This module is run as a program on it.
     """
-    found = bounded(request, (SIMULATED, WIDTH, ERROR), seconds)
-    instead = found.pop(SIMULATED)
-    if "missing" in found[ERROR] and "missing" not in instead:
-        found[ERROR] = instead
-    return found
-
-
-def bounded(request: Mapping[str, Any], parts: Sequence[str], seconds: float) -> dict[str, Any]:
-    """Run this module as a program on a request; return its parts, as time and memory allow."""
+    parts = PARTS if "counts" in request else FORECAST
     command, reason = [sys.executable, "-m", __name__], "needs more memory than allowed"
     sent = json.dumps(dict(request)).encode()
     try:
         done = run(command, input=sent, timeout=seconds, check=False, stdout=PIPE, stderr=DEVNULL)
         answered = done.stdout
-        if done.returncode == _LATE:
-            reason = f"not finished within {EXACT_SECONDS:g} seconds"
     except TimeoutExpired as late:
         answered, reason = late.stdout or b"", f"not finished within {seconds:g} seconds"
     found: dict[str, Any] = {}
@@ -80,7 +50,7 @@ def bounded(request: Mapping[str, Any], parts: Sequence[str], seconds: float) ->
 
 
 def parts_of(request: Mapping[str, Any]) -> dict[str, Part]:
-    """Return the computation of each part, of a release that has counts or of a planned one."""
+    """Return the computation of each part, in their order."""
     return _of_release(request) if "counts" in request else _of_plan(request)
 
 
@@ -93,15 +63,11 @@ def _of_release(record: Mapping[str, Any]) -> dict[str, Part]:
     chosen = chosen_mechanism(described["name"], epsilon, described["options"])
     counts, prior = np.array(record["counts"]), np.array(record["prior"], dtype=float)
     private = Release(chosen, prior, int(counts.sum()), np.array(record["noisy"]), counts)
-    bits = RepeatedBits(json.dumps([record["counts"], record["mechanism"]]))
-    parts: dict[str, Part] = {
+    return {
         "plain": lambda: _reading(private.posterior),
         "noise_aware": lambda: _reading(private.noise_aware()),
-        GROUPS: lambda: {"panels": panels(private, record["groups"])},
-        "simulated_distance": lambda: simulated(chosen, counts, prior, bits),
-        "expected_distance": lambda: {"value": private.expected_distance()},
+        "expected_distance": lambda: _distance(chosen, counts, prior),
     }
-    return {name: parts[name] for name in parts_wanted(record)}
 
 
 def _of_plan(request: Mapping[str, Any]) -> dict[str, Part]:
@@ -109,48 +75,11 @@ def _of_plan(request: Mapping[str, Any]) -> dict[str, Part]:
 
     chosen = chosen_mechanism(request["name"], Fraction(request["epsilon"]), request["options"])
     prior = np.array(request["prior"], dtype=float)
-    bits = RepeatedBits(json.dumps([request["records"], request["name"]]))
     made = dict(zip(SHAPES, made_up(prior.size, request["records"]), strict=True))
-
-    def error(of: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for shape, counts in made.items():
-            one = of(counts)
-            found[shape] = one.pop("value")
-            found |= {f"{shape}_error" if name == "error" else name: one[name] for name in one}
-        return found
-
-    def exact(counts: Any) -> dict[str, Any]:
-        mean: Any = chosen.law(counts, prior).mean_distance()
-        drawn = getattr(mean, "how", "") == "drawn"  # of a law that is too wide to be added up
-        return {"value": float(mean)} | ({"error": mean.error} if drawn else {})
-
     return {
-        SIMULATED: lambda: error(lambda counts: simulated(chosen, counts, prior, bits, 2.0)),
+        ERROR: lambda: {shape: _distance(chosen, made[shape], prior) for shape in SHAPES},
         WIDTH: lambda: _width(chosen, made["even"], prior),
-        ERROR: lambda: error(exact),
     }
-
-
-class RepeatedBits:
-    """Bits for made-up releases alone: the same release has the same report."""
-
-    def __init__(self, seed: str) -> None:
-        self.bits = random.Random(seed).getrandbits
-
-
-def simulated(
-    chosen: Any, counts: Any, prior: Any, bits: RepeatedBits, seconds: float = float("inf")
-) -> dict[str, Any]:
-    """Return the mean distance of up to `DRAWS` made-up releases, and its standard error."""
-    from dpbayes.tables.drawn import draw
-
-    drawn, begun = list[Any](), time.monotonic()
-    while len(drawn) < DRAWS and (len(drawn) < FEWEST or time.monotonic() - begun < seconds):
-        drawn.append(draw(chosen, counts, prior, bits)[1])
-    found = hellinger(prior + counts, prior + np.array(drawn))
-    error = float(np.std(found, ddof=1) / len(drawn) ** 0.5)
-    return {"value": float(np.mean(found)), "error": error, "draws": len(drawn)}
 
 
 def made_up(k: int, records: int) -> list[Any]:
@@ -162,39 +91,23 @@ def made_up(k: int, records: int) -> list[Any]:
     return [counts.astype(np.int64) for counts in found]
 
 
-def _width(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
-    """Return the mean width of intervals over at most 16 made-up releases, or until it is steady.
+def _distance(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
+    """Return the mean Hellinger distance of a release of these counts, its error where drawn."""
+    mean = chosen.law(counts, prior).mean_distance()
+    drawn = getattr(mean, "how", "") == "drawn"  # of a law that is too wide to be added up
+    return {"value": float(mean)} | ({"error": mean.error} if drawn else {})
 
-    A few that happen to be equal, as with little noise, do not say how the others are.
-    """
+
+def _width(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
+    """Return the mean width of the intervals of made-up releases, and its standard error."""
     from dpbayes.tables.drawn import release
 
-    widths, error, begun = list[list[float]](), np.inf, time.monotonic()
-    while len(widths) < FEWEST or (
-        len(widths) < 16
-        and time.monotonic() - begun < WIDTH_SECONDS
-        and not 0.0 < error <= 1e-3 * np.mean(widths, axis=0)[0]
-    ):
-        one = release(chosen, counts, prior)
-        readings = one.interval(LEVEL), one.posterior.interval(LEVEL)
-        widths.append([float(np.diff(ends).mean()) for ends in readings])
-        if len(widths) > 1:
-            error = float(np.std(widths, axis=0, ddof=1)[0] / len(widths) ** 0.5)
-    aware, plain = np.mean(widths, axis=0).tolist()
-    return {"aware": aware, "plain": plain, "error": error, "draws": len(widths)}
-
-
-def panels(private: Any, groups: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return one panel a group: its size and the shares within it, read in both ways."""
-    aware, size, found = private.noise_aware(), len(groups["within"]), []
-    for place, label in enumerate(groups["labels"]):
-        cells = list(range(place * size, (place + 1) * size))
-        inside, counts = aware.group(cells), private.counts[cells]
-        plain = Posterior(private.prior[cells] + counts)
-        panel = {"label": label, "released": int(counts.sum())}
-        panel |= {"records": list(inside.records(LEVEL)), "noise_aware": _reading(inside)}
-        found.append(panel | {"plain": _reading(plain)})
-    return found
+    made = [release(chosen, counts, prior) for _ in range(MADE_UP)]
+    both = [(one.interval(LEVEL), one.posterior.interval(LEVEL)) for one in made]
+    widths = np.diff(both, axis=-1).mean(axis=(2, 3))
+    error = float(np.std(widths[:, 0], ddof=1) / MADE_UP**0.5)
+    aware, plain = widths.mean(axis=0).tolist()
+    return {"aware": aware, "plain": plain, "error": error, "draws": MADE_UP}
 
 
 def _reading(posterior: Any) -> dict[str, Any]:
@@ -204,10 +117,6 @@ def _reading(posterior: Any) -> dict[str, Any]:
 def report_parts(parts: Mapping[str, Part]) -> None:
     """Compute each part and print it as it comes, or why it is missing."""
     for name, compute in parts.items():
-        if name in (ERROR, PARTS[-1]):  # the last ends the program where it takes too long
-            limit = threading.Timer(EXACT_SECONDS, os._exit, [_LATE])
-            limit.daemon = True
-            limit.start()
         try:
             result = compute()
         except (ValueError, TypeError, ArithmeticError, MemoryError, ImportError) as error:

@@ -7,20 +7,19 @@ spend without a draw, because a process ended there, draws it before deciding an
 
 from __future__ import annotations
 
-import json
+import base64
 import math
 import secrets
-import sys
 import threading
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import TypeAdapter
 
-from dpbayes._validate import open_unit, positive
+from dpbayes._validate import frozen, open_unit, positive
 from dpbayes.tables.approximations import LARGEST, consistent
 from dpbayes.tables.decision import (
     REJECTED,
@@ -31,20 +30,19 @@ from dpbayes.tables.decision import (
     empty_state,
     shortest_affordable,
 )
+from dpbayes.tables.inference import Array
 from dpbayes.tables.noise import as_float, on_grid, system_noise, true_answer
-from dpbayes.tables.noise_law import interval
 from dpbayes.tables.predicate import Answer, Question, Wish, coefficients
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dpbayes.tables.account import Account, Answered
+    from dpbayes.tables.account import Account
     from dpbayes.tables.attributes import Cube
 
 MOST_ANSWERS = 1000  # in one cube's history: the next decision then takes a tenth of a second
 _TRIES = 100
 _LENGTHS = (1e-9, 1e15)  # beyond them no query has noise of an allowed scale
-_ANSWERS = TypeAdapter(Answer)
 Most = Callable[[], Fraction] | None  # returns what the payer may still spend, when it is needed
 
 
@@ -66,20 +64,15 @@ class Answering:
     >>> import os, tempfile
     >>> from pathlib import Path
     >>> from unittest.mock import patch
-    >>> from dpbayes.tables.attributes import Categories
-    >>> from dpbayes.tables.opening import create_account
-    >>> from dpbayes.tables.attributes import Cube
-    >>> from dpbayes.tables.units import Unit
+    >>> from dpbayes.tables import Categories, Cube, Unit, create_account
     >>> cube = Cube((Categories("sex", ("f", "m")),), [30, 60])
     >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):
     ...     table = Path(folder) / "people.csv"
     ...     _ = table.write_text("sex\n" + 30 * "f\n" + 60 * "m\n")
-    ...     unit = Unit()
-    ...     account = create_account(Path(folder) / "a", "p", "1", table, unit, "add-or-remove")
-    ...     asked = Answering(cube, account, bound=1.0)
-    ...     first = asked.ask(asked.question("sex = f", 40.0, 0.05))
-    ...     again = asked.ask(asked.question("sex = f", 50.0, 0.05))
-    >>> first.outcome, round(first.cost, 6), again.outcome, again.cost
+    ...     a = create_account(Path(folder) / "a", "p", "1", table, Unit(), "add-or-remove")
+    ...     asked = Answering(cube, a, bound=1.0)
+    ...     first, again = (asked.ask(asked.question("sex = f", L, 0.05)) for L in (40.0, 50.0))
+    >>> first.outcome, round(first.cost, 6), again.outcome, again.cost  # each is an Answer
     ('fresh', 0.149787, 'derived', 0.0)
     """
 
@@ -102,8 +95,8 @@ class Answering:
         self._mark = account.mark(cube.content() + terms.encode())
         self._lock = threading.RLock()
         self._draw: Callable[[int], int] = system_noise
-        self._state: State = empty_state(cube.counts.size, self.policy.neighbours)
-        self._history: list[Answered] = []
+        self._state: State = empty_state(cube.counts.size, self.policy)
+        self._history, self._last = list[tuple[str, Array]](), -1  # questions in words and numbers
         self._catch_up()
 
     def question(
@@ -120,18 +113,18 @@ class Answering:
         """Return the questions of a wish, one for each value of `by`.
 
         The first has the wish's id, the others this id with "#" and a number; ValueError where
-        something else was asked under one of them.
+        something else was paid for under one of them.
         """
         whole = self.question(
             wish.question, wish.length, 1.0 - wish.confidence, payer=payer, request=wish.request
         )
         found = [whole] if wish.by is None else self._by(wish.by, whole)
         if whole.name:
-            with self._lock:
-                said = [(e.request, e.fields["asked"]) for e in self.account.entries
-                        if e.fields.get("asked")]  # fmt: skip
             own = {(one.name, one.asked) for one in found}
-            if any(one[0].partition("#")[0] == whole.name and one not in own for one in said):
+            with self._lock:
+                paid = [e for e in self.account.entries if "asked" in e.fields]
+            used = ((e.request, e.fields["asked"]) for e in paid)
+            if any(one[0].partition("#")[0] == whole.name and one not in own for one in used):
                 raise whole.other()
         return found
 
@@ -154,21 +147,21 @@ class Answering:
         """Return what `ask` would do and charge; nothing is drawn or spent."""
         with self._lock:
             self._catch_up()
-            return self._told(question, *self._decided(question, most))
+            would = _answer(self._decided(question, most)[2])
+            spent, history = self._state.spent, len(self._history)
+        would = replace(would, estimate=None, interval=None, history=history)
+        return replace(would, spent=spent, left=self.bound - spent)
 
     def ask(self, question: Question, most: Most = None) -> Answer:
         """Return an answer whose credible interval at confidence 1 - delta is short enough.
 
-        The same question under the same `request` gets the same answer, paid once; another one
-        raises ValueError. `most` is in the account's epsilon.
+        A fresh answer is paid once under its `request`, and the same question gets it again;
+        another one raises ValueError. `most` is in the account's epsilon.
         """
         name = question.name or f"answer--{secrets.token_hex(12)}"
         for _ in range(_TRIES):
             with self._lock:
-                # Before the history is read: what is bought after it must change the decision.
-                seen = self.account.position
-                self._catch_up()
-                answer = self._known(name, question) or self._answered(question, name, most, seen)
+                answer = self._answered(question, name, most)
             if answer is not None:
                 return answer
         raise ValueError("the account is written by others without pause: nothing was spent")
@@ -179,13 +172,13 @@ class Answering:
         It costs nothing. Raises ValueError where answers times cells are too many.
         """
         with self._lock:
-            entries, scales = self._history[:answers], self._state.scales[:answers]
+            asked, scales = self._history[:answers], self._state.scales[:answers]
+            scaled = self._state.scaled_answers[:answers]
         if answers * question.query.size > LARGEST:
             size = f"{answers} answers over {question.query.size} cells"
             raise ValueError(f"consistent must be false for {size}: above {LARGEST} coefficients")
-        H = np.array([entry.query for entry in entries])
-        y = np.array([as_float(entry.value or 0) for entry in entries])
-        value = float(consistent(H, scales, y, question.query))
+        H = np.array([query for _, query in asked])
+        value = float(consistent(H, scales, scaled * scales, question.query))
         return None if math.isnan(value) else value
 
     def sources(self, question: Question) -> list[tuple[int, str, float]]:
@@ -194,111 +187,86 @@ class Answering:
             history, w = list(self._history), self._state.factor.noise_weights(question.query)
         shares = np.zeros(0) if w is None else w * w / (w @ w)
         used = np.flatnonzero(shares > 1e-18)  # less is rounding of nothing
-        return [(int(i) + 1, history[i].label, float(shares[i])) for i in used]
+        return [(int(i) + 1, history[i][0], float(shares[i])) for i in used]
 
-    def _known(self, name: str, question: Question) -> Answer | None:
-        """Return the answer kept under a name; ValueError where something else was asked."""
-        asked, reply = self.account.remembered(name, self.table) or (question.asked, "")
-        if asked != question.asked:
-            raise question.other()
-        # Paid and not drawn yet, perhaps by another just now: reserved again, it is drawn once.
-        return _ANSWERS.validate_json(reply) if reply else None
-
-    def _decided(self, question: Question, most: Most) -> tuple[Decision, Fraction, float]:
-        """Return what is to be done, what the account is charged, and how far the cube may go."""
-        left, state = self.account.balance, self._state
-        left = left if most is None else min(most(), left)
-        spent = Fraction(state.spent(self.policy.accounting))
-        limit = min(self.bound, math.nextafter(float(spent + left / self._factor), 0.0))
-        made = decide(state, question.query, question.length, question.delta, limit, self.policy)
-        if made.outcome != "fresh":
-            return made, Fraction(0), limit
-        if len(self._history) >= self._most_answers:
-            raise ValueError(
-                f"the history must hold at most {self._most_answers} answers, and it is full; only "
-                "what follows from them is answered, at no cost: ask for a longer interval"
-            )
-        scale = as_float(made.scale_units)
-        after = state.spent_after(question.query, scale, self.policy.accounting)
-        cost = max((Fraction(after) - spent) * self._factor, self._smallest)
-        return (made, cost, limit) if cost <= left else (REJECTED, Fraction(0), limit)
-
-    def _told(self, question: Question, decision: Decision, cost: Fraction, limit: float) -> Answer:
-        """Return what is told before anything is drawn."""
-        spent, shortest = self._state.spent(self.policy.accounting), None
-        if decision.outcome == "rejected":
-            of = self._state, question.query, question.delta
-            shortest = shortest_affordable(*of, limit, self.policy)
-        return Answer(
-            question.text, decision.outcome, None, None, 1.0 - question.delta, float(cost),
-            spent, self.bound - spent, len(self._history), shortest,
-        )  # fmt: skip
-
-    def _answered(self, question: Question, name: str, most: Most, seen: int) -> Answer | None:
+    def _answered(self, question: Question, name: str, most: Most) -> Answer | None:
         """Answer under the lock; None where the account has moved on since."""
-        decision, cost, limit = self._decided(question, most)
-        if decision.outcome == "rejected":
-            told = self._told(question, decision, cost, limit)
-            return told if self.account.position == seen else None
-        asked = question.asked if question.request is not None else ""
-        if decision.outcome == "derived":
-            answer = self._described(question, decision, cost, None)
-            if asked:
-                reply = _ANSWERS.dump_json(answer).decode()
-                self.account.remember(name, asked, reply, self.table)
-            return answer
-        paid = self.account.reserve_answer(
-            name, cost, self._mark, question.text, question.query, decision.scale_units,
-            asked=asked, table=self.table, payer=question.payer, seen=seen,
-        )  # fmt: skip
-        if paid is None:
-            return None
-        answer, _ = self._drawn(question, decision, cost, name)
+        # Before the history is read: what is bought after it must change the decision.
+        seen = self.account.position
         self._catch_up()
-        return answer
+        before = self.account.spend(name, self.table)
+        if before is not None:
+            said, drawn = before.fields, self.account.result(name, self.table)
+            if (said.get("cube"), said.get("asked")) != (self._mark, question.asked):
+                raise question.other()
+            return None if drawn is None else _answer(said["offer"], int(drawn, 0))
+        decision, cost, offer = self._decided(question, most)
+        if decision.outcome == "derived":
+            return _answer(offer)
+        if decision.outcome == "rejected":
+            return _answer(offer) if self.account.position == seen else None
+        packed = base64.b64encode(zlib.compress(question.query.astype("<f8").tobytes())).decode()
+        more = {"cube": self._mark, "asked": question.asked, "offer": offer, "query": packed}
+        more |= {"scale": hex(decision.scale_units)}
+        self.account.reserve(
+            name, cost, question.text, table=self.table, payer=question.payer, seen=seen, more=more
+        )
+        return None  # paid, and drawn at the next look; or overtaken, to be decided anew
 
-    def _drawn(
-        self, question: Question, decision: Decision, cost: Fraction, name: str
-    ) -> tuple[Answer, int]:
-        """Draw, unless the account holds a draw, and keep it with its reply."""
-        value = true_answer(question.query, self.cube.counts) + self._draw(decision.scale_units)
-        answer = self._described(question, decision, cost, value)
-        reply = _ANSWERS.dump_json(answer).decode()
-        kept = int(self.account.keep(name, hex(value), reply), 0)
-        return (answer if kept == value else self._described(question, decision, cost, kept)), kept
-
-    def _described(
-        self, question: Question, decision: Decision, cost: Fraction, value: int | None
-    ) -> Answer:
-        assert decision.law is not None
-        state, told = self._state, self._told(question, decision, cost, self.bound)
-        estimate = float(decision.history_weights @ state.scaled_answers)
-        if value is not None:
-            estimate += decision.fresh_share * as_float(value)
-            scale = as_float(decision.scale_units)
-            spent = state.spent_after(question.query, scale, self.policy.accounting)
-            told = replace(told, spent=spent, left=self.bound - spent, history=told.history + 1)
-        box = interval(estimate, decision.law, question.delta)
-        return replace(told, estimate=estimate, interval=(box.low, box.high))
+    def _decided(self, question: Question, most: Most) -> tuple[Decision, Fraction, dict[str, Any]]:
+        """Return what is to be done, what the account is charged, and what is offered for it."""
+        state, history = self._state, len(self._history)
+        query, delta, left = question.query, question.delta, self.account.balance
+        left = left if most is None else min(most(), left)
+        spent, cost = state.spent, Fraction(0)
+        reach = float(Fraction(spent) + left / self._factor)
+        limit = min(self.bound, math.nextafter(reach, 0.0))
+        made = decide(state, query, question.length, delta, limit)
+        if made.outcome == "fresh":
+            if history >= self._most_answers:
+                raise ValueError(
+                    f"the history must hold at most {self._most_answers} answers, and it is full; "
+                    "only what follows from them is answered, at no cost: ask for a longer interval"
+                )
+            then = state.spent_after(query, as_float(made.scale_units))
+            cost = max((Fraction(then) - Fraction(spent)) * self._factor, self._smallest)
+            if cost <= left:
+                spent, history = then, history + 1
+            else:
+                made, cost = REJECTED, Fraction(0)
+        offer = {"question": question.text, "outcome": made.outcome, "confidence": 1.0 - delta}
+        offer |= {"cost": float(cost), "spent": spent, "left": self.bound - spent}
+        offer |= {"history": history}
+        if made.law is None:
+            shortest = shortest_affordable(state, query, delta, limit)
+            return made, cost, offer | {"affordable": shortest}
+        known = float(made.history_weights @ state.scaled_answers)
+        half = made.law.half_width(delta)
+        return made, cost, offer | {"known": known, "share": made.fresh_share, "half": half}
 
     def _catch_up(self) -> None:
         """Take in what the account holds since the last look, and draw what was paid and not."""
-        after = self._history[-1].number if self._history else -1
-        for entry in self.account.history(self._mark, after):
-            value = entry.value if entry.value is not None else self._finished(entry)
-            self._state = self._state.after(entry.query, as_float(entry.scale), as_float(value))
-            self._history.append(replace(entry, value=value))
+        for spend, drawn in self.account.history(self._mark, self._last):
+            said = spend.fields
+            content = zlib.decompress(base64.b64decode(said["query"]))
+            query = frozen(np.frombuffer(content, "<f8").astype(float))
+            scale = int(said["scale"], 0)
+            if drawn is None:
+                fresh = true_answer(query, self.cube.counts) + self._draw(scale)
+                drawn = self.account.keep(spend.request, hex(fresh))
+            self._state = self._state.after(query, as_float(scale), as_float(int(drawn, 0)))
+            self._history.append((said["statement"], query))
+            self._last = spend.sequence
 
-    def _finished(self, entry: Answered) -> int:
-        """Draw for a spend that a crash has left without, and keep the reply it would have got."""
-        if entry.asked:
-            text, length, delta = json.loads(entry.asked)
-            question = Question(text, entry.query, length, delta, entry.payer, entry.request)
-            made = decide(self._state, entry.query, length, delta, sys.float_info.max, self.policy)
-            if (made.outcome, made.scale_units) == ("fresh", entry.scale):
-                return self._drawn(question, made, entry.epsilon, entry.request)[1]
-        value = true_answer(entry.query, self.cube.counts) + self._draw(entry.scale)
-        return int(self.account.keep(entry.request, hex(value)), 0)
+
+def _answer(offer: Mapping[str, Any], value: int = 0) -> Answer:
+    """Return what was offered, the part that comes from the history, with a fresh draw."""
+    told, estimate, interval = dict(offer), None, None
+    if "known" in told:
+        estimate = told.pop("known") + told.pop("share") * as_float(value)
+        half = told.pop("half")
+        interval = (estimate - half, estimate + half)
+    return Answer(estimate=estimate, interval=interval, **told)
 
 
 def open_answering(cube_file: str | Path, account: Account, **others: Any) -> Answering:
@@ -311,6 +279,5 @@ def open_answering(cube_file: str | Path, account: Account, **others: Any) -> An
     declared = read_cube(cube_file)
     account.require_unit(declared.unit)
     table = account.check_table(declared.source)
-    relation = "replace-one" if declared.neighbours == "replace-one" else "add-remove"
-    policy = Policy(neighbours=relation)
+    policy = Policy(neighbours=declared.neighbours)
     return Answering(declared.cube(), account, declared.bound, policy=policy, table=table, **others)

@@ -2,8 +2,6 @@
 
 A mass vector holds the probabilities of the unit cells (k - 1/2, k + 1/2] for k = -r .. r
 (E, Definition 4.1): estimated from draws (Algorithm 1), by convolution (Algorithm 2), or exact.
-Least squares over all x >= 0 costs no privacy, but unbiasedness: where counts are small it is too
-large on average.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ import numpy as np
 import scipy.fft
 from numpy.typing import ArrayLike
 from scipy.optimize import nnls
-from scipy.signal import fftconvolve
+from scipy.signal import convolve
 
 from dpbayes import _validate as check
 from dpbayes.tables.inference import Array, blue, shaped
@@ -34,8 +32,8 @@ class MassVector:
     """Probabilities `masses` of the cells -half_length .. half_length, and what was cut off.
 
     >>> vector = MassVector([0.25, 0.5, 0.2], 0.05)
-    >>> vector.half_length, round(vector.total, 12)
-    (1, 0.95)
+    >>> vector.half_length, round(vector.total, 12), vector.resized(0)
+    (1, 0.95, array([0.5]))
     """
 
     masses: Array
@@ -51,7 +49,6 @@ class MassVector:
 
     @property
     def half_length(self) -> int:
-        """The largest cell index r."""
         return self.masses.size // 2
 
     @property
@@ -72,9 +69,7 @@ class MassVector:
 
 
 def pmf_monte_carlo(weights: ArrayLike, samples: int, rng: np.random.Generator) -> MassVector:
-    """Return the histogram of `samples` rounded draws of sum w_i X_i (E, Algorithm 1).
-
-    In the book: `alg-monte-carlo`.
+    """Return the histogram of rounded draws of sum w_i X_i (E, Algorithm 1; `alg-monte-carlo`).
 
     >>> vector = pmf_monte_carlo([1.0], 10_000, np.random.default_rng(1))
     >>> abs(float(vector.masses[vector.half_length]) - (1.0 - math.exp(-0.5))) < 0.02
@@ -89,7 +84,7 @@ def pmf_monte_carlo(weights: ArrayLike, samples: int, rng: np.random.Generator) 
 def expected_squared_error(masses: ArrayLike, samples: int) -> float:
     """Return (1 - sum p_k^2) / samples, the expected sum of squared errors of Algorithm 1.
 
-    Source: E, Corollary 4.1. In the book: `cor-monte-carlo-error`.
+    Source: E, Corollary 4.1; `cor-monte-carlo-error`.
 
     >>> expected_squared_error([0.25, 0.5, 0.25], 100)
     0.00625
@@ -106,9 +101,8 @@ def pmf_probability_calculation(
     Each has half-length s = ceil(w ln(1/gamma)), v_0 = 1 - exp(-1/2w) and
     v_k = exp(-(k - 1/2)/w) (1 - exp(-1/w)) / 2; lost is exp(-(s + 1/2)/w). `method` "tree"
     convolves pairs with the fast Fourier transform; "shortest-first" is E's order with direct sums.
-    It is the law of the sum of *rounded* terms: below weights of about 1 it reports too little.
-
-    Source: E, section 4.3, Algorithm 2, Lemmas 4.2, 4.3. Book: `alg-probability-calculation`.
+    It is the law of the sum of *rounded* terms: below weights of about 1 it reports too little
+    (E, section 4.3, Lemmas 4.2, 4.3; `alg-probability-calculation`).
 
     >>> vector = pmf_probability_calculation([5.0], 0.01)
     >>> vector.half_length, float(vector.masses[24].round(10)), round(vector.lost, 10)
@@ -125,21 +119,13 @@ def pmf_probability_calculation(
         lost += math.log1p(-math.exp(-(half + 0.5) / w))  # what is kept multiplies (E, Lemma 4.3)
     while method == "tree" and len(arrays) > 1:
         pairs = zip(arrays[::2], arrays[1::2], strict=False)
-        arrays = [_convolved(a, b) for a, b in pairs] + arrays[len(arrays) // 2 * 2 :]
+        joined = [np.maximum(convolve(a, b), 0.0) for a, b in pairs]
+        arrays = joined + arrays[len(arrays) // 2 * 2 :]
     return MassVector(reduce(np.convolve, arrays), -math.expm1(lost))
 
 
-def _convolved(a: Array, b: Array) -> Array:
-    # Short vectors are added up directly, which is as fast and keeps small masses exact.
-    if min(a.size, b.size) <= 256:
-        return np.asarray(np.convolve(a, b))
-    return np.asarray(np.maximum(fftconvolve(a, b), 0.0))
-
-
 def convolution_work(half_lengths: ArrayLike) -> int:
-    """Return the multiplications of direct convolution in the given order, sum_i len_i len_(<i).
-
-    Source: E, Theorem 4.6, counted exactly.
+    """Return the multiplications of direct convolution in this order, exactly (E, Theorem 4.6).
 
     >>> convolution_work([1, 1, 2])
     34
@@ -150,49 +136,43 @@ def convolution_work(half_lengths: ArrayLike) -> int:
     return sum((2 * half + 1) * (2 * sum(halves[:i]) + 1) for i, half in enumerate(halves) if i)
 
 
-def exact_masses(law: NoiseLaw, half_length: int | None = None, step: float = 1.0) -> MassVector:
-    """Return the exact probabilities of the cells ((k - 1/2) step, (k + 1/2) step], to about 1e-16.
+def exact_masses(law: NoiseLaw, half_length: int | None = None) -> MassVector:
+    """Return the exact probabilities of the cells (k - 1/2, k + 1/2], to about 1e-16.
 
     The characteristic function of Z plus a uniform variable on one cell, folded onto one period and
-    inverted by one fast Fourier transform. With only one or two weights that matter the folding
-    converges slowly and tails are subtracted. By default all but 1e-12 of the mass is inside.
-
-    Source: E, equations 20 to 22, inverted numerically; ours. In the book: `thm-exact-masses`.
+    inverted by one fast Fourier transform (E, equations 20 to 22; the inversion is ours;
+    `thm-exact-masses`). With only one or two weights that matter the folding converges slowly and
+    tails are subtracted. By default all but 1e-12 of the mass is inside.
 
     >>> vector = exact_masses(NoiseLaw([5.0]), 24)
     >>> vector.masses[24:26].round(10).tolist()
     [0.095162582, 0.0820095987]
     """
-    width = check.positive("step", step)
-    scaled = NoiseLaw(check.instance("law", law, NoiseLaw).weights / width)
-    r = math.ceil(scaled.half_width(1e-12)) if half_length is None else half_length
+    check.instance("law", law, NoiseLaw)
+    r = math.ceil(law.half_width(1e-12)) if half_length is None else half_length
     r = _not_too_long(float(check.integer("half_length", r, 0)))
     # Beyond this many periods the characteristic function is negligible.
     ends = 2.0 * math.pi * (np.arange(1, _PERIODS + 1) - 0.5)
-    fallen = np.log1p((scaled.weights[:, None] * ends) ** 2).sum(axis=0) + np.log(ends / 2.0)
+    fallen = np.log1p((law.weights[:, None] * ends) ** 2).sum(axis=0) + np.log(ends / 2.0)
     if fallen[-1] <= _NEGLIGIBLE:
-        tails = np.array([scaled.tail(k + 0.5) for k in range(r + 1)])
+        tails = np.array([law.tail(k + 0.5) for k in range(r + 1)])
         side = np.concatenate([[1.0 - 2.0 * tails[0]], tails[:-1] - tails[1:]])
     else:
         periods = 1 + int(np.argmax(fallen > _NEGLIGIBLE))
-        longest = _not_too_long(max(r, scaled.half_width(1e-17)))
+        longest = _not_too_long(max(r, law.half_width(1e-17)))
         points = int(scipy.fft.next_fast_len(2 * longest + 2, real=True))
-        t = 2.0 * math.pi * np.arange(points // 2 + 1) / points
-        shifts = 2.0 * math.pi * np.arange(-periods, periods + 1)
-        folded = np.sum([_transform(scaled.weights, t + shift) for shift in shifts], axis=0)
+        folded = np.zeros(points // 2 + 1)
+        for period in range(-periods, periods + 1):
+            t = 2.0 * math.pi * (np.arange(folded.size) / points + period)
+            exponent = sum(np.log1p((w * t) ** 2) for w in law.weights)
+            folded += np.sinc(t / (2.0 * math.pi)) * np.exp(-exponent)
         side = np.maximum(scipy.fft.irfft(folded, points)[: r + 1], 0.0)
-    return MassVector(np.concatenate([side[:0:-1], side]), 2.0 * scaled.tail(r + 0.5))
-
-
-def _transform(weights: Array, t: Array) -> Array:
-    """Return the characteristic function of Z plus a uniform variable on (-1/2, 1/2)."""
-    exponent = sum(np.log1p((w * t) ** 2) for w in weights)
-    return np.asarray(np.sinc(t / (2.0 * math.pi)) * np.exp(-exponent))
+    return MassVector(np.concatenate([side[:0:-1], side]), 2.0 * law.tail(r + 0.5))
 
 
 def _not_too_long(half_length: float) -> int:
     if half_length > _LONGEST:
-        limit = f"{2 * _LONGEST + 1} cells; choose a wider step or smaller weights"
+        limit = f"{2 * _LONGEST + 1} cells; choose smaller weights, in a wider unit"
         raise ValueError(f"the mass vector must have at most {limit}")
     return math.ceil(half_length)
 
@@ -213,10 +193,8 @@ class CellInterval:
 def credible_interval(pmf: MassVector | ArrayLike, delta: float) -> CellInterval:
     """Return the shortest centred run of cells with mass at least 1 - delta (E, Algorithm 3).
 
-    `pmf` is a `MassVector` or its masses. ValueError where it holds less mass: E's loop would never
-    end.
-
-    Source: E, Algorithm 3 (its body is lost; derived). In the book: `alg-credible-interval`.
+    `pmf` is a `MassVector` or its masses. ValueError where it holds less mass: E's loop, whose body
+    is lost and derived here, would never end. In the book: `alg-credible-interval`.
 
     >>> credible_interval([0.1, 0.2, 0.4, 0.2, 0.1], 0.25)
     CellInterval(steps=1, mass=0.8)
@@ -225,7 +203,7 @@ def credible_interval(pmf: MassVector | ArrayLike, delta: float) -> CellInterval
     found = pmf if isinstance(pmf, MassVector) else MassVector(shaped("pmf", pmf, "cells"), 0.0)
     masses, middle = found.masses, found.half_length
     pairs = masses[middle + 1 :] + masses[:middle][::-1]
-    reached = np.cumsum(np.concatenate([masses[middle : middle + 1], pairs]))
+    reached = np.cumsum(np.append(masses[middle], pairs))
     enough = np.flatnonzero(reached >= level)
     if enough.size == 0:
         raise ValueError(
@@ -239,12 +217,10 @@ def consistent(H: ArrayLike, scales: ArrayLike, y: ArrayLike, Q: ArrayLike) -> A
     """Return the least-squares estimates of Q x over all x >= 0 from answers y = Hx + N.
 
     x minimises sum_i ((y_i - H_i x) / b_i)^2 subject to x >= 0; NaN for queries that are not
-    estimable, where q x is not unique. It uses y, H and b alone: post-processing.
-
-    `H` (m, cells), at most `LARGEST` entries; `scales` (m,) positive; `y` (m,); `Q` (cells,) or
-    (t, cells). ValueError where the conditions of Karush, Kuhn and Tucker do not hold to 1e-9.
-
-    Source: ours. In the book: `thm-consistent`.
+    estimable, where q x is not unique. It costs no privacy, but unbiasedness: where counts are
+    small it is too large on average. ValueError where the conditions of Karush, Kuhn and Tucker do
+    not hold to 1e-9. `H` (m, cells), at most `LARGEST` entries; `scales` (m,) positive; `y` (m,);
+    `Q` (cells,) or (t, cells). Ours; in the book: `thm-consistent`.
 
     >>> consistent([[1.0, 0.0], [1.0, 1.0]], [2.0, 2.0], [-3.0, 5.0], [[1.0, 0.0], [0.0, 1.0]])
     array([0., 5.])

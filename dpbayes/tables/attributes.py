@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator as op
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -17,18 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes._validate import count_array, flag, items, real, shown
+from dpbayes.tables.units import column
 
 MOST_CELLS = 1 << 20
 MOST_RECORDS = 1 << 53
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,5})?")
-_COMPARE = {
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-    "=": np.equal,
-    "!=": np.not_equal,
-}
+_COMPARE = {"<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge, "=": op.eq, "!=": op.ne}
 
 
 def digits(number: float) -> str:
@@ -68,13 +63,12 @@ class Bins:
     of_texts: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
+        column("name", self.name)
         flag("whole", self.whole)
         edges = tuple(real("edges", edge) for edge in items("edges", self.edges))
         if len(edges) < 2 or not all(a < b for a, b in pairwise(edges)):
-            raise ValueError(
-                f"edges of {self.name} must be at least 2 and increase, got {shown(self.edges)}"
-            )
+            got = shown(self.edges)
+            raise ValueError(f"edges of {self.name} must be at least 2 and increase, got {got}")
         object.__setattr__(self, "edges", edges)
 
     @property
@@ -92,19 +86,16 @@ class Bins:
         if isinstance(value, str):
             raise ValueError(f"{self.name} is numeric, but is compared with {value!r}")
         lows, highs = np.array(self.edges[:-1]), np.array(self.edges[1:])
+        first, last = lows, np.nextafter(highs, -math.inf)
         if self.whole:
             first, last = np.ceil(lows), np.ceil(highs) - 1
-        else:
-            first, last = lows, np.nextafter(highs, -math.inf)
         below, above = _COMPARE[sign](first, value), _COMPARE[sign](last, value)
         holds = (first <= value) & (value <= last) & (first < last)
         cut = holds if sign in ("=", "!=") else below != above
         if np.any(cut):
-            label = self.labels[int(np.flatnonzero(cut)[0])]
-            raise ValueError(
-                f"{self.name} {sign} {digits(value)} cuts through the bin {label}; "
-                f"the edges are {', '.join(digits(edge) for edge in self.edges)}"
-            )
+            told = f"cuts through the bin {self.labels[int(cut.argmax())]}; the edges are"
+            edges = ", ".join(map(digits, self.edges))
+            raise ValueError(f"{self.name} {sign} {digits(value)} {told} {edges}")
         return np.asarray(below)
 
     @cached_property
@@ -131,21 +122,17 @@ class Categories:
     values: tuple[str | float, ...]
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
+        column("name", self.name)
         values = items("values", self.values)
-        text = [isinstance(value, str) for value in values]
+        text, got = [isinstance(value, str) for value in values], f"got {shown(values)}"
         if any(text) and not all(text):
-            raise TypeError(
-                f"values of {self.name} must be all text or all numbers, got {shown(values)}"
-            )
+            raise TypeError(f"values of {self.name} must be all text or all numbers, {got}")
         if all(text) and any("\0" in value for value in values):
-            raise ValueError(f"values of {self.name} must hold no null character")
+            raise ValueError(f"values of {self.name} must hold no null character, {got}")
         if not all(text):
             values = tuple(value for value in values if real("values", value) == value)
         if not values or len(set(values)) != len(values):
-            raise ValueError(
-                f"values of {self.name} must be distinct and at least 1, got {shown(self.values)}"
-            )
+            raise ValueError(f"values of {self.name} must be distinct and at least 1, {got}")
         object.__setattr__(self, "values", values)
 
     @property
@@ -165,25 +152,24 @@ class Categories:
 
     def select(self, sign: str, value: float | str) -> NDArray[np.bool_]:
         """Return which values satisfy `attribute sign value`."""
+        equal = sign in ("=", "!=")
         if self.of_texts != isinstance(value, str):
-            raise ValueError(
-                f"{self.name} has values {self.labels}, but is compared with {value!r}"
-            )
-        if sign in ("=", "!=") and value not in self.values:
+            told = f"has values {self.labels}, but is compared with {value!r}"
+            raise ValueError(f"{self.name} {told}")
+        if equal and value not in self.values:
             raise ValueError(f"{self.name} must be one of {', '.join(self.labels)}, got {value!r}")
-        if self.of_texts and sign not in ("=", "!="):
+        if self.of_texts and not equal:
             raise ValueError(f"{self.name} has no order: use =, != or in, got {sign!r}")
         return np.asarray(_COMPARE[sign](np.array(self.values), value), dtype=np.bool_)
 
     @cached_property
-    def _places(self) -> dict[str | Decimal, int]:
+    def _places(self) -> dict[str | Decimal | None, int]:
         keys = (v if isinstance(v, str) else Decimal(repr(v)) for v in self.values)
         return {key: i for i, key in enumerate(keys)}
 
     def place(self, text: str) -> int:
         """Return the place of a text, or of a number by the digits of its text; -1 for none."""
-        value = text if self.of_texts else decimal(text)
-        return -1 if value is None else self._places.get(value, -1)
+        return self._places.get(text if self.of_texts else decimal(text), -1)
 
 
 Attribute = Bins | Categories
@@ -203,18 +189,11 @@ def check_attributes(attributes: Sequence[Attribute]) -> tuple[Attribute, ...]:
     return declared
 
 
-def _check_name(name: str) -> None:
-    if not isinstance(name, str) or not name.strip() or "\0" in name:
-        raise ValueError(f"name must be the name of a column, got {shown(name)}")
-    if '"' in name and "'" in name:
-        raise ValueError(f"name must not hold both kinds of quotation mark, got {shown(name)}")
-
-
 @dataclass(frozen=True)
 class Cube:
     """Counts of records over the cells of declared attributes, last attribute fastest.
 
-    `attributes` at least one; `counts` (cells,) whole and not negative.
+    `attributes` at least one; `counts` (cells,) whole, from 0 to 2^53.
 
     >>> cube = Cube((Bins("income", (0, 10, 20)), Categories("sex", ("f", "m"))), [1, 2, 3, 4])
     >>> cube.shape, cube.query("income >= 10 and sex = f")

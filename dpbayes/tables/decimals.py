@@ -17,30 +17,17 @@ def decimal_text(value: Fraction, direction: str, digits: int = 6) -> str:
     >>> decimal_text(Fraction(1, 10**7), "down"), decimal_text(Fraction(1, 3 * 10**9), "up")
     ('1e-7', '3.34e-10')
     """
-    if 0 < value < Fraction(100, 10**digits) and (value * 10**digits).denominator > 1:
-        return significant_text(value, direction, 3)
-    scaled = value * 10**digits
-    whole = math.ceil(scaled) if direction == "up" else math.floor(scaled)
-    return format(Decimal(whole).scaleb(-digits).normalize(), "f")
-
-
-def significant_text(value: Fraction, direction: str, digits: int = 12) -> str:
-    """Return a decimal of so many digits that is at least ("up") or at most ("down") as large.
-
-    For numbers that may be tiny, such as a delta.
-
-    >>> significant_text(Fraction(1, 3 * 10**9), "up", 3), significant_text(Fraction(0), "down")
-    ('3.34e-10', '0')
-    """
-    rounding = ROUND_CEILING if direction == "up" else ROUND_FLOOR
-    context = Context(prec=digits, rounding=rounding)
-    found = context.divide(Decimal(value.numerator), Decimal(value.denominator))
-    plain = found.normalize(context)
-    return f"{plain:f}" if not plain or -6 <= plain.adjusted() < digits else f"{plain:e}"
+    up, scaled = direction == "up", value * 10**digits
+    if 0 < scaled < 100 and scaled.denominator > 1:
+        three = Context(prec=3, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+        found = three.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(three)
+        return f"{found:f}" if found.adjusted() >= -6 else f"{found:e}"
+    whole, rest = divmod(math.ceil(scaled) if up else math.floor(scaled), 10**digits)
+    return f"{whole}.{rest:0{digits}d}".rstrip("0").rstrip(".")
 
 
 def counted(number: int, one: str, more: str = "") -> str:
-    """Return a number and what it counts, in the singular for 1; `more` is one with s unless given.
+    """Return a number and what it counts; `more` than one is `one` with s unless given.
 
     >>> counted(1, "record"), counted(2000, "record"), counted(0, "entry", "entries")
     ('1 record', '2,000 records', '0 entries')

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,17 +16,16 @@ from scipy.optimize import brentq
 
 from dpbayes import _validate as check
 from dpbayes.tables.inference import (
-    NEIGHBOURS,
     Array,
     Factor,
     changes,
     coefficients,
     empty_factor,
-    no_losses,
     shaped,
 )
 from dpbayes.tables.noise import LARGEST_SCALE, SMALLEST_SCALE, as_float, on_grid, scale_in_units
 from dpbayes.tables.noise_law import NoiseLaw
+from dpbayes.tables.units import RELATIONS
 
 SPENDINGS = ("smallest", "direct")
 _SMALLEST_SHARE = 1e-6  # of the direct budget: what is cheaper still is charged as this
@@ -35,9 +34,7 @@ _SMALLEST_SHARE = 1e-6  # of the direct budget: what is cheaper still is charged
 def budget(S: float, L: float, delta: float) -> float:
     """Return the budget 2 S ln(1/delta) / L at which one answer has an interval of length L.
 
-    `S` > 0 sensitivity; `delta` in (0, 1), one minus the confidence.
-
-    Source: derived; E's text is lost. In the book: `thm-direct-budget`.
+    `S` > 0 sensitivity; `delta` in (0, 1), one minus the confidence. Derived; `thm-direct-budget`.
 
     >>> round(budget(1.0, 40.0, 0.05), 10)
     0.1497866137
@@ -65,22 +62,12 @@ def combine(w0: ArrayLike, scale: float) -> tuple[float, Array]:
 
 @dataclass(frozen=True)
 class Allocation:
-    """A budget `alpha`, 0 when the history suffices; the weight kappa of the fresh answer; and the
-    noise weights of the combined error, the fresh answer last.
-
-    >>> bought = allocation([4.0], 1.0, 20.0, 0.05)
-    >>> round(bought.alpha, 6), round(bought.fresh_share, 6), bought.noise_weights.round(4)
-    (0.150645, 0.26638, array([2.9345, 1.7683]))
-    """
+    """A budget, 0 when the history suffices; the fresh answer's weight kappa; the error's weights,
+    that of the fresh answer last."""
 
     alpha: float
     fresh_share: float
     noise_weights: Array
-
-    @property
-    def history_share(self) -> float:
-        """The factor 1 - kappa on the history's weights."""
-        return 1.0 - self.fresh_share
 
 
 def allocation(
@@ -91,11 +78,10 @@ def allocation(
     `w0` (m,) are the noise weights of the query's estimate from the history, None when it is not
     estimable. `spending` "smallest" looks for the smallest budget, not below a millionth of the
     direct one; "direct" takes that unless the history suffices. Where joining makes the interval
-    longer, as it can from about delta = 1/e on, the fresh answer stands alone.
+    longer, as it can from about delta = 1/e on, the fresh answer stands alone. Derived;
+    `thm-history-budget`.
 
-    Source: derived; E's text is lost. In the book: `thm-history-budget`.
-
-    >>> bought = allocation([4.0], 1.0, 20.0, 0.05)
+    >>> bought = allocation([4.0], 1.0, 20.0, 0.05)  # an Allocation
     >>> round(bought.alpha, 6), round(bought.fresh_share, 6), bought.noise_weights.round(4)
     (0.150645, 0.26638, array([2.9345, 1.7683]))
     """
@@ -138,90 +124,94 @@ def _smallest(excess: Callable[[float], float], weights: Array, scale: float) ->
 
 @dataclass(frozen=True)
 class Policy:
-    """How answers are accounted for and bought.
+    """How answers are accounted for, by the overall cost ("cells") or the sum of budgets
+    ("sequential"), and bought, with the history's help ("smallest") or without ("direct");
+    `inference` says whether any are derived from the history."""
 
-    `neighbours` "add-remove" or "replace-one"; `accounting` "cells" (exact overall cost) or
-    "sequential" (sum of budgets); `spending` "smallest" (with the history's help) or "direct";
-    `inference` whether answers are derived from the history at all.
-    """
-
-    neighbours: str = "add-remove"
+    neighbours: str = "add-or-remove"
     accounting: str = "cells"
     spending: str = "smallest"
     inference: bool = True
 
     def __post_init__(self) -> None:
-        check.choice("neighbours", self.neighbours, NEIGHBOURS)
+        check.choice("neighbours", self.neighbours, RELATIONS)
         check.choice("accounting", self.accounting, ("cells", "sequential"))
         check.choice("spending", self.spending, SPENDINGS)
         check.flag("inference", self.inference)
 
+    def changes(self, query: Array) -> Array:
+        """Return what one record changes: each cell or pair of cells, or the most of them all."""
+        each = changes(query, self.neighbours)
+        return each if self.accounting == "cells" else np.atleast_1d(each.max())
+
 
 @dataclass(frozen=True)
 class State:
-    """What the answers so far have left: factorisation, answers / b, scales, and what was spent.
+    """What the answers so far have left: factorisation, answers / b, scales b, and what was spent.
 
-    `losses` of each cell or pair of cells and the sum of budgets `in_sequence` are rounded up.
+    `losses` of each cell or pair of cells, or one where budgets are added up, are rounded up.
 
-    >>> later = empty_state(2, "add-remove").after(np.ones(2), 4.0, 12.0)
-    >>> later.scaled_answers, later.scales, round(later.spent("sequential"), 12)
+    >>> later = empty_state(2, Policy()).after(np.ones(2), 4.0, 12.0)
+    >>> later.scaled_answers, later.scales, round(later.spent, 12)
     (array([3.]), array([4.]), 0.25)
     """
 
+    policy: Policy
     factor: Factor
     scaled_answers: Array
     scales: Array
     losses: Array
-    in_sequence: float
+
+    @property
+    def spent(self) -> float:
+        """The overall cost so far."""
+        return float(self.losses.max())
 
     def after(self, query: Array, scale: float, y: float) -> State:
         """Return the state once `query` has been answered by y with noise of this scale."""
-        return State(
-            self.factor.append(query, scale),
-            check.frozen(np.append(self.scaled_answers, y / scale)),
-            check.frozen(np.append(self.scales, scale)),
-            *self._spent_after(query, scale),
+        return replace(
+            self,
+            factor=self.factor.append(query, scale),
+            scaled_answers=check.frozen(np.append(self.scaled_answers, y / scale)),
+            scales=check.frozen(np.append(self.scales, scale)),
+            losses=self._losses_after(query, scale),
         )
 
-    def spent(self, accounting: str) -> float:
-        """Return the overall cost under the named accounting."""
-        return float(self.losses.max()) if accounting == "cells" else self.in_sequence
+    def spent_after(self, query: Array, scale: float) -> float:
+        return float(self._losses_after(query, scale).max())
 
-    def spent_after(self, query: Array, scale: float, accounting: str) -> float:
-        losses, in_sequence = self._spent_after(query, scale)
-        return float(losses.max()) if accounting == "cells" else in_sequence
+    def known(self, query: Array) -> tuple[float, Array | None]:
+        """Return a query's sensitivity, and its noise weights over the history, if it has any."""
+        S = float(self.policy.changes(coefficients("query", query, self.factor.Z.shape[1])).max())
+        if S == 0.0:
+            raise ValueError("query must be one that some neighbour changes: its answer is public")
+        return S, self.factor.noise_weights(query) if self.policy.inference else None
 
-    def room(self, query: Array, bound: float, accounting: str) -> float:
+    def room(self, query: Array, bound: float) -> float:
         """Return the largest 1 / scale with which a query can still be answered within a bound."""
-        change = changes(query, self.losses)
-        if accounting == "sequential":
-            return max((bound - self.in_sequence) / float(change.max()), 0.0)
+        change = self.policy.changes(query)
         left = (bound - self.losses[change > 0.0]) / change[change > 0.0]
         return max(float(left.min()), 0.0)
 
-    def _spent_after(self, query: Array, scale: float) -> tuple[Array, float]:
-        change = changes(query, self.losses)
+    def _losses_after(self, query: Array, scale: float) -> Array:
+        change = self.policy.changes(query)
         costs = np.nextafter(change / scale, np.inf)
-        losses = np.where(change > 0.0, np.nextafter(self.losses + costs, np.inf), self.losses)
-        return check.frozen(losses), math.nextafter(self.in_sequence + costs.max(), math.inf)
+        more = np.nextafter(self.losses + costs, np.inf)
+        return check.frozen(np.where(change > 0.0, more, self.losses))
 
 
-def empty_state(cells: int, neighbours: str) -> State:
+def empty_state(cells: int, policy: Policy) -> State:
     """Return the state before the first answer."""
-    losses = check.frozen(no_losses(check.integer("cells", cells, 1), neighbours))
-    return State(empty_factor(cells), np.zeros(0), np.zeros(0), losses, 0.0)
+    factor, none = empty_factor(cells), np.zeros(0)
+    zeros = np.zeros(cells)
+    losses = check.instance("policy", policy, Policy).changes(zeros)
+    return State(policy, factor, none, none, check.frozen(losses))
 
 
 @dataclass(frozen=True)
 class Decision:
-    """One of "derived", "fresh", "rejected".
-
-    `history_weights` (m,) signed A_i b_i of the history's part of the estimate; `scale_units` of
-    fresh noise on the grid, or 0; `fresh_share` its weight; `law` of the error, if there is one.
-
-    >>> made = decide(empty_state(2, "add-remove"), np.ones(2), 40.0, 0.05, 1.0, Policy())
-    >>> made.outcome, made.fresh_share, round(made.law.half_width(0.05), 6)
-    ('fresh', 1.0, 20.0)
+    """One of "derived", "fresh", "rejected"; the signed A_i b_i (m,) of the history's part of the
+    estimate; the scale of fresh noise in grid units and its weight; the law of the error, if any.
     """
 
     outcome: str
@@ -234,61 +224,43 @@ class Decision:
 REJECTED = Decision("rejected", check.frozen(np.zeros(0)), 0, 0.0, None)
 
 
-def decide(
-    state: State, query: Array, L: float, delta: float, bound: float, policy: Policy
-) -> Decision:
-    """Return what to do with a query that is to have an interval of length at most L.
+def decide(state: State, query: Array, L: float, delta: float, bound: float) -> Decision:
+    """Return the Decision on a query that is to have an interval of length at most L.
 
-    >>> made = decide(empty_state(2, "add-remove"), np.ones(2), 40.0, 0.05, 1.0, Policy())
+    >>> made = decide(empty_state(2, Policy()), np.ones(2), 40.0, 0.05, bound=1.0)  # a Decision
     >>> made.outcome, made.fresh_share, round(made.law.half_width(0.05), 6)
     ('fresh', 1.0, 20.0)
     """
     limit = check.non_negative("bound", bound)  # nothing may be left at all
-    S, w0 = _known(state, query, policy)
-    bought = allocation(w0, S, L, delta, policy.spending)
+    S, w0 = check.instance("state", state, State).known(query)
+    bought = allocation(w0, S, L, delta, state.policy.spending)
     if bought.alpha == 0.0 and w0 is not None:
         return Decision("derived", check.frozen(w0), 0, 0.0, NoiseLaw(w0))
     units = scale_in_units(S, bought.alpha)
     scale, share = as_float(units), bought.fresh_share
-    if state.spent_after(query, scale, policy.accounting) > limit:
+    if state.spent_after(query, scale) > limit:
         return REJECTED
-    weights = np.zeros(state.scales.size) if w0 is None else bought.history_share * w0
+    weights = np.zeros(state.scales.size) if w0 is None else (1.0 - share) * w0
     law = NoiseLaw(np.append(weights, share * scale))
     return Decision("fresh", check.frozen(weights), units, share, law)
 
 
-def _known(state: State, query: Array, policy: Policy) -> tuple[float, Array | None]:
-    """Return the sensitivity of a query, and its noise weights over the history, if it has any."""
-    losses = check.instance("state", state, State).losses
-    S = float(changes(coefficients("query", query, len(losses)), losses).max())
-    if S == 0.0:
-        raise ValueError("query must be one that some neighbour changes: its answer is public")
-    inference = check.instance("policy", policy, Policy).inference
-    return S, state.factor.noise_weights(query) if inference else None
-
-
-def shortest_affordable(
-    state: State, query: Array, delta: float, bound: float, policy: Policy
-) -> float | None:
+def shortest_affordable(state: State, query: Array, delta: float, bound: float) -> float | None:
     """Return about the shortest length, to a thousandth, that the bound allows, if any does."""
-    _, w0 = _known(state, query, policy)
+    _, w0 = state.known(query)
     lengths = [] if w0 is None else [2.0 * NoiseLaw(w0).half_width(delta)]
-    room = state.room(query, bound, policy.accounting)
+    room = state.room(query, bound)
     if room >= 1.0 / LARGEST_SCALE:
         scale = max(1.0 / room, SMALLEST_SCALE)
         lengths.append(-2.0 * scale * math.log(delta))
-        if w0 is not None and policy.spending == "smallest":
+        if w0 is not None and state.policy.spending == "smallest":
             lengths.append(2.0 * NoiseLaw(combine(w0, scale)[1]).half_width(delta))
     return 1.0005 * min(lengths) if lengths else None
 
 
 @dataclass(frozen=True)
 class Stream:
-    """What was done with each question: `outcomes` (k,) words, overall cost `spent` (k,).
-
-    >>> Stream(("fresh", "rejected"), np.array([0.2, 0.2])).answered
-    array([1. , 0.5])
-    """
+    """What was done with each question: `outcomes` (k,) words, overall cost `spent` (k,)."""
 
     outcomes: tuple[str, ...]
     spent: Array
@@ -308,26 +280,26 @@ class Stream:
 def stream(
     questions: ArrayLike, lengths: ArrayLike, delta: float, bound: float, policy: Policy
 ) -> Stream:
-    """Return what the online system does with a stream of questions; it needs no data or noise.
+    """Return what is done with a stream of questions; it needs no data or noise.
 
     `questions` (k, cells); `lengths` one or (k,); `bound` > 0: the outcomes depend on both only
     through their product.
 
-    >>> stream([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 40.0, 0.05, 0.2, Policy()).outcomes
+    >>> made = stream([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 40.0, 0.05, 0.2, Policy())  # a Stream
+    >>> made.outcomes
     ('fresh', 'derived', 'fresh')
     """
     rows = shaped("questions", questions, "k", "cells")
     wanted = check.positive_array("lengths", lengths)
     if wanted.ndim:
         shaped("lengths", wanted, len(rows))
-    check.instance("policy", policy, Policy)
     limit, outcomes, spent = check.positive("bound", bound), [], []
-    state = empty_state(rows.shape[1], policy.neighbours)
+    state = empty_state(rows.shape[1], policy)
     for row, length in zip(rows, np.broadcast_to(wanted, len(rows)), strict=True):
         query = on_grid(row, row.size)
-        made = decide(state, query, float(length), delta, limit, policy)
+        made = decide(state, query, float(length), delta, limit)
         if made.outcome == "fresh":
             state = state.after(query, as_float(made.scale_units), 0.0)
         outcomes.append(made.outcome)
-        spent.append(state.spent(policy.accounting))
+        spent.append(state.spent)
     return Stream(tuple(outcomes), check.frozen(np.array(spent)))

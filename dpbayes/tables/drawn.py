@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,17 +23,13 @@ class Release:
     """One private release. Everything in it may be published; the true counts are not in it.
 
     `noisy` is the value privacy is proved for, `counts` the histogram made from it, `n` the
-    public number of records (that of `counts` where the true one is secret), `labels` the
-    categories' names in their declared order, if given.
+    public number of records (that of `counts` where the true one is secret).
 
     >>> from dpbayes.mechanisms import mechanism
     >>> chosen = mechanism("geometric", epsilon="0.5")
     >>> private = Release(chosen, np.ones(2), 10, np.array([12]), np.array([10, 0]))
-    >>> private.posterior.concentration, private.guarantee.bound
-    (array([11.,  1.]), Fraction(1, 2))
-    >>> private.interval().round(3)
-    array([[0.3  , 0.994],
-           [0.006, 0.7  ]])
+    >>> private.posterior.concentration, private.interval()[0].round(3)
+    (array([11.,  1.]), array([0.3  , 0.994]))
     """
 
     mechanism: Mechanism
@@ -44,7 +37,6 @@ class Release:
     n: int
     noisy: NDArray[np.int64]
     counts: NDArray[np.int64]
-    labels: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("prior", "noisy", "counts"):
@@ -57,38 +49,16 @@ class Release:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the mechanism promises, worked out from its description each time it is asked."""
+        """What the mechanism promises."""
         return guarantee(self.mechanism, int(self.prior.size))
 
     def noise_aware(self) -> NoiseAwarePosterior:
         """Return the posterior that takes the noise into account."""
         return noise_aware(self.mechanism, self.noisy, self.n, self.prior)
 
-    def expected_distance(self) -> float:
-        """Return the mean Hellinger distance of a release if the released counts were the truth.
-
-        The mean at the true counts is not published: it depends on them.
-        """
-        return self.mechanism.law(self.counts, self.prior).mean_distance()
-
     def interval(self, confidence: float = 0.95) -> NDArray[np.float64]:
         """Return the central noise-aware interval of each category's share, shape (k, 2)."""
         return self.noise_aware().interval(confidence)
-
-    def _repr_html_(self) -> str:
-        low, high = self.interval().T
-        labels = self.labels or [f"category {i}" for i in range(self.prior.size)]
-        columns = labels, self.counts, self.noise_aware().mean, low, high
-        rows = "".join(
-            f"<tr><td>{html.escape(str(label))}</td><td>{count:,}</td><td>{share:.4f}</td>"
-            f"<td>{left:.4f} to {right:.4f}</td></tr>"
-            for label, count, share, left, right in zip(*columns, strict=True)
-        )
-        head = "<th>category</th><th>released</th><th>share</th><th>95% interval</th>"
-        return (
-            f"<p>{html.escape(self.guarantee.sentence)}</p>"
-            f'<table class="dataframe"><tr>{head}</tr>{rows}</table>'
-        )
 
     def __str__(self) -> str:
         parameters = ", ".join(f"{value:g}" for value in self.posterior.concentration)
@@ -101,28 +71,21 @@ class Release:
 def draw(
     mechanism: Mechanism, counts: Counts, prior: NDArray[np.float64], bits: BitSource
 ) -> Drawn:
-    """Return one exact draw; raises ValueError for a mechanism without an exact sampler.
-
-    A sampler belongs to the type it was written for: a subclass, whose law may differ, has none
-    until it states one.
-    """
+    """Return one exact draw; ValueError for a mechanism whose own type has no exact sampler."""
     sampler = own(mechanism, "draw")
     if sampler is None:
         known = [name for name, make in REGISTRY.items() if own(make(1.0), "draw")]
-        raise ValueError(
-            f"mechanism must have an exact sampler, got {mechanism.name}; these have one: "
-            f"{', '.join(known)}"
-        )
+        got = f"got {mechanism.name}; these have one: {', '.join(known)}"
+        raise ValueError(f"mechanism must have an exact sampler, {got}")
     drawn: Drawn = sampler(counts, prior, bits)
     return drawn
 
 
 def release(
     mechanism: Mechanism,
-    counts: ArrayLike | Mapping[str, int],
+    counts: ArrayLike,
     prior: ArrayLike,
     *,
-    order: Sequence[str] | None = None,
     without_guarantee: bool = False,
 ) -> Release:
     """Return a private release of these counts, with randomness from the operating system.
@@ -130,8 +93,8 @@ def release(
     The draw uses whole numbers and fair bits only (exponential mechanisms: ball arithmetic, the
     extra `tables`), so the output has exactly the mechanism's law and no floating-point trace of
     the data. There is no seed. A mechanism without a proved guarantee is refused unless
-    `without_guarantee` is True. Counts with labels, a mapping or a pandas Series, need the `order`
-    of the categories, which is declared and never read off the data. Book: `release`.
+    `without_guarantee` is True. Counts with labels, a mapping or a pandas Series, are refused: the
+    order of the categories is declared and never read off the data. Book: `release`.
 
     For all count vectors x, x' of n records that differ by replacing one record, and every set S
     of outputs, P[M(x) in S] <= e^epsilon P[M(x') in S] + delta, with the epsilon and the delta of
@@ -144,15 +107,17 @@ def release(
     """
     if not hasattr(mechanism, "epsilon") or isinstance(mechanism, type):
         raise TypeError(f"mechanism must be a mechanism, got {_validate.shown(mechanism)}")
-    vector, labels = _ordered(counts, order)
-    x, alpha = _validate.counts_and_prior(vector, prior)
+    if hasattr(counts, "items"):  # as `value_counts` has, which ranks the true counts
+        raise ValueError(
+            "counts must be a vector in a declared order, such as [counts.get(c, 0) for c in "
+            f"categories], got a {type(counts).__name__}: its own order may follow the data"
+        )
+    x, alpha = _validate.counts_and_prior(counts, prior)
     if x.sum() > LARGEST_RECORDS:
         raise ValueError(f"counts must hold at most 2^61 records for a release, got {x.tolist()}")
     _validate.flag("without_guarantee", without_guarantee)
-    if mechanism.epsilon < SMALLEST_EPSILON:
-        raise ValueError(
-            f"epsilon must be at least {SMALLEST_EPSILON} for a release, got {mechanism.epsilon!r}"
-        )
+    if (epsilon := mechanism.epsilon) < SMALLEST_EPSILON:
+        raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON}, got {epsilon!r}")
     promised = guarantee(mechanism, x.size)
     # Where the number of records is secret, a refusal would tell that it is 0.
     if x.sum() < 1 and promised.neighbours != "add-or-remove":
@@ -164,35 +129,4 @@ def release(
         )
     noisy, released = draw(mechanism, x, alpha, SystemBits())
     shown = x if promised.neighbours == "replace-one" else released
-    return Release(mechanism, alpha, int(shown.sum()), noisy, released, labels)
-
-
-def _ordered(counts: Any, order: Sequence[str] | None) -> tuple[ArrayLike, tuple[str, ...] | None]:
-    """Return counts as a vector in the declared order, with their labels.
-
-    Only a mapping or a pandas Series needs an `order`: its own may follow the data, as that of
-    `value_counts` does, which ranks the true counts. A label missing in `counts` counts 0.
-    """
-    labelled = isinstance(counts, Mapping) or (
-        hasattr(counts, "items") and hasattr(counts, "index")
-    )
-    if order is None:
-        if labelled:
-            raise ValueError(
-                "counts must be a vector, or come with the order of the categories, got a "
-                f"{type(counts).__name__} without one: its own order may follow the data and would "
-                "then publish their ranking"
-            )
-        return counts, None
-    labels = tuple(order)
-    if isinstance(order, str) or len(labels) < 2 or len(set(labels)) != len(labels):
-        raise ValueError(f"order must be at least 2 different labels, got {order!r}")
-    if not labelled:
-        if len(labels) != np.size(counts):
-            raise ValueError(f"order must have {np.size(counts)} labels, got {len(labels)}")
-        return counts, labels
-    found = dict(counts.items())
-    unknown = [label for label in found if label not in labels]
-    if unknown:
-        raise ValueError(f"order must list every category of counts, got none for {unknown[0]!r}")
-    return [found.get(label, 0) for label in labels], labels
+    return Release(mechanism, alpha, int(shown.sum()), noisy, released)

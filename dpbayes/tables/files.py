@@ -38,7 +38,6 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     PlainValidator,
@@ -50,9 +49,9 @@ from pydantic import (
 from dpbayes._validate import shown
 from dpbayes.mechanisms.protocol import exact_epsilon, given_epsilon
 from dpbayes.tables.attributes import Attribute, Bins, Categories, Cube, check_attributes
-from dpbayes.tables.keys import NAME
+from dpbayes.tables.keys import NAME, NAMES
 from dpbayes.tables.table import Rules, count
-from dpbayes.tables.units import RELATIONS, Unit
+from dpbayes.tables.units import MOST_KEPT, Unit
 
 MOST_ANSWERS = 1000
 TICK = 0.1
@@ -64,14 +63,7 @@ class PlanError(ValueError):
 
 @dataclass(frozen=True)
 class File:
-    r"""A TOML file with its text.
-
-    >>> found = File(Path("plan.toml"), "# for May\nepsilon = 0", {"epsilon": 0})
-    >>> raise found.fail("epsilon", "positive", 0)
-    Traceback (most recent call last):
-        ...
-    dpbayes.tables.files.PlanError: plan.toml, line 2: epsilon must be positive, got 0
-    """
+    """A TOML file with its text."""
 
     path: Path
     text: str
@@ -83,27 +75,10 @@ class File:
         line = self.text.count("\n", 0, found.end()) + 1 if found else 0
         return f"{self.path}, line {line}" if found else str(self.path)
 
-    def fail(self, key: str, allowed: str, value: object) -> PlanError:
-        """Return the error for a key: where it stands, what it was, what it may be."""
-        return PlanError(f"{self.where(key)}: {key} must be {allowed}, got {shown(value)}")
 
-
-def read_file(path: str | Path) -> File:
-    """Return a TOML file, or raise PlanError."""
-    place, refused = Path(path), "plan {} cannot be read: {}"
-    if place.exists() and not place.is_file():
-        raise PlanError(refused.format(place, "it is not a file"))
-    try:
-        text = place.read_text(encoding="utf-8-sig")
-        return File(place, text, tomllib.loads(text))
-    except OSError as error:
-        raise PlanError(refused.format(place, error.strerror or error)) from error
-    except UnicodeDecodeError as error:
-        raise PlanError(refused.format(place, "it is not UTF-8")) from error
-    except RecursionError:
-        raise PlanError(refused.format(place, "lists stand in lists too deep")) from None
-    except ValueError as error:  # no TOML, or a number of thousands of digits
-        raise PlanError(f"{place}: {error}") from error
+def wrong(key: str, allowed: str, value: object) -> ValueError:
+    """Return the error for the value of a key."""
+    return ValueError(f"{key} must be {allowed}, got {shown(value)}")
 
 
 # Validators; what they raise is "<key> must be <this>", or a whole sentence that says "must".
@@ -116,15 +91,9 @@ def _epsilon(value: Any) -> Fraction:
         raise ValueError("a positive number in the digits 0 to 9") from None
 
 
-def _price(value: Any) -> Fraction:
-    return Fraction(0) if value in (0, "0") and value is not False else _epsilon(value)
-
-
 def _name(value: Any) -> str:
     if not isinstance(value, str) or not NAME.fullmatch(value):
-        raise ValueError(
-            "1 to 64 letters, digits, '.', '_' and '-', beginning with a letter or digit"
-        )
+        raise ValueError(NAMES)
     return value
 
 
@@ -134,16 +103,12 @@ def _beside(value: Any, info: ValidationInfo) -> Path:
     return Path(info.data["file"].path.parent / value)
 
 
-def _attribute(given: Any) -> Attribute:
-    known = {"name", "values", "edges", "whole"}
-    if not isinstance(given, dict) or not given.keys() <= known or "name" not in given:
-        raise ValueError("tables with name, and values or edges")
-    if ("values" in given) == ("edges" in given):
-        raise ValueError(f"attribute {given['name']!r} must have either edges or values")
+def _attributes(given: Any) -> tuple[Attribute, ...]:
     try:
-        return Bins(**given) if "edges" in given else Categories(**given)
+        made = [Bins(**one) if "edges" in one else Categories(**one) for one in given]
+        return check_attributes(made)
     except TypeError as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(f"tables with name, and either edges or values: {error}") from None
 
 
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
@@ -165,28 +130,34 @@ class Settings(BaseModel):
     @classmethod
     def read(cls: type[_Model], path: str | Path) -> _Model:
         """Return the settings of a file, or raise PlanError for the first mistake."""
-        file = read_file(path)
+        place = Path(path)
+        try:
+            if place.exists() and not place.is_file():
+                raise OSError("it is not a file")
+            text = place.read_text(encoding="utf-8-sig")
+            file = File(place, text, tomllib.loads(text))
+        except (OSError, ValueError, RecursionError) as error:  # no file, no UTF-8, no TOML
+            why = getattr(error, "strerror", None) or error
+            raise PlanError(f"plan {place} cannot be read: {why}") from error
         known = [f.alias or name for name, f in cls.model_fields.items() if name != "file"]
         for key in file.settings:
             if key not in known:
-                raise PlanError(
-                    f"{file.where(key)}: no such key {shown(key)}; there are {', '.join(known)}"
-                )
+                listed = ", ".join(known)
+                raise PlanError(f"{file.where(key)}: no such key {shown(key)}; there are {listed}")
         try:
             return cls.model_validate({**file.settings, "file": file})
         except ValidationError as error:
             first = error.errors()[0]
-            if isinstance(raised := first.get("ctx", {}).get("error"), PlanError):
-                raise raised from None
+            told = re.sub("^(Input should|Value error,) (be )?", "", first["msg"])
+            if not first["loc"]:  # of several keys together
+                where = file.where(re.split("[ :]", told)[0])
+                raise PlanError(f"{where}: {told}") from None
             key = str(first["loc"][0])
             if first["type"] == "missing" and len(first["loc"]) == 1:
                 raise PlanError(f"{file.path}: {key} must be given") from None
-            told = [one["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-                    for one in error.errors() if str(one["loc"][0]) == key]  # fmt: skip
-            if " must " in told[0]:
-                raise PlanError(f"{file.where(key)}: {key}: {told[0]}") from None
-            allowed = " or ".join(sorted(set(told)))
-            raise file.fail(key, allowed, file.settings.get(key)) from None
+            if " must " in told:
+                raise PlanError(f"{file.where(key)}: {key}: {told}") from None
+            raise PlanError(f"{file.where(key)}: {wrong(key, told, file.settings[key])}") from None
 
 
 class Declared(Settings):
@@ -194,17 +165,16 @@ class Declared(Settings):
 
     record: Literal["record"] | None = Field(None, alias="unit")
     person: Text | None = None
-    keep: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    keep: Annotated[int, Field(ge=1, le=MOST_KEPT)] = 1
 
     @model_validator(mode="after")
     def _one_unit(self) -> Declared:
         if (self.record is None) == (self.person is None):
-            raise PlanError(
-                f'{self.file.path}: unit = "record", or person = "…", the column that identifies '
-                "people, must be given, and not both: it says who is protected"
+            raise ValueError(
+                'unit = "record", or person = "…", the column that identifies people, must be '
+                "given, and not both: it says who is protected"
             )
-        if "keep" in self.file.settings and self.person is None:
-            raise self.file.fail("keep", "used with person", self.keep)
+        _ = self.unit
         return self
 
     @property
@@ -218,34 +188,18 @@ class CubeFile(Declared):
 
     source: Beside
     bound: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-    relation: Literal["add-or-remove", "add-remove", "replace-one"] = Field(
-        "add-or-remove", alias="neighbours"
-    )
+    neighbours: Literal["add-or-remove", "replace-one"] = "add-or-remove"
     outside: Literal["refuse", "drop"] = "refuse"
     count: Text | None = None
-    attribute: list[Annotated[Any, PlainValidator(_attribute)]]
+    attributes: Annotated[Any, PlainValidator(_attributes), Field(alias="attribute")]
 
     @model_validator(mode="after")
     def _fits_together(self) -> CubeFile:
-        try:
-            _ = self.attributes, self.rules
-        except (ValueError, TypeError) as error:
-            raise PlanError(f"{self.file.path}: {error}") from None
+        _ = self.rules
         return self
 
     @property
-    def neighbours(self) -> str:
-        """The relation of the promise."""
-        return RELATIONS[self.relation != RELATIONS[0]]
-
-    @property
-    def attributes(self) -> tuple[Attribute, ...]:
-        """The declared attributes."""
-        return check_attributes(self.attribute)
-
-    @property
     def rules(self) -> Rules:
-        """How the table is counted."""
         return Rules(self.unit, self.outside, count=self.count)
 
     def cube(self) -> Cube:
@@ -264,12 +218,12 @@ class Analyst:
 
 
 class ServiceFile(Settings):
-    """A checked service file; make one with `read_service`."""
+    """A checked service file; `ServiceFile.read` makes one."""
 
     cube: Beside
     account: Beside
     tick: Annotated[float, Field(gt=0, le=60)] = TICK
-    smallest_price: Annotated[Fraction, BeforeValidator(_price)] = Fraction(0)
+    smallest_price: Epsilon | None = None
     most_answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS)] = MOST_ANSWERS
     analysts: tuple[Analyst, ...] = Field(alias="analyst", strict=False, min_length=1)
 
@@ -277,46 +231,17 @@ class ServiceFile(Settings):
     def _different_names(self) -> ServiceFile:
         names = [one.name for one in self.analysts]
         if len(set(names)) != len(names):
-            raise self.file.fail("analyst", "of different names", names)
+            raise wrong("analyst", "of different names", names)
         return self
 
 
-def read_cube(path: str | Path) -> CubeFile:
-    r"""Return the cube that a TOML file declares, or raise PlanError with its line.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "people.toml"
-    ...     _ = file.write_text(
-    ...         'source = "people.csv"\nunit = "record"\nbound = 1.0\n'
-    ...         '[[attribute]]\nname = "age"\nedges = [18, 40, 65]\n'
-    ...     )
-    ...     found = read_cube(file)
-    >>> found.neighbours, found.attributes[0].labels
-    ('add-or-remove', ('18 to 40', '40 to 65'))
-    """
-    return CubeFile.read(path)
-
-
-def read_service(path: str | Path) -> ServiceFile:
-    """Return the service that a TOML file declares, or raise PlanError with its line."""
-    return ServiceFile.read(path)
-
-
 RAND_HIE = Path(str(files("dpbayes") / "data" / "rand-hie.toml"))
-"""20,190 person-years of the RAND Health Insurance Experiment, a real table to ask.
+"""20,190 person-years of the RAND Health Insurance Experiment, up to five of one person.
 
-Counts by self-rated health, physical limitation, chronic diseases and outpatient visits, derived
-from the public-domain table that statsmodels ships. One record is one person in one year: a person
-can have up to five, so that the guarantee for one record is not one for one person.
+Derived from the public-domain table that statsmodels ships.
 """
 
 
-def rand_hie_cube() -> Cube:
-    """Return the cube of 4 x 2 x 8 x 16 = 1024 cells.
-
-    >>> cube = rand_hie_cube()
-    >>> cube.shape, int(cube.counts.sum())
-    ((4, 2, 8, 16), 20190)
-    """
-    return read_cube(RAND_HIE).cube()
+def read_cube(path: str | Path) -> CubeFile:
+    """Return the cube that a TOML file declares, or raise PlanError with its line."""
+    return CubeFile.read(path)

@@ -3,12 +3,11 @@
 A history is a matrix H, one row a query and one column a cell; its answers are y = Hx + N with
 independent Laplace noise of scales b = S/alpha (E, Definition 2.6, Lemma 2.1, equations 9 and 10).
 With B = diag(1/b) H the noise weights w = b A of a query q are the shortest solution of B^T w = q.
-`Factor` keeps B = Q R Z, Q's columns and Z's rows orthonormal, R upper triangular: w = Q R^-T Z q.
-The normal equations would lose every digit where answers are many and few of them new.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +18,9 @@ from scipy.sparse import csr_array, diags_array, issparse, vstack
 from scipy.sparse.linalg import lsmr
 
 from dpbayes import _validate as check
+from dpbayes.tables.units import RELATIONS
 
 Array = NDArray[np.float64]
-NEIGHBOURS = ("add-remove", "replace-one")
-
 _MOST_PAIRED_CELLS = 4096  # one float64 for each pair of cells: 128 MiB
 _NEW = 1e-10  # share of a row's length outside all others; rounding leaves some 1e-14
 _ESTIMABLE = 1e-9  # share of a query outside the row space up to which it counts as inside
@@ -47,29 +45,25 @@ def coefficients(name: str, value: ArrayLike, cells: int) -> Array:
     return array
 
 
-def sensitivity(H: ArrayLike, neighbours: str = "add-remove") -> Array:
-    """Return the sensitivity of each query of a history (m, cells).
+def sensitivity(H: ArrayLike, neighbours: str = "add-or-remove") -> Array:
+    """Return S_i, by how much one record can change each query of a history (m, cells).
 
-    S_i = max_j |H_ij| for one record added or removed ("add-remove"); max_j H_ij - min_j H_ij for
-    one that leaves a cell and enters another ("replace-one").
+    max_j |H_ij| where it is added or removed (E, Lemma 2.1; `lem-query-sensitivity`), max_j H_ij -
+    min_j H_ij where it leaves a cell and enters another ("replace-one").
 
-    Source: E, Lemma 2.1; the replaced record is ours. In the book: `lem-query-sensitivity`.
-
-    >>> H = [[1.0, 0.0, -1.0], [0.0, 2.0, 2.0]]
-    >>> sensitivity(H), sensitivity(H, neighbours="replace-one")
-    (array([1., 2.]), array([2., 2.]))
+    >>> sensitivity([[1.0, 0.0, -1.0]]), sensitivity([[1.0, 0.0, -1.0]], "replace-one")
+    (array([1.]), array([2.]))
     """
     matrix = shaped("H", H, "m", "cells")
-    if check.choice("neighbours", neighbours, NEIGHBOURS) == "add-remove":
+    if check.choice("neighbours", neighbours, RELATIONS) == "add-or-remove":
         return np.asarray(np.abs(matrix).max(axis=1))
     return np.asarray(matrix.max(axis=1) - matrix.min(axis=1))
 
 
-def laplace_scales(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-remove") -> Array:
-    """Return the scale b_i = S_i / alpha_i of the Laplace noise of each answer.
+def laplace_scales(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-or-remove") -> Array:
+    """Return b_i = S_i / alpha_i for `H` (m, cells) and `alpha` (m,) > 0; S_i = 0 is refused.
 
-    P[y_i in B | x] <= e^alpha_i P[y_i in B | x'] for all neighbours x, x' and sets B (E, Theorem
-    2.1). `H` (m, cells); `alpha` (m,) positive. A query that no neighbour changes is refused.
+    P[y_i in B | x] <= e^alpha_i P[y_i in B | x'] for all neighbours x, x', sets B (E, Theorem 2.1).
 
     >>> laplace_scales([[0.0, 2.0], [1.0, 1.0]], [0.5, 0.1])
     array([ 4., 10.])
@@ -82,63 +76,54 @@ def laplace_scales(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-remove
     return np.asarray(S / budgets)
 
 
-def cost_of_scales(H: ArrayLike, scales: ArrayLike, neighbours: str = "add-remove") -> float:
-    """Return the overall cost of answers whose noise scales are given, however they were chosen.
-
-    >>> [cost_of_scales([[1.0, -1.0]], [2.0], relation) for relation in NEIGHBOURS]
-    [0.5, 1.0]
-    """
-    matrix = shaped("H", H, "m", "cells")
-    b = shaped("scales", check.positive_array("scales", scales), len(matrix))
-    losses = no_losses(matrix.shape[1], neighbours)
-    for row, scale in zip(matrix, b, strict=True):
-        losses = losses + changes(row, losses) / scale
-    return float(losses.max())
-
-
-def privacy_cost(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-remove") -> float:
+def privacy_cost(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-or-remove") -> float:
     """Return the budget that all answers together have spent on the record that suffers most.
 
     With b_i = S_i / alpha_i, the maximum over cells j of sum_i |H_ij| / b_i, or over pairs of cells
-    of sum_i |H_ij - H_il| / b_i where records are replaced: P[y in B | x] <= e^cost P[y in B | x'],
-    and no smaller number will do; also for queries chosen from earlier answers, with the largest
-    cost over all courses. `H` (m, cells); `alpha` (m,) positive.
-
-    Source: E, Theorems 2.1, 5.1, 5.2; the joint form is derived. In the book: `thm-overall-cost`.
+    of sum_i |H_ij - H_il| / b_i where records are replaced: P[y in B | x] <= e^cost P[y in B | x']
+    for all neighbours x, x' and sets B, and no smaller number will do; also for queries chosen from
+    earlier answers (E, Theorems 2.1, 5.1, 5.2, the joint form derived; `thm-overall-cost`).
 
     >>> H = [[1.0, 0.0], [0.0, 1.0]]
-    >>> [round(privacy_cost(H, [0.1, 0.2], relation), 12) for relation in NEIGHBOURS]
-    [0.2, 0.3]
+    >>> privacy_cost(H, [0.1, 0.2]), round(privacy_cost(H, [0.1, 0.2], "replace-one"), 12)
+    (0.2, 0.3)
     """
     S = sensitivity(H, neighbours)
     budgets = shaped("alpha", check.positive_array("alpha", alpha), S.size)
     return cost_of_scales(H, np.where(S > 0.0, S, 1.0) / budgets, neighbours)
 
 
-def no_losses(cells: int, neighbours: str) -> Array:
-    """Return a zero for each cell, or for each pair of cells where records are replaced."""
-    if check.choice("neighbours", neighbours, NEIGHBOURS) == "add-remove":
-        return np.zeros(cells)
-    if cells > _MOST_PAIRED_CELLS:
+def cost_of_scales(H: ArrayLike, scales: ArrayLike, neighbours: str = "add-or-remove") -> float:
+    """Return the overall cost of answers whose noise scales are given, however they were chosen.
+
+    >>> cost_of_scales([[1.0, -1.0]], [2.0]), cost_of_scales([[1.0, -1.0]], [2.0], "replace-one")
+    (0.5, 1.0)
+    """
+    matrix = shaped("H", H, "m", "cells")
+    b = shaped("scales", check.positive_array("scales", scales), len(matrix))
+    losses = changes(np.zeros(matrix.shape[1]), neighbours)
+    for row, scale in zip(matrix, b, strict=True):
+        losses = losses + changes(row, neighbours) / scale
+    return float(losses.max())
+
+
+def changes(query: Array, neighbours: str) -> Array:
+    """Return by how much a record changes a query: of each cell, or pair of cells if replaced."""
+    if check.choice("neighbours", neighbours, RELATIONS) == "add-or-remove":
+        return np.abs(query)
+    if query.size > _MOST_PAIRED_CELLS:
         limit = f"{_MOST_PAIRED_CELLS} under replace-one, which looks at pairs of cells"
-        raise ValueError(f"cells must be at most {limit}, got {cells}")
-    return np.zeros((cells, cells))
-
-
-def changes(query: Array, losses: Array) -> Array:
-    """Return by how much one record changes a query, for each cell or pair of cells."""
-    return np.abs(query if losses.ndim == 1 else np.subtract.outer(query, query))
+        raise ValueError(f"cells must be at most {limit}, got {query.size}")
+    return np.abs(np.subtract.outer(query, query))
 
 
 def random_ranges(shape: Any, count: int, rng: np.random.Generator) -> Array:
-    """Return `count` random boxes of a cube as rows (count, cells); each pair of ends is as likely.
+    """Return random boxes of a cube as rows (count, cells); each pair of ends is as likely.
 
     >>> random_ranges((2, 3), 4, np.random.default_rng(1)).shape
     (4, 6)
     """
-    sides = tuple(check.integer("shape", side, 1) for side in check.items("shape", shape))
-    if not sides:
-        raise ValueError("shape must have at least 1 side, got none")
+    sides = check.sizes("shape", shape)
     check.generator("rng", rng)
     boxes = np.zeros((check.integer("count", count, 1), *sides))
     for box in boxes:
@@ -148,24 +133,17 @@ def random_ranges(shape: Any, count: int, rng: np.random.Generator) -> Array:
 
 
 class NotEstimableError(ValueError):
-    """The query is not a linear combination of the history: the answers do not determine it.
+    """The query is not a linear combination of the history: the answers do not determine it."""
+
+
+@dataclass(frozen=True)
+class Blue:
+    """Estimators `weights` A (t, m) of t queries, NaN where not `estimable`; no t axis for one.
 
     >>> blue([[1.0, 1.0]], [1.0], [1.0, 0.0]).estimate([3.0])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     dpbayes.tables.inference.NotEstimableError: Q must lie in the row space of the history...
-    """
-
-
-@dataclass(frozen=True)
-class Blue:
-    """Best linear unbiased estimators of t queries from m answers; no t axis for one query.
-
-    `weights` A (t, m), NaN in rows of queries that are not `estimable` (t,); `scales` (m,).
-
-    >>> pair = blue([[1.0], [1.0]], [1.0, 2.0], [1.0])
-    >>> pair.weights.round(12), round(float(pair.estimate([5, 10])), 9)
-    (array([0.8, 0.2]), 6.0)
     """
 
     weights: Array
@@ -194,7 +172,7 @@ class Blue:
 
 @dataclass(frozen=True)
 class Factor:
-    """B = Q R Z of m scaled answers of rank r: `Q` (m, r), `R` (r, r), `Z` (r, cells).
+    """B = Q R Z, `Q` (m, r) and `Z` (r, cells) orthonormal, `R` (r, r) triangular: w = Q R^-T Z q.
 
     >>> one = empty_factor(2).append([1.0, 1.0], 2.0)
     >>> one.noise_weights([2.0, 2.0]).round(12), one.noise_weights([1.0, 0.0])
@@ -245,26 +223,26 @@ def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
     """Return the best linear unbiased estimator of each query of Q from answers y = Hx + N.
 
     A = q (H^T W H)^- H^T W with W = diag(1/b^2); A y has the smallest variance, 2 sum (A_i b_i)^2,
-    among all linear unbiased ones. Estimable is exactly what lies in the row space of H.
-    `H` (m, cells); `scales` b (m,) positive; `Q` (cells,) or (t, cells).
-
-    Source: E, Theorem 3.1 and Corollaries 3.1, 3.2. In the book: `thm-blue`.
+    among all linear unbiased ones. Estimable is exactly what lies in the row space of H. `H`
+    (m, cells); `scales` b (m,) positive; `Q` (cells,) or (t, cells). E, Theorem 3.1, Corollaries
+    3.1, 3.2; `thm-blue`.
 
     >>> one = blue([[1.0, 1.0], [1.0, 0.0]], [1.0, 2.0], [0.0, 1.0])
     >>> one.weights.round(12), round(float(one.variance), 12)
     (array([ 1., -1.]), 10.0)
     """
     matrix = shaped("H", H, "m", "cells")
-    b, rows = _scales_and_targets(scales, Q, *matrix.shape)
+    b, targets = _scales_and_targets(scales, Q, *matrix.shape)
     factor, asked = empty_factor(matrix.shape[1]), matrix.any(axis=1)
     for row, scale in zip(matrix[asked], b[asked], strict=True):
         factor = factor.append(row, float(scale))
-    weights = np.zeros((len(rows), b.size))
-    for line, q in zip(weights, rows, strict=True):
-        if q.any():
-            found = factor.noise_weights(q)
-            line[asked] = 0.0 if found is None else found / b[asked]
-            line[:] = np.nan if found is None else line
+    weights = np.zeros((len(targets), b.size))
+    for line, q in zip(weights, targets, strict=True):
+        found = factor.noise_weights(q) if q.any() else np.zeros(asked.sum())
+        if found is None:
+            line[:] = np.nan
+        else:
+            line[asked] = found / b[asked]
     return _blue(weights, b, np.ndim(Q))
 
 
@@ -276,9 +254,7 @@ def blue_sparse(H: Any, scales: ArrayLike, Q: ArrayLike) -> Blue:
     one pair in 10^30. `H` (m, cells) a scipy sparse array, up to some millions of cells; `scales`
     within some six powers of ten; `Q` as in `blue`, dense or sparse.
 
-    >>> from scipy.sparse import csr_array
-    >>> one = blue_sparse(csr_array([[1.0, 1.0], [1.0, 0.0]]), [1.0, 2.0], [0.0, 1.0])
-    >>> one.weights.round(9)
+    >>> blue_sparse(csr_array([[1.0, 1.0], [1.0, 0.0]]), [1.0, 2.0], [0.0, 1.0]).weights.round(9)
     array([ 1., -1.])
     """
     matrix = csr_array(check.offering("H", H, "tocsr"), dtype=np.float64)
@@ -314,5 +290,4 @@ def chebyshev_half_width(variance: float, delta: float) -> float:
     >>> chebyshev_half_width(2.0, 0.125)
     4.0
     """
-    spread = check.non_negative("variance", variance)
-    return float(np.sqrt(spread / check.open_unit("delta", delta)))
+    return math.sqrt(check.non_negative("variance", variance) / check.open_unit("delta", delta))

@@ -3,10 +3,8 @@
 The low digits of floating-point Laplace noise betray the true answer. Here both are whole numbers
 on a grid of 2^-128, the noise is a discrete Laplace variable drawn exactly, and nothing is rounded
 afterwards: the guarantee holds for the numbers returned. The law differs from the continuous one by
-less than 2^-128 / scale.
-
-A coefficient of 53 binary digits lies on the grid, unless it is below 2^-75 and rounded. That moves
-the answer by less than 2^-56 for 2^53 records in each of 2^20 cells; no noise scale is below 2^-12.
+less than 2^-128 / scale. Coefficients below 2^-75 are rounded, which moves an answer by less than
+2^-56 for 2^53 records in each of 2^20 cells; no noise scale is below 2^-12.
 """
 
 from __future__ import annotations
@@ -34,10 +32,8 @@ def on_grid(query: ArrayLike, cells: int) -> NDArray[np.float64]:
     asked = coefficients("query", query, cells)
     largest = float(np.abs(asked).max())
     if largest > _LARGEST_COEFFICIENT:
-        raise ValueError(
-            f"query must have coefficients of at most {_LARGEST_COEFFICIENT:g} in absolute value, "
-            f"got {largest!r}"
-        )
+        most = f"at most {_LARGEST_COEFFICIENT:g} in absolute value"
+        raise ValueError(f"query must have coefficients of {most}, got {largest!r}")
     rounded = np.ldexp(np.rint(np.ldexp(asked, GRID_BITS)), -GRID_BITS)
     return frozen(coefficients("query", rounded, cells))
 

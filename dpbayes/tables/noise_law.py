@@ -31,12 +31,10 @@ _DRAWS_AT_ONCE = 1 << 20  # 8 MB
 
 @dataclass(frozen=True)
 class NoiseLaw:
-    """The law of Z = sum w_i X_i, X_i independent with density exp(-|x|)/2.
+    """The law of Z = sum w_i X_i, X_i independent with density exp(-|x|)/2; tails have 13 digits.
 
     `weights` (m,) finite, at least one not 0, kept as absolute values. Characteristic function
-    prod 1/(1 + w_i^2 t^2). Tails have 13 right digits.
-
-    Source: E, equations 20 to 22; the integral is ours. In the book: `thm-noise-law`.
+    prod 1/(1 + w_i^2 t^2) (E, equations 20 to 22; the integral is ours; `thm-noise-law`).
 
     >>> round(NoiseLaw([2.0]).tail(2.0), 12), round(NoiseLaw([1.0, 1.0]).half_width(0.05), 9)
     (0.183939720586, 4.113003281)
@@ -64,19 +62,22 @@ class NoiseLaw:
 
     @property
     def standard_deviation(self) -> float:
-        """The square root of the variance."""
         largest, ratios = self._unit
         return largest * math.sqrt(2.0) * float(np.linalg.norm(ratios))
 
     def log_tail(self, x: float) -> float:
         """Return ln P(Z > x), accurate also where the probability itself underflows."""
         point = check.real("x", x)
-        return math.log1p(-self.tail(-point)) if point < 0.0 else self._upper(point)
+        if point < 0.0:
+            return math.log1p(-self.tail(-point))
+        largest, ratios = self._unit
+        far = point > 1e300 * largest
+        return -math.inf if far else _log_tail_and_hazard(ratios, point / largest)[0]
 
     def tail(self, x: float) -> float:
         """Return P(Z > x)."""
         point = check.real("x", x)
-        upper = math.exp(self._upper(abs(point))) if point else 0.5
+        upper = math.exp(self.log_tail(abs(point))) if point else 0.5
         return upper if point >= 0.0 else 1.0 - upper
 
     def half_width(self, delta: float) -> float:
@@ -105,11 +106,6 @@ class NoiseLaw:
             part = result[start : start + block]
             part[:] = rng.laplace(size=(part.size, self.weights.size)) @ self.weights
         return result
-
-    def _upper(self, x: float) -> float:
-        """Return ln P(Z > x) for x >= 0."""
-        largest, ratios = self._unit
-        return -math.inf if x > 1e300 * largest else _log_tail_and_hazard(ratios, x / largest)[0]
 
 
 def _log_tail_and_hazard(v: Array, x: float) -> tuple[float, float]:
@@ -161,11 +157,7 @@ def _saddle_point(v: Array, x: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Interval:
-    """The credible interval low .. high of a query, with the confidence it was made for.
-
-    >>> Interval(8.0, 12.5, 0.95).length
-    4.5
-    """
+    """The credible interval low .. high of a query, with the confidence it was made for."""
 
     low: float
     high: float
@@ -173,18 +165,16 @@ class Interval:
 
     @property
     def length(self) -> float:
-        """The length high - low."""
         return self.high - self.low
 
 
 def interval(estimate: float, law: NoiseLaw, delta: float) -> Interval:
-    """Return estimate +- c, with c the smallest number such that P(|Z| <= c) >= 1 - delta.
+    """Return the Interval estimate +- c, with c the smallest such that P(|Z| <= c) >= 1 - delta.
 
-    Given the *estimate* alone, under a flat prior, for a query chosen without looking at answers.
+    Given the *estimate* alone, under a flat prior, for a query chosen without looking at answers
+    (E, Definition 2.5, with the exact law; `def-credible-interval`).
 
-    Source: E, Definition 2.5, with the exact law; ours. In the book: `def-credible-interval`.
-
-    >>> round(interval(10.0, NoiseLaw([1.0]), 0.5).low, 9)
+    >>> round(interval(10.0, NoiseLaw([1.0]), 0.5).low, 9)  # of an Interval
     9.306852819
     """
     centre = check.real("estimate", estimate)
@@ -193,7 +183,7 @@ def interval(estimate: float, law: NoiseLaw, delta: float) -> Interval:
 
 
 def probability_at_least(estimate: float, law: NoiseLaw, threshold: float) -> float:
-    """Return the probability, given the estimate, of the hypothesis "true answer >= threshold".
+    """Return the probability, given the estimate, that the true answer is at least a threshold.
 
     Source: E, section 1 (the hypothesis on Alice's income) and Definition 2.5.
 

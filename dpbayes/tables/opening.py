@@ -7,19 +7,15 @@ import os
 import secrets
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from dpbayes._validate import choice, instance
 from dpbayes.mechanisms.protocol import Epsilon, exact_epsilon, given_epsilon
 from dpbayes.tables import keys
-from dpbayes.tables.account import Account
-from dpbayes.tables.chain import SCHEMA, exact, lines_of
+from dpbayes.tables.account import SCHEMA, Account, exact
 from dpbayes.tables.keys import AccountError, Witness, connected, witness_file
 from dpbayes.tables.units import RELATIONS, Unit
 
-FORMAT = 3
-NOTE = ".dpbayes"
-"""Ending of the note beside a table that says which account it has."""
+FORMAT = 4
 
 
 def create_account(
@@ -29,50 +25,36 @@ def create_account(
     table: str | Path,
     unit: Unit,
     neighbours: str = "replace-one",
-    receipts: str | Path | None = None,
 ) -> Account:
-    r"""Make the account of a data set and return it; its key goes to the folder of keys.
+    """Make the account of a data set and return it; its key goes to the folder of keys.
 
     `epsilon` > 0 bounds all spends together, `table` is the file the data set consists of, `unit`
-    whom the bound protects, `receipts` a second file that gets a line for each entry. A data set or
-    a table that has an account already is refused, as the keys here and in the known folder tell,
-    or the note beside the table; so is a path that exists. The key is written first, as pending,
-    then the account appears as a whole, then the key is made final: a crash in between is mended by
-    making the account again, or by opening it.
-
-    >>> import os, tempfile
-    >>> from unittest.mock import patch
-    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):
-    ...     table = Path(folder) / "people.csv"
-    ...     _ = table.write_text("health\ngood\npoor\n")
-    ...     account = create_account(Path(folder) / "a", "clinic", "0.3", table, Unit())
-    ...     account.dataset, account.bound, account.receipt.sequence
-    ('clinic', Fraction(3, 10), 1)
+    whom the bound protects. A data set or a table that has an account already is refused, as the
+    keys here and in the known folder tell, or the note beside the table; so is a path that exists.
+    The key is written first, then the account appears as a whole: a crash in between leaves a key
+    under which nothing was paid, and making the account again replaces it.
     """
     place, table = _file_path(path), Path(table)
-    terms = {
-        "format": FORMAT,
-        "dataset": keys.dataset_name(dataset),
-        "bound": str(exact_epsilon(given_epsilon(epsilon))),
-        "neighbours": choice("neighbours", neighbours, RELATIONS),
-        "receipts": None if receipts is None else str(Path(receipts).absolute()),
-        "unit": asdict(instance("unit", unit, Unit)),
-    }
+    bound = exact_epsilon(given_epsilon(epsilon))
+    choice("neighbours", neighbours, RELATIONS)
+    unit = instance("unit", unit, Unit)
+    witness = Witness(keys.dataset_name(dataset), str(place.absolute()), secrets.token_hex(32))
     with keys.creating():
         digest = keys.file_digest(table)
         _refuse_second(place, dataset, table, digest)
-        witness = Witness(dataset, str(place.absolute()), secrets.token_hex(32))
-        witness = replace(witness, tables=[witness.fingerprint(digest)])
-        account = _account(place, terms, witness)
+        account = Account(place, dataset, bound, neighbours, unit, witness)
+        terms = {"format": FORMAT, "dataset": dataset, "neighbours": neighbours}
+        terms |= {"bound": str(bound), "unit": asdict(unit)}
+        begun = {"table": witness.sign(digest), "path": str(table.absolute())}
         place.parent.mkdir(parents=True, exist_ok=True)
         part = place.with_name(f".{place.name}.dpbayes-part")
         part.unlink(missing_ok=True)
         with connected(part, new=True) as connection:
             connection.execute(SCHEMA)
             account.append(connection, "open", "", terms)
-            where = {"table": witness.tables[0], "path": str(table.absolute())}
-            account.append(connection, "table", "", where)
-        keys.write_witness(witness)
+            last = account.append(connection, "table", "", begun)
+        account.witness = replace(witness, digest=last.digest, tables=[begun["table"]])
+        keys.write_witness(account.witness)
         try:
             os.link(part, place)
         except FileExistsError:
@@ -80,113 +62,83 @@ def create_account(
         finally:
             part.unlink()
         keys.sync_folder(place.parent)
-        _finish(account, table)
-    account.settle()
+    leave_note(table, account)
     return account
 
 
-def _finish(account: Account, table: Path) -> None:
-    """Leave the note and make the key final: from now on an account that is gone is missed."""
-    leave_note(table, account)
-    last = account.entries[-1]
-    keys.write_witness(replace(account.witness, sequence=last.sequence, digest=last.digest))
-    account.witness = keys.read_witness(witness_file(account.dataset))
-
-
-def _account(place: Path, terms: dict[str, Any], witness: Witness) -> Account:
-    return Account(
-        path=place,
-        dataset=keys.dataset_name(terms["dataset"]),
-        receipts=terms["receipts"],
-        witness=witness,
-        bound=exact(terms["bound"]),
-        neighbours=terms["neighbours"],
-        unit=Unit(**terms["unit"]),
-    )
-
-
 def open_account(path: str | Path) -> Account:
-    """Return the account at `path`; AccountError where there is none, or it is not whole.
-
-    >>> import os, tempfile
-    >>> from unittest.mock import patch
-    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):
-    ...     open_account(Path(folder) / "clinik.account")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    dpbayes.tables.keys.AccountError: no account at ...clinik.account; make one with: ...
-    """
+    """Return the account at `path`; AccountError where there is none, or it is not whole."""
     place = _file_path(path)
     if not place.is_file():
-        raise AccountError(
-            f"no account at {place.absolute()}; make one with: dpbayes account create"
-        )
+        told = "make one with: dpbayes account create"
+        raise AccountError(f"no account at {place.absolute()}; {told}")
     try:
         with connected(place) as connection:
             terms = json.loads(connection.execute("SELECT body FROM entries").fetchone()[0])
-        account = _account(place, terms, Witness(terms["dataset"], str(place), "0" * 64))
         if terms["format"] != FORMAT:
             raise ValueError(f"its format is {terms['format']!r}, this version reads {FORMAT}")
+        dataset, neighbours = keys.dataset_name(terms["dataset"]), terms["neighbours"]
+        bound, unit = exact(terms["bound"]), Unit(**terms["unit"])
     except (TypeError, KeyError, ValueError) as error:
         raise AccountError(
             f"{place} is no account of this version, or damaged: its terms cannot be read "
             f"({error}). Where it is an old one, make a new one with what was left as its epsilon"
         ) from error
-    account.witness = keys.read_witness(witness_file(account.dataset))
-    if Path(account.witness.account).resolve() != place.resolve():
+    witness = keys.read_witness(witness_file(dataset))
+    if Path(witness.account).resolve() != place.resolve():
         raise AccountError(
-            f"the account of data set {account.dataset!r} is {account.witness.account}; {place} is "
-            "a copy of it. If it was moved on purpose, correct the path in the key file"
+            f"the account of data set {dataset!r} is {witness.account}; {place} is a copy of it. "
+            "If it was moved on purpose, correct the path in the key file"
         )
-    table = Path(account.entries[1].fields["path"])
-    if account.witness.pending:
-        with keys.creating():
-            if keys.read_witness(witness_file(account.dataset)).pending:
-                _finish(account, table)
+    account = Account(place, dataset, bound, neighbours, unit, witness)
+    last = account.entries[-1]
+    if last.sequence == keys.FRESH:  # it may have been made without a note
+        leave_note(Path(last.fields["path"]), account)
     return account
+
+
+def note_of(table: Path) -> Path:
+    """Return where the note stands that says which account a table has."""
+    return table.with_name(f"{table.name}.dpbayes")
 
 
 def leave_note(table: Path, account: Account) -> str:
     """Write beside a table which account it has; return where, or why that was not possible."""
-    note = table.with_name(table.name + NOTE)
+    note = (
+        f"{account.path.absolute()}\nis the account of {table.name}, data set {account.dataset}: "
+        "all releases and answers are paid there, and no other account is made for it.\n"
+    )
     try:
-        note.write_text(
-            f"{account.path.absolute()}\nis the account of {table.name}, data set "
-            f"{account.dataset}: all releases and answers are paid there, and no other account "
-            "is made for it.\n",
-            encoding="utf-8",
-        )
+        note_of(table).write_text(note, encoding="utf-8")
     except OSError:
         return "none: the folder of the table is read-only"
-    return str(note)
+    return str(note_of(table))
 
 
 def _refuse_second(place: Path, dataset: str, table: Path, digest: bytes) -> None:
-    """Refuse to make what there is already; keys of accounts that never came to be are removed."""
+    """Refuse a second account; a key for this one under which nothing was paid is taken away."""
     if place.exists():
         raise AccountError(f"account {place} exists already: pay from it, or name another file")
-    for witness in keys.all_witnesses(keys.keys_folder()):
-        if witness.abandoned:
-            witness_file(witness.dataset).unlink()
-        elif witness.dataset == dataset:
-            raise AccountError(
-                f"data set {dataset!r} has an account already: {witness.account}; "
-                "pay from it, or give this data set another name"
-            )
-    for witness in keys.all_witnesses(keys.keys_folder()) + keys.all_witnesses(keys.known_folder()):
-        if witness.fingerprint(digest) in witness.tables:
-            raise AccountError(
-                f"table {table} has an account already: {witness.account} (data set "
-                f"{witness.dataset!r}); releases and answers are paid from it"
-            )
-    note = table.with_name(table.name + NOTE)
-    lines = lines_of(note)
-    if lines:
+    unused = []
+    for folder in {keys.keys_folder(), Path(keys.KNOWN).expanduser()}:
+        for path in folder.glob("*.key"):
+            witness = keys.read_witness(path)
+            named = witness.dataset == dataset and folder == keys.keys_folder()
+            if not named and witness.sign(digest) not in witness.tables:
+                continue
+            if witness.sequence > keys.FRESH or Path(witness.account).exists():
+                what = f"data set {dataset!r}" if named else f"table {table}"
+                told = f"{witness.account} (data set {witness.dataset!r}); pay from it"
+                raise AccountError(f"{what} has an account already: {told}")
+            unused.append(path)
+    if note_of(table).exists():
         raise AccountError(
-            f"table {table} has an account already: {lines[0]}, says {note}. Its key is in another "
-            "folder, of another user, or lost; a second account would promise twice as much. If "
-            "nothing was ever spent there, delete the note"
+            f"table {table} has an account already, says {note_of(table)}, and its key is not "
+            "here: it is in another folder, of another user, or lost; a second account would "
+            "promise twice as much. If nothing was ever spent there, delete the note"
         )
+    for path in unused:
+        path.unlink()
 
 
 def _file_path(path: str | Path) -> Path:

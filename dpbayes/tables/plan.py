@@ -1,30 +1,19 @@
 """A plan: everything about a release that is declared before the table is opened.
 
-A plan is a TOML file of about ten lines::
-
-    dataset = "clinic-2026"
-    account = "clinic.account"
-    unit = "record"                  # or: person = "id" and, if wanted, keep = 3
-    column = "health"
-    categories = ["excellent", "good", "fair", "poor", "unknown"]
-    missing = "unknown"
-    mechanism = "lattice"
-    epsilon = "0.5"
-
-Paths are relative to the plan. Nothing in it may be read off the table: categories and their order,
-bounds and the treatment of missing values would each tell something about the people in it.
+A TOML file of about ten lines; paths are relative to it. Nothing in it may be read off the table:
+categories and their order, bounds and the treatment of missing values would each tell something
+about the people in it.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 import unicodedata
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +21,7 @@ from pydantic import Field, model_validator
 
 from dpbayes._validate import shown
 from dpbayes.tables.attributes import Attribute, Bins, Categories, check_attributes
-from dpbayes.tables.files import Beside, Declared, Epsilon, Named, Number, PlanError, Text
+from dpbayes.tables.files import Beside, Declared, Epsilon, Named, Number, Text, wrong
 from dpbayes.tables.table import DROP, REFUSE, Rules
 from dpbayes.tables.units import RELATIONS
 
@@ -40,22 +29,10 @@ MOST_CELLS = 10_000
 
 
 class Plan(Declared):
-    r"""A checked plan; make one with `read_plan`.
+    """A checked plan; make one with `read_plan`.
 
-    `attributes` are one or two; `by` names the one that splits the report, if any; `rules` say what
-    becomes of missing values and who is protected; `records` is "public" or "secret"; `prior` has
-    one parameter a cell, shape (k,).
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "plan.toml").write_text(
-    ...         'dataset = "clinic"\naccount = "a"\nunit = "record"\ncolumn = "health"\n'
-    ...         'by = "sex"\nepsilon = "0.5"\n'
-    ...         '[categories]\nhealth = ["good", "poor"]\nsex = ["f", "m"]\n'
-    ...     )
-    ...     plan = read_plan(Path(folder) / "plan.toml")
-    >>> plan.labels, plan.epsilon, plan.mechanism, str(plan.unit)
-    (('f, good', 'f, poor', 'm, good', 'm, poor'), Fraction(1, 2), 'lattice', 'one record')
+    `attributes` are one or two; `rules` say what becomes of missing values and who is protected;
+    `records` is "public" or "secret"; `prior` has one parameter a cell, shape (k,).
     """
 
     dataset: Named
@@ -63,10 +40,11 @@ class Plan(Declared):
     request: Named | None = None
     column: Text | None = None
     columns: list[Text] | None = None
-    by: Text | None = None
     categories: list[str] | dict[str, list[str] | dict[Literal["edges"], list[Number]]]
     missing: str = REFUSE
-    missing_values: tuple[str, ...] = Field(("", "NA"), strict=False)
+    missing_values: tuple[Annotated[str, Field(pattern=r"^[^\x00]*$")], ...] = Field(
+        ("", "NA"), strict=False
+    )
     records: Literal["public", "secret"] = "public"
     chosen: Text | None = Field(None, alias="mechanism")
     options: dict[str, Any] = Field(default_factory=dict)
@@ -75,86 +53,70 @@ class Plan(Declared):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Plan:
-        if self.by is not None and len(self.attributes) != 2:
-            raise self.file.fail("by", "used with column, for one column by another", self.by)
+        cells, given = len(self.labels), self.given_prior
+        if not 2 <= cells <= MOST_CELLS:
+            raise wrong("categories", f"2 to {MOST_CELLS} cells in all", cells)
+        if len(set(self.labels)) < cells:
+            raise wrong("categories", "such that no two cells read the same", self.labels[:9])
         if {"name", "epsilon"} & self.options.keys():
-            raise self.file.fail("options", "a table without name and epsilon", self.options)
-        self._check_missing()
-        given, cells = self.given_prior, len(self.labels)
+            raise wrong("options", "a table without name and epsilon", self.options)
         values = given if isinstance(given, list) else [given] * cells
         if len(values) != cells or not all(0 < value <= 1e9 for value in values):
-            allowed = f"one number, or {cells}, above 0 and at most 1e9"
-            raise self.file.fail("prior", allowed, given)
+            raise wrong("prior", f"one number, or {cells}, above 0 and at most 1e9", given)
+        self._check_missing()
         return self
 
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
-        """The declared attributes."""
-        file, declared = self.file, self.categories
+        declared = self.categories
         if (self.column is None) == (self.columns is None):
-            raise PlanError(f"{file.path}: either column or columns must be given")
+            raise ValueError("either column or columns must be given")
         names = [self.column] if self.column is not None else list(self.columns or [])
-        names = [*([] if self.by is None else [self.by]), *names]
         if len(set(names)) != len(names) or not 1 <= len(names) <= 2:
-            key = "column" if self.columns is None else "columns"
-            raise file.fail(key, "one or two different columns, by included", names)
+            raise wrong("columns", "one or two different columns", names)
         if isinstance(declared, list):
-            if len(names) != 1:
-                raise file.fail("categories", f"a table with {' and '.join(names)}", declared)
             declared = {names[0]: declared}
         if set(declared) != set(names):
-            raise file.fail("categories", f"given for {' and '.join(names)}", sorted(declared))
+            raise wrong("categories", f"given for {' and '.join(names)}", sorted(declared))
         try:
-            found = check_attributes([_declared(name, declared[name]) for name in names])
+            return check_attributes([_declared(name, declared[name]) for name in names])
         except (ValueError, TypeError) as error:
-            raise PlanError(f"{file.where('categories')}: categories: {error}") from None
-        cells = math.prod(attribute.size for attribute in found)
-        if not 2 <= cells <= MOST_CELLS:
-            raise file.fail("categories", f"2 to {MOST_CELLS} cells in all", cells)
-        if len({", ".join(cell) for cell in product(*(one.labels for one in found))}) < cells:
-            allowed = "such that no two cells read the same"
-            raise file.fail("categories", allowed, sorted(declared))
-        return found
+            raise ValueError(f"categories: {error}") from None
 
     def _check_missing(self) -> None:
-        value, absent, file = self.missing, self.missing_values, self.file
-        if any("\0" in text for text in absent):
-            raise file.fail("missing_values", "texts without null characters", absent)
+        value, absent = self.missing, self.missing_values
         labels = [v for a in self.attributes if a.of_texts for v in a.labels if v != value]
         if twice := [label for label in labels if label in absent]:
             allowed = (
                 f"different from what stands for a missing value ({shown(list(absent))}); "
                 "missing_values = [...] says what does"
             )
-            raise file.fail("categories", allowed, twice[0])
+            raise wrong("categories", allowed, twice[0])
         if value == DROP and self.records == "public":
             allowed = (
                 '"refuse" or a category; dropping rows makes the number of records depend on who '
                 'left what out, so it needs records = "secret"'
             )
-            raise file.fail("missing", allowed, value)
+            raise wrong("missing", allowed, value)
         without = [a.name for a in self.attributes if value not in a.labels]
         if value not in (REFUSE, DROP) and without:
-            raise file.fail("missing", f'"refuse" or a category of {without[0]}', value)
+            raise wrong("missing", f'"refuse" or a category of {without[0]}', value)
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """One text a cell, the last column fastest."""
         return tuple(", ".join(cell) for cell in product(*(one.labels for one in self.attributes)))
 
     @property
     def mechanism(self) -> str:
-        """The name of the mechanism."""
         return self.chosen or ("lattice" if self.records == "public" else "independent")
 
     @property
     def prior(self) -> NDArray[np.float64]:
-        """The prior parameters, one a cell, shape (k,)."""
         return np.broadcast_to(np.array(self.given_prior, dtype=np.float64), len(self.labels))
 
     @property
     def rules(self) -> Rules:
-        """How the table is counted."""
         return Rules(self.unit, REFUSE, self.missing, self.missing_values)
 
     @property
@@ -170,15 +132,14 @@ class Plan(Declared):
     def statement(self) -> str:
         """Return everything that decides the law of the release, in one line."""
         return repr(
-            [self.dataset, self.attributes, self.by, self.rules, self.records, self.mechanism,
+            [self.dataset, self.attributes, self.rules, self.records, self.mechanism,
              sorted(self.options.items()), str(self.epsilon), self.prior.tolist()]
         )  # fmt: skip
 
     def request_of(self, fingerprint: str) -> str:
         """Return the request's name: the declared one, or one that follows from plan and table."""
-        if self.request is not None:
-            return self.request
-        return hashlib.sha256(f"{self.statement()}|{fingerprint}".encode()).hexdigest()[:16]
+        follows = hashlib.sha256(f"{self.statement()}|{fingerprint}".encode()).hexdigest()[:16]
+        return self.request or follows
 
 
 def _is_plain(letter: str) -> bool:
@@ -196,15 +157,5 @@ def _declared(name: str, given: list[str] | dict[Literal["edges"], list[float]])
 
 
 def read_plan(path: str | Path) -> Plan:
-    r"""Return the plan in a TOML file, or raise PlanError before anything else is opened.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "plan.toml").write_text(
-    ...         'dataset = "clinic"\naccount = "a"\nunit = "record"\ncolumn = "health"\n'
-    ...         'categories = ["good", "fair", "poor"]\nepsilon = "0.5"\n'
-    ...     )
-    ...     read_plan(Path(folder) / "plan.toml").labels
-    ('good', 'fair', 'poor')
-    """
+    """Return the plan in a TOML file, or raise PlanError before anything else is opened."""
     return Plan.read(path)

@@ -30,12 +30,13 @@ LONGEST = 2000  # letters of a query
 MOST_TERMS = 100  # comparisons, values, signs and words `not` in it
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<word>[^\W\d][\w.]*)"
-    r"|(?P<quoted>'[^']*'|\"[^\"]*\")|(?P<sign><=|>=|!=|==|[-<>=(),*+]))"
+    r"(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<word>[^\W\d][\w.]*)"
+    r"|(?P<quoted>'[^']*'|\"[^\"]*\")|(?P<sign><=|>=|!=|==|[-<>=(),*+])|(?P<other>\S)"
 )
+_BETWEEN = re.compile(r"between ((?:[-+] )?_\d+) and ((?:[-+] )?_\d+)")
 _SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=", ast.NotEq: "!="}
-Attribute = Any  # `Bins` or `Categories`, of which name, size, of_texts and select are used
 _RESERVED = ("and", "or", "not", "in", "between")
+Attribute = Any  # `Bins` or `Categories`, of which name, size, of_texts and select are used
 
 
 class PredicateError(ValueError):
@@ -63,11 +64,7 @@ class Wish(BaseModel):
 
 
 def wished(fields: Any) -> Wish:
-    """Return what fields ask for, or raise ValueError naming the one that is wrong.
-
-    >>> wished({"question": "all", "length": 40}).confidence
-    0.95
-    """
+    """Return what fields ask for, or raise ValueError naming the one that is wrong."""
     try:
         return Wish.model_validate(fields)
     except ValidationError as error:
@@ -84,7 +81,7 @@ def wished(fields: Any) -> Wish:
 @dataclass(frozen=True)
 class Question:
     """A question, checked: `query` (cells,) on the grid, the longest interval that will do, its
-    `delta`, who pays, and an id under which the same answer can be had again."""
+    `delta`, who pays, and an id under which what was paid can be had again."""
 
     text: str
     query: Array
@@ -105,10 +102,8 @@ class Question:
 
     def other(self) -> ValueError:
         """Return what refuses an id that was used for something else."""
-        return ValueError(
-            f"request must be a new id for a new question, got {shown(self.request)}, under which "
-            "something else was asked"
-        )
+        told = f"got {shown(self.request)}, under which something else was asked"
+        return ValueError(f"request must be a new id for a new question, {told}")
 
 
 @dataclass(frozen=True)
@@ -119,8 +114,6 @@ class Answer:
     `cost` in the account's epsilon; `spent` the cube's overall cost after it, `left` of its bound;
     `history` the number of answers it was made from or is one of; `affordable` about the shortest
     length that can be had, when rejected; `consistent` the estimate that fits counts >= 0.
-
-    >>> Answer("all", "fresh", 61.5, (41.5, 81.5), 0.95, 0.15, 0.15, 0.85, 1).affordable
     """
 
     question: str
@@ -142,131 +135,115 @@ def coefficients(text: str, attributes: Sequence[Attribute]) -> Array:
         raise TypeError(f"query must be text, got {text!r}")
     if len(text) > LONGEST:
         raise PredicateError(f"query must have at most {LONGEST} letters, got {len(text)}")
-    return _Query(text, attributes).coefficients()
+    query = _Query(text, attributes)
+    # Factors too large to be added end as infinite ones, which no query may have.
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = query.read(query.tree())
+    shape = [attribute.size for attribute in attributes]
+    return np.array(np.broadcast_to(found, shape), np.float64).reshape(-1)
 
 
 class _Query:
-    """A query text, of which every method returns an array that broadcasts to the cube's shape."""
+    """A query text, every part of which is an array that broadcasts to the cube's shape."""
 
     def __init__(self, text: str, attributes: Sequence[Attribute]) -> None:
-        self._text, self._attributes = text, attributes
-        self._tokens = self._split()
+        self._text, self._attributes = text, {one.name: one for one in attributes}
+        self._values = list[tuple[str, str]]()
 
-    def coefficients(self) -> Array:
-        body = self._tree()
+    def tree(self) -> ast.expr:
+        placed = " ".join(_TOKEN.sub(self._placed, self._text).split())
+        if not placed:
+            raise PredicateError("query must not be empty; 'all' asks for every record")
+        placed = _BETWEEN.sub(r"in [ \1 , \2 ]", placed)
+        if "between" in placed:
+            raise self._error("between takes two numbers, as in: between 18 and 40")
+        try:
+            body = ast.parse(placed, mode="eval").body
+        except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
+            at = (getattr(error, "offset", None) or len(placed) + 1) - 1
+            near = (placed[at:].split() or placed.split()[-1:])[0]
+            near = self._values[int(near[1:])][1] if near[0] == "_" else near
+            raise self._error(f"it breaks off or goes wrong at {near!r}") from None
         terms = sum(isinstance(n, (ast.Name, ast.UnaryOp, ast.BinOp)) for n in ast.walk(body))
         if terms > MOST_TERMS:
             raise self._error(f"it must have at most {MOST_TERMS} terms, got {terms}")
-        # Factors too large to be added end as infinite ones, which no query may have.
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = self._sum(body)
-        shape = tuple(attribute.size for attribute in self._attributes)
-        return np.array(np.broadcast_to(total, shape), np.float64).reshape(-1)
+        return body
 
-    def _split(self) -> list[tuple[str, str]]:
-        tokens, place, text = [], 0, self._text.rstrip()
-        while place < len(text):
-            match = _TOKEN.match(text, place)
-            if match is None or match.lastgroup is None:
-                raise self._error(f"unexpected {text[place:].strip()[:1]!r}")
-            kind, token, place = match.lastgroup, match[match.lastgroup], match.end()
-            tokens.append(("reserved" if kind == "word" and token in _RESERVED else kind, token))
-        if not tokens:
-            raise PredicateError("query must not be empty; 'all' asks for every record")
-        return tokens
+    def _placed(self, match: re.Match[str]) -> str:
+        """Return what Python is to read for a token: place holders _0, _1, ... for all values."""
+        kind, token = str(match.lastgroup), match[0]
+        if kind == "other":
+            raise self._error(f"unexpected {token!r}")
+        if kind == "sign" or token in _RESERVED:
+            return f" {'==' if token == '=' else token} "
+        self._values.append((kind, token[1:-1] if kind == "quoted" else token))
+        return f" _{len(self._values) - 1} "
 
-    def _tree(self) -> ast.expr:
-        """Return the tree of the text with place holders _0, _1, ... for names and values."""
-        read = [token if kind in ("reserved", "sign") else f"_{i}"
-                for i, (kind, token) in enumerate(self._tokens)]  # fmt: skip
-        for i, token in enumerate(self._tokens):
-            if token == ("sign", "="):
-                read[i] = "=="
-            elif token == ("reserved", "between"):
-                middle = i + 2 + (read[i + 1 : i + 2] in (["-"], ["+"]))
-                last = middle + 1 + (read[middle + 1 : middle + 2] in (["-"], ["+"]))
-                if last >= len(read) or read[middle] != "and":
-                    raise self._error("between takes two numbers, as in: between 18 and 40")
-                read[i], read[middle], read[last] = "in [", ",", f"{read[last]} ]"
-        try:
-            return ast.parse(" ".join(read), mode="eval").body
-        except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
-            at = (getattr(error, "offset", None) or len(" ".join(read))) - 1
-            ends = np.cumsum([len(token) + 1 for token in read])
-            near = self._tokens[min(int(np.searchsorted(ends, at, "right")), len(read) - 1)][1]
-            raise self._error(f"it breaks off or goes wrong at {near!r}") from None
-
-    def _sum(self, node: ast.expr) -> Array:
+    def read(self, node: ast.expr) -> NDArray[Any]:
+        """Return a condition as booleans, a weighted sum of conditions as numbers."""
         match node:
-            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as sign, right=right):
-                join = np.add if isinstance(sign, ast.Add) else np.subtract
-                return np.asarray(join(self._sum(left), self._sum(right)))
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return np.asarray(1.0 * self.read(left) + self.read(right))
+            case ast.BinOp(left=left, op=ast.Sub(), right=right):
+                return np.asarray(1.0 * self.read(left) - self.read(right))
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 kind, text = self._literal(left)
                 if kind != "number":
                     raise self._error(f"a number must stand before *, got {text!r}")
-                return np.asarray(float(text) * self._sum(right))
+                return np.asarray(float(text) * self.read(right))
             case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=inside):
-                return self._sum(inside) * (-1.0 if isinstance(sign, ast.USub) else 1.0)
-        return self._condition(node).astype(np.float64)
-
-    def _condition(self, node: ast.expr) -> NDArray[np.bool_]:
-        match node:
-            case ast.BoolOp(op=op, values=values):
-                join = np.logical_and if isinstance(op, ast.And) else np.logical_or
-                return np.asarray(reduce(join, (self._condition(value) for value in values)))
+                sign_of = -1.0 if isinstance(sign, ast.USub) else 1.0
+                return np.asarray(sign_of * self.read(inside))
             case ast.UnaryOp(op=ast.Not(), operand=inside):
                 return ~self._condition(inside)
+            case ast.BoolOp(op=op, values=values):
+                join = np.logical_and if isinstance(op, ast.And) else np.logical_or
+                return np.asarray(reduce(join, map(self._condition, values)))
             case ast.Name() if self._literal(node) == ("word", "all"):
                 return np.ones((1,) * len(self._attributes), dtype=np.bool_)
-            case ast.BinOp() | ast.Compare(left=ast.BinOp()):
-                raise self._error("conditions that are added or multiplied stand in brackets")
             case ast.Compare(left=left, ops=[sign], comparators=[right]):
                 return self._compared(left, sign, right)
             case ast.Compare():
                 raise self._error("one comparison at a time: join them by and, brackets round each")
         raise self._error("a condition on an attribute must stand here, such as age < 40")
 
-    def _compared(self, left: ast.expr, sign: ast.cmpop, right: ast.expr) -> NDArray[np.bool_]:
-        kind, name = self._literal(left)
-        names = [attribute.name for attribute in self._attributes]
-        if kind == "number" or name not in names:
-            known = ", ".join(names) or "none"
-            raise self._error(f"no attribute {name!r}; the cube has {known}")
-        place, shape = names.index(name), [1] * len(names)
-        attribute = self._attributes[place]
-        if isinstance(sign, (ast.In, ast.NotIn)):
-            chosen = self._among(attribute, right) ^ isinstance(sign, ast.NotIn)
-        elif type(sign) in _SIGNS:
-            chosen = attribute.select(_SIGNS[type(sign)], self._value(attribute, right))
-        else:
-            raise self._error("a comparison must be one of <, <=, >, >=, =, !=, in, between")
-        shape[place] = attribute.size
-        return chosen.reshape(shape)
+    def _condition(self, node: ast.expr) -> NDArray[np.bool_]:
+        found = self.read(node)
+        if found.dtype != np.bool_:
+            raise self._error("and, or, not join conditions, and no sums or multiples of them")
+        return found
 
-    def _among(self, attribute: Attribute, values: ast.expr) -> NDArray[np.bool_]:
-        if isinstance(values, ast.List):
-            low, high = (self._value(attribute, value) for value in values.elts)
+    def _compared(self, left: ast.expr, sign: ast.cmpop, right: ast.expr) -> NDArray[np.bool_]:
+        if isinstance(left, ast.BinOp):
+            raise self._error("conditions that are added or multiplied stand in brackets")
+        kind, name = self._literal(left)
+        if kind == "number" or name not in self._attributes:
+            known = ", ".join(self._attributes) or "none"
+            raise self._error(f"no attribute {name!r}; the cube has {known}")
+        one = self._attributes[name]
+        listed = right.elts if isinstance(right, (ast.List, ast.Tuple)) else [right]
+        literals = [self._literal(node) for node in listed]
+        values = [v if one.of_texts or kind != "number" else float(v) for kind, v in literals]
+        if isinstance(right, ast.List):
+            low, high = values
             if isinstance(low, str) or isinstance(high, str) or not low < high:
                 got = f"got {low!r} and {high!r}"
                 raise self._error(f"between takes two numbers that increase, {got}")
-            return np.asarray(attribute.select(">=", low) & attribute.select("<", high))
-        listed = values.elts if isinstance(values, ast.Tuple) else [values]
-        if not listed:
-            raise self._error("in takes at least one value, as in: health in (good, fair)")
-        each = [attribute.select("=", self._value(attribute, value)) for value in listed]
-        return np.asarray(reduce(np.logical_or, each))
-
-    def _value(self, attribute: Attribute, node: ast.expr) -> float | str:
-        kind, text = self._literal(node)
-        return text if attribute.of_texts or kind != "number" else float(text)
+            chosen = one.select(">=", low) & one.select("<", high)
+        elif isinstance(sign, (ast.In, ast.NotIn)) and values:
+            chosen = reduce(np.logical_or, [one.select("=", value) for value in values])
+        elif len(values) == 1 and not isinstance(right, ast.Tuple):
+            chosen = one.select(_SIGNS[type(sign)], values[0])
+        else:
+            raise self._error("= takes one value, in at least one value: health in (good, fair)")
+        shape = [-1 if other == name else 1 for other in self._attributes]
+        return np.asarray(chosen.reshape(shape) ^ isinstance(sign, ast.NotIn))
 
     def _literal(self, node: ast.expr) -> tuple[str, str]:
         """Return what a place holder stands for, with its sign where it is a number."""
         match node:
             case ast.Name(id=name):
-                kind, text = self._tokens[int(name[1:])]
-                return kind, text[1:-1] if kind == "quoted" else text
+                return self._values[int(name[1:])]
             case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=ast.Name() as inside):
                 kind, text = self._literal(inside)
                 if kind == "number":

@@ -1,17 +1,17 @@
 """The posterior an analyst should hold after a release: one that knows how the noise was made.
 
 p(theta | release) = sum over x of P(x | release) p(theta | x), a mixture of Dirichlet distributions
-over the count vectors x. Beforehand these are Dirichlet-multinomial, a product over the categories
-but for their sum; noise that acts on each count keeps it a product. With a public number of records
-the reading is exact; a secret one is any number beforehand, and the reading is by draws.
+over the count vectors x. Beforehand these are a product over the categories but for their sum, and
+so they are after noise that acts on each count. With a public number of records the reading is
+exact; a secret one is any number beforehand, and the reading is by draws.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from scipy.special import betainc, betaln, gammaln, logsumexp
 
 from dpbayes import _validate as check
-from dpbayes.log_gamma import stirling_series
+from dpbayes.divergences import stirling_series
 from dpbayes.mechanisms.protocol import Mechanism, own
 from dpbayes.posteriors import compositions, floats_around, number_of_candidates
 
@@ -28,7 +28,7 @@ Whole = NDArray[np.int64]
 
 LARGEST_LISTED = 3000  # candidate sets above are not searched one law at a time
 DRAWS = 10_000  # of counts of unknown total: means are right to a hundredth of their spread
-_TRIM = 50.0  # factors below e^-50 of the largest are left out
+_TRIM = 50.0  # probabilities below e^-50 of the largest are left out
 _LARGEST_TOTAL = 2_000_000
 _WIDEST = 1 << 22
 _LARGE = 1e4  # from here on lnGamma(alpha + x) has lost digits that its change with x needs
@@ -37,7 +37,7 @@ _FEWEST = 400  # independent draws that the weighted ones must be worth: errors 
 _NO_WEIGHT = 1e-16  # below the rounding of the sum of the others
 
 
-def log_prior_factor(alpha: float, values: Whole) -> Floats:
+def _log_prior_factor(alpha: float, values: Whole) -> Floats:
     """Return ln(Gamma(alpha + x) / x!), for large alpha less lnGamma(alpha), a constant."""
     steps = values.astype(np.float64)
     if alpha < _LARGE:
@@ -66,41 +66,73 @@ class ListedCounts:
 
 
 @dataclass(frozen=True)
+class Weighted:
+    """Probabilities `weights` of the whole numbers from `start` on."""
+
+    start: int
+    weights: Floats
+
+    @classmethod
+    def of_logs(cls, start: int, logs: Floats) -> Weighted:
+        """Return probabilities from their logarithms, up to a constant."""
+        top = logs.max()
+        places = np.flatnonzero(logs > top - _TRIM)
+        weights = np.exp(logs[places[0] : places[-1] + 1] - top)
+        return cls(start + int(places[0]), weights / weights.sum())
+
+    def __add__(self, other: Weighted) -> Weighted:
+        """Return the law of the sum of two independent numbers."""
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.convolve(self.weights, other.weights))
+        return Weighted.of_logs(self.start + other.start, logs)
+
+    @property
+    def values(self) -> Whole:
+        return self.start + np.arange(self.weights.size)
+
+    @property
+    def mean(self) -> float:
+        return float(self.weights @ self.values)
+
+    def at(self, values: Whole) -> Floats:
+        index = values - self.start
+        inside = (index >= 0) & (index < self.weights.size)
+        return np.where(inside, self.weights[np.clip(index, 0, self.weights.size - 1)], 0.0)
+
+
+@dataclass(frozen=True)
 class ProductCounts:
-    """A product of one factor a category, arrays over x = start, start + 1, ..., at the total n."""
+    """Independent counts, one a category, given that their sum is n."""
 
     n: int
-    starts: tuple[int, ...]
-    factors: tuple[Floats, ...]
+    counts: tuple[Weighted, ...]
 
     @cached_property
-    def _before(self) -> list[Floats]:
-        return _sums(self.factors)
-
-    @cached_property
-    def _after(self) -> list[Floats]:
-        return _sums(self.factors[::-1])[::-1]
+    def _sums(self) -> list[list[Weighted]]:
+        """The laws of the sums of the first 0, 1, ... counts, and of the last."""
+        orders = self.counts, self.counts[::-1]
+        return [list(accumulate(one, initial=Weighted(0, np.ones(1)))) for one in orders]
 
     def joint(self, i: int) -> tuple[Whole, Whole, Floats]:
-        steps = np.arange(self.factors[i].size)
-        others = np.convolve(self._before[i], self._after[i + 1])
-        weights = self.factors[i] * _at(others, self.n - sum(self.starts) - steps)
-        return self.starts[i] + steps, np.full(steps.size, self.n), weights / weights.sum()
+        before, after = self._sums
+        values, others = self.counts[i].values, before[i] + after[len(self.counts) - 1 - i]
+        weights = self.counts[i].weights * others.at(self.n - values)
+        return values, np.full(values.size, self.n), weights / weights.sum()
 
     def sample(self, rng: np.random.Generator, size: int) -> Whole:
-        """Return independent histograms (size, k): the last category first, then backwards."""
-        left = np.full(size, self.n - sum(self.starts))
-        result = np.empty((size, len(self.factors)), dtype=np.int64)
-        for i in range(len(self.factors) - 1, 0, -1):
+        """Return independent histograms (size, k), drawn from the last category backwards."""
+        left = np.full(size, self.n)
+        result = np.empty((size, len(self.counts)), dtype=np.int64)
+        for i in range(len(self.counts) - 1, 0, -1):
             known, rows = np.unique(left, return_inverse=True)
-            steps = np.arange(self.factors[i].size)
-            table = self.factors[i] * _at(self._before[i], known[:, None] - steps)
+            values = self.counts[i].values
+            table = self.counts[i].weights * self._sums[0][i].at(known[:, None] - values)
             cumulative = np.cumsum(table, axis=1)
             aim = rng.random(size) * cumulative[rows, -1]
-            result[:, i] = (cumulative[rows] <= aim[:, None]).sum(axis=1)
+            result[:, i] = values[(cumulative[rows] <= aim[:, None]).sum(axis=1)]
             left = left - result[:, i]
         result[:, 0] = left
-        return np.asarray(result + np.array(self.starts))
+        return result
 
 
 @dataclass(frozen=True)
@@ -156,26 +188,6 @@ class NoiseAwarePosterior:
         """Return the central interval of every category, shape (k, 2); as in scipy.stats."""
         return np.array([self.credible_interval(i, confidence) for i in range(self.prior.size)])
 
-    def group(self, indices: Sequence[int]) -> NoiseAwarePosterior:
-        """Return the posterior of shares *within* at least 2 categories, of `DRAWS` draws."""
-        places = [check.integer("indices", i, minimum=0) for i in indices]
-        k = self.prior.size
-        if len(set(places)) != len(places) or len(places) < 2 or max(places) >= k:
-            raise ValueError(f"indices must be at least 2 different ones below {k}, got {places}")
-        counts = self.counts
-        if isinstance(counts, ProductCounts):
-            drawn = counts.sample(np.random.default_rng(counts.n), DRAWS)
-            counts = ListedCounts(drawn, np.full(DRAWS, 1.0 / DRAWS))
-        inside = ListedCounts(counts.histograms[:, places], counts.weights)
-        return NoiseAwarePosterior(self.prior[places], None, inside)
-
-    def records(self, confidence: float = 0.95) -> tuple[int, int]:
-        """Return the central interval of the number of records."""
-        (_, totals, weights), inside = self.counts.joint(0), check.open_unit("level", confidence)
-        levels = [(1 - inside) / 2, (1 + inside) / 2]
-        low, high = np.quantile(totals, levels, weights=weights, method="inverted_cdf")
-        return int(low), int(high)
-
     def sample(self, rng: np.random.Generator, size: int) -> Floats:
         """Return `size` independent draws of the category probabilities, shape (size, k)."""
         generator = check.generator("rng", rng)
@@ -185,11 +197,7 @@ class NoiseAwarePosterior:
 
 
 def noise_aware(
-    mechanism: Mechanism,
-    noisy: Whole,
-    n: int,
-    prior: Floats,
-    repaired: bool = False,
+    mechanism: Mechanism, noisy: Whole, n: int, prior: Floats, repaired: bool = False
 ) -> NoiseAwarePosterior:
     """Return the noise-aware posterior given the noisy value a mechanism drew: `def-noise-aware`.
 
@@ -199,8 +207,7 @@ def noise_aware(
     is not used and the posterior is one of `DRAWS` draws, seeded with what was released.
 
     >>> from dpbayes.mechanisms import mechanism
-    >>> chosen, flat = mechanism("geometric", epsilon=1.0), np.ones(2)
-    >>> noise_aware(chosen, np.array([0]), 10, flat).mean.round(4)
+    >>> noise_aware(mechanism("geometric", 1.0), np.array([0]), 10, np.ones(2)).mean.round(4)
     array([0.1318, 0.8682])
     """
     check.offering("mechanism", mechanism, "law")
@@ -210,9 +217,7 @@ def noise_aware(
     if check.flag("repaired", repaired) or independent is of_counts is None:
         return NoiseAwarePosterior(prior, n, _listed(mechanism, noisy, n, prior))
     if independent is not None:
-        rng = np.random.default_rng([abs(int(y)) for y in noisy])
-        likelihoods = [partial(independent, int(y)) for y in noisy]
-        return NoiseAwarePosterior(prior, None, _drawn(prior, noisy.tolist(), likelihoods, rng))
+        return NoiseAwarePosterior(prior, None, _drawn(prior, noisy.tolist(), independent))
     parts = of_counts(noisy, n, int(prior.size))
     if len(parts) != prior.size:
         raise ValueError(f"prior must have {len(parts)} entries for what was drawn, got {prior}")
@@ -224,14 +229,14 @@ def _product(n: int, prior: Floats, parts: Sequence[Floats]) -> ProductCounts:
     if n > _LARGEST_TOTAL:
         raise ValueError(f"n must be at most {_LARGEST_TOTAL} for a noise-aware posterior, got {n}")
     values = np.arange(n + 1)
-    logs = [part + log_prior_factor(float(a), values) for part, a in zip(parts, prior, strict=True)]
+    logs = [part + _log_prior_factor(a, values) for part, a in zip(parts, prior, strict=True)]
 
     # A common factor e^(tilt x), which changes nothing, centres the unconditioned sum at the total.
-    def tilted(tilt: float) -> list[Floats]:
-        return [np.exp(log + tilt * values - (log + tilt * values).max()) for log in logs]
+    def tilted(tilt: float) -> tuple[Weighted, ...]:
+        return tuple(Weighted.of_logs(0, log + tilt * values) for log in logs)
 
     def excess(tilt: float) -> float:
-        return sum(float(w @ values) / float(w.sum()) for w in tilted(tilt)) - n
+        return sum(one.mean for one in tilted(tilt)) - n
 
     reach = 1.0
     while excess(-reach) > 0.5 or excess(reach) < -0.5:
@@ -239,10 +244,7 @@ def _product(n: int, prior: Floats, parts: Sequence[Floats]) -> ProductCounts:
     tilt = min(-reach, reach, key=lambda end: abs(excess(end)))  # where an end is near enough
     if excess(-reach) * excess(reach) < 0.0:
         tilt = float(brentq(excess, -reach, reach, xtol=0.25 / max(n, 1) ** 2))
-    kept = [(w, np.flatnonzero(w > math.exp(-_TRIM))) for w in tilted(tilt)]
-    factors = [w[places[0] : places[-1] + 1] for w, places in kept]
-    starts = tuple(int(places[0]) for _, places in kept)
-    return ProductCounts(n, starts, tuple(w / w.sum() for w in factors))
+    return ProductCounts(n, tilted(tilt))
 
 
 def _listed(mechanism: Mechanism, released: Whole, n: int, prior: Floats) -> ListedCounts:
@@ -257,29 +259,25 @@ def _listed(mechanism: Mechanism, released: Whole, n: int, prior: Floats) -> Lis
     likelihood = [mechanism.law(x, prior).probability(released) for x in histograms]
     with np.errstate(divide="ignore"):
         logs = np.log(likelihood)
-    logs += sum(log_prior_factor(float(a), x) for a, x in zip(prior, histograms.T, strict=True))
+    logs += sum(_log_prior_factor(a, x) for a, x in zip(prior, histograms.T, strict=True))
     return ListedCounts(histograms, np.exp(logs - logsumexp(logs)))
 
 
 def _drawn(
-    prior: Floats,
-    centres: Sequence[int],
-    likelihoods: Sequence[Callable[[Whole], Floats]],
-    rng: np.random.Generator,
+    prior: Floats, noisy: Sequence[int], log_likelihood_at: Callable[[int, Whole], Floats]
 ) -> ListedCounts:
     """Return weighted draws of counts, tilted for their secret total, any total equally likely."""
-    mass, tilt = float(prior.sum()), 0.0
+    mass, tilt, rng = float(prior.sum()), 0.0, np.random.default_rng([abs(y) for y in noisy])
     for _ in range(50):
-        each = zip(prior.tolist(), centres, likelihoods, strict=True)
-        windows = [_window(a, y, of, tilt) for a, y, of in each]
-        expected = sum(float(weights @ values) for values, weights in windows)
-        wanted = (1.0 - mass) / (expected + max(1.0, mass / 2.0))
+        pairs = zip(prior, noisy, strict=True)
+        windows = [_window(a, y, partial(log_likelihood_at, y), tilt) for a, y in pairs]
+        wanted = (1.0 - mass) / (sum(one.mean for one in windows) + max(1.0, mass / 2.0))
         if abs(wanted - tilt) < 1e-6 * (1.0 + abs(tilt)):
             break
         tilt = 0.5 * (tilt + wanted)
-    drawn = np.stack([rng.choice(v, DRAWS, p=w) for v, w in windows], axis=1)
+    drawn = np.stack([rng.choice(one.values, DRAWS, p=one.weights) for one in windows], axis=1)
     totals = drawn.sum(axis=1)
-    logs = -log_prior_factor(mass, totals) - tilt * totals
+    logs = -_log_prior_factor(mass, totals) - tilt * totals
     weights = np.exp(logs - logsumexp(logs))
     worth = 1.0 / float(weights @ weights)
     if worth < _FEWEST:
@@ -288,32 +286,15 @@ def _drawn(
     return ListedCounts(drawn, weights)
 
 
-def _window(
-    alpha: float, y: int, likelihood: Callable[[Whole], Floats], tilt: float
-) -> tuple[Whole, Floats]:
-    """Return the values that one count may have, and its tilted factor, summing to 1."""
+def _window(alpha: float, y: int, likelihood: Callable[[Whole], Floats], tilt: float) -> Weighted:
+    """Return the tilted law of one count, over all values that it may have."""
     reach = 64
     while reach <= _WIDEST:
         values = np.arange(max(0, y - reach), max(0, y) + reach + 1)
-        logs = log_prior_factor(alpha, values) + likelihood(values) + tilt * values
-        logs -= logs.max()
-        kept = logs > -_TRIM
-        if not (kept[-1] or (kept[0] and values[0] > 0)):
-            weights = np.exp(logs[kept])
-            return values[kept], weights / weights.sum()
+        logs = _log_prior_factor(alpha, values) + likelihood(values) + tilt * values
+        found = Weighted.of_logs(int(values[0]), logs)
+        if found.values[-1] < values[-1] and (values[0] == 0 or found.start > values[0]):
+            return found
         reach *= 2
     wide = f"a noisy count of {y} leaves more than {_WIDEST} counts open"
     raise ValueError(f"epsilon must be larger, or the prior nearer to 1: {wide}")
-
-
-def _sums(factors: Sequence[Floats]) -> list[Floats]:
-    """Return the laws of the sums of the first 0, 1, 2, … counts, less their starts."""
-    sums = [np.ones(1)]
-    for factor in factors:
-        sums.append(np.convolve(sums[-1], factor))
-    return sums
-
-
-def _at(values: Floats, index: Whole) -> Floats:
-    inside = (index >= 0) & (index < values.size)
-    return np.where(inside, values[np.clip(index, 0, values.size - 1)], 0.0)

@@ -3,14 +3,13 @@
     POST /ask    {"question": "income >= 10", "length": 40, "confidence": 0.95}, and, if wanted,
                  "consistent": true for the estimate that fits counts of at least 0, beside;
                  "by": "sex" to ask once for each value of an attribute;
-                 "request": "monday-1", under which it has the same answer again, paid once
+                 "request": "monday-1", under which what was paid has the same answer again
     POST /price  the same; nothing is drawn or spent
     GET /balance
 
-Who brings no token is told so before anything is read. Questions are read outside the desk where
-answers are decided, drawn and paid one at a time; of one analyst at most one request waits there.
-Answers leave at whole ticks, so that their time does not follow their noise. Needs the extra
-`serve`.
+Who brings no token is told so before anything is read. Answers are decided, drawn and paid at one
+desk, one at a time, and of one analyst at most one request waits there. They leave at whole ticks,
+so that their time does not follow their noise. Needs the extra `serve`.
 """
 
 from __future__ import annotations
@@ -21,12 +20,10 @@ import hashlib
 import hmac
 import json
 import math
-import os
 import re
 import secrets
-import socket
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -43,7 +40,7 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dpbayes.tables.answering import Answering, open_answering
-from dpbayes.tables.files import TICK, Analyst, read_service
+from dpbayes.tables.files import TICK, Analyst, ServiceFile
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.predicate import Answer, Question, Wish, wished
 
@@ -73,8 +70,8 @@ class Service:
         self.answering, self.analysts, self.tick = answering, analysts, tick
         self._now, self._sleep = now, sleep
         self._desk = ThreadPoolExecutor(1, "desk")
-        self._inside: Counter[str] = Counter()
-        self._turn: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._doors = {name: asyncio.Semaphore(MOST_OF_ONE) for name in names}
+        self._turns = {name: asyncio.Lock() for name in names}
         paths = {"/ask": "POST", "/price": "POST", "/balance": "GET"}
         self.app = Starlette(
             routes=[Route(path, self._serve, methods=[how]) for path, how in paths.items()],
@@ -98,22 +95,20 @@ class Service:
 
     async def _serve(self, request: Request) -> JSONResponse:
         analyst = self.known(request.headers.getlist("authorization"))
-        if self._inside[analyst.name] >= MOST_OF_ONE:
+        door = self._doors[analyst.name]
+        if door.locked():
             await self._sleep(self.tick)  # who asks again and again waits between
             told = f"requests must be at most {MOST_OF_ONE} at a time; wait for an answer"
             raise HTTPException(429, told)
-        self._inside[analyst.name] += 1
-        try:
+        async with door:
             body = await _body(request)
-            async with self._turn[analyst.name]:
+            async with self._turns[analyst.name]:
                 begun = self._now()
                 try:
                     return JSONResponse(await self._reply(request.url.path, analyst, body))
                 finally:
                     used = max(self._now() - begun, 1e-9)
                     await self._sleep(math.ceil(used / self.tick) * self.tick - used)
-        finally:
-            self._inside[analyst.name] -= 1
 
     async def _reply(self, path: str, analyst: Analyst, body: bytes) -> dict[str, Any]:
         if path == "/balance":
@@ -169,6 +164,13 @@ async def _body(request: Request) -> bytes:
     return body
 
 
+def _fields(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise ValueError("body must be JSON") from None
+
+
 async def _failed(request: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, HTTPException):
         told = "the curator's process could not answer; nothing is told why"
@@ -180,24 +182,12 @@ async def _failed(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"error": told}, error.status_code, headers)
 
 
-def _fields(body: bytes) -> Any:
-    def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) < len(pairs):
-            raise ValueError
-        return dict(pairs)
-
-    try:
-        return json.loads(body, object_pairs_hook=once_each)
-    except (ValueError, RecursionError):
-        raise ValueError("body must be JSON, with each field once") from None
-
-
 def service_of(path: str | Path) -> Service:
     """Return the service that a file declares; PlanError or AccountError say what is wrong with it.
 
     By default the smallest price is such that the account is spent before the history is full.
     """
-    told = read_service(path)
+    told = ServiceFile.read(path)
     account, most = open_account(told.account), told.most_answers
     smallest = told.smallest_price or account.bound / most
     answering = open_answering(told.cube, account, smallest_price=smallest, most_answers=most)
@@ -253,23 +243,8 @@ class _Connection(H11Protocol):
             self._others.remove(self)
 
 
-def bound_socket(port: int = 0, unix_socket: str | Path | None = None) -> socket.socket:
-    """Return a socket bound to 127.0.0.1 alone, or to a path that only its owner may use."""
-    if unix_socket is None:
-        return socket.create_server(("127.0.0.1", port))
-    path, left = Path(unix_socket), "a service that was killed leaves one, to be deleted"
-    if path.exists():
-        raise ValueError(f"socket must be a path that does not exist, got {str(path)!r}; {left}")
-    made, before = socket.socket(socket.AF_UNIX), os.umask(0o177)
-    try:
-        made.bind(str(path))
-    finally:
-        os.umask(before)
-    return made
-
-
 def server(service: Service, patience: float = PATIENCE) -> uvicorn.Server:
-    """Return uvicorn's server of the service; `run(sockets=[bound_socket()])` serves."""
+    """Return uvicorn's server of the service; `run(sockets=[...])` serves."""
     protocol = type("_Here", (_Connection,), {"patience": patience, "waiting": defaultdict(list)})
     quiet: dict[str, Any] = {"log_config": None, "log_level": "critical", "access_log": False}
     quiet |= {"ws": "none", "lifespan": "off", "server_header": False, "date_header": False}

@@ -1,8 +1,7 @@
 """Counting a table of people as declared; the counts are the only thing that leaves.
 
-One reader for releases and cubes, for CSV and Parquet. Every value is read as text, and which text
-is which category is decided by what was declared, never by the rows: nothing is guessed from them.
-Numbers are compared digit by digit.
+Every value is read as text, and what was declared decides which text is which category: nothing is
+guessed from the rows. Numbers are compared digit by digit.
 """
 
 from __future__ import annotations
@@ -25,8 +24,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbayes._validate import choice, shown
-from dpbayes.tables.attributes import MOST_RECORDS, Attribute, Cube, check_attributes
+from dpbayes._validate import choice
+from dpbayes.tables.attributes import MOST_RECORDS, Attribute, check_attributes
+from dpbayes.tables.decimals import counted
 from dpbayes.tables.units import RECORD, Unit
 
 REFUSE, DROP = "refuse", "drop"
@@ -37,7 +37,6 @@ _SEPARATORS = {".csv": ",;\t|", ".tsv": "\t"}
 _PIECE = 1 << 11
 _WHOLE = re.compile(r" *([0-9]{1,16})(\.0*)? *")
 _OUTSIDE, _MISSING = -1, -2
-Counts = NDArray[np.int64]
 Texts = tuple[str, ...]
 
 
@@ -69,10 +68,8 @@ class Rules:
     def __post_init__(self) -> None:
         choice("outside", self.outside, (REFUSE, DROP))
         if self.count is not None and self.unit.person is not None:
-            raise ValueError(
-                f"count must not be used where the unit is a person, got {self.count!r}: a row "
-                "would stand for several people"
-            )
+            why = f"got {self.count!r}: a row would stand for several people"
+            raise ValueError(f"count must not be used where the unit is a person, {why}")
 
 
 def count(
@@ -80,62 +77,45 @@ def count(
     attributes: Sequence[Attribute],
     rules: Rules | None = None,
     show_values: bool = False,
-) -> Counts:
-    r"""Return the counts of the cells of a CSV, TSV or Parquet file, last attribute fastest.
+) -> NDArray[np.int64]:
+    """Return the counts of the cells of a CSV, TSV or Parquet file, last attribute fastest.
 
     Where the unit is a person, the first `keep` records of each are counted, in the order of the
     table. Raises TableError for what was not declared, with the row; `show_values` adds what stands
     in it. Parquet needs the extra `tables`. For tables that differ by one record the counts differ
     by one in at most one cell (a record more or less) or by one in two (a record replaced).
-
-    >>> import tempfile
-    >>> from dpbayes.tables.attributes import Categories
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     table = Path(folder) / "people.csv"
-    ...     _ = table.write_text("health\ngood\npoor\ngood\n")
-    ...     count(table, [Categories("health", ("good", "fair", "poor"))])
-    array([2, 0, 1])
     """
-    return _counted(Path(table), check_attributes(attributes), rules or Rules(), show_values)
-
-
-def _counted(
-    table: Path, attributes: tuple[Attribute, ...], rules: Rules, show_values: bool
-) -> Counts:
-    places = [_Places(attribute, rules) for attribute in attributes]
-    sizes = [attribute.size for attribute in attributes]
+    table, declared, rules = Path(table), check_attributes(attributes), rules or Rules()
+    places, other = [_Places(one, rules) for one in declared], rules.unit.person or rules.count
+    sizes = [attribute.size for attribute in declared]
     strides = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
     counts, persons, above = [0] * math.prod(sizes), Counter[str](), 0
-    other = rules.unit.person or rules.count
-    names = [attribute.name for attribute in attributes] + ([other] if other else [])
+    names = [attribute.name for attribute in declared] + ([other] if other else [])
     told = time.monotonic()
     for rows in _pieces(table, names, show_values):
         taken = rows if rules.unit.person is None else _first_of_each(rows, above, rules, persons)
         for texts, records in Counter(taken).items():
             cell = [place[text] for place, text in zip(places, texts, strict=False)]
+            reason = ""
             if min(cell) < 0:
                 reason = _refusal(cell, texts, names, rules, show_values)
-                if reason:
-                    raise TableError(f"row {above + _row(texts, rows)} {reason}")
-                continue
-            if rules.count is not None:
+            elif rules.count is not None:
                 found = _WHOLE.fullmatch(texts[-1])
-                if found is None:
-                    raise TableError(
-                        f"row {above + _row(texts, rows)}: column {other!r} must hold a whole "
-                        "number of records"
-                    )
-                records *= int(found[1])
-            counts[sum(i * stride for i, stride in zip(cell, strides, strict=True))] += records
+                records *= int(found[1]) if found else 0
+                reason = "" if found else f"must have a whole number of records in {other!r}"
+            if reason:
+                row = 1 + next(i for i, one in enumerate(rows) if one[: len(texts)] == texts)
+                raise TableError(f"row {above + row} {reason}")
+            if min(cell) >= 0:
+                place = sum(i * stride for i, stride in zip(cell, strides, strict=True))
+                counts[place] += records
         above += len(rows)
-        told = _tell(above, told)
+        if time.monotonic() - told >= PROGRESS and sys.stderr.isatty():
+            print(f"counting: {above:,} rows so far", file=sys.stderr, flush=True)
+            told = time.monotonic()
     if max(counts) > MOST_RECORDS:
         raise TableError(f"column {other!r} must add up to at most 2^53 in a cell, got more")
     return np.array(counts, dtype=np.int64)
-
-
-def _row(texts: Texts, rows: list[Texts]) -> int:
-    return 1 + next(i for i, row in enumerate(rows) if row[: len(texts)] == texts)
 
 
 def _first_of_each(
@@ -143,13 +123,11 @@ def _first_of_each(
 ) -> Iterator[Texts]:
     """Yield the rows that are among the first of their person; `persons` counts all so far."""
     absent, keep = {"", *rules.missing_values}, rules.unit.keep
-    for texts in rows:
+    for i, texts in enumerate(rows, above + 1):
         person = texts[-1]
         if person in absent:
-            raise TableError(
-                f"row {above + 1 + rows.index(texts)} has no value in {rules.unit.person!r}, the "
-                "column that identifies people; leave such rows out, or give each a name"
-            )
+            told = "the column that identifies people; leave such rows out, or give each a name"
+            raise TableError(f"row {i} has no value in {rules.unit.person!r}, {told}")
         if persons[person] < keep:
             persons[person] += 1
             yield texts[:-1]
@@ -157,38 +135,29 @@ def _first_of_each(
 
 def _refusal(cell: list[int], texts: Texts, names: list[str], rules: Rules, show: bool) -> str:
     """Return why a row that fits no cell is refused, "" where it is dropped."""
-    if _OUTSIDE in cell:
+    if _OUTSIDE in cell and rules.outside == REFUSE:
         i = cell.index(_OUTSIDE)
         value, hint = (f" {texts[i]!r}", "") if show else ("", "; --show-values prints it")
-        told = (
-            f"has a value{value} in {names[i]!r} that was not declared: declare it, or mend the row"
-        )
-        return told + hint if rules.outside == REFUSE else ""
-    told = f"has no value in {names[cell.index(_MISSING)]!r}; missing values are refused"
-    return f"{told} (missing = a category counts them)" if rules.missing == REFUSE else ""
+        told = "that was not declared: declare it, or mend the row"
+        return f"has a value{value} in {names[i]!r} {told}{hint}"
+    if _OUTSIDE in cell or rules.missing != REFUSE:
+        return ""
+    told = "missing values are refused (missing = a category counts them)"
+    return f"has no value in {names[cell.index(_MISSING)]!r}; {told}"
 
 
 class _Places(dict[str, int]):
     """The place of each text in an attribute, worked out once."""
 
     def __init__(self, attribute: Attribute, rules: Rules) -> None:
-        self._attribute = attribute
-        for text in rules.missing_values:
-            known = rules.missing in attribute.labels and rules.missing not in (REFUSE, DROP)
-            self[text] = attribute.labels.index(rules.missing) if known else _MISSING
+        self._attribute, labels = attribute, attribute.labels
+        known = rules.missing in labels and rules.missing not in (REFUSE, DROP)
+        place = labels.index(rules.missing) if known else _MISSING
+        self.update(dict.fromkeys(rules.missing_values, place))
 
     def __missing__(self, text: str) -> int:
         self[text] = found = self._attribute.place(text)
         return found
-
-
-def _tell(row: int, told: float) -> float:
-    """Say now and then how far a long count is, where somebody sits in front of it."""
-    now = time.monotonic()
-    if now - told < PROGRESS or not sys.stderr.isatty():
-        return told
-    print(f"counting: {row:,} rows so far", file=sys.stderr, flush=True)
-    return now
 
 
 def _pieces(table: Path, names: list[str], show: bool) -> Iterator[list[Texts]]:
@@ -199,10 +168,8 @@ def _pieces(table: Path, names: list[str], show: bool) -> Iterator[list[Texts]]:
     if kind == ".parquet":
         return _parquet_pieces(table, names, show)
     if kind not in _SEPARATORS:
-        listed = ", ".join([*_SEPARATORS, ".parquet"])
-        raise TableError(
-            f"table must end in {listed}, got {table.name!r}: export it as one of them"
-        )
+        allowed = f"{', '.join(_SEPARATORS)} or .parquet"
+        raise TableError(f"table must end in {allowed}, got {table.name!r}: export it so")
     return _csv_pieces(table, _SEPARATORS[kind], names, show)
 
 
@@ -232,14 +199,13 @@ def _csv_pieces(
                 rows.extend(islice(reader, _PIECE))  # what was read before an error stays in it
                 if not rows:
                     return
-                if {*map(len, rows)} != {len(there)}:
-                    wrong = next(row for row in rows if len(row) != len(there))
-                    del rows[rows.index(wrong) :]
-                    fields = "does not have as many fields as the first line"
-                    blank = 'is blank; take it out, or write an empty value as ""'
-                    raise TableError(
-                        f"table {table}: line {line + _lines(rows)} {fields if wrong else blank}"
-                    )
+                wrong = [i for i, row in enumerate(rows) if len(row) != len(there)]
+                if wrong:
+                    why = "does not have as many fields as the first line"
+                    if not rows[wrong[0]]:
+                        why = 'is blank; take it out, or write an empty value as ""'
+                    del rows[wrong[0] :]
+                    break
                 yield list(zip(*(map(itemgetter(i), rows) for i in chosen), strict=True))
     except UnicodeDecodeError:
         why = "is not UTF-8; save the table as UTF-8"
@@ -248,11 +214,8 @@ def _csv_pieces(
             f"cannot be read ({error}); a value with a quotation mark in it stands in quotation "
             "marks, and the one in it is written twice"
         )
-    raise TableError(f"table {table}: line {line + _lines(rows)} {why}") from None
-
-
-def _lines(rows: list[list[str]]) -> int:
-    return sum(1 + sum(field.count("\n") for field in row) for row in rows)
+    line += sum(1 + sum(field.count("\n") for field in row) for row in rows)
+    raise TableError(f"table {table}: line {line} {why}")
 
 
 def _parquet_pieces(table: Path, names: list[str], show: bool) -> Iterator[list[Texts]]:
@@ -290,42 +253,11 @@ def _column(name: str, there: Sequence[str], table: Path, show: bool) -> int:
     if there.count(name) == 1:
         return there.index(name)
     if name in there:
-        raise TableError(
-            f"table {table} has {there.count(name)} columns {name!r}; rename all but one"
-        )
+        told = f"has {there.count(name)} columns {name!r}; rename all but one"
+        raise TableError(f"table {table} {told}")
     wanted = name.strip().casefold()
     near = any(one.strip().casefold() == wanted for one in there)
     hint = ", only one that differs from it by capitals or spaces" if near else ""
     listed = f": {', '.join(map(repr, there))}" if show else "; --show-values prints their names"
-    plural = "s" * (len(there) != 1)
-    raise TableError(
-        f"table {table} has no column {name!r}{hint}; it has {len(there)} column{plural}{listed}"
-    )
-
-
-def build_cube(
-    source: str | Path,
-    attributes: Sequence[Attribute],
-    *,
-    outside: str = REFUSE,
-    count: str | None = None,
-    unit: Unit = RECORD,
-) -> Cube:
-    r"""Return the cube of a CSV, TSV or Parquet file, as `dpbayes.tables.count` counts it.
-
-    `outside` is what to do with records that fit no cell: "refuse" or "drop"; `count` a column with
-    the number of records of each row, for tables that are already aggregated.
-
-    >>> import tempfile
-    >>> from dpbayes.tables.attributes import Bins
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     table = Path(folder) / "cells.csv"
-    ...     _ = table.write_text("age,records\n20,3\n45,2\n39,1\n")
-    ...     build_cube(table, [Bins("age", (18, 40, 65))], count="records").counts
-    array([4, 2])
-    """
-    if not isinstance(source, (str, Path)):
-        raise TypeError(f"source must be the path of a file, got {shown(source)}")
-    rules = Rules(unit, outside, count=count)
-    declared = check_attributes(attributes)
-    return Cube(declared, _counted(Path(source), declared, rules, False))
+    has = f"it has {counted(len(there), 'column')}{listed}"
+    raise TableError(f"table {table} has no column {name!r}{hint}; {has}")

@@ -10,21 +10,28 @@ MOST_KEPT = 1_000_000
 RELATIONS = ("replace-one", "add-or-remove")
 
 
+def column(name: str, value: object) -> None:
+    """Raise ValueError unless a value is the name of a column."""
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise ValueError(f"{name} must be the name of a column, got {shown(value)}")
+
+
 @dataclass(frozen=True)
 class Unit:
     """The privacy unit: a record (`person` None), or a person of whom `keep` records count.
 
     >>> print(Unit(), "/", Unit("id", 3))
     one record / one person (column 'id', at most 3 records of each)
+    >>> Unit().differ_by("replace-one"), Unit("id").differ_by("add-or-remove")
+    ('one record replaced', 'one person more or less')
     """
 
     person: str | None = None
     keep: int = 1
 
     def __post_init__(self) -> None:
-        text = isinstance(self.person, str) and self.person.strip() and "\0" not in self.person
-        if self.person is not None and not text:
-            raise ValueError(f"person must be the name of a column, got {shown(self.person)}")
+        if self.person is not None:
+            column("person", self.person)
         integer("keep", self.keep, 1, MOST_KEPT)
         if self.person is None and self.keep != 1:
             raise ValueError(f"keep must be used with person, got {self.keep} without one")
@@ -36,25 +43,16 @@ class Unit:
         return f"one person (column {self.person!r}, {most})"
 
     def differ_by(self, neighbours: str) -> str:
-        """Return in words how neighbouring tables differ.
-
-        >>> Unit().differ_by("replace-one"), Unit("id").differ_by("add-or-remove")
-        ('one record replaced', 'one person more or less')
-        """
+        """Return in words how neighbouring tables differ."""
         replaced = neighbours == RELATIONS[0]
         if self.keep == 1:
             what = "one record" if self.person is None else "one person"
             return f"{what} {'replaced' if replaced else 'more or less'}"
-        return f"the at most {self.keep} counted records of one person " + (
-            "replaced by as many others" if replaced else "added or taken away"
-        )
+        how = "replaced by as many others" if replaced else "added or taken away"
+        return f"the at most {self.keep} counted records of one person {how}"
 
     def holds_for(self, neighbours: str) -> str:
-        """Return a sentence: for whom a guarantee holds, and for what change it does not.
-
-        >>> print(Unit().holds_for("add-or-remove"))
-        The unit is one record: for a person with m records the epsilon is m times as large.
-        """
+        """Return for whom a guarantee holds, and for what change it does not."""
         if self.person is None:
             return (
                 "The unit is one record: for a person with m records the epsilon is m times as "
@@ -69,4 +67,3 @@ class Unit:
 
 
 RECORD = Unit()
-"""The unit of one record."""

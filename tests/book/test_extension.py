@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from dpbook.board import Claim, order, read_claims
-from dpbook.build import build, overrides
+from dpbook.build import build
 from dpbook.figures import inlined, themed
 from dpbook.quotes import formatted
 from tests.tiny_notebooks import write_tiny
@@ -52,7 +52,6 @@ def test_pages_show_results_and_follow_them(project: Path) -> None:
     add(project, ":::{result-figure} part/tiny::line\n:::\n\n:::{certificate}\n:::")
     first = sphinx(project)
     assert first.returncode == 0, first.stderr
-    assert "to run: part/tiny, it has not been run yet" in first.stdout
     assert "[1/1] part/tiny " in first.stdout
     assert "0 of 0 numbers agree with the reference" in first.stdout
     shown = page(project)
@@ -70,10 +69,10 @@ def test_pages_show_results_and_follow_them(project: Path) -> None:
     (project / "notebooks" / "parameters.yml").write_text("tiny: {n: '4'}\n")
     second = sphinx(project)
     assert second.returncode == 0, second.stderr
-    assert "parameters changed (n: 3 -> 4)" in second.stdout
+    assert "(new parameters)" in second.stdout
     assert f"Twice n is {QUOTED}8</span>" in page(project)
     third = sphinx(project)
-    assert "notebooks: 0 run, 1 unchanged" in third.stdout
+    assert "notebooks: 0 run, 1 in all" in third.stdout
 
 
 WRONG = {
@@ -100,11 +99,11 @@ def test_what_cannot_be_shown_stops_a_strict_build(project: Path) -> None:
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ("part/tiny: {n: 0}", "n must be >= 1, got 0"),
+        ("part/tiny: {n: 0}", "n must be at least 1, got 0"),
         ("part/tiny: {m: 1}", "no parameter 'm'"),
         ("part/tinny: {n: 1}", "did you mean part/tiny"),
-        ("part/tiny: 3", "must map parameters to values"),
-        ("- 3", "must map notebooks to their parameters"),
+        ("part/tiny: 3", "must map notebooks to parameters"),
+        ("- 3", "must map notebooks to parameters"),
     ],
 )
 def test_parameters_are_refused_before_anything_runs(
@@ -112,7 +111,7 @@ def test_parameters_are_refused_before_anything_runs(
 ) -> None:
     (project / "notebooks" / "parameters.yml").write_text(parameters)
     with pytest.raises(ValueError, match=said):
-        build(project / "notebooks", project / "results", overrides(project / "notebooks"))
+        build(project / "notebooks", project / "results")
     assert not (project / "results").exists()
 
 
@@ -121,7 +120,7 @@ def test_a_failing_notebook_stops_the_build_and_the_others_are_kept(project: Pat
     write_tiny(project / "notebooks", "part/bad", "1 / 0")
     done = sphinx(project)
     assert done.returncode != 0
-    assert "part/bad: cell 4 of 4 failed" in done.stderr.replace("4 of 5", "4 of 4")
+    assert "part/bad: cell 3 of 3 failed" in done.stderr
     assert "ZeroDivisionError" in done.stderr
     assert (project / "book" / "results" / "part" / "tiny" / "numbers.json").is_file()
 
@@ -187,11 +186,10 @@ def test_the_board_shows_claims_and_their_evidence(project: Path) -> None:
 
 def test_a_broken_claim_is_named() -> None:
     for said, change in {
-        "write evidence as a list of notebook::number": {"evidence": ["double"]},
-        "missing fields": {"evidence": []}, "unknown fields": {"note": "x"},
-        "verdict must be one of holds": {"verdict": "wrong"},
+        "evidence.0": {"evidence": ["double"]}, "at least 1 item": {"evidence": []},
+        "note": {"note": "x"}, "string_pattern_mismatch.*wrong": {"verdict": "wrong"},
     }.items():  # fmt: skip
-        with pytest.raises(ValueError, match=f"D-C4.*{said}"):
+        with pytest.raises(ValueError, match=f"(?s)D-C4.*{said}"):
             read_claims(yaml.safe_dump([{**CLAIM, **change}]))
     with pytest.raises(ValueError, match="D-C4 is listed twice"):
         read_claims(yaml.safe_dump([CLAIM, CLAIM]))
@@ -202,13 +200,12 @@ def test_a_claim_without_evidence_stops_the_build(project: Path) -> None:
     wrong = {"evidence": ["part/tiny::none", "part/none::x"], "errata": ["err-x"]}
     done = board(project, {**CLAIM, **wrong})
     assert done.returncode != 0
-    for said in ("part/tiny records no number 'none'", "no notebook 'part/none' has recorded",
+    for said in ("no notebook has recorded part/tiny::none", "recorded part/none::x",
                  "D-C4: no misprint err-x"):  # fmt: skip
         assert said in done.stderr
 
 
 def test_claims_are_ordered_by_section() -> None:
-    plain: dict[str, Any] = {**CLAIM, "evidence": (), "errata": ()}
     where = {"A, section 5; D, section 7.2.2": (7, 2, 2), "D, Theorem 4.1": (4, 1), "D, end": (99,)}
     for source, place in where.items():
-        assert order(Claim(**{**plain, "source": source})) == place
+        assert order(Claim(**{**CLAIM, "source": source})) == place

@@ -21,19 +21,12 @@ FOCUSED = """() => {
 }"""
 
 
-def test_no_page_has_a_barrier_by_day(visited: Visited) -> None:
+def test_no_page_has_a_barrier_by_day_or_at_night_or_in_a_fold(visited: Visited) -> None:
     assert what(visited, "barriers") == {}
-
-
-def test_no_page_has_a_barrier_at_night(visited: Visited) -> None:
     assert what(visited, "barriers at night") == {}
-
-
-def test_barriers_were_looked_for_in_the_folds_too(visited: Visited) -> None:
-    folds = [facts["folds"] for page, facts in visited.items() if page.startswith("results/")]
-    assert folds
-    assert min(folds) >= 1
     assert what(visited, "still folded") == {}
+    folds = [facts["folds"] for page, facts in visited.items() if page.startswith("results/")]
+    assert min(folds) >= 1
 
 
 def tab_to(page: Page, where: str, most: int = 60) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.browser.conftest import SITE, site_pages
-from tests.browser.watching import NARROW, Visited, Watched, brightness, what
+from tests.browser.watching import NARROW, Visited, Watched, what
 
 PHONE = 390
 HEAVIEST = 1_000_000  # bytes of a first visit, uncompressed
@@ -27,11 +27,8 @@ CUT_OFF = """() => [...document.querySelectorAll('main *')].filter(one => {
 pytestmark = pytest.mark.browser
 
 
-def test_every_page_loads_alone_without_complaint(visited: Visited) -> None:
+def test_every_page_loads_alone_without_complaint_and_sets_its_formulas(visited: Visited) -> None:
     assert what(visited, "troubles") == {}
-
-
-def test_every_formula_is_typeset(visited: Visited) -> None:
     assert what(visited, "untypeset") == {}
 
 
@@ -43,24 +40,20 @@ def test_every_table_names_its_columns(visited: Visited) -> None:
     assert {name: cells for name, cells in unnamed.items() if name not in lists} == {}
 
 
-def test_every_figure_is_captioned_and_described(visited: Visited) -> None:
+def test_every_figure_is_captioned_and_described_and_numbered_in_the_paper(
+    visited: Visited,
+) -> None:
     figures = what(visited, "figures")
-    assert figures
+    numbers = {
+        name: [one["caption"].startswith("Fig. ") for one in figures[name]] for name in figures
+    }
+    assert [name for name, each in numbers.items() if any(each)] == ["paper.html"]
     for name, shown in figures.items():
         for figure in shown:
             assert len(figure["alt"]) > 20, (name, figure)
             assert figure["width"] > 0, (name, figure)
             assert figure["caption"], (name, figure)
     assert what(visited, "loose") == {}
-
-
-def test_only_the_paper_numbers_its_figures(visited: Visited) -> None:
-    numbered = {
-        name: any(one["caption"].startswith("Fig. ") for one in facts["figures"])
-        for name, facts in visited.items()
-        if facts["figures"]
-    }
-    assert [name for name, any_number in numbered.items() if any_number] == ["paper.html"]
 
 
 def test_links_inside_the_site_lead_somewhere(visited: Visited, address: str) -> None:
@@ -81,7 +74,6 @@ def test_no_page_scrolls_sideways_in_a_narrow_window(visited: Visited) -> None:
 
 def test_pages_and_their_figures_are_dark_at_night(visited: Visited) -> None:
     for name, facts in visited.items():
-        assert facts["theme"] == "dark", name
         assert sum(map(int, facts["background"][4:-1].split(", "))) < 150, name
     figures = {name: facts["figure"] for name, facts in visited.items() if facts["figure"]}
     assert figures
@@ -97,12 +89,6 @@ def test_a_first_visit_is_light(visited: Visited) -> None:
     assert {name: size for name, size in heavy.items() if size > HEAVIEST} == {}
 
 
-def test_a_page_opened_at_night_is_dark(opened: Callable[..., Watched]) -> None:
-    watched = opened(scheme="dark")
-    assert brightness(watched.open("index.html").screenshot()) < 110
-    assert watched.troubles == []
-
-
 def test_letters_of_drawings_are_readable_on_a_phone(opened: Callable[..., Watched]) -> None:
     """A drawing that would be too small scrolls in its own box; its letters keep 11 pixels."""
     window = opened(PHONE)
@@ -113,15 +99,12 @@ def test_letters_of_drawings_are_readable_on_a_phone(opened: Callable[..., Watch
         assert min(heights) >= 10.9, name
 
 
-def test_the_filter_of_the_board_stays_in_its_box(opened: Callable[..., Watched]) -> None:
-    page = opened(PHONE).open("claims/claims.html")
-    beyond = """form => [...form.querySelectorAll('input')].filter(one =>
-      one.getBoundingClientRect().right > form.getBoundingClientRect().right).length"""
-    assert page.locator("form.claims-filter").evaluate(beyond) == 0
-
-
 def test_nothing_is_cut_off_on_a_phone_without_a_hint(opened: Callable[..., Watched]) -> None:
     """What is wider than its box scrolls, and fades out where it goes on."""
     window = opened(PHONE)
     for name in [one for one in site_pages() if one.startswith(("chapters/", "reference/"))][::3]:
         assert window.open(name).evaluate(CUT_OFF) == [], name
+    beyond = """form => [...form.querySelectorAll('input')].filter(one =>
+      one.getBoundingClientRect().right > form.getBoundingClientRect().right).length"""
+    board = window.open("claims/claims.html")
+    assert board.locator("form.claims-filter").evaluate(beyond) == 0

@@ -21,7 +21,6 @@ SETTLED = """async () => {
 FACTS = """() => {
   const all = (selector, parent = document) => [...parent.querySelectorAll(selector)];
   return {
-    title: (document.querySelector('main h1') || {textContent: ''}).textContent,
     tables: all('main table:not(.indextable)').length,
     'unnamed columns': all('main table:not(.indextable)').map(one => one.tHead?.rows[0])
       .map(row => row ? [...row.cells].map(cell => cell.textContent.trim()) : [])
@@ -30,7 +29,6 @@ FACTS = """() => {
       .filter(one => one.textContent.trim() && !one.querySelector('math'))
       .map(one => one.textContent),
     figures: all('main figure').filter(one => one.querySelector('img, svg.drawn')).map(one => ({
-      label: one.id,
       alt: one.querySelector('svg.drawn')?.getAttribute('aria-label')
         ?? one.querySelector('img').alt,
       width: one.querySelector('svg.drawn')?.viewBox.baseVal.width
@@ -43,10 +41,6 @@ FACTS = """() => {
       .map(one => one.href.split('#')[0]),
   };
 }"""
-NIGHT = """() => ({
-  theme: document.documentElement.dataset.theme,
-  background: getComputedStyle(document.body).backgroundColor,
-})"""
 CHECK = """async rules => {
   const found = await axe.run(document, {
     resultTypes: ['violations'], preload: false,
@@ -91,9 +85,9 @@ class Watched:
         self.troubles: list[str] = []
         self.files: set[str] = set()
         self.page.on("request", lambda request: self.note_request(request.url))
-        self.page.on("response", lambda answer: self.note_status(answer.url, answer.status))
-        self.page.on("console", lambda message: self.note_console(message.type, message.text))
-        self.page.on("pageerror", lambda error: self.troubles.append(f"script error: {error}"))
+        self.page.on("response", lambda one: self.note(one.status >= 400, one.url, one.status))
+        self.page.on("console", lambda m: self.note(m.type in ("error", "warning"), m.type, m.text))
+        self.page.on("pageerror", lambda error: self.note(True, "script error", error))
 
     def note_request(self, url: str) -> None:
         if url.startswith(self.address):
@@ -101,13 +95,8 @@ class Watched:
         elif not url.startswith(("data:", "blob:")):
             self.troubles.append(f"request to {url}")
 
-    def note_status(self, url: str, status: int) -> None:
-        if status >= 400:
-            self.troubles.append(f"status {status} for {url}")
-
-    def note_console(self, kind: str, text: str) -> None:
-        if kind in ("error", "warning"):
-            self.troubles.append(f"console {kind}: {text}")
+    def note(self, bad: bool, *what: object) -> None:
+        self.troubles += [" ".join(map(str, what))] if bad else []
 
     def open(self, name: str) -> Page:
         """Open a page and wait until its letters are there."""
@@ -141,19 +130,16 @@ def visit(watched: Watched, name: str) -> dict[str, Any]:
 
 def at_night(page: Page) -> dict[str, Any]:
     """Return theme, background, first figure and barriers at night; leave drawings empty by day."""
+    theme = "name => document.documentElement.dataset.theme === name"
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function("() => document.documentElement.dataset.theme === 'dark'", timeout=30000)
+    page.wait_for_function(theme, arg="dark", timeout=30000)
     image = page.query_selector("main figure svg.drawn")
-    seen = {
-        **page.evaluate(NIGHT),
-        "figure": brightness(image.screenshot()) if image else None,
-    }
+    background = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    seen = {"background": background, "figure": brightness(image.screenshot()) if image else None}
     page.evaluate(EMPTIED)
     seen["barriers at night"] = page.evaluate(CHECK, COLOURS)
     page.emulate_media(color_scheme="light")
-    page.wait_for_function(
-        "() => document.documentElement.dataset.theme === 'light'", timeout=30000
-    )
+    page.wait_for_function(theme, arg="light", timeout=30000)
     return seen
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables.clinic import PLAN as CLINIC
 from tests.tables.clinic import opened
 
 PROGRAM = """
@@ -19,7 +20,6 @@ sys.exit(main(sys.argv[2:]))
 PLAN = ("release", "people.csv", "--plan", "plan.toml")
 CREATE = ("account", "create", "b", "--dataset", "b", "--unit", "record", "--epsilon", "1")
 ASK = ("ask", "all", "--cube", "cube.toml", "--account", "clinic.account", "--length", "9")
-SCORES = ("release", "--counts", "3,4", "--mechanism", "expMech", "--epsilon", "1")
 
 
 @pytest.mark.slow
@@ -34,7 +34,7 @@ SCORES = ("release", "--counts", "3,4", "--mechanism", "expMech", "--epsilon", "
         ("uvicorn", "tables,serve", ("serve", "--new-token")),
         ("jinja2", "tables", PLAN),
         ("duckdb", "tables", ("release", "people.parquet", *PLAN[2:])),
-        ("flint", "tables", SCORES),
+        ("flint", "tables", ("release", "people.csv", "--plan", "scores.toml")),
         ("pydantic", "", (*CREATE, "--table", "other.csv")),
         ("duckdb", "", PLAN),
     ],
@@ -50,6 +50,7 @@ def test_a_missing_extra_is_named_in_one_line(
     opened(tmp_path)
     (tmp_path / "people.parquet").write_bytes((tmp_path / "people.csv").read_bytes())
     (tmp_path / "other.csv").write_text("health\ngood\n")
+    (tmp_path / "scores.toml").write_text(CLINIC + 'mechanism = "expMech"\n')
     command = [sys.executable, "-c", PROGRAM, missing, *words]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == (2 if extra else 0), done.stderr

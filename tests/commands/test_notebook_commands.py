@@ -49,10 +49,7 @@ def test_run_leaves_a_page_and_the_results(
     ("words", "reason"),
     [
         (["run", "tinny"], "did you mean part/tiny"),
-        (["run", "tiny", "-p", "n=0"], "n must be >= 1"),
-        (["run", "tiny", "-p", "lable=b"], "no parameter 'lable', did you mean label"),
-        (["run", "tiny", "-p", "n"], "given as name=value"),
-        (["sweep", "tiny", "-g", "n=1;x"], "n must be int"),
+        (["run", "tiny", "-p", "n=0"], "n must be at least 1"),
         (["sweep", "tiny", "-g", "n=1", "--jobs", "0"], "--jobs must be"),
         (["verify"], "there are no results in book/results"),
     ],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 import dpbayes as dp
@@ -20,20 +18,9 @@ def test_the_plan_command_prices_without_touching_the_account(clinic, capsys):
     printed = capsys.readouterr().out
     assert "0.5 of the 1.2 left" in printed
     balanced = dp.mechanism("lattice", 0.5).law([24, 23, 23], [1, 1, 1]).mean_distance()
-    # On a busy machine the exact error may not be there in time, and a simulated one stands in.
-    found = re.search(r"error +([0-9.]+)(?: ± ([0-9.e-]+))? mean Hellinger distance", printed)
-    assert found is not None
-    apart = abs(float(found[1]) - balanced)
-    assert apart < (5 * float(found[2]) if found[2] else 6e-4)
-    assert "for balanced counts of 70 records" in printed
+    said = f"error      {balanced:.3g} mean Hellinger distance for balanced counts of 70 records"
+    assert said in printed
     assert (clinic / "clinic.account").read_bytes() == before
-
-
-def test_one_record_is_one(clinic, capsys):
-    assert main(["plan", "plan.toml", "--records", "1"]) == 0
-    printed = capsys.readouterr().out
-    assert "balanced counts of 1 record," in printed
-    assert "1 records" not in printed
 
 
 def test_the_command_touches_nothing(tmp_path, monkeypatch, capsys):
@@ -64,7 +51,7 @@ def test_the_records_needed_are_those_of_the_package(clinic):
 
 
 def test_one_record_is_not_several(capsys):
-    assert error({"even": 0.3, "halving": 0.5}, 1).startswith(
+    assert error({"even": {"value": 0.3}, "halving": {"value": 0.5}}, 1).startswith(
         "0.3 mean Hellinger distance for balanced counts of 1 record, 0.5 where"
     )
     assert main(["audit", "geometric", "--epsilon", "1", "--n", "1"]) == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import xml.etree.ElementTree as ET
 from collections import Counter
 
 import numpy as np
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 
 from dpbayes.figures._labels import dark
-from dpbayes.figures.boxes import Box, boxes
 from dpbayes.figures.language import (
     LOOKS,
     REFERENCE,
@@ -22,12 +20,8 @@ from dpbayes.figures.language import (
     series_style,
     styles,
 )
-from dpbayes.figures.lines import Curve, Panel, lines
-from dpbayes.figures.maps import MapPanel, maps
 from dpbayes.figures.night import PAGE, at_night, contrast, luminance
-from dpbayes.figures.theme import svg_bytes
 from dpbayes.mechanisms import REGISTRY
-from tests.figures.reading_svg import off_the_language
 
 COLORS = sorted({look.color for look in LOOKS.values()} | {*SERIES, str(REFERENCE["color"])})
 
@@ -74,12 +68,6 @@ def test_a_colour_is_as_far_from_the_page_as_it_was_from_white(color: str) -> No
         assert night[int(np.argmax(parts))] == max(night)
 
 
-@pytest.mark.parametrize("color", ["red", "#fff", "#12345g", "#1234567"])
-def test_what_is_no_colour_is_refused(color: str) -> None:
-    with pytest.raises(ValueError, match="color must be '#' and six hexadecimal digits"):
-        at_night(color)
-
-
 def test_a_label_is_looked_up_by_its_mechanism_and_not_by_its_place() -> None:
     forward = styles(["lapMech", "something", "expMech"])
     backward = styles(["expMech", "lapMech"])
@@ -94,30 +82,3 @@ def test_what_is_said_of_one_mechanism_shares_its_colour_and_nothing_else() -> N
     assert len({(str(look["linestyle"]), look["marker"]) for look in looks.values()}) == 3
     assert styles(["lapMech, k = 3"])["lapMech, k = 3"] == LOOKS["lapMech"].style()
     assert styles(["calibrated"])["calibrated"] == LOOKS["expMech-smooth, calibrated"].style()
-
-
-@pytest.mark.slow
-def test_the_svg_files_tell_which_lines_are_mechanisms() -> None:
-    x, names = np.arange(1.0, 5.0), ["expMech", "lapMech", "geometric, remapped"]
-    curves = [Curve(name, x, x + place) for place, name in enumerate([*names, "other"])]
-    drawings = {"lines": lines("n", "d", [Panel(curves)] * 2)[0]}
-    five = [np.linspace(0.1, 0.5, 5)]
-    drawings["boxes"] = boxes("n", "d", ["1"], {"": [Box(name, five) for name in names]})[0]
-    index = np.array([[0, 1, 2], [2, 1, 0]])
-    drawings["maps"] = maps("n", "a", [1, 2, 4], [1.0, 2.0], names, [MapPanel(index)])[0]
-    for name, figure in drawings.items():
-        file = svg_bytes(figure, name)
-        found, wrong = off_the_language(file)
-        assert set(names) <= found
-        assert not wrong
-        ids = [one.get("id") for one in ET.fromstring(file).iter() if one.get("id")]
-        assert len(ids) == len(set(ids))
-
-
-@pytest.mark.slow
-def test_a_line_in_a_foreign_colour_or_dash_or_without_its_mark_is_found() -> None:
-    x = np.arange(1.0, 5.0)
-    for change in ({"color": "#123456"}, {"linestyle": (0, (9.0, 9.0))}, {"gid": None}):
-        figure, _ = lines("n", "d", [Panel([Curve("lapMech", x, x)])])
-        figure.axes[0].get_lines()[0].set(**change)
-        assert off_the_language(svg_bytes(figure, "x"))[1]

@@ -33,30 +33,3 @@ def test_every_cell_has_its_winner_s_colour_and_pattern() -> None:
     for (i, j), number in np.ndenumerate(INDEX):
         inside = [patch.get_path().contains_point((x[j], y[i])) for patch in patches]
         assert inside == [number == 0, number == 1]
-
-
-def test_an_odd_number_of_panels_leaves_one_empty() -> None:
-    figure, _ = maps("n", "a", [1, 2, 4], [1.0, 3.0], ["x", "y"], [MapPanel(INDEX)] * 3)
-    assert [axes.axison for axes in figure.axes] == [True, True, True, False]
-
-
-@pytest.mark.parametrize(
-    ("columns", "rows", "labels", "index", "message"),
-    [
-        ([1, 2, 4], [1.0, 2.0], ["x"], INDEX, "must number the 1 labels"),
-        ([1, 2], [1.0, 2.0], ["x", "y"], INDEX, "shape"),
-        ([1, 1, 4], [1.0, 2.0], ["x", "y"], INDEX, "columns must be"),
-        ([1, 2, 4], [1.0], ["x", "y"], INDEX, "rows must be"),
-        ([1, 2, 4], [1.0, 2.0], ["x", "y"], INDEX * 1.0, "whole numbers"),
-        ([1, 2, 4], [1.0, 2.0], ["x", "y"], INDEX[0], "whole numbers"),
-    ],
-)
-def test_bad_input(columns: list[float], rows: list[float], labels: list[str], index: object,
-                   message: str) -> None:  # fmt: skip
-    with pytest.raises(ValueError, match=message):
-        maps("n", "a", columns, rows, labels, [MapPanel(index)])
-
-
-def test_no_panels() -> None:
-    with pytest.raises(ValueError, match="at least one panel"):
-        maps("n", "a", [1, 2], [1, 2], ["x"], [])

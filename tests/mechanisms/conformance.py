@@ -18,8 +18,8 @@ import numpy as np
 
 import dpbayes as dp
 from dpbayes.auditing.rows import law_of
+from dpbayes.commands.cite import entries
 from dpbayes.mechanisms.protocol import exact_epsilon, guarantee, own
-from dpbayes.tables.citations import entries
 from tests.laws.drawn import ALPHA_LIMIT, misfit
 from tests.samplers.sources import SeededBits
 

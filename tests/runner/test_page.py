@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from dpbayes.runner.notebooks import load
+from dpbayes.runner import page as pages
+from dpbayes.runner.notebooks import declared, load
 from dpbayes.runner.page import page, plain_markdown, rerun_page
-from dpbayes.runner.parameters import declared
-from dpbayes.runner.run import EXECUTED, Order, publish, recorded, run_one
+from dpbayes.runner.run import EXECUTED, Order, publish, run_one
 from tests.tiny_notebooks import code, markdown, notebook, write_tiny
 
 PLOT = """from matplotlib.figure import Figure
@@ -27,9 +27,9 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the results of a rerun that has a figure and a claim that does not hold."""
     root = tmp_path_factory.mktemp("ran")
     path = write_tiny(root / "notebooks", "part/tiny", PLOT, "1 + 1")
-    done = run_one(Order("part/tiny", path, VALUES, root / "stage"))
-    assert not done.problem
-    publish(recorded(done, {}), root / "part" / "tiny")
+    order, seconds, problem = run_one(Order("part/tiny", path, VALUES, root / "stage"))
+    assert not problem
+    publish(order, seconds, {}, root / "part" / "tiny")
     return root
 
 
@@ -39,9 +39,8 @@ def executed(root: Path) -> dict[str, Any]:
 
 def cells(root: Path, *more: dict[str, Any]) -> list[dict[str, Any]]:
     made = executed(root)
-    known = declared(load(root / "notebooks" / "part" / "tiny.ipynb"))
     made["cells"] += more
-    return list(page(made, "part/tiny", VALUES, known, ["squares.csv", "line.svg"])["cells"])
+    return list(page(made, "part/tiny", VALUES, ["squares.csv", "line.svg"])["cells"])
 
 
 def test_claims_and_figure_stand_below_the_title(ran: Path) -> None:
@@ -55,7 +54,7 @@ def test_claims_and_figure_stand_below_the_title(ran: Path) -> None:
     assert all("hide-input" in one["metadata"]["tags"] for one in rest)
     kept = [output for one in rest for output in one["outputs"]]
     assert [one["metadata"].get("dpbayes", {}) for one in kept] == [{"table": "squares"}, {}]
-    for words in ("dpbayes run part/tiny -p n=3 --output rerun", '| `label` | `"a-b"` | a word |',
+    for words in ("dpbayes run part/tiny --output rerun", '| `label` | `"a-b"` | a word |',
                   "{download}`squares.csv <tiny/squares.csv>`"):  # fmt: skip
         assert words in again["source"]
 
@@ -73,25 +72,32 @@ def test_tables_that_the_page_sets_and_further_figures_have_their_place(ran: Pat
 def test_without_a_figure_the_first_table_leads(ran: Path) -> None:
     made = executed(ran)
     made["cells"] = [one for one in made["cells"] if "record.figure" not in one["source"]]
-    shown = page(made, "part/tiny", {}, {}, [])["cells"]
+    shown = page(made, "part/tiny", {}, [])["cells"]
     assert shown[2]["outputs"][0]["metadata"] == {"dpbayes": {"table": "squares"}}
-    bare = page(notebook(code("1 + 1")), "part/x", {}, {}, [])["cells"]
+    bare = page(notebook(code("1 + 1")), "part/x", {}, [])["cells"]
     assert [one["cell_type"] for one in bare] == ["markdown", "code", "markdown"]
 
 
-def test_a_rerun_stands_beside_the_book(ran: Path) -> None:
-    book = {"parameters": {"n": 3, "label": "a-b"}, "numbers": {"double": 6, "gone": 1.5}}
-    made = rerun_page(ran / "part" / "tiny", "part/tiny", VALUES, book)
+def test_a_rerun_stands_beside_the_book(ran: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = declared(load(ran / "notebooks" / "part" / "tiny.ipynb"))
+    alone = rerun_page(ran / "part" / "tiny", "part/tiny", own, VALUES)
+    assert "are not at hand" in alone
+    assert 'class="changed"' not in alone
+    (ran / "mathjax").symlink_to(pages.CARRIED / "mathjax")
+    monkeypatch.setattr(pages, "CARRIED", ran)
+    (ran / "reference" / "part").mkdir(parents=True)
+    known = {"numbers": {"double": 6, "gone": 1.5}}
+    (ran / "reference" / "part" / "tiny.json").write_text(json.dumps(known))
+    made = rerun_page(ran / "part" / "tiny", "part/tiny", own, VALUES)
     assert made.startswith("<!DOCTYPE html>")
     order = ["What is twice n?", "Does not hold with these", "<svg", "beside the book"]
     places = [made.index(one) for one in order]
     assert places == sorted(places)
     assert made.index("<summary>Code</summary>") > places[-1]
-    assert re.search(r'<code>double</code></td><td>6</td>\s*<td class="changed">14</td>', made)
+    for name, there, here in (("double", "6", "14"), ("n", "3", "7"), ("label", '"a"', '"a-b"')):
+        row = rf'<code>{name}</code></td><td>{there}</td>\s*<td class="changed">{here}'
+        assert re.search(row, made), name
     assert 'src="http' not in made
-    alone = rerun_page(ran / "part" / "tiny", "part/tiny", VALUES, None)
-    assert "are not at hand" in alone
-    assert 'class="changed"' not in alone
 
 
 def test_a_rerun_has_no_markup_that_only_the_book_knows() -> None:

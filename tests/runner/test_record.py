@@ -42,14 +42,13 @@ def test_a_number_is_kept_and_returned(folder: Path) -> None:
           for one in (math.nan, math.inf, np.float64("-inf"))),
         *(("number 'x' must be a real number", partial(record.number, "x", one))
           for one in ("1", None, True, 1j, [1.0])),
-        *(("at least 0", partial(record.number, "x", 1.0, error=one))
+        *(("error of 'x' must be", partial(record.number, "x", 1.0, error=one))
           for one in (-1.0, math.nan, True)),
         *(("words of letters and digits", partial(record.claim, one, "It holds.", True))
           for one in ("", "a b", "../x", "a.b", "-a", "ε")),
         ("one length, got {'a': 1, 'b': 2}", partial(record.table, "t", {"a": [1], "b": [1, 2]})),
         ("'c', which is no column", partial(record.table, "t", {"a": [1]}, errors={"c": 1.0})),
         ("alt must say", partial(record.figure, "x", Figure(), alt=" ")),
-        ("matplotlib Figure", partial(record.figure, "x", "x", alt="A line.")),
         ("needs a sentence", partial(record.claim, "x", " ", True)),
         ("without nan", partial(record.claim, "x", f"It is {math.nan:.2f}.", True)),
         *(("holds must be True or False", partial(record.claim, "x", "It holds.", one))
@@ -108,17 +107,27 @@ def test_a_theorem_cannot_fail(folder: Path) -> None:
     assert "two" not in (folder / "claims.json").read_text()
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("1e-12, 2.5e+03 and 1.0e+00", "1 × 10⁻¹², 2.5 × 10³ and 1.0"),
-        ("0.0e+00 -0.0e+00 (-1) [-2, -inf]", "0.0 0.0 (−1) [−2, −∞]"),
-        ("k-3, a 95-100 range, D-fig5, part-1e5", "k-3, a 95-100 range, D-fig5, part-1e5"),
-        ("-0.000 is zero, -0.001 is not", "0.000 is zero, −0.001 is not"),
-        ("`x = -1e-5` and $-10^{-3}$", "`x = -1e-5` and $-10^{-3}$"),
-        ("-.5 % and ε = -1.5e-300", "−.5 % and ε = −1.5 × 10⁻³⁰⁰"),
-    ],
-)
-def test_signs_and_powers_are_typeset(text: str, shown: str) -> None:
-    assert typeset(text) == shown
-    assert typeset(shown) == shown
+def test_a_session_of_ones_own_is_named_by_jupyter_or_by_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DPBAYES_RESULTS", raising=False)
+    for variable, value, folder in (
+        ("", "", "results/notebook"), ("JPY_SESSION_NAME", "/x/D-fig5.ipynb", "results/D-fig5"),
+        ("DPBAYES_RESULTS", "elsewhere", "elsewhere"),
+    ):  # fmt: skip
+        record._runs.clear()
+        monkeypatch.setenv(variable or "UNUSED", value)
+        for again in (1.0, 2.0):  # as when a cell is run again
+            record.number("x", again)
+        assert json.loads((tmp_path / folder / "numbers.json").read_text()) == {"x": 2.0}
+
+
+def test_signs_and_powers_are_typeset() -> None:
+    for text, shown in {
+        "1e-12, 2.5e+03, 0.0e+00 and 1.0e+00": "1 × 10⁻¹², 2.5 × 10³, 0.0 and 1.0",
+        "(-1) [-2, -inf] -.5 % ε = -1.5e-300": "(−1) [−2, −∞] −.5 % ε = −1.5 × 10⁻³⁰⁰",
+        "k-3, a 95-100 range, D-fig5, `x = -1e-5`": "k-3, a 95-100 range, D-fig5, `x = -1e-5`",
+        "-0.000 is zero, -0.001 and $-10^{-3}$ not": "0.000 is zero, −0.001 and $-10^{-3}$ not",
+    }.items():
+        assert typeset(text) == shown == typeset(shown)

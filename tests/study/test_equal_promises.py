@@ -9,11 +9,9 @@ from dp_accounting.pld import privacy_loss_distribution
 from dpbayes.laws.sum_zero import LatticeNoise
 from dpbayes.study.equal_promises import (
     bounded_geometric_width,
-    first_gaussian_win,
     lattice_delta,
     lattice_loss_masses,
     lattice_share,
-    shared_budget,
 )
 
 
@@ -66,35 +64,3 @@ def test_the_shares_of_many_releases_use_the_promise_up() -> None:
         assert lattice_delta(k, each, releases, 1.0) <= 1e-6
         assert lattice_delta(k, 1.001 * each, releases, 1.0) > 1e-6
     assert lattice_share(3, 1.0, 1e-6, 1) == 1.0
-
-
-@pytest.mark.slow
-def test_one_release_in_units_of_one_lattice_release() -> None:
-    found = shared_budget(4, 1.0, 1e-6, [1, 50])
-    assert found["lattice"][0] == pytest.approx(1.0)
-    assert found["gauss"][0] == pytest.approx(2.8, abs=0.05)
-    assert found["gauss"][1] < found["lattice"][1]
-
-
-@pytest.mark.slow
-def test_gaussian_noise_wins_from_eight_releases_on_at_four_categories() -> None:
-    assert first_gaussian_win(4, 1.0, 1e-6, largest=30) == 8
-    ratios = shared_budget(4, 1.0, 1e-6, list(range(1, 16)))
-    wins = ratios["gauss"] < ratios["lattice"]
-    assert np.array_equal(wins, np.arange(1, 16) >= 8)
-    assert first_gaussian_win(2, 1.0, 1e-6, largest=5) is None
-
-
-@pytest.mark.parametrize("epsilon", [1e-300, 1e-17, 1e-9, 1e-4])
-@pytest.mark.parametrize("parts", [3, 7, 101])
-def test_the_bounded_width_of_nearly_equal_outcomes(epsilon: float, parts: int) -> None:
-    # The outermost of 2 m + 1 outcomes has a little less than its part.
-    assert bounded_geometric_width(epsilon, (1.0 + 1e-14) / parts) == parts // 2
-    assert bounded_geometric_width(epsilon, (1.0 - 1e-14 - parts * epsilon) / parts) > parts // 2
-
-
-def test_no_share_above_epsilon_is_looked_for() -> None:
-    # A single release may use up delta beyond epsilon: little of it, or much.
-    for delta, above in ((1e-6, 1.0 + 3e-6), (0.1, 1.2)):
-        assert lattice_share(2, 1.0, delta, 1) == 1.0
-        assert 0.9 * delta < lattice_delta(2, above, 1, 1.0) < 3.0 * delta

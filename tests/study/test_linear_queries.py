@@ -12,8 +12,6 @@ from dpbayes import tables
 from dpbayes.study.linear_queries import (
     posterior_draws,
     posterior_one_unknown,
-    recorded_times,
-    worked_example,
 )
 
 answers = st.lists(st.tuples(st.floats(-20, 20), st.floats(0.2, 5.0)), min_size=1, max_size=6)
@@ -51,21 +49,3 @@ def test_draws_follow_the_exact_posterior_of_one_unknown() -> None:
     for p in (0.1, 0.5, 0.9):
         assert exact.cdf(float(np.quantile(drawn, p))) == pytest.approx(p, abs=0.02)
     assert float(drawn.mean()) == pytest.approx(float(mean[0]), abs=0.05)
-
-
-def test_what_is_not_estimable_has_no_posterior() -> None:
-    with pytest.raises(tables.NotEstimableError):
-        posterior_draws([[1.0, 1.0]], [1.0], [[3.0]], [1.0, 0.0], 5, np.random.default_rng(1))
-
-
-def test_the_worked_example_is_that_of_the_page() -> None:
-    example = worked_example()
-    assert example.H.sum(axis=1).tolist() == [9, 3, 3, 12, 3, 3]
-    np.testing.assert_allclose(example.scales, [20, 10, 10, 10, 10, 20])
-    assert tables.privacy_cost(example.H, example.alpha) == pytest.approx(0.35)
-
-
-def test_recorded_times_are_of_growing_histories() -> None:
-    times = recorded_times()
-    assert times["answers"].tolist() == [10, 30, 100, 300, 1000]
-    assert all((values > 0).all() for values in times.values())

@@ -8,7 +8,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from scipy.special import betaln, gammaln
+from scipy.special import gammaln
 
 import dpbayes as dp
 from dpbayes.divergences import distance_from_log_affinity, hellinger_published
@@ -147,46 +147,6 @@ def test_cs_program_has_no_factor_2() -> None:
     assert ratio == pytest.approx(-0.5 * float(dp.hellinger([117, 194], [118, 193])) / gs, abs=1e-9)
     smooth, local = (notes_program(kind, 0.5, 0.8).law(x, prior) for kind in ("smooth", "local"))
     assert smooth.mean_distance() == pytest.approx(local.mean_distance(), abs=1e-12)
-
-
-def test_ds_mechanisms_as_drawn() -> None:
-    drawn = full_paper.six_mechanisms(1.0, 3)
-    assert (drawn["lapMech"], drawn["ilapMech"]) == (
-        SequentialLaplace(1.0, 3.0),
-        SequentialLaplace(1.0),
-    )
-    assert full_paper.six_mechanisms(1.0, 2)["ilapMech"] == SequentialLaplace(1.0, 1.0)
-    # Without the factor 2, the weight of a candidate is the square of the defined one.
-    twice = dp.mechanism("expMech-local", 2.0, metric="published").law([3, 3], [1, 1])
-    slipped = full_paper.six_mechanisms(1.0, 2)["expMech-local"].law([3, 3], [1, 1])
-    assert slipped.mean_distance() == pytest.approx(twice.mean_distance(), abs=1e-13)
-    # D, Figure 3a: the circle of lapMech at zero is one whole step of noise of scale 2.
-    shown = full_paper.probabilities_as_drawn("3", "a", 5)
-    assert shown["lapMech"][1][0] == pytest.approx((1 - np.exp(-0.5)) / 2, abs=1e-12)
-    assert all(c[0] == 0.0 and c.shape == p.shape == (5,) for c, p in shown.values())
-
-
-@pytest.mark.parametrize("divisor", [None, 2.0])
-def test_losses_next_to_the_corners_by_enumeration(divisor: float | None) -> None:
-    def published(a: np.ndarray, b: np.ndarray) -> float:
-        affinity = np.exp(betaln(*((a + b) / 2)) - (betaln(*a) + betaln(*b)) / 2)
-        return float(np.sqrt(max(0.0, 1.0 - affinity ** (1.0 / np.log(a.sum())))))
-
-    n, largest = 12, 0.0
-    gamma = dp.mechanism("expMech-smooth", 1.0, metric="published").calibration.gamma
-    posteriors = [np.array([x + 1.0, n - x + 1.0]) for x in range(n + 1)]
-    distance = np.array([[published(a, b) for b in posteriors] for a in posteriors])
-    local = [max(distance[x][y] for y in (x - 1, x + 1) if 0 <= y <= n) for x in range(n + 1)]
-    smooth = [
-        1 / min(1 / local[y] + gamma * abs(x - y) for y in range(n + 1)) for x in range(n + 1)
-    ]
-    weight = 2 * (1 + gamma) if divisor is None else divisor
-    scores = [np.exp(-distance[x] / (weight * smooth[x])) for x in range(n + 1)]
-    laws = [score / score.sum() for score in scores]
-    for x in (0, 1, 2, 3, n - 4, n - 3, n - 2, n - 1):
-        largest = max(largest, float(np.abs(np.log(laws[x] / laws[x + 1])).max()))
-    found = full_paper.loss_next_to_the_corners(divisor, "published")(str(n))
-    assert found == pytest.approx(largest, rel=1e-9)
 
 
 def test_masses_of_distances_are_sums_over_candidates() -> None:

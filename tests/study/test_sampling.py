@@ -60,7 +60,7 @@ def test_means_and_laws_too_long_to_list(law, boxes) -> None:
 
 
 @pytest.mark.parametrize("statistic", ["whisker-low", "whisker-high"])
-def test_whiskers_by_a_plain_loop(law, boxes, statistic: str) -> None:
+def test_whiskers_by_a_plain_loop(law, statistic: str) -> None:
     """Every pair of quartiles, every value inside their reach, one after the other."""
     high, runs, total, mean = statistic == "whisker-high", 40, 0.0, 0.0
     around = [law.order_statistic(round(q * (runs - 1)) + 1, runs) for q in (0.25, 0.75)]
@@ -78,10 +78,3 @@ def test_whiskers_by_a_plain_loop(law, boxes, statistic: str) -> None:
                 value, last = value + (last - none) * law.values[k], none
             total, mean = total + p * q, mean + p * q * value / (1.0 - last)
     assert law.expected(statistic, runs).value == pytest.approx(mean / total, abs=1e-10)
-    low, top = np.percentile(boxes, [25, 75], axis=1)
-    limit = top + 1.5 * (top - low) if high else low - 1.5 * (top - low)
-    ends = [row[row <= c + 1e-9].max() if high else row[row >= c - 1e-9].min()
-            for row, c in zip(boxes, limit, strict=True)]  # fmt: skip
-    found = law.expected(statistic, RUNS)
-    assert np.mean(ends) == pytest.approx(found.value, abs=0.5 * np.std(ends) + 1e-9)
-    assert not high or np.std(ends) == pytest.approx(found.error, rel=0.5)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import dpbayes as dp
 from dpbayes.study import scores
@@ -17,9 +15,7 @@ from dpbayes.study.scores import (
     score_changes,
     span_of_change,
 )
-from tests.strategies import small_cases
 
-parameters = st.tuples(st.floats(0.3, 60.0), st.floats(0.3, 60.0))
 FINITE = [name for name in scores.DIVERGENCES if name not in ("renyi-2", "chi-squared")]
 
 
@@ -69,20 +65,6 @@ def test_closed_forms_against_integrals(a, b):
         assert np.isinf(scores.chi_squared(a, b))
 
 
-@pytest.mark.slow
-@settings(max_examples=60, deadline=None)
-@given(a=parameters, share=st.floats(0.05, 0.95))
-def test_inequalities_that_hold_for_every_pair(a, share):
-    b = (share * sum(a), (1 - share) * sum(a))
-    squared, variation = scores.squared_hellinger(a, b), scores.total_variation(a, b)
-    assert squared - 1e-9 <= variation <= np.sqrt(squared * (2 - squared)) + 1e-9
-    assert variation <= np.sqrt(0.5 * scores.kl(a, b)) + 1e-9  # Pinsker
-    assert scores.renyi(a, b, 0.5) <= scores.kl(a, b) + 1e-9
-    assert scores.kl(a, b) <= scores.renyi(a, b, 2.0) + 1e-9
-    found = scores.jensen_shannon(a, b)
-    assert 0.5 * squared - 1e-9 <= found <= np.log(2) * variation + 1e-9
-
-
 @pytest.mark.parametrize("name", scores.DIVERGENCES)
 def test_metrics_and_only_they_satisfy_the_triangle_inequality(name):
     for n, alpha in ((5, [0.4, 30.0]), (6, [9.0, 9.0])):
@@ -91,12 +73,6 @@ def test_metrics_and_only_they_satisfy_the_triangle_inequality(name):
         if name in scores.METRICS:
             assert np.all(table <= through + 1e-7)
     assert name in scores.METRICS or np.any(table > through * (1 + 1e-6))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("a", "b"), [((0.05, 3.05), (1.05, 2.05)), ((0.1, 3.0), (1.1, 2.0))])
-def test_jensen_shannon_of_small_parameters(a, b):
-    assert scores.jensen_shannon(a, b) == pytest.approx(integral(shannon, a, b, 40), rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -115,12 +91,6 @@ def test_every_finite_score_is_private(name):
     assert dp.audit(ScoredExponential(1.3, "kl"), 4, [1, 1, 1]).epsilon <= 1.3 + 1e-12
 
 
-def test_hellinger_as_score_is_the_papers_mechanism():
-    ours = ScoredExponential(0.9).law([4, 7], [1, 2])
-    theirs = dp.mechanism("expMech-smooth", 0.9).law([4, 7], [1, 2])
-    np.testing.assert_allclose(ours.log_probabilities, theirs.log_probabilities, rtol=1e-10)
-
-
 def test_where_the_triangle_fails_the_shortcut_underestimates():
     for name in FINITE:
         table = divergence_table(name, 10, (1.0, 1.0))
@@ -137,17 +107,6 @@ def test_the_largest_score_belongs_into_the_factor():
     careless = ScoredExponential((1 + gamma * largest) / (1 + gamma), "renyi-half", gamma)
     assert dp.audit(careless, n, prior).epsilon > 1.05
     assert dp.audit(ScoredExponential(1.0, "renyi-half", gamma), n, prior).epsilon <= 1.0
-
-
-@pytest.mark.slow
-@settings(max_examples=30)
-@given(small_cases())
-def test_no_candidate_changes_more_than_the_true_posterior(case):
-    counts, prior = case
-    for metric, allowed in (("hellinger", 1e-12), ("published", 1e-9)):
-        if metric == "hellinger" or prior.sum() > 1.0:
-            largest = score_changes(counts, prior, metric)[1].max()
-            assert largest <= dp.local_sensitivity(counts, prior, metric).value + allowed
 
 
 @pytest.mark.parametrize("one_sided", [False, True])
@@ -172,16 +131,3 @@ def test_no_loss_of_local_sensitivity_exceeds_half_its_span(n, prior, epsilon):
     assert direct == pytest.approx(epsilon / 2 * span, rel=1e-9, abs=1e-12)
     assert dp.audit(mechanism, n, prior).epsilon <= epsilon / 2 * span * (1 + 1e-9)
     assert span >= 2 - 1e-9
-
-
-def test_bad_input():
-    for call, message in (
-        (lambda: scores.total_variation([1, 2], [1, 3]), "equal totals"),
-        (lambda: scores.jensen_shannon([1, 1, 1], [1, 1, 1]), "number of parameters, 2"),
-        (lambda: divergence_table("hellnger", 3, [1, 1]), "name must be one of"),
-        (lambda: divergence_table("kl", 3000, [1, 1]), "more than 2000"),
-        (lambda: ScoredExponential(1.0, "hamming"), "divergence must be one of"),
-        (lambda: ScoredExponential(1.0, "chi-squared").law([3, 3], [1, 1]), "is infinite"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            call()

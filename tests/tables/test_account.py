@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpbayes.tables.chain import Receipt
+from dpbayes.tables.account import Account
 from dpbayes.tables.keys import AccountError, read_witness, witness_file
 from dpbayes.tables.opening import create_account, open_account
 from dpbayes.tables.units import RECORD
@@ -123,14 +123,42 @@ def other(two_people: Path) -> Path:
 
 
 @pytest.mark.parametrize("spent", [False, True])
-def test_attack_the_account_is_deleted(account, two_people, spent):
+@pytest.mark.parametrize("noted", [False, True])
+def test_attack_the_account_is_deleted(account, two_people, spent, noted):
+    """Where nothing was paid, whoever deletes the note as well may make it again."""
     if spent:
         account.reserve("one", ONE, "")
     account.path.unlink()
+    if not noted:
+        two_people.with_name("people.csv.dpbayes").unlink()
     with pytest.raises(AccountError, match="no account at"):
         open_account(account.path)
+    if not spent and not noted:
+        assert create_account(account.path, "clinic", 3, two_people, RECORD).balance == 3
+        return
     with pytest.raises(AccountError, match="has an account already"):
         create_account(account.path, "clinic", 3, two_people, RECORD)
+
+
+def test_attack_an_account_is_made_again_while_the_first_is_paid_from(
+    account, two_people, monkeypatch
+):
+    """The file is deleted and made again after a spend is written, before its key has moved."""
+    move = Account._move_witness
+
+    def between(self, connection):
+        monkeypatch.setattr(Account, "_move_witness", move)
+        account.path.unlink()
+        two_people.with_name("people.csv.dpbayes").unlink()
+        create_account(account.path, "clinic", 3, two_people, RECORD)
+        move(self, connection)
+
+    monkeypatch.setattr(Account, "_move_witness", between)
+    with pytest.raises(AccountError, match="was replaced by"):
+        account.reserve("one", ONE, "")
+    with pytest.raises(AccountError, match=r"does not match its digest|rolled back"):
+        account.reserve("two", ONE, "")
+    assert open_account(account.path).spent == 0
 
 
 def test_attack_an_older_copy_is_put_back(account, tmp_path):
@@ -211,12 +239,12 @@ def test_attack_both_places_are_rolled_back_and_a_receipt_tells(account, tmp_pat
     shutil.copy(account.path, copy)
     shutil.copy(key, old_key)
     account.reserve("one", ONE, "")
-    receipt = Receipt.parse(str(account.receipt))
+    receipt = account.receipt
     shutil.copy(copy, account.path)
     shutil.copy(old_key, key)
     rolled = open_account(account.path)
     assert rolled.spent == 0
-    with pytest.raises(AccountError, match="does not hold entry 2 as it was"):
+    with pytest.raises(AccountError, match="was rolled back or rewritten since"):
         rolled.verify([receipt])
 
 
@@ -268,10 +296,10 @@ def test_attack_killed_between_any_two_steps(account, step):
         step,
         account.path.parent,
         imports="from fractions import Fraction\n"
-        "from dpbayes.tables import chain, opening\n"
+        "from dpbayes.tables import account as accounts, keys, opening\n"
         f"account = opening.open_account({account.path.name!r})",
-        steps="chain.write_witness chain.read_witness chain.Chain.append "
-        "chain.Chain._move_witness os.fsync",
+        steps="keys.write_witness keys.read_witness accounts.Account.append "
+        "accounts.Account._move_witness os.fsync",
         work="account.reserve('killed', Fraction(1), 'plan')\naccount.keep('killed', 'draw')",
     )
     assert done.returncode in (-signal.SIGKILL, 0)

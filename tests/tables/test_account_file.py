@@ -1,4 +1,4 @@
-"""The files of an account: entries, receipts, the key kept elsewhere, and files that are none."""
+"""The files of an account: entries, the key kept elsewhere, how they are made; files of none."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import multiprocessing
+import signal
 import sqlite3
 import stat
 import time
@@ -15,14 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from dpbayes.tables.chain import SCHEMA, Entry, Receipt, append_lines, read_entries
+from dpbayes.tables.account import SCHEMA, Entry, read_entries
 from dpbayes.tables.keys import (
+    FRESH,
     AccountError,
     Witness,
-    all_witnesses,
-    connected,
     creating,
-    dataset_name,
     file_digest,
     keys_folder,
     read_witness,
@@ -31,6 +30,7 @@ from dpbayes.tables.keys import (
 )
 from dpbayes.tables.opening import create_account, open_account
 from dpbayes.tables.units import RECORD
+from tests.tables.killing import killed_at
 
 ONE = Fraction(1)
 WITNESS = Witness("clinic", "clinic.account", "ab" * 32)
@@ -41,15 +41,6 @@ def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "keys"
     monkeypatch.setenv("DPBAYES_KEYS", str(folder))
     return folder
-
-
-def test_a_second_place_gets_every_receipt(two_people, tmp_path):
-    place = tmp_path / "receipts.txt"
-    account = create_account(tmp_path / "a", "clinic", 1, two_people, RECORD, receipts=place)
-    account.reserve("one", ONE, "")
-    receipts = [Receipt.parse(line) for line in place.read_text().splitlines()]
-    assert [receipt.sequence for receipt in receipts] == [0, 1, 2]
-    account.verify(receipts)
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database" * 100, b"schema"])
@@ -71,94 +62,61 @@ def test_an_entry_is_read_as_it_was_written(tmp_path):
         # The digest covers the number, the amount, what was bought, and when.
         for change in ({"sequence": 4}, {"epsilon": ONE}, {"body": "other"}, {"kind": "result"},
                        {"request": "b"}, {"time": "then"}):  # fmt: skip
-            assert replace(entry, **change).content() != entry.content()
+            assert replace(entry, **change).signed(WITNESS, "") != entry.signed(WITNESS, "")
         for broken in ("x", "1/0", "1;x", "-1", "1e9", "1_0", "٣", "", " 1"):
             connection.execute("UPDATE entries SET epsilon = ?", (broken,))
             with pytest.raises(AccountError, match="an entry cannot be read"):
                 read_entries(tmp_path, connection, 0)
 
 
-def test_opening_makes_no_file(tmp_path):
-    with pytest.raises(AccountError, match="none cannot be used"), connected(tmp_path / "none"):
-        pass
-    assert not (tmp_path / "none").exists()
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "clinic 1", f"clinic one {64 * '0'}", "clinic 1 abc", f"clinic ² {64 * '0'}",
-     f"clinic 1 {64 * 'z'}", f"clinic {'9' * 40} {64 * '0'}"],
-)  # fmt: skip
-def test_what_only_looks_like_a_receipt_is_refused(text):
-    with pytest.raises(ValueError, match="receipt must be 'dataset number digest'"):
-        Receipt.parse(text)
-
-
-def test_a_place_of_receipts_that_cannot_be_written_is_named_with_what_stands(tmp_path):
-    with pytest.raises(AccountError, match=r"receipts .* cannot be written: .* pays nothing twice"):
-        append_lines(tmp_path, ["clinic 1"])
-
-
-@pytest.mark.parametrize("left", ["", "clinic 1 {}", "clinic 1 0123456789abcdef"])
-def test_a_line_that_a_full_disk_left_unfinished_spoils_no_later_receipt(tmp_path, left):
-    place, whole = tmp_path / "receipts.txt", f"clinic 0 {'0' * 64}\n"
-    place.write_text(whole + left.format("1" * 64))
-    append_lines(place, [f"clinic 2 {'2' * 64}"])
-    numbers = [Receipt.parse(line).sequence for line in place.read_text().splitlines()]
-    assert numbers == ([0, 1, 2] if left.endswith("{}") else [0, 2])
-
-
 def test_a_witness_comes_back_and_only_its_owner_can_read_it(keys: Path) -> None:
+    with creating():
+        pass
     witness = replace(WITNESS, sequence=3, digest="ab")
     write_witness(witness)
     assert read_witness(witness_file("clinic")) == witness
-    assert all_witnesses(keys_folder()) == [witness]
     assert stat.S_IMODE(witness_file("clinic").stat().st_mode) == 0o600
     assert stat.S_IMODE(keys.stat().st_mode) == 0o700
-    assert [path.name for path in keys.iterdir()] == ["clinic.key"]
+    assert {path.name for path in keys.iterdir()} == {"creating.lock", "clinic.key"}
 
 
 def test_signatures_and_fingerprints_are_hmacs(tmp_path: Path) -> None:
     key = bytes.fromhex(WITNESS.key)
-    assert WITNESS.sign("00", "text") == hmac.digest(key, b"00|text", "sha256").hex()
     table = tmp_path / "people.csv"
     table.write_bytes(b"x" * 1_000_000)
     digest = hashlib.sha256(table.read_bytes()).digest()
     assert file_digest(table) == digest
-    assert WITNESS.fingerprint(digest) == hmac.digest(key, digest, "sha256").hex()
+    assert WITNESS.sign(digest) == hmac.digest(key, digest, "sha256").hex()
 
 
 def test_a_missing_or_damaged_key_is_named(keys: Path) -> None:
     place = witness_file("clinic")
-    with pytest.raises(AccountError, match=r"the key of data set 'clinic' is not at .*clinic\.key"):
+    with pytest.raises(AccountError, match=r"the key of data set 'clinic', .*key, cannot be"):
         read_witness(place)
     keys.mkdir()
-    for damage in (b"{", b"[]", b'{"key": "00"}', b"\xff", b"[" * 100_000):
+    write_witness(WITNESS)
+    whole = json.loads(place.read_text())
+    kinds = [
+        ("dataset", "other"),
+        ("account", 1),
+        ("key", "zz" * 32),
+        ("key", "00"),
+        ("key", None),
+        ("sequence", "1"),
+        ("sequence", True),
+        ("digest", 5),
+        ("tables", "a"),
+        ("more", 1),
+    ]
+    spoilt = [json.dumps(whole | {k: value}).encode() for k, value in kinds]
+    for damage in (b"{", b"[]", b"\xff", b"[" * 100_000, *spoilt):
         place.write_bytes(damage)
         with pytest.raises(AccountError, match="is damaged"):
             read_witness(place)
     place.unlink()
     place.mkdir()
-    with pytest.raises(AccountError, match=r"clinic\.key cannot be read: Is a directory"):
+    with pytest.raises(AccountError, match=r"clinic\.key, cannot be read: Is a directory"):
         read_witness(place)
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("dataset", "other"), ("dataset", None), ("account", 1), ("key", "zz" * 32), ("key", "00"),
-        ("key", None), ("sequence", "1"), ("sequence", True), ("sequence", 1.5), ("digest", 5),
-        ("tables", [1]), ("tables", "abc"), ("more", 1),
-    ],
-)  # fmt: skip
-def test_a_key_with_a_field_of_another_kind_is_damaged(
-    keys: Path, field: str, value: object
-) -> None:
-    write_witness(WITNESS)
-    path = witness_file("clinic")
-    path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
-    with pytest.raises(AccountError, match=r"clinic\.key is damaged: "):
-        read_witness(path)
 
 
 def hold(seconds: float, ready) -> None:
@@ -180,12 +138,72 @@ def test_one_process_at_a_time_makes_an_account(keys: Path) -> None:
     assert waited > 0.5
 
 
-@pytest.mark.parametrize("name", ["", "a b", "../x", ".hidden", "x" * 65, 3, None])
-def test_names_of_data_sets_cannot_leave_the_folder(name: object) -> None:
-    with pytest.raises(ValueError, match="dataset must be 1 to 64 letters"):
-        dataset_name(name)
-
-
 def test_without_a_folder_named_keys_are_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DPBAYES_KEYS", raising=False)
     assert keys_folder() == Path.home() / ".config" / "dpbayes" / "keys"
+
+
+def test_bad_terms_are_refused_before_anything_is_made(two_people, tmp_path):
+    path = tmp_path / "new.account"
+    for changes in ({"dataset": "a/b"}, {"epsilon": 0}, {"neighbours": "none"}):
+        given = {"dataset": "clinic", "epsilon": 1, "table": two_people, "unit": RECORD, **changes}
+        with pytest.raises(ValueError, match="must be"):
+            create_account(path, **given)
+    with pytest.raises(AccountError, match="cannot be read"):
+        create_account(path, "clinic", 1, tmp_path / "missing.csv", RECORD)
+    assert list(tmp_path.glob("new*")) == []
+
+
+def interrupted(folder, step):
+    return killed_at(
+        step,
+        folder,
+        imports="from dpbayes.tables import account, keys, opening",
+        steps="opening.connected keys.write_witness os.fsync os.link keys.sync_folder "
+        "opening.leave_note account.Account.append opening._refuse_second keys.file_digest",
+        work='opening.create_account("clinic.account", "clinic", 3, "people.csv", opening.Unit())',
+    )
+
+
+def test_there_are_thirteen_steps_of_making_an_account(two_people, tmp_path):
+    assert interrupted(tmp_path, 1000).stdout == "987\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", range(1, 14))
+def test_making_an_account_killed_at_any_step_is_mended_by_making_it_again(
+    two_people, tmp_path, step
+):
+    assert interrupted(tmp_path, step).returncode == -signal.SIGKILL
+    place = tmp_path / "clinic.account"
+    if place.exists():
+        with pytest.raises(AccountError, match="exists already"):
+            create_account(place, "clinic", 3, two_people, RECORD)
+        account = open_account(place)
+    else:
+        with pytest.raises(AccountError, match=f"no account at {place}"):
+            open_account(place)
+        account = create_account(place, "clinic", 3, two_people, RECORD)
+    assert (account.spent, account.balance, len(account.entries)) == (0, 3, 2)
+    account.reserve("one", ONE, "plan")
+    assert open_account(place).balance == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "clinic.account", "keys", "people.csv", "people.csv.dpbayes",
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_attack_an_account_set_aside_while_it_was_made(two_people, tmp_path):
+    """An account put in place and moved away before it had its note cannot come back."""
+    place, aside = tmp_path / "clinic.account", tmp_path / "aside"
+    for step in range(1, 14):
+        interrupted(tmp_path, step)
+        if place.exists():
+            break
+    place.rename(aside)
+    assert read_witness(witness_file("clinic")).sequence == FRESH
+    second = create_account(tmp_path / "other.account", "other", 3, two_people, RECORD)
+    second.reserve("all", 3 * ONE, "")
+    aside.rename(place)
+    with pytest.raises(AccountError, match=r"the key of data set 'clinic', .* cannot be read"):
+        open_account(place)

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,6 @@ import pytest
 from dpbayes.tables.account import Account, AccountError
 from dpbayes.tables.answering import Answering
 from dpbayes.tables.attributes import Bins, Cube
-from dpbayes.tables.chain import Chain
 from dpbayes.tables.decision import Policy, decide, empty_state
 from dpbayes.tables.noise import as_float
 from dpbayes.tables.noise_law import NoiseLaw
@@ -85,12 +85,42 @@ def test_an_id_has_one_answer_is_paid_once_and_takes_no_other_question(tmp_path:
         ValueError, match="request must be a new id for a new question, got 'monday'"
     ):
         ask(asked, "sex = m", 30.0, "monday")
-    derived = ask(asked, "sex = f", 40.0, "tuesday")
-    ask(asked, "sex = f", 10.0)
-    assert ask(asked, "sex = f", 40.0, "tuesday") == derived
-    stored = asked.account.remembered("answer--tuesday", asked.table)
-    assert stored is not None
-    assert len(stored[1]) < 400  # no list of all that it was derived from
+    ask(asked, "sex = f", 10.0)  # of which the first answer is told nothing
+    assert ask(asked, "sex = f", 30.0, "monday") == first
+
+
+def test_an_answer_that_costs_nothing_leaves_nothing_behind(tmp_path: Path) -> None:
+    asked = asking(tmp_path)
+    ask(asked, "sex = f", 30.0)
+    before = asked.account.position
+    assert ask(asked, "sex = f", 40.0, "tuesday").outcome == "derived"
+    assert ask(asked, "sex = m", 40.0, "tuesday").outcome == "fresh"
+    assert asked.account.position == before + 2  # what was paid, and what was drawn
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_two_at_once_under_one_id_are_both_answered_and_pay_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, drawn: bool
+) -> None:
+    """The other one pays after this one has decided; it draws at once, or ends before it does."""
+    one, other = asking(tmp_path), asking(tmp_path)
+    reserve, kept = one.account.reserve, other.account.keep
+
+    def overtaken(*given: Any, **named: Any) -> bool | None:
+        monkeypatch.setattr(one.account, "reserve", reserve)
+        ask(other, "sex = m", 30.0)  # so that the price of the next is another one
+        if not drawn:
+            monkeypatch.setattr(other.account, "keep", lambda *_: 1 / 0)
+        with suppress(ZeroDivisionError):
+            ask(other, "all", 20.0, "monday")
+        monkeypatch.setattr(other.account, "keep", kept)
+        return reserve(*given, **named)
+
+    monkeypatch.setattr(one.account, "reserve", overtaken)
+    got = ask(one, "all", 20.0, "monday")
+    assert (got.outcome, got.history) == ("fresh", 2)
+    assert ask(other, "all", 20.0, "monday") == got
+    assert len([e for e in one.account.entries if e.request == "answer--monday"]) == 2
 
 
 def test_an_id_knows_the_table_it_was_asked_on(tmp_path: Path) -> None:
@@ -165,10 +195,8 @@ def killed_at(step: int, folder: Path) -> bool:
 
         try:
             asked = asking(folder)
-            for owner, name in ((Account, "reserve_answer"), (Account, "keep")):
-                watched(owner, name)
-            for name in ("append", "settle"):
-                watched(Chain, name)
+            for name in ("reserve", "keep", "append", "_move_witness"):
+                watched(Account, name)
             ask(asked, "income >= 10", 20.0, "a")
         finally:
             os._exit(0)
@@ -282,13 +310,13 @@ def test_intervals_hold_the_truth_as_often_as_promised(kind: str) -> None:
     x, delta = np.array(COUNTS, dtype=float), 0.1
     rows = [np.array(r, float) for r in ([1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [1] * 6)]
     target, length = np.array([0.0, 0, 0, 0, 1, 1]), 30.0 if kind == "fresh" else 300.0
-    state = empty_state(6, "add-remove")
+    state = empty_state(6, Policy())
     made = []
     for row in rows:
-        one = decide(state, row, 40.0, delta, 1e6, Policy())
+        one = decide(state, row, 40.0, delta, 1e6)
         made.append(one)
         state = state.after(row, as_float(one.scale_units), 0.0)
-    last = decide(state, target, length, delta, 1e6, Policy())
+    last = decide(state, target, length, delta, 1e6)
     assert last.outcome == kind
     assert last.law is not None
     half = last.law.half_width(delta)

@@ -1,14 +1,18 @@
-"""Algorithm 1, Algorithm 2 and the exact mass vector, each against the others and against sums."""
+"""Mass vectors against each other and against sums; consistent answers by three roads."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.optimize import lsq_linear
 
 from dpbayes import tables
 from dpbayes.study.linear_queries import worked_example
+from dpbayes.tables.approximations import LARGEST, consistent
 
 EXAMPLE = worked_example()
 WEIGHTS = tables.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.q).noise_weights
@@ -60,13 +64,6 @@ def test_exact_masses_at_the_extremes(weights: list[float]) -> None:
     assert vector.masses[vector.half_length + 1] == pytest.approx(expected, abs=1e-13)
 
 
-def test_exact_masses_on_a_finer_grid_add_up_to_the_coarse_ones() -> None:
-    law = tables.NoiseLaw([2.0, 3.0, 4.0])
-    coarse = tables.exact_masses(law, 5).masses
-    fine = tables.exact_masses(law, 16, step=1 / 3).masses
-    np.testing.assert_allclose(fine.reshape(11, 3).sum(axis=1), coarse, atol=1e-15)
-
-
 def loop_of_algorithm_3(masses: np.ndarray, delta: float) -> int:
     middle = masses.size // 2
     reached, i = masses[middle], 0
@@ -89,7 +86,7 @@ def test_vectors_are_checked_and_not_too_long() -> None:
     for wrong, message in ((np.ones(4) / 4, "odd length, got 4"), ([-1.0], "at least 0")):
         with pytest.raises(ValueError, match=message):
             tables.MassVector(wrong, 0.0)
-    with pytest.raises(ValueError, match="wider step"):
+    with pytest.raises(ValueError, match="wider unit"):
         tables.pmf_probability_calculation([1e12], 0.01)
     assert VECTOR.resized(118).tolist() == [0.0, *VECTOR.masses.tolist(), 0.0]
     assert VECTOR.resized(1).tolist() == VECTOR.masses[116:119].tolist()
@@ -100,3 +97,76 @@ def test_hypothesis_probabilities_are_complementary() -> None:
     assert above + tables.probability_at_least(-70.0, LAW, -60.0) == pytest.approx(1.0)
     assert above == pytest.approx(between(LAW, -10.0, 1e9), abs=1e-13)
     assert tables.probability_at_least(70.0, LAW, 70.0) == 0.5
+
+
+def by_active_sets(G, d):
+    """Return G x at the minimum over x >= 0 by trying every set of cells that may be above 0."""
+    best, fitted = math.inf, None
+    for size in range(G.shape[1] + 1):
+        for chosen in itertools.combinations(range(G.shape[1]), size):
+            x = np.zeros(G.shape[1])
+            if chosen:
+                x[list(chosen)] = np.linalg.lstsq(G[:, chosen], d, rcond=None)[0]
+            error = float(((G @ x - d) ** 2).sum())
+            if (x >= -1e-12).all() and error < best - 1e-14:
+                best, fitted = error, G @ x
+    return fitted
+
+
+@st.composite
+def histories(draw):
+    cells, answers = draw(st.integers(1, 5)), draw(st.integers(1, 6))
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    H = rng.integers(-1, 3, (answers, cells)).astype(float)
+    H[:, 0] += np.where(H.any(axis=1), 0.0, 1.0)
+    x = rng.integers(0, 6, cells)
+    b = rng.uniform(0.5, 8.0, answers)
+    return H, b, H @ x + rng.laplace(size=answers) * b, x
+
+
+@given(histories())
+def test_it_is_the_minimum_by_three_roads(case):
+    H, b, y, _ = case
+    fitted = consistent(H, b, y, H)
+    G, d = H / b[:, None], y / b
+    assert np.allclose(fitted / b, by_active_sets(G, d), atol=1e-6 * (1 + np.abs(d).max()))
+    other = lsq_linear(G, d, (0, np.inf), method="bvls", tol=1e-14).x
+    assert np.allclose(fitted / b, G @ other, atol=1e-5 * (1 + np.abs(d).max()))
+
+
+@given(histories())
+def test_over_all_answers_together_it_is_never_further_off_than_the_unbiased_estimate(case):
+    """The theorem of the page, for every draw: weighted squared errors over the history."""
+    H, b, y, x = case
+    unbiased = tables.blue(H, b, H).estimate(y)
+    truth = H @ x
+    ours = (((consistent(H, b, y, H) - truth) / b) ** 2).sum()
+    assert ours <= (((unbiased - truth) / b) ** 2).sum() * (1 + 1e-9) + 1e-9
+
+
+def test_what_it_costs_is_bias_where_counts_are_small():
+    """One empty cell: the estimate is max(y, 0), and its mean is half the scale."""
+    b = 3.0
+    mean = quad(lambda y: max(y, 0.0) * math.exp(-abs(y) / b) / (2 * b), -200, 200, points=[0.0])[0]
+    assert mean == pytest.approx(b / 2, rel=1e-9)
+    rng = np.random.default_rng(3)
+    drawn = [consistent([[1.0]], [b], [y], [1.0]) for y in b * rng.laplace(size=2000)]
+    assert np.mean(drawn) == pytest.approx(b / 2, abs=6 * np.std(drawn) / math.sqrt(2000))
+
+
+def test_what_is_not_estimable_gets_no_number_nor_what_is_too_large():
+    two = consistent([[1.0, 1.0]], [1.0], [4.0], [[1.0, 0.0], [1.0, 1.0]])
+    assert np.isnan(two[0])
+    assert two[1] == pytest.approx(4.0)
+    with pytest.raises(ValueError, match="H must have at most"):
+        consistent(np.ones((2, LARGEST)), [1.0, 1.0], [1.0, 1.0], [1.0])
+
+
+def test_extreme_answers_still_have_a_certified_fit():
+    rng = np.random.default_rng(5)
+    for size in (1e-6, 1.0, 1e6, 1e12):
+        H = tables.random_ranges((12,), 20, rng)
+        y = size * rng.standard_normal(20)
+        gradient = H.T @ (consistent(H, np.full(20, 2.0), y, H) - y)
+        assert gradient.min() >= -1e-8 * size

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import dpbayes as dp
 from dpbayes.mechanisms import REGISTRY
 from dpbayes.mechanisms.geometric import IndependentNoise
-from dpbayes.mechanisms.protocol import guarantee, own
+from dpbayes.mechanisms.protocol import own
 from dpbayes.tables import drawn
 from dpbayes.tables.decimals import decimal_text
 from dpbayes.tables.drawn import Release, release
@@ -29,8 +29,6 @@ OTHERS = [
     dp.mechanism("expMech-smooth", 1.0, divisor=6.0),
     dp.mechanism("permute-and-flip", 1.0, sensitivity="smooth"),
 ]
-ORDER = ["good", "fair", "poor"]
-EXACT = dp.mechanism("lattice", "50")  # its noise is 0 but for a chance of e^-50
 
 
 @pytest.mark.slow
@@ -47,27 +45,10 @@ def test_releases_follow_the_law(mechanism, monkeypatch):
     assert misfit(np.array(made), mechanism.law(counts, prior).probability) <= ALPHA_LIMIT
 
 
-def test_the_epsilon_comes_from_the_noise_and_not_from_the_label():
-    # lapMech adds twice the noise a single count needs at k = 2, k/2 times for k categories.
-    for name, options, k, epsilon in (
-        ("lapMech", {}, 2, 0.5),
-        ("lapMech", {}, 4, 0.5),
-        ("ilapMech", {}, 4, 1.0),
-        ("ilapMech", {"sensitivity": 0.5}, 2, 2.0),
-        ("expMech-smooth", {"divisor": 2.0}, 2, 2.0),
-    ):
-        assert guarantee(dp.mechanism(name, 1.0, **options), k).epsilon == epsilon
-
-
-def test_sentence_names_the_neighbours_and_the_bound():
+def test_a_release_in_words_has_its_promise_and_says_that_no_account_adds_it_up():
     private = release(dp.mechanism("lattice", 0.8), [5, 6, 7], [1, 1, 1])
-    sentence = private.guarantee.sentence
-    assert "differ by replacing one record" in sentence
-    assert "P[M(x) in S] <= e^0.8 P[M(x') in S]" in sentence
-    assert sentence in str(private)
-    text = private._repr_html_()
-    assert "P[M(x) in S] &lt;= e^0.8 P[M(x&#x27;) in S]" in text
-    assert "category 2" in text
+    assert private.guarantee.sentence in str(private)
+    assert str(private).endswith("No account adds this up with other releases.")
 
 
 @pytest.mark.parametrize("name", ["draft-laplace", "expMech-local", "expMech-delta"])
@@ -82,7 +63,7 @@ def test_mechanisms_without_a_proof_are_refused_unless_asked(name):
 
 def test_a_release_holds_no_true_counts_and_has_no_seed():
     names = [field.name for field in fields(Release)]
-    assert names == ["mechanism", "prior", "n", "noisy", "counts", "labels"]
+    assert names == ["mechanism", "prior", "n", "noisy", "counts"]
     private = release(dp.mechanism("lattice", 1e-6), [5, 6, 7], [1, 1, 1])
     with pytest.raises(ValueError, match="read-only"):
         private.counts[0] = 1
@@ -95,25 +76,20 @@ LATTICE = dp.mechanism("lattice", 1.0)
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "counts", "prior", "error", "message"),
+    ("mechanism", "counts", "prior", "message"),
     [
-        (LATTICE, [-1, 5], [1, 1], ValueError, "counts must be at least 0"),
-        (LATTICE, [1.5, 5], [1, 1], ValueError, "counts must be whole"),
-        (LATTICE, [True, False], [1, 1], TypeError, r"counts must be .* whole"),
-        (LATTICE, [0, 0], [1, 1], ValueError, "at least one record"),
-        (LATTICE, [2**62 - 10, 9], [1, 1], ValueError, r"at most 2\^61 records for a release"),
-        (LATTICE, [3, 4], [1, 0], ValueError, "prior must be positive"),
-        (LATTICE, [3, 4], [1, 1, 1], ValueError, "prior must have 2 entries"),
-        (dp.mechanism("lattice", 1e-7), [3, 4], [1, 1], ValueError, "must be at least 1e-06"),
-        (dp.mechanism("permute-and-flip", 1.0), [11019, 7309, 1560, 302], [1] * 4, ValueError,
+        (LATTICE, [0, 0], [1, 1], "at least one record"),
+        (LATTICE, [2**62 - 10, 9], [1, 1], r"at most 2\^61 records for a release"),
+        (dp.mechanism("lattice", 1e-7), [3, 4], [1, 1], "must be at least 1e-06"),
+        (dp.mechanism("permute-and-flip", 1.0), [11019, 7309, 1560, 302], [1] * 4,
          "takes at most 200000"),
-        (dp.mechanism("geometric", 1.0), [3, 4, 5], [1] * 3, ValueError, "2 categories"),
-        (dp.mechanism("parameter-laplace", 1.0), [5, 6], [1, 1], ValueError,
+        (dp.mechanism("geometric", 1.0), [3, 4, 5], [1] * 3, "2 categories"),
+        (dp.mechanism("parameter-laplace", 1.0), [5, 6], [1, 1],
          "exact sampler, got parameter-laplace"),
     ],
 )  # fmt: skip
-def test_bad_input(mechanism, counts, prior, error, message):
-    with pytest.raises(error, match=message):
+def test_bad_input(mechanism, counts, prior, message):
+    with pytest.raises(ValueError, match=message):
         release(mechanism, counts, prior)
 
 
@@ -143,13 +119,6 @@ def test_no_record_at_all_is_noisy_where_the_number_is_secret():
     assert abs(zeros - 1200 * math.tanh(0.25)) < 6 * math.sqrt(300)
 
 
-@pytest.mark.parametrize("name", ["expMech-repaired", "discrete-gaussian"])
-def test_what_release_promises_in_general_has_the_delta_of_those_it_takes(name: str) -> None:
-    private = dp.release(dp.mechanism(name, 1.0, delta=1e-6), [5, 7], [1, 1])
-    assert private.guarantee.delta > 0.0
-    assert "+ delta" in str(dp.release.__doc__)
-
-
 def test_a_secret_number_of_records_is_nowhere_in_the_release():
     # Noise at epsilon 0.001 moves a total by hundreds: that of the truth must not stand beside it.
     for _ in range(20):
@@ -158,32 +127,14 @@ def test_a_secret_number_of_records_is_nowhere_in_the_release():
         assert "40002" not in repr(private) or private.counts.sum() == 40_002
 
 
-def test_labels_are_put_into_the_declared_order_and_their_own_does_not_leak():
-    private = dp.release(EXACT, {"poor": 5, "good": 30}, [1, 1, 1], order=ORDER)
-    assert private.labels == tuple(ORDER)
-    assert private.counts.tolist() == [30, 0, 5]
+def test_the_order_of_labelled_counts_does_not_leak():
     answers = pd.Series(["poor"] * 9 + ["good"] * 4 + ["fair"] * 6).value_counts()
-    assert dp.release(EXACT, answers, [1, 1, 1], order=ORDER).counts.tolist() == [4, 6, 9]
-    with pytest.raises(ValueError, match=r"counts must be a vector, or come with .* got a Series"):
-        dp.release(EXACT, answers, [1, 1, 1])
+    for counts, kind in ((answers, "Series"), ({"poor": 9, "fair": 6, "good": 4}, "dict")):
+        with pytest.raises(ValueError, match=f"must be a vector in a declared order, .* a {kind}"):
+            dp.release(dp.mechanism("lattice", 1.0), counts, [1, 1, 1])
 
 
-@pytest.mark.parametrize(
-    ("counts", "order", "message"),
-    [
-        ({"a": 1, "b": 2}, ["a", "c"], "order must list every category of counts, got none for"),
-        ({"a": 1, "b": 2}, ["a", "a"], "order must be at least 2 different labels"),
-        ({"a": 1, "b": 2}, "ab", "order must be at least 2 different labels"),
-        ([1, 2], ["a", "b", "c"], "order must have 2 labels, got 3"),
-        ({"a": -1, "b": 2}, ["a", "b"], "counts must be at least 0"),
-    ],
-)
-def test_labels_that_do_not_fit(counts, order, message):
-    with pytest.raises(ValueError, match=message):
-        dp.release(EXACT, counts, [1] * len(set(order)), order=order)
-
-
-@given(st.integers(1, 10**6), st.integers(1, 10**30), st.integers(1, 12))
+@given(st.integers(1, 10**45), st.integers(1, 10**30), st.integers(1, 12))
 def test_printed_bounds_are_on_the_safe_side_close_and_never_nothing(
     numerator, denominator, digits
 ):

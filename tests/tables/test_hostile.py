@@ -29,7 +29,7 @@ BASE = {
     "missing": '"unknown"',
     "epsilon": '"0.5"',
 }
-KEYS = (*BASE, "columns", "by", "missing_values", "records", "person", "keep", "mechanism",
+KEYS = (*BASE, "columns", "missing_values", "records", "person", "keep", "mechanism",
         "options", "prior", "request")  # fmt: skip
 VALUES = (
     "true", "1979-05-27", "12:30:00", "0o17", "0xff", "-1", "0", "1", "1.5", "nan", "inf", "-inf",
@@ -215,8 +215,8 @@ BAD_TABLES: tuple[tuple[str, bytes, str], ...] = (
     ("empty.csv", b"", "has no first line"),
     ("head.csv", b"id,health\n", "holds no record that the plan counts"),
     ("zipped.csv", gzip.compress(TWO, mtime=0), "line 1 is not UTF-8"),
-    ("people.csv.gz", gzip.compress(TWO, mtime=0), "table must end in .csv, .tsv, .parquet"),
-    ("people.xlsx", TWO, "table must end in .csv, .tsv, .parquet"),
+    ("people.csv.gz", gzip.compress(TWO, mtime=0), "table must end in .csv, .tsv or .parquet"),
+    ("people.xlsx", TWO, "table must end in .csv, .tsv or .parquet"),
     ("half.parquet", b"PAR1", "cannot be read as .parquet; --show-values prints why"),
     ("upper.csv", TWO + b"2,Good\n", "row 2 has a value in 'health'"),
     ("padded.csv", TWO + b"2,good \n", "row 2 has a value in 'health'"),
@@ -230,11 +230,9 @@ GOOD_TABLES: tuple[tuple[str, bytes, list[int]], ...] = (
     ("hash.csv", b"id,health\n#1,good\n2,poor\n#3,good\n4,fair\n", [2, 1, 1, 0]),
     ("crlf.csv", TWO.replace(b"\n", b"\r\n") + b"2,poor\r\n", [1, 0, 1, 0]),
     ("mark.csv", b"\xef\xbb\xbfhealth,id\ngood,1\n", [1, 0, 0, 0]),
-    ("semicolons.csv", b"id;health\n1,5;good\n2,5;poor\n", [1, 0, 1, 0]),
     ("tabs.tsv", b"id\thealth\n1\tgood\n", [1, 0, 0, 0]),
     ("quoted.csv", b'id,"health"\n"a\nb, c","good"\n2,""\n', [1, 0, 0, 1]),
     ("other twice.csv", b"x,x,health,X\n1,2,good,3\n", [1, 0, 0, 0]),
-    ("a[b]*?.csv", TWO, [1, 0, 0, 0]),
     ('it\'s "x"; DROP.csv', TWO, [1, 0, 0, 0]),
     ("UPPER.CSV", TWO, [1, 0, 0, 0]),
     ("names.csv", b'_row,c0,v0,person,"select ""; --",health\n1,2,3,4,5,good\n', [1, 0, 0, 0]),

@@ -35,12 +35,6 @@ def test_a_release_is_paid_once_and_the_same_request_gives_the_same_draw(clinic)
     assert first.request != third.request == "again"
 
 
-def test_a_named_request_cannot_be_reused_for_another_plan(clinic):
-    released(clinic, PLAN + 'request = "spring"\n')
-    with pytest.raises(AccountError, match="request 'spring' was made for something else"):
-        released(clinic, PLAN + 'request = "spring"\nprior = 2\n')
-
-
 def test_what_cannot_be_paid_is_not_drawn(clinic, monkeypatch):
     released(clinic)
     released(clinic, PLAN + 'request = "b"\n')
@@ -54,7 +48,7 @@ def test_what_cannot_be_paid_is_not_drawn(clinic, monkeypatch):
 
 REFUSED = [
     ('mechanism = "expMech-local"', PlanError, "must have a proved guarantee"),
-    ('records = "secret"\nmechanism = "lattice"', PlanError, "which is for replace-one"),
+    ('records = "secret"\nmechanism = "lattice"', PlanError, "differ by replacing one record"),
     ('mechanism = "discrete-gaussian"\noptions = {delta = 1e-6}', PlanError, "without a delta"),
     ('mechanism = "none"', PlanError, "mechanism: name must be one of"),
     ("options = {gamma = 1}", PlanError, "lattice has no option 'gamma'"),
@@ -105,25 +99,6 @@ def test_that_a_table_of_secret_size_is_empty_stays_secret(tmp_path, monkeypatch
     assert "missing" not in bounded_analysis(paid.record())["noise_aware"]
 
 
-def test_no_draw_is_seen_before_its_receipt_is_in_the_second_place(tmp_path, monkeypatch):
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    table, plan, second = tmp_path / "people.csv", tmp_path / "plan.toml", tmp_path / "place"
-    table.write_text("health\ngood\npoor\n")
-    plan.write_text(PLAN)
-    second.mkdir()
-    create_account(
-        tmp_path / "clinic.account", "clinic", 2, table, RECORD, receipts=second / "receipts.txt"
-    )
-    second.rename(tmp_path / "elsewhere")
-    for _ in range(4):
-        with pytest.raises(AccountError, match="pays nothing twice"):
-            release_table(table, read_plan(plan))
-    (tmp_path / "elsewhere").rename(second)
-    receipts = [str(release_table(table, read_plan(plan)).receipt) for _ in range(3)]
-    assert (second / "receipts.txt").read_text().splitlines()[-1:] == receipts[:1]
-    assert (second / "receipts.txt").read_text().count(receipts[0]) == 1
-
-
 def test_an_analysis_that_takes_too_long_is_left_out(clinic):
     record = released(clinic).record()
     found = bounded_analysis(record, seconds=0.01)
@@ -133,9 +108,8 @@ def test_an_analysis_that_takes_too_long_is_left_out(clinic):
     record["analysis"] = found
     assert "not finished within 0.01 seconds" in html_text(record)
     assert csv_text(record).splitlines()[1].endswith(",,,,,,")
-    # Where the exact error takes too long, made-up releases stand in for it, and say so.
-    found["simulated_distance"] = {"value": 0.25, "error": 0.01, "draws": 200}
-    assert "would be 0.25 on average, ± 0.01, the standard error of 200" in html_text(record)
+    found["expected_distance"] = {"value": 0.25, "error": 0.01}
+    assert "would be 0.25 ± 0.01 on average" in html_text(record)
 
 
 def test_two_units_are_never_added_up(clinic):
@@ -147,17 +121,14 @@ def test_two_units_are_never_added_up(clinic):
     assert open_account(clinic / "clinic.account").spent == Fraction(1, 2)
 
 
-@pytest.mark.parametrize(
-    ("made", "asked"),
-    [(Unit("id"), Unit("id", 2)), (Unit("id", 2), Unit("id")), (Unit("id"), Unit("name")),
-     (Unit("id"), RECORD), (RECORD, Unit("id")), (Unit("id"), Unit("Id"))],
-)  # fmt: skip
-def test_an_account_refuses_every_unit_but_its_own(two_people, tmp_path, made, asked):
+def test_an_account_refuses_every_unit_but_its_own(two_people, tmp_path):
+    made = Unit("id", 2)
     account = create_account(tmp_path / "a", "clinic", 1, two_people, made)
     account.require_unit(made)
     assert open_account(account.path).unit == made
-    with pytest.raises(AccountError, match="unit must be one"):
-        account.require_unit(asked)
+    for asked in (RECORD, Unit("id"), Unit("id", 3), Unit("Id", 2)):
+        with pytest.raises(AccountError, match="unit must be one"):
+            account.require_unit(asked)
 
 
 def test_a_request_on_another_version_of_the_table_is_refused(clinic):
@@ -185,7 +156,7 @@ def test_an_account_of_a_former_format_is_refused_in_words(tmp_path, terms):
 def test_a_second_key_folder_gives_no_second_budget(two_people, tmp_path, monkeypatch):
     create_account(tmp_path / "one.account", "one", 1, two_people, RECORD)
     monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "elsewhere"))
-    with pytest.raises(AccountError, match=r"has an account already: .*one.account, says"):
+    with pytest.raises(AccountError, match=r"has an account already, says .*csv.dpbayes"):
         create_account(tmp_path / "two.account", "two", 1, two_people, RECORD)
     # The known folder is looked into, too: a copy without its note has an account there.
     monkeypatch.delenv("DPBAYES_KEYS")
@@ -197,18 +168,6 @@ def test_a_second_key_folder_gives_no_second_budget(two_people, tmp_path, monkey
     monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "elsewhere"))
     with pytest.raises(AccountError, match=r"has an account already: .*three.account"):
         create_account(tmp_path / "four.account", "four", 1, copy, RECORD)
-
-
-def test_an_entry_without_a_receipt_is_named(two_people, tmp_path, capsys):
-    place = tmp_path / "receipts.txt"
-    account = create_account(tmp_path / "a", "clinic", 1, two_people, RECORD, receipts=place)
-    account.reserve("one", Fraction(1, 2), "a plan")
-    place.write_text("".join(place.read_text().splitlines(keepends=True)[:-1]))
-    assert open_account(tmp_path / "a").without_receipt() == [account.receipt]
-    assert main(["account", "verify", str(tmp_path / "a")]) == 0
-    assert "no line in" in capsys.readouterr().out
-    account.keep("one", "draw")
-    assert open_account(tmp_path / "a").without_receipt() == []
 
 
 def test_a_paid_release_never_looks_refused(clinic, monkeypatch, capsys):
@@ -265,8 +224,8 @@ def test_a_public_number_does_not_fit_an_account_for_a_changing_one(purse: Path)
     account = create_account(
         purse / "a.account", "cells", 1, purse / "table.csv", Unit(), "add-or-remove"
     )
-    with pytest.raises(PlanError, match='records must be "secret" for account'):
+    with pytest.raises(
+        AccountError, match=r"must be 'add-or-remove' .*in a plan: records = .secret"
+    ):
         cost(planned(purse, 'unit = "record"\n'), account)
-    with pytest.raises(ValueError, match="neighbours must be 'add-or-remove'"):
-        account.factor("replace-one")
-    assert account.factor("add-remove") == 1
+    assert account.factor("add-or-remove") == 1

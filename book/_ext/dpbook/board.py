@@ -7,23 +7,23 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import yaml
 from docutils import nodes
 from docutils.statemachine import StringList
+from pydantic import BaseModel, Field, ValidationError
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
+from dpbayes.record import read_json
+
 BADGES = {"holds": "✓", "holds corrected": "≈", "false": "✗", "open": "?", "no verdict": "→"}
-FIELDS = ("id", "source", "claim", "verdict", "finding", "evidence", "test")
 DOCUMENTS = {
     "A": "extended abstract", "B": "first draft", "C": "notes", "D": "full paper",
     "E": "paper on queries",
@@ -40,7 +40,7 @@ CARD = """<details class="claim verdict-{kind} document-{letter}" id="claim-{nam
 
 </div></summary>
 
-{claim.place}.
+{place}.
 
 **Found.** {claim.finding}
 
@@ -50,66 +50,47 @@ Numbers: {numbers}. Test: `{claim.test}`.{misprints}
 """
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(BaseModel, frozen=True, extra="forbid"):
     """One claim of a document, its verdict, and the recorded numbers that the verdict rests on."""
 
     id: str
     source: str
     claim: str
-    verdict: str
+    verdict: str = Field(pattern=f"^({'|'.join(BADGES)})$")
     finding: str
     test: str
-    evidence: tuple[str, ...]
-    errata: tuple[str, ...] = ()
+    evidence: list[Annotated[str, Field(pattern="^[^:]+::[^:]+$")]] = Field(min_length=1)
+    errata: list[str] = []
 
     @property
     def notebooks(self) -> list[str]:
-        """Return the notebooks whose numbers are evidence."""
+        """The notebooks whose numbers are evidence."""
         return list(dict.fromkeys(one.partition("::")[0] for one in self.evidence))
-
-    @property
-    def place(self) -> str:
-        """Return where the claim is made, with the document's name: ``The full paper (D), …``."""
-        named = re.sub(r"\b[A-E](?=,)", lambda o: f"the {DOCUMENTS[o[0]]} ({o[0]})", self.source)
-        return named[:1].upper() + named[1:]
 
 
 @lru_cache(maxsize=4)
 def read_claims(text: str) -> tuple[Claim, ...]:
     """Return the claims of a file in its order, or raise ValueError that names the bad entry."""
-    claims = tuple(map(_claim, yaml.safe_load(text)))
-    names = [one.id for one in claims]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f"{twice[0]} is listed twice")
-    return claims
-
-
-def _claim(entry: Mapping[str, Any]) -> Claim:
-    missing = [field for field in FIELDS if not entry.get(field)]
-    unknown = [field for field in entry if field not in (*FIELDS, "errata")]
-    name = entry.get("id", "a claim without id")
-    if missing or unknown:
-        raise ValueError(f"{name}: missing fields {missing}, unknown fields {unknown}")
-    if entry["verdict"] not in BADGES:
-        raise ValueError(f"{name}: verdict must be one of {', '.join(BADGES)}")
-    if any(one.count("::") != 1 for one in entry["evidence"]):
-        raise ValueError(f"{name}: write evidence as a list of notebook::number")
-    lists = {field: tuple(entry.get(field, ())) for field in ("evidence", "errata")}
-    return Claim(**{**entry, **lists})
+    claims: dict[str, Claim] = {}
+    for entry in yaml.safe_load(text):
+        name = str(entry.get("id"))
+        if name in claims:
+            raise ValueError(f"{name} is listed twice")
+        try:
+            claims[name] = Claim(**entry)
+        except ValidationError as error:
+            raise ValueError(f"{name}: {error}") from error
+    return tuple(claims.values())
 
 
 def without_evidence(claims: Sequence[Claim], results: Path) -> list[str]:
     """Return what claims rest on and no notebook has recorded."""
-    faults = []
-    for claim in claims:
-        for notebook, _, key in (one.partition("::") for one in claim.evidence):
-            file = results / notebook / "numbers.json"
-            if not file.is_file():
-                faults.append(f"{claim.id}: no notebook {notebook!r} has recorded numbers")
-            elif key not in json.loads(file.read_text(encoding="utf-8")):
-                faults.append(f"{claim.id}: {notebook} records no number {key!r}")
-    return faults
+    pieces = [(claim.id, one, *one.split("::")) for claim in claims for one in claim.evidence]
+    return [
+        f"{name}: no notebook has recorded {one}"
+        for name, one, notebook, key in pieces
+        if key not in read_json(results / notebook / "numbers.json")
+    ]
 
 
 def errata(source: Path) -> dict[str, str]:
@@ -119,8 +100,8 @@ def errata(source: Path) -> dict[str, str]:
     for label, name, place in ERRATUM.findall(text):
         for command, symbol in GREEK.items():
             name = name.replace(command, symbol)
-        letters = ", ".join(re.findall(r"\b[A-E]\b", place))
-        found[label] = f"{name} ({letters})"
+        letters = re.findall(r"\b[A-E]\b", place)
+        found[label] = f"{name} ({', '.join(letters)})"
     return found
 
 
@@ -128,15 +109,11 @@ def check(app: Sphinx) -> None:
     """Look up every number that the claims rest on, and every misprint; the notebooks have run."""
     source = Path(app.srcdir)
     path, known = source / f"{BOARD}.yml", errata(source)
-    try:
-        claims = read_claims(path.read_text(encoding="utf-8")) if path.is_file() else ()
-    except ValueError as error:
-        raise ExtensionError(str(error), modname="claims") from error
+    claims = read_claims(path.read_text(encoding="utf-8")) if path.is_file() else ()
     faults = without_evidence(claims, source / "results")
     faults += [f"{c.id}: no misprint {one}" for c in claims for one in c.errata if one not in known]
     if faults:
-        message = "claims without evidence:\n" + "\n".join(faults)
-        raise ExtensionError(message, modname="claims")
+        raise ExtensionError("claims without evidence:\n" + "\n".join(faults), modname="claims")
 
 
 def order(claim: Claim) -> tuple[int, ...]:
@@ -146,62 +123,46 @@ def order(claim: Claim) -> tuple[int, ...]:
     return tuple(int(part) for part in found[1].split(".") if part) if found else (99,)
 
 
-def misprints(claim: Claim, known: Mapping[str, str]) -> list[str]:
-    """Return the links to the misprints that matter for a claim."""
-    return [f"{{ref}}`{known[one]} <{one}>`" for one in claim.errata]
+def card(claim: Claim, known: Mapping[str, str]) -> str:
+    """Return a claim's card: verdict and statement; below, what was found and where."""
+    place = re.sub(r"\b[A-E](?=,)", lambda o: f"the {DOCUMENTS[o[0]]} ({o[0]})", claim.source)
+    numbers = "; ".join(f"{{doc}}`/results/{one}`" for one in claim.notebooks)
+    named = ", ".join(f"{{ref}}`{known[one]} <{one}>`" for one in claim.errata)
+    return CARD.format(
+        claim=claim, badge=BADGES[claim.verdict], verdict=claim.verdict.capitalize(),
+        kind=claim.verdict.replace(" ", "-"), name=claim.id.lower(), letter=claim.id[0].lower(),
+        place=place[:1].upper() + place[1:], numbers=numbers,
+        misprints=f" Misprint: {named}." if named else "",
+    )  # fmt: skip
 
 
-def cards(claims: Sequence[Claim], known: Mapping[str, str], board: str) -> str:
-    """Return a card for each claim: verdict and statement; below, what was found and where."""
-    texts = []
-    for claim in claims:
-        named = ", ".join(misprints(claim, known))
-        texts.append(CARD.format(
-            claim=claim, badge=BADGES[claim.verdict], verdict=claim.verdict.capitalize(),
-            kind=claim.verdict.replace(" ", "-"), name=claim.id.lower(), letter=claim.id[0].lower(),
-            numbers="; ".join(f"{{doc}}`/results/{one}`" for one in claim.notebooks),
-            misprints=f" Misprint: {named}." if named else "",
-        ))  # fmt: skip
-    return "\n".join(texts)
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
+def table(*rows: list[str]) -> str:
     """Return a table of Markdown cells."""
-    lines = [head, ["---"] * len(head), *rows]
+    lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def summary(claims: Sequence[Claim], known: Mapping[str, str], board: str) -> str:
+def summary(claims: Sequence[Claim]) -> str:
     """Return how many claims of each document have each verdict."""
-    rows = []
+    rows = [["document", *(f"{badge} {one}" for one, badge in BADGES.items()), "all"]]
     for letter, name in {**DOCUMENTS, "": "all"}.items():
         own = [claim.verdict for claim in claims if claim.id.startswith(letter)]
         label = f"the {name} ({letter})" if letter else name
         rows.append([label, *(str(own.count(one)) for one in BADGES), str(len(own))])
-    return table(["document", *(f"{v} {k}" for k, v in BADGES.items()), "all"], rows)
+    return table(*rows)
 
 
 def document(claims: Sequence[Claim], known: Mapping[str, str], board: str) -> str:
     """Return the items of a document in its own order: verdict, notebooks, misprints."""
-    rows = []
+    rows = [["claim", "where", "what it says", "verdict", "results"]]
     for claim in sorted(claims, key=order):
-        pages = [f"{{doc}}`{one.rpartition('/')[2]} </results/{one}>`" for one in claim.notebooks]
+        links = [f"{{doc}}`{one.rpartition('/')[2]} </results/{one}>`" for one in claim.notebooks]
+        links += [f"{{ref}}`{known[one]} <{one}>`" for one in claim.errata]
         name = f'<a href="{board}#claim-{claim.id.lower()}">{claim.id}</a>'
         sentence = " ".join(claim.claim.split()).replace("|", "\\|")
         verdict = f"{BADGES[claim.verdict]} {claim.verdict}"
-        links = ", ".join([*pages, *misprints(claim, known)])
-        rows.append([name, claim.source, sentence, verdict, links])
-    return table(["claim", "where", "what it says", "verdict", "results"], rows)
-
-
-def listed(claims: Sequence[Claim], known: Mapping[str, str], board: str) -> str:
-    """Return the misprints by name, each a link to its entry."""
-    return " · ".join(f"{{ref}}`{name} <{label}>`" for label, name in known.items())
-
-
-TEXTS: dict[str, Callable[[Sequence[Claim], Mapping[str, str], str], str]] = {
-    "claims": cards, "claims-summary": summary, "document-claims": document, "errata-list": listed,
-}  # fmt: skip
+        rows.append([name, claim.source, sentence, verdict, ", ".join(links)])
+    return table(*rows)
 
 
 class FromClaims(SphinxDirective):
@@ -212,14 +173,18 @@ class FromClaims(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return it parsed; the page is read again when claims or misprints change."""
         source = Path(self.env.srcdir)
-        path = source / f"{BOARD}.yml"
+        path, known, container = source / f"{BOARD}.yml", errata(source), nodes.container()
         for one in (path, source / ERRATA):
             self.env.note_dependency(str(one))
-        letter = f"{self.arguments[0]}-" if self.arguments else ""
-        claims = read_claims(path.read_text(encoding="utf-8"))
+        letter, claims = (self.arguments or [""])[0], read_claims(path.read_text(encoding="utf-8"))
         own = [one for one in claims if one.id.startswith(letter)]
         board = self.env.app.builder.get_relative_uri(self.env.docname, BOARD)
-        text, container = TEXTS[self.name](own, errata(source), board), nodes.container()
+        text = {
+            "claims": lambda: "\n".join(card(one, known) for one in own),
+            "claims-summary": lambda: summary(own),
+            "document-claims": lambda: document(own, known, board),
+            "errata-list": lambda: " · ".join(f"{{ref}}`{known[one]} <{one}>`" for one in known),
+        }[self.name]()
         lines = StringList(text.splitlines(), "claims.yml")
         self.state.nested_parse(lines, self.content_offset, container)
         return list(container.children)
@@ -228,5 +193,5 @@ class FromClaims(SphinxDirective):
 def setup(app: Sphinx) -> None:
     """Connect the board."""
     app.connect("builder-inited", check)
-    for name in TEXTS:
+    for name in ("claims", "claims-summary", "document-claims", "errata-list"):
         app.add_directive(name, FromClaims)

@@ -16,12 +16,10 @@ from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from dpbayes.record import json_bytes, write_changed
+from dpbayes.record import json_bytes, read_json, write_atomically
 from dpbayes.runner import page, run, verify
-from dpbayes.runner.notebooks import all_notebooks, find, load
-from dpbayes.runner.parameters import chosen, declared
+from dpbayes.runner.notebooks import all_notebooks, chosen, find, load
 from dpbayes.runner.stale import Sources, reason
-from dpbayes.runner.verify import read_json
 
 logger = logging.getLogger(__name__)
 CERTIFICATE = "certificate.json"
@@ -30,68 +28,56 @@ CERTIFICATE = "certificate.json"
 def run_notebooks(app: Sphinx, config: Any) -> None:
     """Run what must be run and publish every result, or stop the build."""
     book = Path(app.srcdir)
-    folder, results = book.parent / "notebooks", book / "results"
-    try:
-        build(folder, results, overrides(folder))
-    except (ValueError, TypeError) as error:
-        raise ExtensionError(str(error), modname="notebooks") from error
-    content = json_bytes(verify.certificate(results, book / "reference"))
-    write_changed(results / CERTIFICATE, content)
+    build(book.parent / "notebooks", book / "results")
+    content = json_bytes(verify.certificate(book / "results", book / "reference"))
+    write_atomically(book / "results" / CERTIFICATE, content)
 
 
 def overrides(folder: Path) -> dict[str, Mapping[str, Any]]:
     """Return the parameters of the next build that differ from the notebooks' own."""
     path = folder / "parameters.yml"
     content = (yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None) or {}
-    if not isinstance(content, Mapping):
-        raise ValueError("parameters.yml must map notebooks to their parameters")
-    for name, given in content.items():
-        if not isinstance(given, Mapping):
-            raise ValueError(f"parameters.yml: {name} must map parameters to values, got {given!r}")
+    if not isinstance(content, Mapping) or not all(
+        isinstance(v, Mapping) for v in content.values()
+    ):
+        raise ValueError("parameters.yml must map notebooks to parameters, and these to values")
     return {find(str(name), folder)[0]: given for name, given in content.items()}
 
 
-def build(folder: Path, results: Path, given: Mapping[str, Mapping[str, Any]]) -> None:
+def build(folder: Path, results: Path) -> None:
     """Bring the results of all notebooks up to date."""
-    began = time.perf_counter()
+    began, given = time.perf_counter(), overrides(folder)
     paths, sources = all_notebooks(folder), Sources()
     notebooks = {name: load(path) for name, path in paths.items()}
     values = {name: chosen(name, one, given.get(name, {})) for name, one in notebooks.items()}
     keys = {name: sources.key(notebooks[name], values[name]) for name in paths}
-    made = {name: run.kept(results / name) for name in paths}
-    why = {name: reason(made[name].get("made from"), keys[name]) for name in paths}
-    reference = results.parent / "reference"
-    last = {name: read_json(reference / f"{name}.json") | made[name] for name in paths}
-    stale = sorted((name for name in paths if why[name]), key=lambda n: -last[n].get("seconds", 0))
-    for name in stale:
-        logger.info("to run: %s, %s", name, why[name])
+    why = {
+        name: reason(run.kept(results / name).get("made from", {}), keys[name]) for name in paths
+    }
+    known = {name: read_json(results.parent / "reference" / f"{name}.json") for name in paths}
+    stale = [name for name in paths if why[name]]
+    stale.sort(key=lambda name: -known[name].get("seconds", 0))  # the longest first
     stage, problems = results / ".stage.part", []
     orders = [run.Order(name, paths[name], values[name], stage / name) for name in stale]
-    for place, done in enumerate(run.run_all(orders, os.cpu_count() or 2) if orders else (), 1):
-        name = done.order.name
-        logger.info("[%d/%d] %s %.1f s", place, len(orders), name, done.seconds)
-        if done.problem:
-            problems.append(done.problem)
-        else:
-            run.publish(run.recorded(done, keys[name]), results / name)
+    finished = run.run_all(orders, os.cpu_count() or 2)
+    for place, (order, seconds, problem) in enumerate(finished, 1):
+        name = order.name
+        logger.info("[%d/%d] %s %.1f s (%s)", place, len(orders), name, seconds, why[name])
+        problems += [problem] if problem else []
+        if not problem:
+            run.publish(order, seconds, keys[name], results / name)
     shutil.rmtree(stage, ignore_errors=True)
     if problems:
         raise ExtensionError("\n\n".join(problems), modname="notebooks")
     for name in paths:
         files = [one.name for one in (results / name).iterdir() if one.is_file()]
-        executed = read_json(results / name / run.EXECUTED)
-        shown = page.page(executed, name, values[name], declared(notebooks[name]), files)
-        write_changed(results / f"{name}.ipynb", run.notebook_bytes(shown))
+        shown = page.page(read_json(results / name / run.EXECUTED), name, values[name], files)
+        write_atomically(results / f"{name}.ipynb", run.notebook_bytes(shown))
     for name in verify.folders(results).keys() - paths:  # their notebooks are no more
         shutil.rmtree(results / name)
         (results / f"{name}.ipynb").unlink(missing_ok=True)
-    counts = len(stale), len(paths) - len(stale), time.perf_counter() - began
-    logger.info("notebooks: %d run, %d unchanged, %.1f s", *counts)
-
-
-def say_agreement(app: Sphinx) -> None:
-    """End the build with how its numbers compare with the reference."""
-    logger.info(read_json(Path(app.srcdir) / "results" / CERTIFICATE)["agreement"])
+    seconds = time.perf_counter() - began
+    logger.info("notebooks: %d run, %d in all, %.1f s", len(stale), len(paths), seconds)
 
 
 class Certificate(SphinxDirective):
@@ -104,7 +90,7 @@ class Certificate(SphinxDirective):
         made = read_json(path)
         versions = ", ".join(f"{name} {one}" for name, one in made["versions"].items())
         took = f"{made['notebooks']} notebooks in {made['seconds']} seconds of running"
-        facts = [f"{made['agreement']}.", f"{made['machine']}.", f"{versions}.", f"{took}."]
+        facts = [f"{one}." for one in (made["agreement"], made["machine"], versions, took)]
         facts += [f"It differs: {one}" for one in made["problems"]]
         items = (nodes.list_item("", nodes.paragraph("", one)) for one in facts)
         return [nodes.bullet_list("", *items, classes=["certificate"])]

@@ -12,7 +12,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
-LABEL = re.compile(r"(?:def|thm|lem|cor|alg)-[a-z0-9-]+")
+LABEL = re.compile(r"``((?:def|thm|lem|cor|alg)-[a-z0-9-]+)``")
 
 
 def setup(app: Sphinx) -> None:
@@ -38,9 +38,6 @@ def marked_up(line: str) -> str:
     'P[x\\\\_i \\\\| r] of ``law``, book: :prf:ref:`thm-series`.'
     """
     parts = CODE.split(line)
-    for place, part in enumerate(parts):
-        if place % 2 == 0:
-            parts[place] = re.sub(r"([*|_\\])", r"\\\1", part)
-        else:
-            parts[place] = f":prf:ref:`{part}`" if LABEL.fullmatch(part) else f"``{part}``"
-    return "".join(parts)
+    parts[::2] = [re.sub(r"([*|_\\])", r"\\\1", part) for part in parts[::2]]
+    parts[1::2] = [f"``{part}``" for part in parts[1::2]]
+    return LABEL.sub(r":prf:ref:`\1`", "".join(parts))

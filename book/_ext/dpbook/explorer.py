@@ -3,8 +3,7 @@
 ``{explorer}`` puts it where it stands; its content is shown to readers whose browser does not run
 it. ``:small:`` leaves out all but a few controls, ``:start:`` names the state it opens in, one of
 `STATES`. The role ``{explore}`` links to the explorer in one of these: ``{explore}`try it <few>```.
-What the explorer needs is loaded on its pages alone, and as one classic script: from disk, under
-``file://``, browsers load no modules.
+What the explorer needs is loaded on its pages alone.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.application import Sphinx
 from sphinx.util.docutils import ReferenceRole, SphinxDirective
 
 from dpbayes.figures.language import LOOKS
@@ -27,15 +25,10 @@ from dpbayes.figures.night import at_night
 PAGE = "explorer/index"
 STYLES = ("uplot/uPlot.min.css", "explorer/explorer.css")
 LIBRARY, PROGRAM = "uplot/uPlot.iife.min.js", "explorer/explorer.js"
-MODULES = Path(__file__).parents[2] / "_extra" / "explorer"
-IMPORT = re.compile(r"^import \{([^}]*)\} from \"\./(\w+)\.js\";\n", re.MULTILINE)
-EXPORT = re.compile(r"^export (?=(?:function|class|const) (\w+))", re.MULTILINE)
-
-EXPLORED = (
-    "lapMech", "ilapMech", "draft-laplace", "geometric", "lattice", "discrete-gaussian", "expMech",
-    "expMech-local", "expMech-smooth", "expMech-delta", "expMech-repaired", "permute-and-flip",
-)  # fmt: skip
-"""The mechanisms of the explorer, in its order."""
+SCRIPTS = Path(__file__).parents[2] / "_extra" / "explorer"
+ORDER = ("gamma", "distances", "sensitivities", "steps", "mechanisms", "flips", "laws",
+         "posteriors", "model", "state", "words", "charts", "controls", "main")  # fmt: skip
+MODULAR = re.compile(r"^import \{[^}]*\} from .*;\n|^export (?=\w)", re.MULTILINE)
 
 STATES: Mapping[str, str] = {
     "start": "n=100&ones=30&mechanism=expMech-smooth&epsilon=1&gamma=1",
@@ -50,47 +43,27 @@ STATES: Mapping[str, str] = {
 """States by name, as the explorer writes them into an address."""
 
 
-def bundle(name: str = "main", known: dict[str, str] | None = None) -> str:
-    """Return a module and what it imports as one classic script; each stays in its own scope."""
-    known = {} if known is None else known
-    source = (MODULES / f"{name}.js").read_text(encoding="utf-8")
-    needed = [module for _, module in IMPORT.findall(source)]
-    for module in needed:
-        if module not in known:
-            bundle(module, known)
-    exported = ", ".join(EXPORT.findall(source))
-    body = EXPORT.sub("", IMPORT.sub(r"const {\1} = \2_js;\n", source))
-    known[name] = f"const {name}_js = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();\n"
-    return f'"use strict";\n(() => {{\n{"".join(known.values())}}})();\n'
-
-
-def write_script(app: Sphinx) -> None:
-    """Write the script where the site has the explorer's files."""
-    path = Path(app.outdir) / PROGRAM
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(bundle(), encoding="utf-8")
+def bundle() -> str:
+    """Return the modules as one classic script: from disk browsers load no modules."""
+    parts = [MODULAR.sub("", (SCRIPTS / f"{name}.js").read_text("utf-8")) for name in ORDER]
+    return '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
 
 
 def looks() -> str:
-    """Return plain name and colours, by day and at night, of the mechanisms it offers, as JSON."""
-    own = {name: LOOKS[name] for name in EXPLORED}
+    """Return plain name and colours, by day and at night, of the mechanisms, as JSON."""
     table = {name: {"plain": one.plain, "day": one.color, "night": at_night(one.color)}
-             for name, one in own.items()}  # fmt: skip
+             for name, one in LOOKS.items()}  # fmt: skip
     return json.dumps(table, ensure_ascii=False)
 
 
-def opening(root: str, page: str, state: str, small: bool) -> str:
-    """Return the tag of a place; `root` leads to the site's first folder."""
+def surrounding(root: str, page: str, state: str, small: bool) -> tuple[str, str]:
+    """Return what stands before and behind its content; `root` leads to the site's first folder."""
     styles = "".join(f'<link rel="stylesheet" href="{root}{path}">' for path in STYLES)
-    marks = {"data-looks": looks(), "data-state": state, "data-page": page}
+    marks = {"data-looks": looks(), "data-state": state, "data-page": f"{root}{page}"}
     written = "".join(f' {name}="{escape(value)}"' for name, value in marks.items())
-    return f'{styles}<div class="dp-explorer"{written}{" data-small" if small else ""}>'
-
-
-def closing(root: str) -> str:
-    """Return the end of a place and what makes it live."""
-    library = f'<script src="{root}{LIBRARY}" defer></script>'
-    return f'</div>{library}<script src="{root}{PROGRAM}" defer></script>'
+    before = f'{styles}<div class="dp-explorer"{written}{" data-small" if small else ""}>'
+    scripts = "".join(f'<script src="{root}{path}" defer></script>' for path in (LIBRARY, PROGRAM))
+    return before, f"</div>{scripts}"
 
 
 class Explorer(SphinxDirective):
@@ -107,8 +80,8 @@ class Explorer(SphinxDirective):
         root, inside = "../" * self.env.docname.count("/"), nodes.container()
         self.state.nested_parse(self.content, self.content_offset, inside)
         state, small = STATES[self.options.get("start", "start")], "small" in self.options
-        begin = opening(root, f"{root}{PAGE}.html", state, small)
-        ends = [nodes.raw("", text, format="html") for text in (begin, closing(root))]
+        before, behind = surrounding(root, f"{PAGE}.html", state, small)
+        ends = [nodes.raw("", text, format="html") for text in (before, behind)]
         return [ends[0], *inside.children, ends[1]]
 
 
@@ -123,9 +96,3 @@ class Explore(ReferenceRole):
         root = "../" * self.env.docname.count("/")
         address = f"{root}{PAGE}.html#{STATES[self.target]}"
         return [nodes.reference(self.rawtext, self.title, refuri=address, internal=True)], []
-
-
-def setup(app: Sphinx) -> None:
-    """Connect directive and role."""
-    app.add_directive("explorer", Explorer)
-    app.add_role("explore", Explore())

@@ -11,7 +11,6 @@ are lighter at night. It is as wide as the column, but not so narrow that its le
 from __future__ import annotations
 
 import html
-import json
 import math
 import re
 from pathlib import Path
@@ -19,16 +18,14 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
-from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
-from dpbook.quotes import result_file, split
+from dpbayes.record import read_json
+from dpbayes.runner.page import told
+from dpbook.quotes import Shown, result_file
 
-logger = logging.getLogger(__name__)
 POINT = 4.0 / 3.0  # CSS pixels
 READABLE = 11.0  # CSS pixels, the least height of letters
 HEAD = re.compile(r"^.*?<svg\b[^>]*>", re.DOTALL)
@@ -41,7 +38,6 @@ MARKERS = re.compile(  # one look many times over
     r'<use (?:[^>"]|"[^"]*")*? style="([^"]*)"/>(?:<use (?:[^>"]|"[^"]*")*? style="\1"/>)+'
 )
 LETTERS = re.compile(r'<g id="text_\d+">.*?\bscale\((0\.\d+) ', re.DOTALL)
-
 BOX = (
     '<div class="drawn-box"><div class="drawn-scroll">{}</div><button type="button" '
     'class="drawn-open" aria-haspopup="dialog"><span aria-hidden="true">⤢</span> Full size</button>'
@@ -49,56 +45,37 @@ BOX = (
 )
 
 
-class Shown(nodes.figure):
+class Unnumbered(nodes.figure):
     """A figure that has its number on another page, and so none here."""
 
 
-class ResultFigure(SphinxDirective):
+class ResultFigure(Shown):
     """A figure of a notebook, where it is talked about."""
 
-    required_arguments = 1
-    has_content = True
     option_spec: ClassVar[dict[str, Any]] = {
         "name": directives.unchanged_required,
         "class": directives.class_option,
     }
 
-    def run(self) -> list[nodes.Node]:
+    def shown(self, name: str, stem: str) -> list[nodes.Node]:
         """Return the picture, its caption and the link to the page that computes it."""
-        try:
-            name, stem = split(self.arguments[0], self.env)
-            result_file(self.env, name, f"{stem}.svg")
-            executed = result_file(self.env, name, "executed.ipynb")
-            caption, alt = words_of(executed, stem)
-        except ValueError as error:
-            where = self.get_location()
-            logger.warning("result-figure: %s", error, location=where, type="dpbook")
-            return []
-        kind = nodes.figure if "name" in self.options else Shown
+        result_file(self.env, name, f"{stem}.svg")
+        cells = read_json(result_file(self.env, name, "executed.ipynb"))["cells"]
+        figures = [told(one).get("figure", {}) for c in cells for one in c.get("outputs", [])]
+        known = [one for one in figures if one.get("name") == stem]
+        if not known:
+            raise ValueError(f"{name} records no figure {stem!r} with a caption")
+        kind = nodes.figure if "name" in self.options else Unnumbered
         figure = kind(classes=["result-figure", *self.options.get("class", [])])
-        figure += nodes.image(uri=f"/results/{name}/{stem}.svg", alt=alt)
-        words, messages = self.state.inline_text(" ".join(self.content) or caption, self.lineno)
-        link = addnodes.pending_xref(
-            "", nodes.inline("", name, classes=["xref", "doc"]), refdoc=self.env.docname,
-            refdomain="std", reftype="doc", reftarget=f"/results/{name}", refexplicit=False,
-            refwarn=True,
-        )  # fmt: skip
-        self.set_source_info(link)
-        figure += nodes.caption("", "", *words, *messages, nodes.Text(" From: "), link)
+        figure += nodes.image(uri=f"/results/{name}/{stem}.svg", alt=known[0]["alt"])
+        words = " ".join(self.content) or known[0]["caption"]
+        link = f" From: {{doc}}`/results/{name}`"
+        inline, messages = self.state.inline_text(words + link, self.lineno)
+        figure += nodes.caption("", "", *inline, *messages)
         self.set_source_info(figure)
         if "name" in self.options:
             self.add_name(figure)
         return [figure]
-
-
-def words_of(executed: Path, stem: str) -> tuple[str, str]:
-    """Return caption and alternative text of a figure, as its executed notebook holds them."""
-    for cell in json.loads(executed.read_text(encoding="utf-8"))["cells"]:
-        for output in cell.get("outputs", []):
-            figure = output.get("metadata", {}).get("dpbayes", {}).get("figure", {})
-            if figure.get("name") == stem:
-                return str(figure["caption"]), str(figure["alt"])
-    raise ValueError(f"{executed.parent.name} records no figure {stem!r} with a caption")
 
 
 class InlineFigures(SphinxPostTransform):
@@ -130,7 +107,9 @@ def inlined(svg: str, prefix: str, alt: str) -> str:
     content = NAME.sub(prefix, content).replace("xlink:href", "href")
     content = re.sub(r">\s+<", "><", content).strip()
     content = MARKERS.sub(styled_once, content)
-    least = least_width(svg, width)
+    # letters of s points are drawn by scale(s/100): as wide as makes the smallest ones readable
+    sizes = [100.0 * float(scale) for scale in LETTERS.findall(svg)] or [math.inf]
+    least = min(POINT * width, math.ceil(READABLE * width / min(sizes)))
     size = f"--wide:{width * POINT:.0f}px;--least:{least:.0f}px"
     size += f";--least-high:{least * height / width:.0f}px;aspect-ratio:{width:g}/{height:g}"
     look = "fill:currentColor;stroke-linejoin:round;stroke-linecap:butt"
@@ -156,17 +135,8 @@ def themed(colour: str) -> str:
     return {100: "currentColor", 0: paper}.get(ink, mixed)
 
 
-def least_width(svg: str, width: float) -> float:
-    """Return the width in CSS pixels at which the smallest letters of a drawing are readable.
-
-    Letters of s points are drawn by ``scale(s/100)``.
-    """
-    sizes = [100.0 * float(scale) for scale in LETTERS.findall(svg)]
-    return min(POINT * width, math.ceil(READABLE * width / min(sizes))) if sizes else 0.0
-
-
 def setup(app: Sphinx) -> None:
     """Connect the figures."""
-    app.add_node(Shown, html=(HTML5Translator.visit_figure, HTML5Translator.depart_figure))
+    app.add_node(Unnumbered, html=(HTML5Translator.visit_figure, HTML5Translator.depart_figure))
     app.add_directive("result-figure", ResultFigure)
     app.add_post_transform(InlineFigures)

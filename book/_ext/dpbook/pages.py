@@ -63,21 +63,16 @@ class Templates(BuiltinTemplateLoader):
 def next_chapter(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
     """Have a chapter followed by the next chapter; its results stand below it in the sidebar."""
     chapters = app.env.toctree_includes[app.config.root_doc]
-    if page not in chapters:
-        return
-    place = chapters.index(page)
-    for name, other in (("prev", place - 1), ("next", place + 1)):
-        if 0 <= other < len(chapters):
-            link = app.builder.get_relative_uri(page, chapters[other])
-            title = app.builder.render_partial(app.env.titles[chapters[other]])["title"]
-            context[name] = {"link": link, "title": title}
+    for name, one, other in (("prev", chapters[1:], chapters), ("next", chapters, chapters[1:])):
+        if page in one and one.index(page) < len(other):
+            there = other[one.index(page)]
+            title = app.builder.render_partial(app.env.titles[there])["title"]
+            context[name] = {"link": app.builder.get_relative_uri(page, there), "title": title}
 
 
 RULE = re.compile(r"([^{}]+)(\{[^{}]*\})")
-COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 CHOICE = re.compile(r":[\w-]+\([^()]*\)")  # such as :not(.this), which holds where nothing is this
 CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
-COMMA = re.compile(r",(?![^()]*\))")
 
 
 def pruned(sheet: str, used: set[str]) -> str:
@@ -89,19 +84,20 @@ def pruned(sheet: str, used: set[str]) -> str:
 
     def kept(rule: re.Match[str]) -> str:
         head, body = rule.groups()
-        if "@" in head:
-            return rule[0]
-        stay = [one for one in COMMA.split(head) if set(CLASS.findall(CHOICE.sub("", one))) <= used]
+        each = [head] if "@" in head else re.split(r",(?![^()]*\))", head)
+        stay = [one for one in each if set(CLASS.findall(CHOICE.sub("", one))) <= used]
         return ",".join(stay) + body if stay else ""
 
-    return RULE.sub(kept, COMMENT.sub("", sheet))
+    return RULE.sub(kept, re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL))
 
 
 def prune(app: Sphinx) -> None:
     """Shorten the style sheets of a finished site."""
+    files = [one for one in Path(app.outdir).rglob("*") if one.suffix in (".html", ".js", ".css")]
     used: set[str] = set()
-    for path in Path(app.outdir).rglob("*"):
-        if path.suffix in (".html", ".js") and path.name != "index.js":
+    for path in files:
+        if path.suffix != ".css" and path.name != "index.js":
             used.update(re.findall(r"-?[A-Za-z_][\w-]*", path.read_text(encoding="utf-8")))
-    for path in Path(app.outdir, "_static").rglob("*.css"):
-        path.write_text(pruned(path.read_text(encoding="utf-8"), used), encoding="utf-8")
+    for path in files:
+        if path.suffix == ".css" and "_static" in path.parts:
+            path.write_text(pruned(path.read_text(encoding="utf-8"), used), encoding="utf-8")

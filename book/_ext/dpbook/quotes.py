@@ -2,11 +2,7 @@
 
 ``{result}`documents/D-fig5::crossover:.1f` `` is a number with its format, which may end in ``up``
 or ``down`` for a bound; ``{claim}`documents/D-fig5::ahead` `` is a sentence. A notebook's own page
-may leave out its name. A claim that does not hold with the book's parameters stops a strict build.
-
-The directive ``{result-table}`` shows a recorded CSV file as a numbered table to download.
-
-::
+may leave out its name. What is missing or does not hold stops a strict build. A table::
 
     :::{result-table} documents/D-fig5::means
     :name: tab-growth
@@ -20,10 +16,9 @@ The directive ``{result-table}`` shows a recorded CSV file as a numbered table t
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -35,40 +30,42 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbayes.figures.typeset import typeset
+from dpbayes.record import read_json
+from dpbayes.runner.verify import read_number
 
 logger = logging.getLogger(__name__)
 ROUNDED = {"up": ROUND_CEILING, "down": ROUND_FLOOR}
-SAME = 1e-12  # of a number: the rounding of its last binary digits
 MARKS = re.compile(r"([\\`*_{}\[\]<>|$~^])")
 NUMBER = re.compile(r"–|∞|−?\d[^*=<>]*")  # a formatted cell; a formula is none
 
 
-class ResultRole(SphinxRole):
-    """Put a recorded number into the text, in the format given after the last colon."""
+class Quote(SphinxRole):
+    """Something recorded, in the text; what cannot be quoted warns, which stops a strict build."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return the formatted number, or warn and return the role's text."""
+        """Return what is quoted, or the role's text."""
         try:
-            name, key = split(self.text, self.env)
-            key, _, form = key.partition(":")
-            shown = formatted(recorded(self.env, name, "numbers.json", key), form)
+            return self.quoted(*split(self.text, self.env))
         except ValueError as error:
-            return complain(self, error)
+            problem = f"{self.name} {self.text!r}: {error}"
+            logger.warning(problem, location=self.get_location(), type="dpbook")
+            return [nodes.inline(self.text, self.text)], []
+
+    def quoted(self, name: str, key: str) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return a number in the format given after the last colon."""
+        key, _, form = key.partition(":")
+        shown = formatted(recorded(self.env, name, "numbers.json", key), form)
         return [nodes.inline(shown, shown, classes=["result"])], []
 
 
-class ClaimRole(SphinxRole):
-    """Put the sentence of a claim into the text, its mathematics and references set."""
+class ClaimQuote(Quote):
+    """The sentence of a claim, its mathematics and references set."""
 
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return the sentence, or warn when it is missing or does not hold."""
-        try:
-            name, key = split(self.text, self.env)
-            made = recorded(self.env, name, "claims.json", key)
-            if not made["holds"]:
-                raise ValueError(f"the claim does not hold: {made['sentence']}")
-        except ValueError as error:
-            return complain(self, error)
+    def quoted(self, name: str, key: str) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the sentence, if it holds."""
+        made = recorded(self.env, name, "claims.json", key)
+        if not made["holds"]:
+            raise ValueError(f"the claim does not hold: {made['sentence']}")
         holder = nodes.inline("", "", classes=["quoted-claim"])
         inliner: Any = self.inliner
         children, messages = inliner.parse(made["sentence"], self.lineno, None, holder)
@@ -76,11 +73,24 @@ class ClaimRole(SphinxRole):
         return [holder], messages
 
 
-def complain(role: SphinxRole, error: ValueError) -> tuple[list[nodes.Node], list[Any]]:
-    """Warn, which stops a strict build."""
-    problem = f"{role.name} {role.text!r}: {error}"
-    logger.warning(problem, location=role.get_location(), type="dpbook")
-    return [nodes.inline(role.text, role.text)], []
+class Shown(SphinxDirective):
+    """Something recorded, on lines of its own; what cannot be shown warns."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return what is shown, or nothing."""
+        try:
+            return self.shown(*split(self.arguments[0], self.env))
+        except ValueError as error:
+            problem = f"{self.name}: {error}"
+            logger.warning(problem, location=self.get_location(), type="dpbook")
+            return []
+
+    def shown(self, name: str, stem: str) -> list[nodes.Node]:
+        """Return it."""
+        raise NotImplementedError
 
 
 def split(text: str, env: BuildEnvironment) -> tuple[str, str]:
@@ -104,14 +114,14 @@ def result_file(env: BuildEnvironment, name: str, file: str) -> Path:
 
 def recorded(env: BuildEnvironment, name: str, file: str, key: str) -> Any:
     """Return one entry of a recorded file."""
-    known = json.loads(result_file(env, name, file).read_text(encoding="utf-8"))
+    known = read_json(result_file(env, name, file))
     if key not in known:
         raise ValueError(f"{name} has no {key!r} in {file}; it has {', '.join(sorted(known))}")
     return known[key]
 
 
 def formatted(value: float, form: str) -> str:
-    """Return a number as a page shows it.
+    """Return a number as a page shows it; what is rounded up or down has twelve digits before.
 
     >>> formatted(0.6353, ".2f up"), formatted(0.6353, ".0% down"), formatted(11019.0, ",d")
     ('0.64', '63%', '11,019')
@@ -119,15 +129,25 @@ def formatted(value: float, form: str) -> str:
     ('−1.2 × 10⁻⁵', '0.3', '∞')
     """
     form, _, way = form.partition(" ")
-    if form[-1:] == "d" and float(value).is_integer():
-        value = int(value)
-    if way in ROUNDED and value and math.isfinite(value):
-        shown = Decimal(format(value, form.replace(",", "")).rstrip("%"))
-        place = Decimal(1).scaleb(int(shown.as_tuple().exponent) - 2 * form.endswith("%"))
-        nearest = Decimal(repr(float(value))).quantize(place)
-        if abs(float(nearest) - value) > SAME * abs(value):
-            value = float(Decimal(repr(float(value))).quantize(place, rounding=ROUNDED[way]))
-    return typeset(format(value, form))
+    if way in ROUNDED:
+        with localcontext(rounding=ROUNDED[way]):
+            return typeset(format(Decimal(f"{value:.12g}"), form))
+    whole = form.endswith("d") and float(value).is_integer()
+    return typeset(format(int(value) if whole else value, form))
+
+
+def cell(text: str, form: str) -> str:
+    """Return a cell's text: numbers in the given format, all else as it is, a dash for none.
+
+    >>> cell("inf", ".4g"), cell("nan", ""), cell("11555", ".4g"), cell("-2", "s")
+    ('∞', '–', '11,555', '−2')
+    """
+    value = read_number(text)
+    if isinstance(value, str) or math.isnan(value):
+        return text if isinstance(value, str) else "–"
+    if isinstance(value, int) and form.endswith("g") and 10**4 <= abs(value) < 10**9:
+        form = ",d"
+    return formatted(value, form) if form not in ("", "s") else typeset(text)
 
 
 def listed(text: str) -> list[str]:
@@ -138,64 +158,34 @@ def listed(text: str) -> list[str]:
 def read_table(path: Path, options: dict[str, Any]) -> list[list[str]]:
     """Return the heads and the formatted cells of the columns that are wanted, column by column."""
     with path.open(encoding="utf-8", newline="") as stream:
-        first, *rows = csv.reader(stream)
-    columns = options.get("columns", first)
-    if unknown := [one for one in columns if one not in first]:
-        raise ValueError(f"{path.name} has no column {unknown[0]!r}; it has {', '.join(first)}")
-    header = options.get("header", [one.replace("_", " ") for one in columns])
-    formats = options.get("format", [""])
-    formats = formats * len(columns) if len(formats) == 1 else formats
-    if not len(header) == len(formats) == len(columns):
-        sizes = f"{len(columns)} columns, {len(header)} headers, {len(formats)} formats"
+        known = {head: cells for head, *cells in zip(*csv.reader(stream), strict=True)}
+    names = options.get("columns", list(known))
+    heads = options.get("header", [one.replace("_", " ") for one in names])
+    forms = options.get("format", [""])
+    forms = forms * len(names) if len(forms) == 1 else forms
+    if unknown := [one for one in names if one not in known]:
+        raise ValueError(f"{path.name} has no column {unknown[0]!r}; it has {', '.join(known)}")
+    if not len(heads) == len(forms) == len(names):
+        sizes = f"{len(names)} columns, {len(heads)} headers, {len(forms)} formats"
         raise ValueError(f"{path.name}: {sizes}")
-    places = map(first.index, columns)
-    return [
-        [head, *(cell(row[place], form) for row in rows)]
-        for head, form, place in zip(header, formats, places, strict=True)
-    ]
+    parts = zip(heads, forms, names, strict=True)
+    return [[head, *(cell(one, form) for one in known[name])] for head, form, name in parts]
 
 
-def cell(text: str, form: str) -> str:
-    """Return a cell's text: numbers in the given format, all else as it is, a dash for none.
-
-    >>> cell("inf", ".4g"), cell("nan", ""), cell("11555", ".4g"), cell("-2", "s")
-    ('∞', '–', '11,555', '−2')
-    """
-    try:
-        value = int(text) if text.lstrip("-").isdigit() else float(text)
-    except ValueError:
-        return text
-    if math.isnan(value):
-        return "–"
-    if isinstance(value, int) and form.endswith("g") and 10**4 <= abs(value) < 10**9:
-        form = ",d"
-    return formatted(value, form) if form not in ("", "s") else typeset(text)
-
-
-class ResultTable(SphinxDirective):
+class ResultTable(Shown):
     """A table of a notebook, from the file it recorded."""
 
-    required_arguments = 1
-    has_content = True
     option_spec: ClassVar[dict[str, Any]] = {
         "name": directives.unchanged_required, "columns": listed, "header": listed,
         "format": listed, "class": directives.unchanged,
     }  # fmt: skip
 
-    def run(self) -> list[nodes.Node]:
+    def shown(self, name: str, stem: str) -> list[nodes.Node]:
         """Return the table with its caption and a link to all digits."""
-        try:
-            name, stem = split(self.arguments[0], self.env)
-            columns = read_table(result_file(self.env, name, f"{stem}.csv"), self.options)
-        except ValueError as error:
-            where = self.get_location()
-            logger.warning("result-table: %s", error, location=where, type="dpbook")
-            return []
+        columns = read_table(result_file(self.env, name, f"{stem}.csv"), self.options)
         right = [all(map(NUMBER.fullmatch, cells)) for _, *cells in columns]
-        head, *rows = (
-            [MARKS.sub(r"\\\1", one) for one in row] for row in zip(*columns, strict=True)
-        )
-        lines = [head, ["--:" if one else ":--" for one in right], *rows]
+        rows = [[MARKS.sub(r"\\\1", one) for one in row] for row in zip(*columns, strict=True)]
+        lines = [rows[0], ["--:" if one else ":--" for one in right], *rows[1:]]
         text = [
             f":::{{table}} {' '.join(self.content)}",
             f":class: result-table {self.options.get('class', '')}",
@@ -206,6 +196,5 @@ class ResultTable(SphinxDirective):
         inside = nodes.container()
         source = StringList(text, self.get_source_info()[0])
         self.state.nested_parse(source, self.content_offset, inside)
-        paragraphs = list(inside.findall(nodes.paragraph))
-        paragraphs[-1]["classes"] = ["table-download"]
+        list(inside.findall(nodes.paragraph))[-1]["classes"] = ["table-download"]
         return list(inside.children)

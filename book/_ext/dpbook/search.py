@@ -14,6 +14,8 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
+from dpbayes.record import read_json
+
 ARTICLE = re.compile(r'<article class="bd-article">(.*)</article>', re.DOTALL)
 UNREAD = re.compile(
     r'<details class="admonition hide.*?</details>|<a class="headerlink".*?</a>|'
@@ -40,9 +42,8 @@ def words(markup: str) -> str:
 def entry(app: Sphinx, name: str) -> dict[str, object]:
     """Return what is known of a page."""
     page = Path(app.outdir, f"{name}.html").read_text(encoding="utf-8")
-    found, numbers = ARTICLE.search(page), Path(app.srcdir, name, "numbers.json")
+    found, recorded = ARTICLE.search(page), read_json(Path(app.srcdir, name, "numbers.json"))
     article = UNREAD.sub("", found[1] if found else "")
-    recorded = json.loads(numbers.read_text(encoding="utf-8")) if numbers.is_file() else {}
     return {
         "page": f"{name}.html",
         "title": app.env.titles[name].astext(),

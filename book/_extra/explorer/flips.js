@@ -7,7 +7,7 @@
  */
 
 const NODES = 24;
-const DEPTH = 34;
+const FLIP_DEPTH = 34;
 const NEWTON_STEPS = 8;
 
 /** Nodes and weights of Gauss's rule on [0, 1]. */
@@ -39,7 +39,7 @@ export function survivals(weights, integrals) {
   const size = weights.length;
   let total = 0;
   for (let r = 0; r < size; r += 1) total += weights[r];
-  const end = Math.min(1, DEPTH / total);
+  const end = Math.min(1, FLIP_DEPTH / total);
   for (let j = 0; j < NODES; j += 1) times[j] = RULE.nodes[j] * end;
   integrals.fill(0);
   for (let j = 0; j < NODES; j += 2) {
