@@ -144,7 +144,7 @@ def test_a_drawing_takes_the_colours_of_the_page() -> None:
     )
     shown = inlined(svg, "d0-", 'a "line"')
     assert 'aria-label="a &quot;line&quot;"' in shown
-    assert 'id="d0-a" d="M 10.12 0" style="fill: currentColor"' in shown
+    assert 'id="d0-a" d="M 10.123456 0" style="fill: currentColor"' in shown
     assert 'href="#d0-a"' in shown
     assert "url(#d0-p1)" in shown
     assert "scale(0.11 -0.11)" in shown

@@ -28,6 +28,7 @@ DOCUMENTS = {
     "A": "extended abstract", "B": "first draft", "C": "notes", "D": "full paper",
     "E": "paper on queries",
 }  # fmt: skip
+NAMES = ("claims", "claims-summary", "document-claims", "errata-list")
 BOARD, ERRATA = "claims/claims", "claims/errata.md"
 ERRATUM = re.compile(r"^\((err-[a-z0-9-]+)\)=\n\*\*([^*]+)\*\* \(([^)]*)\)", re.MULTILINE)
 PLACE = re.compile(r"(?:sections?|(?:Lemma|Theorem|Definition|Algorithm)s?|Corollary) ([\d.]+)")
@@ -188,10 +189,3 @@ class FromClaims(SphinxDirective):
         lines = StringList(text.splitlines(), "claims.yml")
         self.state.nested_parse(lines, self.content_offset, container)
         return list(container.children)
-
-
-def setup(app: Sphinx) -> None:
-    """Connect the board."""
-    app.connect("builder-inited", check)
-    for name in ("claims", "claims-summary", "document-claims", "errata-list"):
-        app.add_directive(name, FromClaims)

@@ -11,7 +11,6 @@ from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
-from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
@@ -79,8 +78,3 @@ def visit(writer: Any, node: Any) -> None:
         logger.warning("formula %r: %s", node.astext(), error, location=node, type="dpbook")
     writer.body.append(f"</{tag}>\n" if block else f"</{tag}>")
     raise nodes.SkipNode
-
-
-def setup(app: Sphinx) -> None:
-    """Connect the renderer."""
-    app.add_html_math_renderer("mathml", (visit, None), (visit, None))
