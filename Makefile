@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest
 UV := $(shell command -v uv)
 INSTALL := $(if $(UV),uv pip install --python $(BIN)/python,$(BIN)/python -m pip install) -q --no-deps
 MATHEMATICS := dpbayes $(addprefix tests/,laws mechanisms auditing samplers study) tests/test_*.py
-LIBRARY := tests/test_[dps]*.py $(addprefix tests/,mechanisms laws auditing figures tables)
+LIBRARY := tests/test_[adps]*.py $(addprefix tests/,mechanisms laws auditing figures tables)
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 # Compiled modules are kept, or each process of a test run compiles the package.

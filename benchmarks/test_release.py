@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes import datasets
 from dpbayes.samplers import whole_numbers as samplers
 from dpbayes.samplers.bits import SystemBits
+from dpbayes.study import datasets
 from dpbayes.tables import Unit, create_account, noise_aware, read_plan
 from dpbayes.tables.release import release_table
 

@@ -24,7 +24,7 @@ import scipy.sparse
 
 import dpbayes as dp
 from dpbayes import tables as qu
-from dpbayes.cli import COMMANDS, main
+from dpbayes.__main__ import COMMANDS, main
 from dpbayes.laws.exponential import ExponentialLaw
 from dpbayes.sensitivity import profile
 
@@ -310,8 +310,8 @@ def test_thousands_of_bad_calls_are_refused() -> None:
 
 # How a message of a command says what is allowed, or that there is no such thing.
 TELLING = (
-    "got ", " must ", "no notebook", "invalid ", "required", "No such file", "cannot be",
-    "no account", "too long", "usage",
+    "got ", " must ", "no notebook", "not the name of", "invalid ", "required", "No such file",
+    "cannot be", "no account", "too long", "usage", "takes a token",
 )  # fmt: skip
 ARGUMENTS = (
     "", "nan", "inf", "-inf", "-1", "0", "x", "1e999", "10" * 300, "1,", ",", "1,,2", "1;2",
@@ -352,7 +352,7 @@ def commands(folder: Path) -> list[list[str]]:
     found = []
     for bad, line in itertools.product(ARGUMENTS, LINES.splitlines()):
         words = line.replace("{folder}", str(folder)).split(" ")
-        if "-p n=" in line and bad.isdigit() and bad != "0":
+        if ("-p n=" in line or "--jobs" in line) and bad.isdigit() and bad != "0":
             continue  # a whole number of any length: what a notebook makes of it is its own affair
         if bad == "1;2" and "-g n={}" in line:
             continue

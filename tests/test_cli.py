@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import dpbayes as dp
-from dpbayes.cli import COMMANDS, main
+from dpbayes.__main__ import COMMANDS, main
 from dpbayes.commands import cite
 from dpbayes.mechanisms import REGISTRY
 
@@ -61,6 +61,7 @@ def test_audit_prints_the_actual_loss(capsys: pytest.CaptureFixture[str]) -> Non
     smooth = dp.mechanism("expMech-smooth", epsilon=1.0)
     assert found == pytest.approx(dp.audit(smooth, 100, [1, 1]).epsilon, rel=1e-8)
     assert "replacing one record" in shown
+    assert main(["audit", "ilapMech", "--epsilon", "1", "--n", "5", "-o", "rounding=nearest"]) == 0
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,9 @@ DIRECT = [Requirement(one) for extra in [PROJECT["dependencies"],
 LOCK = (ROOT / "requirements.lock").read_text()
 # Each may import what stands before it.
 ORDER = (
-    "_version", "_validate", "figures", "datasets", "posteriors",
+    "_validate", "figures", "posteriors",
     "divergences", "sensitivity", "laws", "samplers", "mechanisms", "accuracy",
-    "auditing", "tables", "study", "record", "runner", "cli", "commands", "__main__",
+    "auditing", "tables", "study", "record", "runner", "commands", "__main__",
 )  # fmt: skip
 PLOTTING = {"matplotlib", "seaborn", "mpl_toolkits"}
 TABLES = {"duckdb", "pydantic", "flint", "jinja2", "starlette", "uvicorn"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from statsmodels.datasets import randhie
 
-from dpbayes import datasets
+from dpbayes.study import datasets
 
 
 def main() -> int:

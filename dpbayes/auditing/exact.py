@@ -30,11 +30,7 @@ Pair = tuple[int, int, NDArray[np.float64], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Witness:
-    """Where a privacy loss is attained: an output far likelier for `counts` than for `neighbour`.
-
-    `loss` = ln P[output | counts] - ln P[output | neighbour], at least 0, inf when the neighbour
-    cannot give the output at all.
-    """
+    """Where a loss of ln P[output | counts] - ln P[output | neighbour] >= 0 is attained."""
 
     counts: NDArray[np.int64]
     neighbour: NDArray[np.int64]
@@ -204,11 +200,10 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
     differ by replacing one record and all outputs r. Complete, not sampled: book,
     `thm-audit-complete`; source: D, section 7.3 and Figure 7, where eight pairs are tried.
 
-    What is computed is what the mechanism's `.law` returns: the result carries a certificate of it,
-    and ArithmeticError is raised where the two differ. The law must list its outputs. k = 2 takes n
-    up to 100,000 (one pass of (n+1)^2 probabilities, two rows in memory at a time: seconds at
-    10,000, minutes at 100,000), k = 3 about a hundred, k = 4 about thirty. Raises ValueError,
-    naming the size that fits, beyond that, and for a law that is not one.
+    The result carries a certificate that this is what the mechanism's `.law` returns;
+    ArithmeticError is raised where the two differ. The law must list its outputs. k = 2 takes n up
+    to 100,000 (seconds at 10,000, minutes at 100,000), k = 3 about a hundred, k = 4 about thirty;
+    ValueError names the size that fits.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> round(audit(mechanism("expMech-smooth", 1.0), 10, [1, 1]).epsilon, 3)
@@ -270,11 +265,8 @@ def _between(rows: Rows, i: int, j: int) -> PairAudit:
 
 
 def pairs(rows: Rows) -> Iterator[Pair]:
-    """Yield each unordered pair of neighbours once: row numbers and log-probabilities.
-
-    Two categories: neighbours are consecutive rows, so two rows are in memory at a time.
-    """
-    if rows.counts.shape[1] == 2:
+    """Yield each unordered pair of neighbours once: row numbers and log-probabilities."""
+    if rows.counts.shape[1] == 2:  # neighbours are consecutive: two rows in memory at a time
         before = rows.row(0)
         for i in range(1, len(rows.counts)):
             here = rows.row(i)

@@ -48,10 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError("--cube must be given with --account, and not with --server")
     names = ("question", "length", "confidence", "consistent", "by", "request")
     wish = {name: getattr(arguments, name) for name in names}
-    if arguments.server:
+    if arguments.server is not None:
         token, path = os.environ.get(TOKEN, ""), "/price" if arguments.price else "/ask"
-        if not token:
-            raise ValueError(f"--server takes a token in the variable {TOKEN}")
         given = {name: value for name, value in wish.items() if value is not None}
         reply = post(arguments.server, token, path, given)
         answers = reply.get("answers", [reply])
@@ -68,7 +66,7 @@ def _by_account(arguments: argparse.Namespace, fields: Fields) -> list[Fields]:
     from dpbayes.tables.predicate import wished
 
     asked = open_answering(arguments.cube, open_account(arguments.account))
-    wish, found = wished(fields), []
+    wish, found = wished(json.dumps(fields)), []
     for question in asked.questions(wish):
         answer = asked.price(question) if arguments.price else asked.ask(question)
         one = asdict(answer)
@@ -86,6 +84,8 @@ def post(address: str, token: str, path: str, fields: Fields) -> Fields:
     if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost", "::1"):
         why = "since the token travels in the clear"
         raise ValueError(f"--server must be http://127.0.0.1:PORT, {why}, got {address!r}")
+    if not token:
+        raise ValueError(f"--server must have a token in the variable {TOKEN}, got none")
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     try:
         with closing(HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE)) as connection:

@@ -31,10 +31,10 @@ def run(arguments: argparse.Namespace) -> int:
             options[name] = ast.literal_eval(text)
     mechanism = dp.mechanism(arguments.mechanism, epsilon=arguments.epsilon, **options)
     audit = dp.audit(mechanism, arguments.n, prior)
-    witness = audit.witness
+    found = audit.witness
     print(f"nominal epsilon {mechanism.epsilon:g}, actual epsilon {audit.epsilon:.9g}")
-    counts = f"counts {witness.counts.tolist()} against {witness.neighbour.tolist()}"
-    print(f"attained by output {witness.output.tolist()} for {counts}")
+    counts = f"counts {found.counts.tolist()} against {found.neighbour.tolist()}"
+    print(f"attained by output {found.output.tolist()} for {counts}")
     if arguments.delta_at is not None:
         print(f"delta at epsilon {arguments.delta_at:g}: {audit.delta(arguments.delta_at):.9g}")
     print(f"for data sets with n = {arguments.n} that differ by replacing one record")

@@ -6,7 +6,7 @@ import argparse
 import re
 from importlib import resources
 
-from dpbayes._version import VERSION
+from dpbayes import __version__
 from dpbayes.mechanisms import REGISTRY
 from dpbayes.mechanisms.geometric import IndependentNoise
 
@@ -27,7 +27,7 @@ def entries() -> dict[str, str]:
     """Return the BibTeX entries shipped with the package, by key; its own is ``dpbayes``."""
     text = resources.files("dpbayes").joinpath("data/methods.txt").read_text(encoding="utf-8")
     found = re.finditer(r"^@\w+\{([\w-]+),.*?^\}", text, re.DOTALL | re.MULTILINE)
-    return {match[1]: match[0].replace("VERSION", VERSION) for match in found}
+    return {match[1]: match[0].replace("VERSION", __version__) for match in found}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from dpbayes.accuracy import records_needed
+import dpbayes as dp
 from dpbayes.tables.analysis import ERROR, SHAPES, WIDTH, bounded_analysis
 from dpbayes.tables.decimals import counted, decimal_text
 from dpbayes.tables.keys import AccountError
@@ -33,20 +33,18 @@ def run(arguments: argparse.Namespace) -> int:
     planned_mechanism(plan)  # or why there is none
     if records is not None and records < 1:
         raise ValueError(f"--records must be at least 1, got {records}")
-    described = {"name": plan.mechanism, "options": plan.options}
+    asked = {"name": plan.mechanism, "options": plan.options}
     cells = " × ".join(f"{one.name} ({one.size})" for one in plan.attributes)
     print(f"cells      {len(plan.labels)}: {cells}")
-    print(f"mechanism  {mechanism_text(described)}")
+    print(f"mechanism  {mechanism_text(asked)}")
     print(f"guarantee  {promise(plan)}")
     print(f"cost       {price(plan)}", flush=True)
     if records is None:
         print("forecast   give --records N for the error to expect")
     else:
         rehearse(plan, records)
-        epsilon, prior = str(plan.epsilon_of_a_record), plan.prior.tolist()
-        found = bounded_analysis(
-            {**described, "records": records, "epsilon": epsilon, "prior": prior}
-        )
+        asked |= {"records": records, "epsilon": str(plan.epsilon_of_a_record)}
+        found = bounded_analysis(asked | {"prior": plan.prior.tolist()})
         print(f"error      {error(found[ERROR], records)}\nwidth      {width(found[WIDTH])}")
     if plan.mechanism == "lattice":
         print(needed(plan))
@@ -89,6 +87,6 @@ def width(part: Mapping[str, Any]) -> str:
 def needed(plan: Plan) -> str:
     """Return how many records are enough for some errors, by proof, for balanced data."""
     k, epsilon = len(plan.labels), float(plan.epsilon_of_a_record)
-    enough = [records_needed(e, epsilon, [1.0 / k] * k, plan.prior).records for e in ERRORS]
+    enough = [dp.records_needed(e, epsilon, [1.0 / k] * k, plan.prior).records for e in ERRORS]
     pairs = ", ".join(f"{n:,} for {e:g}" for n, e in zip(enough, ERRORS, strict=True))
     return f"records    enough for a mean error, balanced data: {pairs}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from dpbayes.cli import Refused
+from dpbayes.commands import Refused
 from dpbayes.record import json_bytes, write_atomically
 from dpbayes.tables.analysis import bounded_analysis
 from dpbayes.tables.plan import read_plan
@@ -26,10 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Release a table, write the files, print; the analysis comes last and may be missing.
-
-    Whatever fails after the payment is told as that: the release is made.
-    """
+    """Release a table, write the files, print; what fails after the payment is told as that."""
     plan = read_plan(arguments.plan)
     require_folder(Path(arguments.output or "."))
     template()

@@ -11,7 +11,7 @@ import sys
 import webbrowser
 from pathlib import Path
 
-from dpbayes.cli import Refused
+from dpbayes.commands import Refused
 from dpbayes.record import write_atomically
 from dpbayes.runner import page
 from dpbayes.runner.notebooks import chosen, declared, find, from_words, load

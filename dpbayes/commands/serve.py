@@ -3,8 +3,7 @@
     dpbayes serve --new-token                     prints a token and the digest to store
     dpbayes serve service.toml --port 8000
 
-The service file names cube, account and analysts: see `dpbayes.tables.files`. Needs the extra
-``serve``.
+The service file is described in `dpbayes.tables.files`. Needs the extra ``serve``.
 """
 
 from __future__ import annotations

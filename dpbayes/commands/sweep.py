@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dpbayes import _validate
-from dpbayes.cli import Refused
+from dpbayes.commands import Refused
 from dpbayes.runner import notebooks
 from dpbayes.runner.sweep import grid, sweep
 
@@ -27,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the points that are not finished, write the table and say where it is."""
-    _validate.integer("--jobs", arguments.jobs, minimum=1)
+    if arguments.jobs < 1:
+        raise ValueError(f"--jobs must be at least 1, got {arguments.jobs}")
     name, path = notebooks.find(arguments.notebook, Path.cwd())
     points = grid(name, path, arguments.axes, arguments.fixed)
     table = Path(arguments.output).absolute() / f"{name}.csv"

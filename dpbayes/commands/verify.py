@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dpbayes.cli import Refused
+from dpbayes.commands import Refused
 from dpbayes.runner import verify
 
 

@@ -39,7 +39,6 @@ def densities(proportions: ArrayLike, curves: Mapping[str, ArrayLike]) -> tuple[
     """Draw the densities of one proportion, and a narrow last one again on an axis of its own.
 
     ``proportions`` are the points (m,) in [0, 1]; ``curves`` maps a label to density values (m,).
-    Returns the figure and its alternative text.
     """
     points = np.asarray(proportions, dtype=np.float64)
     heights = {label: np.asarray(values, dtype=np.float64) for label, values in curves.items()}
@@ -109,11 +108,8 @@ def overlap(
 
     The shaded area under the root of the product is the affinity, 1 - H^2. `proportions`, `first`
     and each of `others` have shape (m,); `distances` are the Hellinger distances, one a panel.
-    Returns the figure and its alternative text.
     """
     x, p = np.asarray(proportions, dtype=np.float64), np.asarray(first, dtype=np.float64)
-    if not others or len(distances) != len(others):
-        raise ValueError(f"distances must be one for each of others, got {len(distances)}")
     x, (p, *drawn) = _finite(x, [p, *others.values()])
     figure, rows = new_panels(1, len(others), WIDTH, 0.75 * HEIGHT, sharey=True)
     sentences = ["Two densities of one proportion in each panel, and the area below the root of"]

@@ -19,7 +19,7 @@ def intervals(
     """Draw one row of panels per category with the interval of each reading.
 
     `readings` maps a label to intervals (low, high) of shape (k, 2), in the order of `categories`.
-    Each category has its own scale. Returns the figure and its alternative text.
+    Each category has its own scale.
     """
     ends = {label: _checked(label, values, len(categories)) for label, values in readings.items()}
     if not ends or not categories:

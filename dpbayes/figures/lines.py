@@ -52,15 +52,8 @@ class Curve:
     error: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
         for name in ("x", "y", *(["error"] if self.error is not None else [])):
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
-        shapes = {np.shape(self.x), np.shape(self.y)} | (
-            {np.shape(self.error)} if self.error is not None else set()
-        )
-        if len(shapes) != 1 or np.ndim(self.x) != 1 or np.size(self.x) == 0:
-            raise ValueError(f"x, y and error must have one shape (m,), got {sorted(shapes)}")
 
 
 @dataclass(frozen=True)
@@ -83,10 +76,7 @@ def lines(
     """Draw the panels below one another, every line labelled at its end.
 
     The colours follow the labels through all panels; `height` is the figure's, in inches.
-    Returns the figure and its alternative text.
     """
-    if not panels or not all(panel.curves for panel in panels):
-        raise ValueError("panels must hold at least one panel, each with at least one curve")
     tall = HEIGHT * (0.55 + 0.45 * len(panels)) if height is None else height
     figure, rows = new_panels(len(panels), 1, WIDTH, tall, sharex=True)
     looks = _styles(panels)
@@ -219,8 +209,6 @@ def residuals(scores: Mapping[str, ArrayLike], printed: str) -> dict[str, Any]:
     `scores` maps a curve to its z (m,); the grey band reaches from -2 to 2. `printed` names the
     figure. Returns what `record.figure` takes: figure, alt and caption.
     """
-    if not scores or any(np.size(z) == 0 for z in scores.values()):
-        raise ValueError("scores must hold at least one curve with at least one point")
     figure, axes = new_axes(
         "point, in the order of the figure", "z, in combined errors", height=3.0
     )

@@ -28,12 +28,10 @@ def meaning(
 
     `epsilons` (m,) increase; `chances` (m,) are probabilities; `distances` maps the name of a
     mechanism to mean distances (m,); `guess` is the chance before the release. The values of
-    epsilon in `marked` get vertical lines. Returns the figure and its alternative text.
+    epsilon in `marked` get vertical lines.
     """
     x = np.asarray(epsilons, dtype=np.float64)
     ceiling = np.asarray(chances, dtype=np.float64)
-    if x.ndim != 1 or x.size < 2 or ceiling.shape != x.shape:
-        raise ValueError(f"epsilons and chances must be (m,), got {x.shape} and {ceiling.shape}")
     costs = {label: np.asarray(values, dtype=np.float64) for label, values in distances.items()}
     figure, ((top,), (bottom,)) = new_panels(2, 1, WIDTH, _HEIGHT, sharex=True)
     _draw_chances(top, x, ceiling, guess)

@@ -47,10 +47,8 @@ def mass_panels(
     """Draw each approximation as bars, one panel each, with the exact masses as a line.
 
     `exact` and each approximation have odd length with cell 0 in the middle; `shown` is the largest
-    cell index drawn. Returns the figure and its alternative text.
+    cell index drawn.
     """
-    if not approximations:
-        raise ValueError("approximations must hold at least one mass vector")
     cells, truth = np.arange(-shown, shown + 1), _centred(exact, shown)
     rows, gaps = len(approximations), []
     figure, panels = new_panels(rows, 1, WIDTH, HEIGHT * (0.4 + 0.5 * rows), sharex=True)
@@ -70,8 +68,6 @@ def mass_panels(
 
 def _centred(masses: ArrayLike, shown: int) -> np.ndarray:
     vector = np.asarray(masses, dtype=np.float64)
-    if vector.ndim != 1 or vector.size % 2 == 0:
-        raise ValueError(f"masses must be a vector of odd length, got shape {vector.shape}")
     padded = np.pad(vector, max(0, shown - vector.size // 2))
     middle = padded.size // 2
     return np.asarray(padded[middle - shown : middle + shown + 1])
@@ -87,11 +83,8 @@ def cube_diagram(
     """Draw some records of a table beside the cube of counts that they belong to.
 
     `records` rows of text under `columns`; `counts` (rows, columns) with labels for both sides.
-    Returns the figure and its alternative text.
     """
     cells = np.asarray(counts)
-    if cells.shape != (len(row_labels), len(column_labels)):
-        raise ValueError(f"counts must have one cell a label pair, got shape {cells.shape}")
     tall = max(HEIGHT, 0.27 * len(records) + 0.9)
     figure, ((left, right),) = new_panels(1, 2, 1.15 * WIDTH, tall)
     for axes, title in ((left, "records"), (right, "counts x")):
@@ -127,7 +120,7 @@ def _grid(axes: Axes, cells: np.ndarray, rows: Sequence[str], columns: Sequence[
 
 
 def framework_diagram() -> tuple[Figure, str]:
-    """Draw how the online system treats a question; returns the figure and its alternative text."""
+    """Draw how the online system treats a question."""
     figure, ((axes,),) = new_panels(1, 1, _COLUMN, 1.5 * HEIGHT)  # narrow enough for a phone
     axes.set_axis_off()
     axes.set(xlim=(0, 1), ylim=(0, 1))

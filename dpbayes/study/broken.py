@@ -63,8 +63,6 @@ class OneCountClean:
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
         """Return the law: geometric noise moves records among the first two categories only."""
         x, alpha = _validate.counts_and_prior(counts, prior)
-        if x.size != 3:
-            raise ValueError(f"counts must have 3 categories for {self.name}, got {x.size}")
         inner = TruncatedGeometric(self.epsilon).law(x[:2], alpha[:2])
         clean = np.full(len(inner.outputs), x[2])
         return FiniteLaw(alpha, x, np.column_stack((inner.outputs, clean)), inner.log_probabilities)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 
-from dpbayes import _validate
 from dpbayes.divergences import hellinger_published
 from dpbayes.mechanisms import mechanism
 from dpbayes.study.curves import Data, Drawing, Published, Series, boxed, judge, releases, values
@@ -143,17 +142,8 @@ def catalogue() -> tuple[Series, ...]:
 
 
 def figure_series(document: str, figure: str, panel: str | None = None) -> dict[str, Series]:
-    """Return the series of one figure, or of one of its panels, by the names of their curves.
-
-    Without `panel` the figure must have one panel only.
-    """
-    _validate.choice("document", document, ("A", "B", "C", "D"))
-    figures = dict.fromkeys(s.figure for s in catalogue() if s.document == document)
-    _validate.choice("figure", figure, tuple(figures))
+    """Return the series of one figure, or of one of its panels, by the names of their curves."""
     found = [s for s in catalogue() if (s.document, s.figure) == (document, figure)]
-    panels = tuple(dict.fromkeys(series.panel for series in found))
-    if panel is not None or len(panels) > 1:
-        _validate.choice("panel", panel or "", panels)
     return {s.curve: s for s in found if panel is None or s.panel == panel}
 
 

@@ -66,7 +66,7 @@ def _spread(table: NDArray[np.float64], q: float) -> NDArray[np.float64]:
 def lattice_delta(k: int, each: float, releases: int, epsilon: float) -> float:
     """Return the exact delta(epsilon) of `releases` lattice releases of parameter `each`."""
     one, total = lattice_loss_masses(k, each), np.ones(1)
-    for _ in range(_validate.integer("releases", releases, minimum=1)):
+    for _ in range(releases):
         total = np.convolve(total, one)
     excess = each * (np.arange(total.size) - releases) - epsilon
     over = excess > 1e-12

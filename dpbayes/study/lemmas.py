@@ -21,8 +21,6 @@ from dpbayes import _validate
 from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.posteriors import number_of_candidates
 
-READINGS = ("formula", "attained", "printed")
-
 _SAME = 1e-12
 
 
@@ -108,7 +106,6 @@ def _worst(
 ) -> LemmaCheck:
     # `farthest` is the farthest target of each distance, `near` which attained ones are targets;
     # from `first` on a score can be moved at all, and then to a place between two attained ones.
-    _validate.choice("reading", reading, READINGS)
     growth, spare, p = np.exp(0.5 * scores.epsilon), 0.5 * scores.delta, scores.probabilities
     if reading == "printed":
         return LemmaCheck(float(p[first:].max()), spare)

@@ -131,7 +131,6 @@ def notes_program(kind: str, epsilon: float, delta: float) -> WeightedBy:
 
     `kind` "global": S = H(prior, prior + e_1 - e_2); "local": LS(x); "smooth": as B, d = l1.
     """
-    _validate.choice("kind", kind, ("global", "local", "smooth"))
 
     def rate(x: Whole, alpha: Array, outputs: Whole) -> float:
         if kind == "global":

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
-from dpbayes import _validate
 from dpbayes.divergences import affinity_by_step, distance_from_log_affinity
 from dpbayes.laws.sum_zero import LatticeNoise, project
 from dpbayes.posteriors import compositions
@@ -36,7 +35,6 @@ optimize: Any = import_module("scipy.optimize")
 CASES = tuple((n, e) for n in (300, 1000) for e in (0.5, 1.0, 2.0, 5.0))
 """Records and epsilon of the prices that are kept."""
 
-LARGEST = 1_000  # records
 _BITS = 128  # binary digits after the point of every whole number that is formed
 _ONE = 1 << _BITS
 _TERMS = 80  # of the series of e^epsilon
@@ -72,8 +70,8 @@ class Simplex:
 
 @lru_cache(maxsize=1)
 def simplex(n: int) -> Simplex:
-    """Return the data sets of n records, n at most `LARGEST`."""
-    every = compositions(_validate.integer("n", n, minimum=1, maximum=LARGEST), 3)
+    """Return the data sets of n records, up to about a thousand."""
+    every = compositions(n, 3)
     rows = np.sort(every, axis=1)
     # A sorted row is known by its first two counts.
     _, first, place, copies = np.unique(rows[:, :2] @ (n + 1, 1), True, True, True)
@@ -87,7 +85,7 @@ def lattice_means(space: Simplex, epsilon: float) -> Array:
     the earlier one, so the mean of the sorted row and of its reverse. Noise of probability 1e-7 at
     most, the longest, is left out: no mean is wrong by more.
     """
-    n, noise = int(space.rows[0].sum()), LatticeNoise(3, _validate.positive("epsilon", epsilon))
+    n, noise = int(space.rows[0].sum()), LatticeNoise(3, epsilon)
     reach = noise.reach(_NEGLECTED)
     steps = noise.points(reach)
     weights = np.exp(-0.5 * epsilon * np.abs(steps).sum(axis=1))
@@ -108,12 +106,8 @@ class PriceCheck:
     """Prices `units` / 2^`bits` (M,), one whole number for each class of `space`; flat prior."""
 
     def __init__(self, space: Simplex, epsilon: float, units: Numbers, bits: int) -> None:
-        if len(units) != len(space.rows):
-            raise ValueError(f"{len(units)} prices for {len(space.rows)} classes of data")
-        self.space, self.epsilon = space, _validate.positive("epsilon", epsilon)
-        self.units = units
-        self.bits = _validate.integer("bits", bits, minimum=1, maximum=_BITS)
-        _exponential_above(self.epsilon)
+        self.space, self.epsilon = space, epsilon
+        self.units, self.bits = units, bits
 
     @property
     def lower(self) -> float:

@@ -1,8 +1,7 @@
 """A table of people: publish counts of it, or let it be asked, from one durable account.
 
-Published: `plan`, `account`, `table`, `release`, `drawn`, `reading`, `analysis`, `report`. Asked:
-`predicate`, `decision`, `answering`, `service`, with document E's mathematics in `inference`,
-`noise_law` and `approximations`.
+Published: `plan`, `account`, `table`, `release`, `reading`, `report`. Asked: `answering` and
+`service`, with document E's mathematics in `inference`, `noise_law`, `approximations`, `decision`.
 """
 
 from __future__ import annotations
@@ -40,9 +39,8 @@ __all__ = sorted(_MODULE_OF)
 def __getattr__(name: str) -> object:
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'dpbayes.tables' has no attribute {name!r}")
-    value = getattr(_import_module(f"dpbayes.tables.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
+    found: object = getattr(_import_module(f"dpbayes.tables.{_MODULE_OF[name]}"), name)
+    return found
 
 
 def __dir__() -> list[str]:

@@ -79,9 +79,8 @@ def read_entries(path: Path, connection: sqlite3.Connection, first: int) -> list
 class Account:
     """An open account; make one with `create_account`, open one with `open_account`.
 
-    `bound` is the largest epsilon of all spends together, `unit` and `neighbours` whom and what it
-    is for. Spends add up, also where one was chosen after seeing another (basic composition; book:
-    `thm-account`, with every delta 0).
+    `bound` is the largest epsilon of all spends together, under `neighbours` and for `unit`. Spends
+    add up, also where one was chosen after seeing another (book: `thm-account`, each delta 0).
     """
 
     path: Path
@@ -101,10 +100,6 @@ class Account:
         return tuple(self._known)
 
     @property
-    def position(self) -> int:
-        return len(self.entries)
-
-    @property
     def receipt(self) -> str:
         """Proof of the last entry, its number and digest, to be kept elsewhere."""
         last = self.entries[-1]
@@ -112,10 +107,12 @@ class Account:
 
     @property
     def spent(self) -> Fraction:
+        """The sum of all spends."""
         return sum((entry.epsilon for entry in self.entries), Fraction(0))
 
     @property
     def balance(self) -> Fraction:
+        """What is left to spend."""
         return self.bound - self.spent
 
     def paid_by(self, payer: str) -> Fraction:
@@ -148,16 +145,13 @@ class Account:
             )
 
     def factor(self, neighbours: str) -> int:
-        """Return the account's epsilon for an epsilon of 1 for a record; AccountError where none.
-
-        All counted records of a person change together, and a replaced record is one taken away and
-        one added.
-        """
+        """Return the account's epsilon for one of 1 for a record; AccountError where none."""
+        # All counted records of a person change together; replaced is taken away and added.
         if neighbours != self.neighbours == RELATIONS[1]:
+            whose = f"whose epsilon is for {self.unit.differ_by(self.neighbours)}"
             raise AccountError(
-                f"neighbours must be {RELATIONS[1]!r} for account {self.path}, whose epsilon is "
-                f"for {self.unit.differ_by(self.neighbours)}, got {neighbours!r}; in a plan: "
-                'records = "secret"'
+                f"neighbours must be {RELATIONS[1]!r} for account {self.path}, {whose}, got "
+                f'{neighbours!r}; in a plan: records = "secret"'
             )
         return self.unit.keep * (1 if neighbours == self.neighbours else 2)
 

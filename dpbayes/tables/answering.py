@@ -8,6 +8,7 @@ spend without a draw, because a process ended there, draws it before deciding an
 from __future__ import annotations
 
 import base64
+import json
 import math
 import secrets
 import threading
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 MOST_ANSWERS = 1000  # in one cube's history: the next decision then takes a tenth of a second
 _TRIES = 100
-_LENGTHS = (1e-9, 1e15)  # beyond them no query has noise of an allowed scale
 Most = Callable[[], Fraction] | None  # returns what the payer may still spend, when it is needed
 
 
@@ -56,10 +56,8 @@ class Answering:
 
     `bound` > 0 on the cube's overall cost; `table` the account's fingerprint of the file;
     `smallest_price` of a fresh answer in the account's epsilon, so that questions that cost next to
-    nothing cannot fill the history; `most_answers` in it. Threads may share this, processes the
-    account. `open_answering` makes one from a cube file.
-
-    Source: E, section 5 and Figure 4; durability and the grid are ours. Book: `alg-query-server`.
+    nothing cannot fill the history of `most_answers`. Threads may share this, processes the
+    account. E, section 5 and Figure 4; durability and the grid are ours; `alg-query-server`.
 
     >>> import os, tempfile
     >>> from pathlib import Path
@@ -100,46 +98,30 @@ class Answering:
         self._catch_up()
 
     def question(
-        self, text: str, length: float, delta: float, *, payer: str = "", request: str | None = None
+        self, text: str, length: float, delta: float, payer: str = "", request: str | None = None
     ) -> Question:
         """Return a question, checked without looking at the history."""
         query = on_grid(coefficients(text, self.cube.attributes), self.cube.counts.size)
-        low, high = _LENGTHS
-        if not low <= positive("length", length) <= high:
-            raise ValueError(f"length must lie between {low:g} and {high:g}, got {length!r}")
-        return Question(text, query, float(length), open_unit("delta", delta), payer, request)
+        wanted, missing = positive("length", length), open_unit("delta", delta)
+        return Question(text, query, wanted, missing, payer, request)
 
     def questions(self, wish: Wish, payer: str = "") -> list[Question]:
-        """Return the questions of a wish, one for each value of `by`.
-
-        The first has the wish's id, the others this id with "#" and a number; ValueError where
-        something else was paid for under one of them.
-        """
-        whole = self.question(
-            wish.question, wish.length, 1.0 - wish.confidence, payer=payer, request=wish.request
-        )
-        found = [whole] if wish.by is None else self._by(wish.by, whole)
-        if whole.name:
-            own = {(one.name, one.asked) for one in found}
-            with self._lock:
-                paid = [e for e in self.account.entries if "asked" in e.fields]
-            used = ((e.request, e.fields["asked"]) for e in paid)
-            if any(one[0].partition("#")[0] == whole.name and one not in own for one in used):
-                raise whole.other()
-        return found
-
-    def _by(self, attribute: str, whole: Question) -> list[Question]:
+        """Return the questions of a wish, one for each value of `by`, with ids a, a#1, ..."""
+        given = wish.question, wish.length, 1.0 - wish.confidence, payer, wish.request
+        whole = self.question(*given)
+        if wish.by is None:
+            return [whole]
         names = [one.name for one in self.cube.attributes]
-        if attribute not in names:
+        if wish.by not in names:
             known = ", ".join(names)
-            raise ValueError(f"by must be an attribute of the cube ({known}), got {attribute!r}")
-        axis, found = names.index(attribute), list[Question]()
+            raise ValueError(f"by must be an attribute of the cube ({known}), got {wish.by!r}")
+        axis, found = names.index(wish.by), list[Question]()
         place = np.indices(self.cube.shape)[axis].reshape(-1)
         for i, label in enumerate(self.cube.attributes[axis].labels):
             query = np.where(place == i, whole.query, 0.0)
             if query.any():
-                text = f"({whole.text}) and {attribute} = {label}"
-                request = f"{whole.request}#{i}" if found and whole.request else whole.request
+                text = f"({whole.text}) and {wish.by} = {label}"
+                request = f"{wish.request}#{i}" if found and wish.request else wish.request
                 found.append(replace(whole, text=text, query=query, request=request))
         return found
 
@@ -153,12 +135,11 @@ class Answering:
         return replace(would, spent=spent, left=self.bound - spent)
 
     def ask(self, question: Question, most: Most = None) -> Answer:
-        """Return an answer whose credible interval at confidence 1 - delta is short enough.
+        """Return an answer with a short enough interval, paid with `most` of the account's epsilon.
 
-        A fresh answer is paid once under its `request`, and the same question gets it again;
-        another one raises ValueError. `most` is in the account's epsilon.
+        What was paid under a `request` the same question gets again; another one raises ValueError.
         """
-        name = question.name or f"answer--{secrets.token_hex(12)}"
+        name = f"answer-{question.payer}-{question.request or secrets.token_hex(12)}"
         for _ in range(_TRIES):
             with self._lock:
                 answer = self._answered(question, name, most)
@@ -167,9 +148,9 @@ class Answering:
         raise ValueError("the account is written by others without pause: nothing was spent")
 
     def consistent(self, question: Question, answers: int) -> float | None:
-        """Return the estimate that fits counts >= 0, from the first answers, if there is one.
+        """Return the estimate that fits counts >= 0, from the first answers, at no cost; or None.
 
-        It costs nothing. Raises ValueError where answers times cells are too many.
+        ValueError where answers times cells are too many.
         """
         with self._lock:
             asked, scales = self._history[:answers], self._state.scales[:answers]
@@ -192,21 +173,23 @@ class Answering:
     def _answered(self, question: Question, name: str, most: Most) -> Answer | None:
         """Answer under the lock; None where the account has moved on since."""
         # Before the history is read: what is bought after it must change the decision.
-        seen = self.account.position
+        seen = len(self.account.entries)
         self._catch_up()
+        asked = json.dumps([question.text, question.length, question.delta])
         before = self.account.spend(name, self.table)
         if before is not None:
             said, drawn = before.fields, self.account.result(name, self.table)
-            if (said.get("cube"), said.get("asked")) != (self._mark, question.asked):
-                raise question.other()
+            if (said.get("cube"), said.get("asked")) != (self._mark, asked):
+                got = f"got {question.request!r}, under which something else was asked"
+                raise ValueError(f"request must be a new id for a new question, {got}")
             return None if drawn is None else _answer(said["offer"], int(drawn, 0))
         decision, cost, offer = self._decided(question, most)
         if decision.outcome == "derived":
             return _answer(offer)
         if decision.outcome == "rejected":
-            return _answer(offer) if self.account.position == seen else None
+            return _answer(offer) if len(self.account.entries) == seen else None
         packed = base64.b64encode(zlib.compress(question.query.astype("<f8").tobytes())).decode()
-        more = {"cube": self._mark, "asked": question.asked, "offer": offer, "query": packed}
+        more = {"cube": self._mark, "asked": asked, "offer": offer, "query": packed}
         more |= {"scale": hex(decision.scale_units)}
         self.account.reserve(
             name, cost, question.text, table=self.table, payer=question.payer, seen=seen, more=more
@@ -270,10 +253,7 @@ def _answer(offer: Mapping[str, Any], value: int = 0) -> Answer:
 
 
 def open_answering(cube_file: str | Path, account: Account, **others: Any) -> Answering:
-    """Return what answers questions about a cube file, paid from an account; `others` as there.
-
-    AccountError where the account does not stand for the cube's table or protects another unit.
-    """
+    """Return what answers questions about a cube file, or AccountError."""
     from dpbayes.tables.files import read_cube
 
     declared = read_cube(cube_file)

@@ -82,9 +82,7 @@ def pmf_monte_carlo(weights: ArrayLike, samples: int, rng: np.random.Generator) 
 
 
 def expected_squared_error(masses: ArrayLike, samples: int) -> float:
-    """Return (1 - sum p_k^2) / samples, the expected sum of squared errors of Algorithm 1.
-
-    Source: E, Corollary 4.1; `cor-monte-carlo-error`.
+    """Return Algorithm 1's expected squared error (1 - sum p_k^2) / samples (E, Corollary 4.1).
 
     >>> expected_squared_error([0.25, 0.5, 0.25], 100)
     0.00625
@@ -99,10 +97,10 @@ def pmf_probability_calculation(
     """Return the convolution of the truncated mass vectors of all w_i X_i (E, Algorithm 2).
 
     Each has half-length s = ceil(w ln(1/gamma)), v_0 = 1 - exp(-1/2w) and
-    v_k = exp(-(k - 1/2)/w) (1 - exp(-1/w)) / 2; lost is exp(-(s + 1/2)/w). `method` "tree"
-    convolves pairs with the fast Fourier transform; "shortest-first" is E's order with direct sums.
-    It is the law of the sum of *rounded* terms: below weights of about 1 it reports too little
-    (E, section 4.3, Lemmas 4.2, 4.3; `alg-probability-calculation`).
+    v_k = exp(-(k - 1/2)/w) (1 - exp(-1/w)) / 2; lost is exp(-(s + 1/2)/w) (E, Lemmas 4.2, 4.3).
+    `method` "shortest-first" is E's order with direct sums, "tree" takes pairs. It is the law of
+    the sum of *rounded* terms: below weights of about 1 it reports too little. Book:
+    `alg-probability-calculation`.
 
     >>> vector = pmf_probability_calculation([5.0], 0.01)
     >>> vector.half_length, float(vector.masses[24].round(10)), round(vector.lost, 10)
@@ -140,9 +138,8 @@ def exact_masses(law: NoiseLaw, half_length: int | None = None) -> MassVector:
     """Return the exact probabilities of the cells (k - 1/2, k + 1/2], to about 1e-16.
 
     The characteristic function of Z plus a uniform variable on one cell, folded onto one period and
-    inverted by one fast Fourier transform (E, equations 20 to 22; the inversion is ours;
-    `thm-exact-masses`). With only one or two weights that matter the folding converges slowly and
-    tails are subtracted. By default all but 1e-12 of the mass is inside.
+    inverted by one Fourier transform (E, equations 20 to 22; `thm-exact-masses`). With only one or
+    two weights that matter tails are subtracted. By default all but 1e-12 of the mass is inside.
 
     >>> vector = exact_masses(NoiseLaw([5.0]), 24)
     >>> vector.masses[24:26].round(10).tolist()
@@ -193,8 +190,8 @@ class CellInterval:
 def credible_interval(pmf: MassVector | ArrayLike, delta: float) -> CellInterval:
     """Return the shortest centred run of cells with mass at least 1 - delta (E, Algorithm 3).
 
-    `pmf` is a `MassVector` or its masses. ValueError where it holds less mass: E's loop, whose body
-    is lost and derived here, would never end. In the book: `alg-credible-interval`.
+    ValueError where `pmf`, a `MassVector` or its masses, holds less: E's loop, whose body is lost
+    and derived here, would never end. In the book: `alg-credible-interval`.
 
     >>> credible_interval([0.1, 0.2, 0.4, 0.2, 0.1], 0.25)
     CellInterval(steps=1, mass=0.8)

@@ -1,7 +1,7 @@
 """What an answer costs, and whether the online system derives it, buys it or refuses it.
 
-E, section 5, Figure 4; its rules for a budget are lost, and these follow from its definition of the
-interval. Decisions depend on H, b and alpha, never on y: they tell nothing of the data.
+E, section 5, Figure 4; its rules for a budget are lost and derived here. Decisions depend on H, b
+and alpha, never on y: they tell nothing of the data.
 """
 
 from __future__ import annotations
@@ -32,9 +32,7 @@ _SMALLEST_SHARE = 1e-6  # of the direct budget: what is cheaper still is charged
 
 
 def budget(S: float, L: float, delta: float) -> float:
-    """Return the budget 2 S ln(1/delta) / L at which one answer has an interval of length L.
-
-    `S` > 0 sensitivity; `delta` in (0, 1), one minus the confidence. Derived; `thm-direct-budget`.
+    """Return the budget 2 S ln(1/delta) / L of one answer at length L (`thm-direct-budget`).
 
     >>> round(budget(1.0, 40.0, 0.05), 10)
     0.1497866137
@@ -75,11 +73,10 @@ def allocation(
 ) -> Allocation:
     """Return the budget whose answer, joined with the history, has an interval of length L.
 
-    `w0` (m,) are the noise weights of the query's estimate from the history, None when it is not
-    estimable. `spending` "smallest" looks for the smallest budget, not below a millionth of the
-    direct one; "direct" takes that unless the history suffices. Where joining makes the interval
-    longer, as it can from about delta = 1/e on, the fresh answer stands alone. Derived;
-    `thm-history-budget`.
+    `w0` (m,) are the query's noise weights over the history, None when it is not estimable.
+    `spending` "smallest" looks for the smallest budget, not below a millionth of the direct one;
+    "direct" takes that unless the history suffices. Where joining makes the interval longer, as it
+    can from about delta = 1/e on, the fresh answer stands alone. Derived; `thm-history-budget`.
 
     >>> bought = allocation([4.0], 1.0, 20.0, 0.05)  # an Allocation
     >>> round(bought.alpha, 6), round(bought.fresh_share, 6), bought.noise_weights.round(4)
@@ -203,8 +200,7 @@ class State:
 def empty_state(cells: int, policy: Policy) -> State:
     """Return the state before the first answer."""
     factor, none = empty_factor(cells), np.zeros(0)
-    zeros = np.zeros(cells)
-    losses = check.instance("policy", policy, Policy).changes(zeros)
+    losses = check.instance("policy", policy, Policy).changes(np.zeros(cells))
     return State(policy, factor, none, none, check.frozen(losses))
 
 

@@ -193,11 +193,6 @@ class CubeFile(Declared):
     count: Text | None = None
     attributes: Annotated[Any, PlainValidator(_attributes), Field(alias="attribute")]
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> CubeFile:
-        _ = self.rules
-        return self
-
     @property
     def rules(self) -> Rules:
         return Rules(self.unit, self.outside, count=self.count)
@@ -236,10 +231,7 @@ class ServiceFile(Settings):
 
 
 RAND_HIE = Path(str(files("dpbayes") / "data" / "rand-hie.toml"))
-"""20,190 person-years of the RAND Health Insurance Experiment, up to five of one person.
-
-Derived from the public-domain table that statsmodels ships.
-"""
+"""20,190 person-years of the RAND Health Insurance Experiment, as statsmodels ships them."""
 
 
 def read_cube(path: str | Path) -> CubeFile:

@@ -94,7 +94,7 @@ def privacy_cost(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-or-remov
 
 
 def cost_of_scales(H: ArrayLike, scales: ArrayLike, neighbours: str = "add-or-remove") -> float:
-    """Return the overall cost of answers whose noise scales are given, however they were chosen.
+    """Return the overall cost of answers whose noise scales are given.
 
     >>> cost_of_scales([[1.0, -1.0]], [2.0]), cost_of_scales([[1.0, -1.0]], [2.0], "replace-one")
     (0.5, 1.0)
@@ -133,7 +133,7 @@ def random_ranges(shape: Any, count: int, rng: np.random.Generator) -> Array:
 
 
 class NotEstimableError(ValueError):
-    """The query is not a linear combination of the history: the answers do not determine it."""
+    """The query is no linear combination of the history: the answers do not determine it."""
 
 
 @dataclass(frozen=True)
@@ -247,12 +247,11 @@ def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
 
 
 def blue_sparse(H: Any, scales: ArrayLike, Q: ArrayLike) -> Blue:
-    """Return what `blue` returns for a sparse history over many cells, by least squares (LSMR).
+    """Return what `blue` returns for a sparse `H` over up to millions of cells, by LSMR.
 
-    A query is estimable when what is left of it is below 1e-6 of its length. Cells that no query
-    tells apart are looked at once: random sums of their columns agree, as others' do by chance for
-    one pair in 10^30. `H` (m, cells) a scipy sparse array, up to some millions of cells; `scales`
-    within some six powers of ten; `Q` as in `blue`, dense or sparse.
+    A query (dense or sparse) is estimable when what is left of it is below 1e-6 of its length.
+    Cells that no query tells apart are looked at once: random sums of their columns agree, as
+    others' do by chance for one pair in 10^30. `scales` within some six powers of ten.
 
     >>> blue_sparse(csr_array([[1.0, 1.0], [1.0, 0.0]]), [1.0, 2.0], [0.0, 1.0]).weights.round(9)
     array([ 1., -1.])
@@ -283,9 +282,7 @@ def _blue(weights: Array, b: Array, axes: int) -> Blue:
 
 
 def chebyshev_half_width(variance: float, delta: float) -> float:
-    """Return sqrt(variance / delta), at which an answer is (epsilon, delta)-useful by Chebyshev.
-
-    Source: E, Definition 2.4, Theorem 3.2. In the book: `thm-chebyshev`.
+    """Return sqrt(variance / delta) (E, Definition 2.4, Theorem 3.2; `thm-chebyshev`).
 
     >>> chebyshev_half_width(2.0, 0.125)
     4.0

@@ -22,8 +22,7 @@ from urllib.parse import quote
 FOLDER, KNOWN = "DPBAYES_KEYS", "~/.config/dpbayes/keys"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 NAMES = "1 to 64 letters, digits, '.', '_' and '-', beginning with a letter or digit"
-FRESH = 1
-"""Number of the last entry of an account from which nothing was paid: its bound, its table."""
+FRESH = 1  # last entry of an account from which nothing was paid: its bound, its table
 _PATIENCE = 60.0
 
 

@@ -83,8 +83,8 @@ class NoiseLaw:
     def half_width(self, delta: float) -> float:
         """Return the smallest c with P(|Z| <= c) >= 1 - delta.
 
-        By Newton's method, from the normal law's end: ln P(Z > c) is concave, so that after the
-        first step the iterates fall to the root without crossing it.
+        By Newton's method: ln P(Z > c) is concave, so that after the first step the iterates fall
+        to the root without crossing it.
         """
         target = math.log(0.5) + math.log(check.open_unit("delta", delta))
         largest, ratios = self._unit
@@ -172,7 +172,7 @@ def interval(estimate: float, law: NoiseLaw, delta: float) -> Interval:
     """Return the Interval estimate +- c, with c the smallest such that P(|Z| <= c) >= 1 - delta.
 
     Given the *estimate* alone, under a flat prior, for a query chosen without looking at answers
-    (E, Definition 2.5, with the exact law; `def-credible-interval`).
+    (E, Definition 2.5; `def-credible-interval`).
 
     >>> round(interval(10.0, NoiseLaw([1.0]), 0.5).low, 9)  # of an Interval
     9.306852819
@@ -183,9 +183,7 @@ def interval(estimate: float, law: NoiseLaw, delta: float) -> Interval:
 
 
 def probability_at_least(estimate: float, law: NoiseLaw, threshold: float) -> float:
-    """Return the probability, given the estimate, that the true answer is at least a threshold.
-
-    Source: E, section 1 (the hypothesis on Alice's income) and Definition 2.5.
+    """Return P[true answer >= threshold | estimate] (E, section 1, Alice's income; Definition 2.5).
 
     >>> round(probability_at_least(3.0, NoiseLaw([1.0]), 2.0), 10)
     0.8160602794

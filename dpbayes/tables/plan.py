@@ -26,6 +26,7 @@ from dpbayes.tables.table import DROP, REFUSE, Rules
 from dpbayes.tables.units import RELATIONS
 
 MOST_CELLS = 10_000
+JOINERS = "\u200c\u200d"  # which labels in Persian and Hindi need
 
 
 class Plan(Declared):
@@ -142,16 +143,11 @@ class Plan(Declared):
         return self.request or follows
 
 
-def _is_plain(letter: str) -> bool:
-    """Return whether a letter may stand in a label: Persian and Hindi need the two joiners."""
-    kind = unicodedata.category(letter)
-    return letter in "\u200c\u200d" or (kind[0] != "C" and kind not in ("Zl", "Zp"))
-
-
 def _declared(name: str, given: list[str] | dict[Literal["edges"], list[float]]) -> Attribute:
     if isinstance(given, dict):
         return Bins(name, tuple(given.get("edges", ())))
-    if not all(map(_is_plain, "".join(given))):
+    kinds = {unicodedata.category(one) for one in "".join(given) if one not in JOINERS}
+    if {kind for kind in kinds if kind[0] == "C"} | kinds & {"Zl", "Zp"}:
         raise ValueError(f"values of {name} must be text without control characters, got {given}")
     return Categories(name, tuple(given))
 

@@ -12,7 +12,6 @@ place holders, the rest is read by Python's parser, and only the nodes below are
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -63,17 +62,17 @@ class Wish(BaseModel):
     request: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] | None = None
 
 
-def wished(fields: Any) -> Wish:
-    """Return what fields ask for, or raise ValueError naming the one that is wrong."""
+def wished(body: str | bytes) -> Wish:
+    """Return what a JSON object asks for, or raise ValueError naming the field that is wrong."""
     try:
-        return Wish.model_validate(fields)
+        return Wish.model_validate_json(body)
     except ValidationError as error:
         first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        raise ValueError("body must be JSON")
     if not first["loc"] or first["type"] in ("missing", "extra_forbidden"):
-        raise ValueError(
-            "a question must have the fields question, length and, if wanted, confidence, "
-            "consistent, by and request"
-        )
+        fields = ", ".join(Wish.model_fields)
+        raise ValueError(f"a question must have the fields {fields}, the first two at least")
     allowed = re.sub(r"^\w+ should ", "", first["msg"])
     raise ValueError(f"{first['loc'][0]} must {allowed}, got {shown(first['input'])}")
 
@@ -89,21 +88,6 @@ class Question:
     delta: float
     payer: str = ""
     request: str | None = None
-
-    @property
-    def asked(self) -> str:
-        """What is asked, as text: the same text for the same question only."""
-        return json.dumps([self.text, self.length, self.delta])
-
-    @property
-    def name(self) -> str:
-        """The name of its answer in the account, "" without an id."""
-        return "" if self.request is None else f"answer-{self.payer}-{self.request}"
-
-    def other(self) -> ValueError:
-        """Return what refuses an id that was used for something else."""
-        told = f"got {shown(self.request)}, under which something else was asked"
-        return ValueError(f"request must be a new id for a new question, {told}")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ exact; a secret one is any number beforehand, and the reading is by draws.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -93,6 +94,10 @@ class Weighted:
     @property
     def mean(self) -> float:
         return float(self.weights @ self.values)
+
+    @property
+    def variance(self) -> float:
+        return float(self.weights @ (self.values - self.mean) ** 2)
 
     def at(self, values: Whole) -> Floats:
         index = values - self.start
@@ -203,8 +208,8 @@ def noise_aware(
 
     `noisy` is what was drawn before clamping or projection: k-1 counts for the Laplace family,
     one for geometric, k for lattice; for the others, or if `repaired`, the released histogram, read
-    by listing at most `LARGEST_LISTED` candidates. Where the noise hides the number of records, `n`
-    is not used and the posterior is one of `DRAWS` draws, seeded with what was released.
+    by listing at most `LARGEST_LISTED` candidates. Where the noise hides the number of records `n`,
+    it is not used, and the posterior is one of `DRAWS` draws, seeded with what was released.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> noise_aware(mechanism("geometric", 1.0), np.array([0]), 10, np.ones(2)).mean.round(4)
@@ -229,22 +234,19 @@ def _product(n: int, prior: Floats, parts: Sequence[Floats]) -> ProductCounts:
     if n > _LARGEST_TOTAL:
         raise ValueError(f"n must be at most {_LARGEST_TOTAL} for a noise-aware posterior, got {n}")
     values = np.arange(n + 1)
-    logs = [part + _log_prior_factor(a, values) for part, a in zip(parts, prior, strict=True)]
-
-    # A common factor e^(tilt x), which changes nothing, centres the unconditioned sum at the total.
-    def tilted(tilt: float) -> tuple[Weighted, ...]:
-        return tuple(Weighted.of_logs(0, log + tilt * values) for log in logs)
-
-    def excess(tilt: float) -> float:
-        return sum(one.mean for one in tilted(tilt)) - n
-
-    reach = 1.0
-    while excess(-reach) > 0.5 or excess(reach) < -0.5:
-        reach *= 2.0
-    tilt = min(-reach, reach, key=lambda end: abs(excess(end)))  # where an end is near enough
-    if excess(-reach) * excess(reach) < 0.0:
-        tilt = float(brentq(excess, -reach, reach, xtol=0.25 / max(n, 1) ** 2))
-    return ProductCounts(n, tilted(tilt))
+    before = {float(a): _log_prior_factor(a, values) for a in set(prior)}
+    logs = [part + before[float(a)] for part, a in zip(parts, prior, strict=True)]
+    # A common factor e^(tilt x), which changes nothing, brings the unconditioned sum near n.
+    low, high, tilt = -math.inf, math.inf, 0.0
+    for _ in range(200):
+        counts = tuple(Weighted.of_logs(0, log + tilt * values) for log in logs)
+        excess, variance = sum(one.mean for one in counts) - n, sum(one.variance for one in counts)
+        if excess**2 <= 1.0 + variance:
+            break
+        low, high = (low, tilt) if excess > 0.0 else (tilt, high)
+        tilt -= excess / max(variance, 1.0)
+        tilt = tilt if low < tilt < high else 0.5 * (low + high)
+    return ProductCounts(n, counts)
 
 
 def _listed(mechanism: Mechanism, released: Whole, n: int, prior: Floats) -> ListedCounts:

@@ -68,11 +68,7 @@ def cost(plan: Plan, account: Account) -> Fraction:
 
 @dataclass(frozen=True)
 class PaidRelease:
-    """One paid release of a table: the draw `private`, and all that may be published about it.
-
-    `cost`, `balance` and `bound` are its epsilon in the account, what is left and what there was;
-    `repeated` says that the draw had been paid for and kept before.
-    """
+    """One paid release of a table; `repeated` says that it had been paid for and kept before."""
 
     plan: Plan
     private: Release

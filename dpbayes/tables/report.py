@@ -14,17 +14,13 @@ from importlib.resources import files
 from typing import Any
 
 LEVEL = 0.95
-MOST_DRAWN = 24
-"""Intervals that a figure can hold."""
+MOST_DRAWN = 24  # intervals that a figure can hold
 
 _READINGS = {"noise-aware": "noise_aware", "plain": "plain"}
 
 
 def rows_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return one row a cell: label, released count, share and interval of either reading.
-
-    A reading that was not computed leaves its columns empty.
-    """
+    """Return one row a cell: label, released count, share and interval of each reading, or None."""
     rows = []
     for i, label in enumerate(record["labels"]):
         row: dict[str, Any] = {"label": label, "released": record["counts"][i]}
@@ -89,10 +85,10 @@ def error_sentence(record: Mapping[str, Any]) -> str:
     part = _part(record, "expected_distance")
     if "missing" in part:
         return f"The expected error was not computed: {part['missing']}."
+    told = f"would be {distance_text(part)} on average (0: the same, 1: nothing in common)."
     return (
         "If the released counts were the true ones, the Hellinger distance between the released "
-        f"and the true posterior would be {distance_text(part)} on average (0: the same, 1: "
-        "nothing in common)."
+        f"and the true posterior {told}"
     )
 
 

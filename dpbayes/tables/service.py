@@ -115,7 +115,7 @@ class Service:
             return {"analyst": analyst.name, "left": await self._at_desk(self._left, analyst)}
         begun, answers = self._now(), list[dict[str, Any]]()
         try:
-            wish = wished(_fields(body))
+            wish = wished(body)
             questions = await asyncio.to_thread(self.answering.questions, wish, analyst.name)
             for question in questions:
                 if answers and self._now() - begun > SECONDS:
@@ -162,13 +162,6 @@ async def _body(request: Request) -> bytes:
     except TimeoutError:
         raise HTTPException(408, f"request must arrive within {PATIENCE:g} seconds") from None
     return body
-
-
-def _fields(body: bytes) -> Any:
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        raise ValueError("body must be JSON") from None
 
 
 async def _failed(request: Request, error: Exception) -> JSONResponse:

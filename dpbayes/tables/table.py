@@ -30,9 +30,7 @@ from dpbayes.tables.decimals import counted
 from dpbayes.tables.units import RECORD, Unit
 
 REFUSE, DROP = "refuse", "drop"
-PROGRESS = 2.0
-"""Seconds after which a count says how far it is, at a terminal."""
-
+PROGRESS = 2.0  # seconds after which a count says how far it is, at a terminal
 _SEPARATORS = {".csv": ",;\t|", ".tsv": "\t"}
 _PIECE = 1 << 11
 _WHOLE = re.compile(r" *([0-9]{1,16})(\.0*)? *")
@@ -54,9 +52,8 @@ class TableError(ValueError):
 class Rules:
     """What is done with rows that fit no cell, and what counts one row.
 
-    `missing` is "refuse", "drop" or a label that every attribute has; `missing_values` the texts
-    that stand for no value; without them an empty text is one like any other. `outside` is "refuse"
-    or "drop"; `count` a column with the number of records of each row.
+    `missing` is "refuse", "drop" or a label that every attribute has, for the texts in
+    `missing_values`; `outside` is "refuse" or "drop"; `count` a column of numbers of records.
     """
 
     unit: Unit = RECORD
@@ -176,10 +173,9 @@ def _pieces(table: Path, names: list[str], show: bool) -> Iterator[list[Texts]]:
 def _csv_pieces(
     table: Path, separators: str, names: list[str], show: bool
 ) -> Iterator[list[Texts]]:
-    """Yield rows of a CSV file; the separator is the one that finds most names in the first line.
+    """Yield rows of a CSV file, whose separator finds most names in the first line.
 
-    Lines end in \\n or \\r\\n. A blank line, a line with more or fewer fields than the first and a
-    quotation mark without its partner are refused: none of them can be a record.
+    A blank line, one of another number of fields, a quotation mark without its partner are refused.
     """
     rows: list[list[str]] = []
     line = 1
@@ -246,10 +242,7 @@ def _parquet_pieces(table: Path, names: list[str], show: bool) -> Iterator[list[
 
 
 def _column(name: str, there: Sequence[str], table: Path, show: bool) -> int:
-    """Return the place of the one column called exactly so.
-
-    The names in the file are told only if asked: without a first line of names they are a record.
-    """
+    """Return the place of the one column called exactly so; `show` tells the names in the file."""
     if there.count(name) == 1:
         return there.index(name)
     if name in there:

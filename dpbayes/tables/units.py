@@ -22,8 +22,6 @@ class Unit:
 
     >>> print(Unit(), "/", Unit("id", 3))
     one record / one person (column 'id', at most 3 records of each)
-    >>> Unit().differ_by("replace-one"), Unit("id").differ_by("add-or-remove")
-    ('one record replaced', 'one person more or less')
     """
 
     person: str | None = None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from dpbayes.cli import main
+from dpbayes.__main__ import main
 from dpbayes.tables.opening import open_account
 from tests.tables.clinic import PLAN, released
 
@@ -58,12 +56,3 @@ def test_receipts_from_a_file_and_from_the_line(clinic, capsys):
     ):
         assert main([*verify, *given]) == 2
         assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "words", [("people.csv",), ("people.csv", "--plan", "plan.toml", "--epsilon", "1"), ()]
-)
-def test_a_release_needs_a_table_with_a_plan(clinic, words):
-    with pytest.raises(SystemExit) as end:
-        main(["release", *words])
-    assert end.value.code == 2

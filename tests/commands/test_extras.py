@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ from tests.tables.clinic import opened
 PROGRAM = """
 import sys
 sys.modules[sys.argv[1]] = None
-from dpbayes.cli import main
+from dpbayes.__main__ import main
 sys.exit(main(sys.argv[2:]))
 """
 PLAN = ("release", "people.csv", "--plan", "plan.toml")
@@ -39,13 +38,7 @@ ASK = ("ask", "all", "--cube", "cube.toml", "--account", "clinic.account", "--le
         ("duckdb", "", PLAN),
     ],
 )
-def test_a_missing_extra_is_named_in_one_line(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    missing: str,
-    extra: str,
-    words: tuple[str, ...],
-) -> None:
+def test_a_missing_extra_is_named_in_one_line(tmp_path, monkeypatch, missing, extra, words):
     monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
     opened(tmp_path)
     (tmp_path / "people.parquet").write_bytes((tmp_path / "people.csv").read_bytes())

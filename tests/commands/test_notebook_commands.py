@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpbayes.cli import main
+from dpbayes.__main__ import main
 from dpbayes.commands import run as command
 from tests.tiny_notebooks import write_tiny
 

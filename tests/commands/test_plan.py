@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dpbayes as dp
-from dpbayes.cli import main
+from dpbayes.__main__ import main
 from dpbayes.commands.plan import error, needed
 from dpbayes.tables.plan import read_plan
 from tests.tables.clinic import PLAN

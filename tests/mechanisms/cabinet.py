@@ -167,12 +167,7 @@ def adding(noise):
     return drawing(lambda x, n, rate, bits: min(max(x + noise(rate, bits), 0), n))
 
 
-def ten_percent_sharper(rate, bits):
-    return two_sided_geometric(bits, rate * Fraction(11, 10))
-
-
-ASKED, H = itertools.count(), "hellinger"
-THREE, TWICE = (1.0, 1.0, 1.0), [*range(13), 12]
+ASKED, THREE, TWICE = itertools.count(), (1.0, 1.0, 1.0), [*range(13), 12]
 
 CABINET: dict[str, Setting] = {
     "nan in one place": at_first(np.nan),
@@ -187,7 +182,9 @@ CABINET: dict[str, Setting] = {
     "less noise for no record": sharper(lambda x: 4.0 if x == 0 else 1.0),
     "noise five percent too small": sharper(lambda x: 1.05),
     "another law each time": sharper(lambda x: 1 + 0.01 * next(ASKED)),
-    "half the mean": answering(mean_distance=lambda law: Estimate(0.5 * law.moment(1, H), 0.0, "")),
+    "half the mean": answering(
+        mean_distance=lambda law: Estimate(0.5 * law.moment(1, "hellinger"), 0.0, "listed")
+    ),
     "distances of zero": answering(distances=property(lambda law: np.zeros(13))),
     "median at the end": answering(quantile=lambda law, q: law.distances.max()),
     "probability of the mirror image": answering(
@@ -234,7 +231,9 @@ CABINET: dict[str, Setting] = {
             np.zeros(n + 1),
         ],
     ),
-    "draws ten percent too sharp": setting(adding(ten_percent_sharper), draws=12_000),
+    "draws ten percent too sharp": setting(
+        adding(lambda rate, bits: two_sided_geometric(bits, rate * Fraction(11, 10))), draws=12_000
+    ),
     "the truth drawn now and then": setting(
         adding(lambda rate, bits: bits.bits(4) and two_sided_geometric(bits, rate)), draws=12_000
     ),

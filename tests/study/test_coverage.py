@@ -67,9 +67,9 @@ def test_errors_against_quadrature():
     assert (found.plug_in, found.noise_aware) == pytest.approx((plug, aware), abs=1e-8)
 
 
-def test_plug_in_wins_on_the_distance_and_loses_on_its_square():
+def test_plug_in_wins_on_the_distance_and_loses_on_its_square_at_a_small_epsilon():
     for epsilon in (0.8, 1.0, 3.0):
         release = BinaryRelease(dp.mechanism("geometric", epsilon), 100, np.ones(2))
         first, second = release.mean_error(1), release.mean_error(2)
         assert first.plug_in < first.noise_aware
-        assert second.noise_aware < second.plug_in
+        assert (second.noise_aware < second.plug_in) == (epsilon < 3.0)

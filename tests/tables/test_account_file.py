@@ -69,7 +69,7 @@ def test_an_entry_is_read_as_it_was_written(tmp_path):
                 read_entries(tmp_path, connection, 0)
 
 
-def test_a_witness_comes_back_and_only_its_owner_can_read_it(keys: Path) -> None:
+def test_a_witness_comes_back_and_only_its_owner_can_read_it(keys):
     with creating():
         pass
     witness = replace(WITNESS, sequence=3, digest="ab")
@@ -80,7 +80,7 @@ def test_a_witness_comes_back_and_only_its_owner_can_read_it(keys: Path) -> None
     assert {path.name for path in keys.iterdir()} == {"creating.lock", "clinic.key"}
 
 
-def test_signatures_and_fingerprints_are_hmacs(tmp_path: Path) -> None:
+def test_signatures_and_fingerprints_are_hmacs(tmp_path):
     key = bytes.fromhex(WITNESS.key)
     table = tmp_path / "people.csv"
     table.write_bytes(b"x" * 1_000_000)
@@ -89,7 +89,7 @@ def test_signatures_and_fingerprints_are_hmacs(tmp_path: Path) -> None:
     assert WITNESS.sign(digest) == hmac.digest(key, digest, "sha256").hex()
 
 
-def test_a_missing_or_damaged_key_is_named(keys: Path) -> None:
+def test_a_missing_or_damaged_key_is_named(keys):
     place = witness_file("clinic")
     with pytest.raises(AccountError, match=r"the key of data set 'clinic', .*key, cannot be"):
         read_witness(place)
@@ -125,7 +125,7 @@ def hold(seconds: float, ready) -> None:
         time.sleep(seconds)
 
 
-def test_one_process_at_a_time_makes_an_account(keys: Path) -> None:
+def test_one_process_at_a_time_makes_an_account(keys):
     context = multiprocessing.get_context("fork")
     ready = context.Event()
     other = context.Process(target=hold, args=(1.0, ready))
@@ -138,7 +138,7 @@ def test_one_process_at_a_time_makes_an_account(keys: Path) -> None:
     assert waited > 0.5
 
 
-def test_without_a_folder_named_keys_are_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_folder_named_keys_are_at_home(monkeypatch):
     monkeypatch.delenv("DPBAYES_KEYS", raising=False)
     assert keys_folder() == Path.home() / ".config" / "dpbayes" / "keys"
 

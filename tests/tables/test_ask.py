@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from dpbayes import cli
-from dpbayes.tables.files import RAND_HIE
-from dpbayes.tables.opening import create_account
+from dpbayes import __main__ as cli
 from dpbayes.tables.service import Service
-from dpbayes.tables.units import Unit
 from tests.tables.people import asking, opened, written
 from tests.tables.test_service import ANALYSTS, ANNA, CUBE, served
 
@@ -33,7 +29,7 @@ def ask(folder: Path, *words: str) -> int:
     return cli.main(["ask", *files, *words])
 
 
-def test_fresh_then_derived_then_refused(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fresh_then_derived_then_refused(people, capsys):
     question = ("income >= 10", "--length", "20", "--confidence", ".95")
     assert ask(people, *question, "--price") == 0
     assert "would be fresh, cost 0.299573" in capsys.readouterr().out
@@ -52,7 +48,7 @@ def test_fresh_then_derived_then_refused(people: Path, capsys: pytest.CaptureFix
     assert "the shortest interval you can afford is" in capsys.readouterr().out
 
 
-def test_by_value_with_an_id_in_json(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_by_value_with_an_id_in_json(people, capsys):
     words = ("all", "--by", "sex", "--length", "40", "--json", "--request", "may")
     assert ask(people, *words) == 0
     first = capsys.readouterr().out
@@ -64,19 +60,7 @@ def test_by_value_with_an_id_in_json(people: Path, capsys: pytest.CaptureFixture
     assert "something else was asked" in capsys.readouterr().err
 
 
-def test_the_table_of_the_book(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for file in (RAND_HIE, RAND_HIE.with_name("rand-hie-cells.csv")):
-        shutil.copy(file, people)
-    account = people / "hie.account"
-    create_account(account, "hie", "1", people / "rand-hie-cells.csv", Unit(), "add-or-remove")
-    words = ["health = poor and visits >= 10", "--length", "60", "--account", str(account)]
-    assert cli.main(["ask", *words, "--cube", str(people / "rand-hie.toml")]) == 0
-    assert "fresh" in capsys.readouterr().out
-
-
-def test_the_unit_of_the_cube_is_that_of_the_account(
-    people: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_unit_of_the_cube_is_that_of_the_account(people, capsys):
     text = CUBE.replace('unit = "record"', 'person = "income"\nkeep = 2')
     (people / "people.toml").write_text(text)
     assert ask(people, "all", "--length", "20") == 2
@@ -88,9 +72,7 @@ def test_the_unit_of_the_cube_is_that_of_the_account(
     assert opened(people).spent == 0
 
 
-def test_over_a_service(
-    people: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_over_a_service(people, capsys, monkeypatch):
     with served(Service(asking(people), ANALYSTS, 0.01)) as address:
         words = ["ask", "income >= 10", "--server", address, "--length", "40"]
         assert cli.main(words) == 2
@@ -113,9 +95,7 @@ def test_over_a_service(
     assert opened(people).paid_by("anna") > Fraction(1, 10)
 
 
-def test_mistakes_are_explained_and_cost_nothing(
-    people: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_are_explained_and_cost_nothing(people, capsys):
     question = ("income >= 10", "--length", "20")
     for words, message in (
         (("height > 3", "--length", "20"), "no attribute 'height'"),

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpbayes.cli import Refused
+from dpbayes.commands import Refused
 from dpbayes.commands import release as paid
 from dpbayes.tables import drawn, keys
 from dpbayes.tables import release as releases
@@ -171,7 +171,7 @@ def test_kill_or_exhaust_at_every_step_of_extreme_releases(tmp_path, monkeypatch
 
 LIMITED = """
 import resource, sys
-from dpbayes.cli import main
+from dpbayes.__main__ import main
 import dpbayes.commands.release, duckdb, numpy
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 room = used + (int(sys.argv[1]) << 20)

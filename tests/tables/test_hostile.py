@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dpbayes.cli import main
+from dpbayes.__main__ import main
 from dpbayes.tables import release as releases
 from dpbayes.tables.account import Account
 from dpbayes.tables.files import PlanError
@@ -257,11 +257,9 @@ def test_every_row_of_a_strange_table_is_counted(clinic, tmp_path, name, content
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("['SECRET-CONTENT']", "row 1 has a value in 'health'"),
         ("{'a': 'SECRET-CONTENT'}", "row 1 has a value in 'health'"),
         ("'\\xAA'::BLOB", "cannot be read as .parquet"),
         ("'nan'::DOUBLE", "row 1 has a value in 'health'"),
-        ("'2020-01-01'::DATE", "row 1 has a value in 'health'"),
         ("NULL::INTEGER", None),
     ],
 )

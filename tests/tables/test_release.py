@@ -10,7 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from dpbayes.cli import main
+from dpbayes.__main__ import main
 from dpbayes.tables import release as releases
 from dpbayes.tables.analysis import PARTS, bounded_analysis
 from dpbayes.tables.files import PlanError
@@ -198,18 +198,14 @@ def planned(folder: Path, more: str) -> Plan:
         ('person = "id"\nkeep = 3\nrecords = "secret"\n', ("added or taken away", "two people")),
     ],
 )
-def test_a_promise_names_the_unit_and_for_whom_it_holds(
-    tmp_path: Path, more: str, words: tuple[str, ...]
-) -> None:
+def test_a_promise_names_the_unit_and_for_whom_it_holds(tmp_path, more, words):
     said = promise(planned(tmp_path, more))
     assert "P[M(x) in S] <= e^0.6 P[M(x') in S]" in said
     for word in words:
         assert word in said
 
 
-def test_a_replaced_record_is_two_steps_and_persons_share_their_epsilon(
-    two_people: Path, tmp_path: Path
-) -> None:
+def test_a_replaced_record_is_two_steps_and_persons_share_their_epsilon(two_people, tmp_path):
     account = create_account(tmp_path / "a", "d", 3, two_people, Unit("id", 3))
     plan = planned(tmp_path, 'person = "id"\nkeep = 3\n')
     assert plan.epsilon_of_a_record == Fraction(1, 5)
@@ -219,7 +215,7 @@ def test_a_replaced_record_is_two_steps_and_persons_share_their_epsilon(
     assert (account.factor("replace-one"), account.factor("add-or-remove")) == (3, 6)
 
 
-def test_a_public_number_does_not_fit_an_account_for_a_changing_one(purse: Path) -> None:
+def test_a_public_number_does_not_fit_an_account_for_a_changing_one(purse):
     (purse / "table.csv").write_text("x\n1\n")
     account = create_account(
         purse / "a.account", "cells", 1, purse / "table.csv", Unit(), "add-or-remove"

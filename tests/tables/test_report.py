@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dpbayes.cli import main
+from dpbayes.__main__ import main
 from dpbayes.commands import release as command
 from dpbayes.tables.analysis import PARTS
 from dpbayes.tables.opening import open_account

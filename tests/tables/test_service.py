@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from dpbayes import cli
+from dpbayes import __main__ as cli
 from dpbayes.commands.ask import post
 from dpbayes.tables import service as curator
 from dpbayes.tables.files import Analyst
@@ -107,9 +107,10 @@ REFUSED = [
     (b'{"question": "all", "length": "4"}', "length must be a valid number"),
     (b'{"question": "all", "length": true}', "length must be a valid number"),
     (b'{"question": "all", "length": NaN}', "length must be a finite"),
-    (b'{"question": "all", "length": 1e-320}', "length must lie between 1e-09 and 1e"),
+    (b'{"question": "all", "length": 1e-320}', "L must be a length whose budget is a number"),
+    (b'{"question": "all", "length": 1e300}', "length must need a noise scale"),
     (b'{"question": "all", "length": 1e-7}', "length must need a noise scale"),
-    (b'{"question": "all", "length": ' + b"9" * 400 + b"}", "length must be a valid number"),
+    (b'{"question": "all", "length": ' + b"9" * 400 + b"}", "length must be a finite"),
     (b'{"question": "all", "length": 4, "confidence": 1}', "confidence must be less"),
     (b'{"question": "all", "length": 4, "request": "a b"}', "request must match"),
     (b'{"question": "all", "length": 4, "by": "age"}', "by must be an attribute"),

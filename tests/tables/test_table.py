@@ -52,7 +52,7 @@ def counted(table: Path, *attributes: Bins | Categories, **rules: object) -> lis
 
 @pytest.mark.parametrize("value", SPELLINGS)
 @pytest.mark.parametrize("other", ["no", "x 7"])
-def test_one_record_changes_a_count_by_at_most_one(tmp_path: Path, value: str, other: str) -> None:
+def test_one_record_changes_a_count_by_at_most_one(tmp_path, value, other):
     """A type guessed from the rows made 500 of 900 records vanish or appear with one more."""
     declared = Categories("h", (value,))
     plain = [value] * 50 + [other] * 40
@@ -75,9 +75,7 @@ def test_one_record_changes_a_count_by_at_most_one(tmp_path: Path, value: str, o
     ),
     st.sampled_from(SPELLINGS),
 )
-def test_neighbouring_tables_have_neighbouring_counts(
-    tmp_path: Path, rows: list[str], more: str
-) -> None:
+def test_neighbouring_tables_have_neighbouring_counts(tmp_path, rows, more):
     values = tuple(dict.fromkeys(row for row in rows[:4]))
     declared = Categories("h", values)
     one = np.array(counted(written(tmp_path, rows), declared))
@@ -91,16 +89,14 @@ def test_neighbouring_tables_have_neighbouring_counts(
 
 
 @pytest.mark.parametrize("names", [("H", "h"), ("h", "H"), ("straße", "STRASSE"), ("İ", "i̇")])
-def test_names_that_differ_by_capitals_are_different_columns(
-    tmp_path: Path, names: tuple[str, str]
-) -> None:
+def test_names_that_differ_by_capitals_are_different_columns(tmp_path, names):
     table = tmp_path / "t.csv"
     table.write_text(f"{names[0]},{names[1]}\na,b\n", encoding="utf-8")
     assert counted(table, Categories(names[0], ("a", "b"))) == [1, 0]
     assert counted(table, Categories(names[1], ("a", "b"))) == [0, 1]
 
 
-def test_parquet_names_that_differ_by_capitals_are_never_mixed_up(tmp_path: Path) -> None:
+def test_parquet_names_that_differ_by_capitals_are_never_mixed_up(tmp_path):
     table = tmp_path / "t.parquet"
     rows = "SELECT 'b' AS HEALTH, 'a' AS heulth, 'x' AS s"
     duckdb.connect().execute(f"COPY ({rows}) TO '{table}' (FORMAT parquet)")
@@ -113,7 +109,7 @@ def test_parquet_names_that_differ_by_capitals_are_never_mixed_up(tmp_path: Path
 
 @pytest.mark.parametrize("kind", [".csv", ".parquet"])
 @pytest.mark.parametrize("folder", ["h=b", "h=b/g=1", "a*b", "a[1]", "a?"])
-def test_a_folder_is_not_a_column_and_not_a_pattern(tmp_path: Path, kind: str, folder: str) -> None:
+def test_a_folder_is_not_a_column_and_not_a_pattern(tmp_path, kind, folder):
     place = tmp_path / folder
     place.mkdir(parents=True)
     assert counted(written(place, ["a", "a", "a"], kind), Categories("h", ("a", "b"))) == [3, 0]
@@ -129,14 +125,14 @@ def test_a_folder_is_not_a_column_and_not_a_pattern(tmp_path: Path, kind: str, f
         ('h\n"a\n\nb"\n\n', 5), ('h\n"a"\n\n"b"\n', 3),
     ],
 )  # fmt: skip
-def test_a_blank_line_is_refused_with_its_number(tmp_path: Path, text: str, line: int) -> None:
+def test_a_blank_line_is_refused_with_its_number(tmp_path, text, line):
     table = tmp_path / "t.csv"
     table.write_bytes(text.encode())
     with pytest.raises(TableError, match=f"line {line} is blank"):
         counted(table, Categories("h", ("a", "b")))
 
 
-def test_a_blank_line_within_a_value_is_part_of_it(tmp_path: Path) -> None:
+def test_a_blank_line_within_a_value_is_part_of_it(tmp_path):
     table = written(tmp_path, ["a\n\nb", "", "c"])
     assert counted(table, Categories("h", ("a\n\nb", ""))) == [1, 1]
 
@@ -155,16 +151,14 @@ def test_a_blank_line_within_a_value_is_part_of_it(tmp_path: Path) -> None:
         ("h,x\na,1,2\n", "line 2 does not have as many fields"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_said_with_its_place(tmp_path: Path, text: str, reason: str) -> None:
+def test_what_cannot_be_read_is_said_with_its_place(tmp_path, text, reason):
     table = tmp_path / "t.csv"
     table.write_bytes(text.encode())
     with pytest.raises(TableError, match=reason):
         counted(table, Categories("h", ("a", "b")))
 
 
-def test_a_quotation_mark_within_a_value_and_mixed_line_ends_move_no_other_record(
-    tmp_path: Path,
-) -> None:
+def test_a_quotation_mark_within_a_value_and_mixed_line_ends_move_no_other_record(tmp_path):
     table = tmp_path / "t.csv"
     table.write_bytes(b'h,x\r\na,5" pipe\nb,1\r\na,7" pipe\n')
     assert counted(table, Categories("h", ("a", "b"))) == [2, 1]
@@ -176,7 +170,7 @@ def test_a_quotation_mark_within_a_value_and_mixed_line_ends_move_no_other_recor
      "40,5", "1e400000"],
 )  # fmt: skip
 @pytest.mark.parametrize("kind", [".csv", ".parquet"])
-def test_what_is_no_number_is_outside(tmp_path: Path, value: str, kind: str) -> None:
+def test_what_is_no_number_is_outside(tmp_path, value, kind):
     table = written(tmp_path, ["20", value, "30"], kind)
     assert counted(table, Bins("h", (18, 40, 65))) == [2, 0]
     with pytest.raises(TableError, match="row 2 has a value in 'h' that was not declared"):
@@ -191,14 +185,12 @@ def test_what_is_no_number_is_outside(tmp_path: Path, value: str, kind: str) -> 
         ("65", None), ("64." + "9" * 99, 1), ("-0", None), ("1800e-2", 0), ("0018", 0),
     ],
 )  # fmt: skip
-def test_numbers_are_placed_by_their_decimals(
-    tmp_path: Path, value: str, place: int | None
-) -> None:
+def test_numbers_are_placed_by_their_decimals(tmp_path, value, place):
     found = counted(written(tmp_path, [value]), Bins("h", (18, 40, 65)))
     assert found == [int(place == 0), int(place == 1)]
 
 
-def test_listed_numbers_are_compared_by_their_decimals(tmp_path: Path) -> None:
+def test_listed_numbers_are_compared_by_their_decimals(tmp_path):
     rows = ["1", "1.0", "01", "1e0", "1." + "0" * 30 + "1", "0.1", ".10", "0.1" + "0" * 20 + "1"]
     assert counted(written(tmp_path, rows), Categories("h", (1, 0.1))) == [4, 2]
 
@@ -206,7 +198,7 @@ def test_listed_numbers_are_compared_by_their_decimals(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "edges", [(0.1, 0.2, 0.30000000000000004), (-1e300, 0, 1e300), (1e-320, 1)]
 )
-def test_bins_agree_with_decimals_one_by_one(tmp_path: Path, edges: tuple[float, ...]) -> None:
+def test_bins_agree_with_decimals_one_by_one(tmp_path, edges):
     draw = random.Random(5)
     near = [f"{e!r}{end}" for e in edges for end in ("", "0", "1") if "e" not in repr(e)]
     rows = [*near, *(repr(draw.uniform(edges[0], edges[-1])) for _ in range(40))]
@@ -217,7 +209,7 @@ def test_bins_agree_with_decimals_one_by_one(tmp_path: Path, edges: tuple[float,
     assert counted(written(tmp_path, rows), bins) == expected
 
 
-def test_a_nested_field_is_no_column(tmp_path: Path) -> None:
+def test_a_nested_field_is_no_column(tmp_path):
     table = tmp_path / "t.parquet"
     rows = "SELECT {'h': 'a', 'g': {'h': 'c'}} AS s, 'b' AS h, ['a'] AS l"
     duckdb.connect().execute(f"COPY ({rows}) TO '{table}' (FORMAT parquet)")
@@ -229,7 +221,7 @@ def test_a_nested_field_is_no_column(tmp_path: Path) -> None:
         counted(table, Categories("g", ("c",)))
 
 
-def test_typed_parquet_columns_count_like_their_texts(tmp_path: Path) -> None:
+def test_typed_parquet_columns_count_like_their_texts(tmp_path):
     table = tmp_path / "t.parquet"
     rows = (
         "SELECT * FROM (VALUES (1, 2.5, true, DATE '2020-01-31', encode('é'))) AS t(a, b, c, d, e)"
@@ -243,16 +235,14 @@ def test_typed_parquet_columns_count_like_their_texts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("separator", ",;\t|")
-def test_the_separator_is_looked_for_in_the_first_line_alone(
-    tmp_path: Path, separator: str
-) -> None:
+def test_the_separator_is_looked_for_in_the_first_line_alone(tmp_path, separator):
     others = ",;\t|".replace(separator, "")
     table = tmp_path / "t.csv"
     table.write_text(f"h{separator}g\na{separator}b{others}\n")
     assert counted(table, Categories("h", ("a",))) == [1]
 
 
-def test_the_first_records_of_a_person_count(tmp_path: Path) -> None:
+def test_the_first_records_of_a_person_count(tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("id,h\n1,a\n2,b\n1,a\n1,b\n2,b\n3,c\n")
     declared = Categories("h", ("a", "b"))
@@ -269,7 +259,7 @@ def test_the_first_records_of_a_person_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bad", ["-1", "1.5", "", "x", "1e3", "99999999999999999999"])
-def test_a_number_of_records_is_a_whole_number(tmp_path: Path, bad: str) -> None:
+def test_a_number_of_records_is_a_whole_number(tmp_path, bad):
     table = tmp_path / "t.csv"
     table.write_text("h,n\na,3\na,4.0\nb,2\n")
     assert counted(table, Categories("h", ("a", "b")), count="n") == [7, 2]
@@ -278,7 +268,7 @@ def test_a_number_of_records_is_a_whole_number(tmp_path: Path, bad: str) -> None
         counted(table, Categories("h", ("a", "b")), count="n")
 
 
-def test_missing_values_are_refused_dropped_or_counted(tmp_path: Path) -> None:
+def test_missing_values_are_refused_dropped_or_counted(tmp_path):
     table = written(tmp_path, ["a", "NA", "", "a"])
     declared = [Categories("h", ("a", "none"))]
     absent = ("", "NA")
@@ -297,9 +287,7 @@ def test_missing_values_are_refused_dropped_or_counted(tmp_path: Path) -> None:
         (Categories("t", (1, 1234567)), Categories("t", (1, 1234568))),
     ],
 )
-def test_edges_that_look_alike_make_different_cubes(
-    first: Bins | Categories, second: Bins | Categories
-) -> None:
+def test_edges_that_look_alike_make_different_cubes(first, second):
     one, other = (Cube((attribute,), [40, 60]) for attribute in (first, second))
     assert one.content() != other.content()
     assert one.content() == Cube((first,), [40, 60]).content()
@@ -308,11 +296,8 @@ def test_edges_that_look_alike_make_different_cubes(
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_long_count_says_how_far_it_is_at_a_terminal_alone(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    terminal: bool,
-) -> None:
+    tmp_path, monkeypatch, capsys, terminal
+):
     monkeypatch.setattr(reader, "PROGRESS", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     assert counted(written(tmp_path, ["a"] * 3000), Categories("h", ("a",))) == [3000]

@@ -1,7 +1,7 @@
 /**
  * Logarithms of the gamma function and the distribution function of a Beta variable.
  *
- * As in the package's `log_gamma`: lnGamma(z) = (z - 1/2) ln z - z + ln(2 pi)/2 + s(z), with s(z)
+ * As in `divergences` of the package: lnGamma(z) = (z - 1/2) ln z - z + ln(2 pi)/2 + s(z), with s(z)
  * by Stirling's series from 16 on and by s(z) = s(z + 1) + (z + 1/2) log1p(1/z) - 1 below.
  */
 
