@@ -55,4 +55,4 @@ def test_one_record_is_not_several(capsys):
         "0.3 mean Hellinger distance for balanced counts of 1 record, 0.5 where"
     )
     assert main(["audit", "geometric", "--epsilon", "1", "--n", "1"]) == 0
-    assert "for data sets of 1 record that differ" in capsys.readouterr().out
+    assert "for data sets with n = 1 that differ" in capsys.readouterr().out

@@ -72,16 +72,13 @@ class Claim(BaseModel, frozen=True, extra="forbid"):
 @lru_cache(maxsize=4)
 def read_claims(text: str) -> tuple[Claim, ...]:
     """Return the claims of a file in its order, or raise ValueError that names the bad entry."""
-    claims: dict[str, Claim] = {}
+    claims = []
     for entry in yaml.safe_load(text):
-        name = str(entry.get("id"))
-        if name in claims:
-            raise ValueError(f"{name} is listed twice")
         try:
-            claims[name] = Claim(**entry)
+            claims.append(Claim(**entry))
         except ValidationError as error:
-            raise ValueError(f"{name}: {error}") from error
-    return tuple(claims.values())
+            raise ValueError(f"{entry.get('id')}: {error}") from error
+    return tuple(claims)
 
 
 def without_evidence(claims: Sequence[Claim], results: Path) -> list[str]:

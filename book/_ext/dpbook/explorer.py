@@ -30,7 +30,7 @@ ORDER = ("gamma", "distances", "sensitivities", "steps", "mechanisms", "flips", 
          "posteriors", "model", "state", "words", "charts", "controls", "main")  # fmt: skip
 MODULAR = re.compile(r"^import \{[^}]*\} from .*;\n|^export (?=\w)", re.MULTILINE)
 
-STATES: Mapping[str, str] = {
+STATES: Mapping[str, str] = {  # as the explorer writes them into an address
     "start": "n=100&ones=30&mechanism=expMech-smooth&epsilon=1&gamma=1",
     "one-person": "n=50&ones=20&mechanism=geometric&epsilon=1&noisy=22",
     "five-ways": "n=100&ones=50&mechanism=ilapMech&epsilon=1",
@@ -40,7 +40,6 @@ STATES: Mapping[str, str] = {
     "reading": "n=60&ones=6&mechanism=lapMech&epsilon=0.2&noisy=-4",
     "landing": "n=100&ones=30&mechanism=geometric&epsilon=1",
 }
-"""States by name, as the explorer writes them into an address."""
 
 
 def bundle() -> str:

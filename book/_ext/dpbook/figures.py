@@ -101,10 +101,8 @@ class InlineFigures(SphinxPostTransform):
 
 def inlined(svg: str, prefix: str, alt: str) -> str:
     """Return a drawing for a page; `prefix` sets its ids apart from those of other drawings."""
-    view = VIEW.search(svg)
-    if view is None:
-        raise ValueError("the figure has no viewBox that starts at 0 0")
-    width, height = (float(size) for size in view.groups())
+    view = VIEW.findall(svg)[0]
+    width, height = map(float, view)
     content = HEAD.sub("", DROPPED.sub("", svg), count=1)
     content = COLOUR.sub(lambda found: themed(found[0].lower()), content)
     content = NAME.sub(prefix, content).replace("xlink:href", "href")
@@ -118,7 +116,7 @@ def inlined(svg: str, prefix: str, alt: str) -> str:
     look = "fill:currentColor;stroke-linejoin:round;stroke-linecap:butt"
     return (
         f'<svg class="drawn" role="img" aria-label="{html.escape(alt, quote=True)}" '
-        f'{view[0]} style="{size};{look}">{content}'
+        f'viewBox="0 0 {" ".join(view)}" style="{size};{look}">{content}'
     )
 
 
