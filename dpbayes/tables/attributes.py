@@ -85,8 +85,9 @@ class Bins:
         first, last = lows, np.nextafter(highs, -math.inf)
         if self.whole:
             first, last = np.ceil(lows), np.ceil(highs) - 1
-        below, above, at = (_COMPARE[sign](place, value) for place in (first, last, value))
-        cut = (below != above) | ((first <= value) & (value <= last) & (below != at))
+        below, above = _COMPARE[sign](first, value), _COMPARE[sign](last, value)
+        holds = (first <= value) & (value <= last) & (first < last)
+        cut = holds if sign in ("=", "!=") else below != above
         if np.any(cut):
             told = f"cuts through the bin {self.labels[int(cut.argmax())]}; the edges are"
             edges = ", ".join(map(digits, self.edges))
