@@ -21,7 +21,6 @@ import hmac
 import json
 import math
 import re
-import secrets
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -185,11 +184,6 @@ def service_of(path: str | Path) -> Service:
     smallest = told.smallest_price or account.bound / most
     answering = open_answering(told.cube, account, smallest_price=smallest, most_answers=most)
     return Service(answering, told.analysts, told.tick)
-
-
-def new_token() -> str:
-    """Return a token for an analyst, of which only the digest is stored."""
-    return secrets.token_urlsafe(24)
 
 
 def token_digest(token: str) -> str:
