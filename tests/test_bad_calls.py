@@ -153,7 +153,6 @@ SPECIAL: dict[str, tuple[Any, str]] = {
     "laplace_step_probability epsilon": (1.0, "positive"),
     "ExponentialLaw.probability counts_out": ([3, 4, 5], "rows"),
     "interval law": LAW_OF_NOISE, "exact_masses law": LAW_OF_NOISE,
-    "probability_at_least law": LAW_OF_NOISE, "exact_masses step": (1.0, "positive"),
     "stream bound": (1.0, "positive"), "laplace_masses gamma": (0.01, "open unit"),
     "pmf_probability_calculation gamma": (0.01, "open unit"), "Bins name": ("a", "text"),
     "Categories name": ("a", "text"), "count attributes": ([CATEGORIES], "attributes"),

@@ -9,6 +9,7 @@ The service file is described in `dpbayes.tables.files`. Needs the extra ``serve
 from __future__ import annotations
 
 import argparse
+import secrets
 import socket
 import sys
 from contextlib import suppress
@@ -23,10 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until interrupted or terminated."""
-    from dpbayes.tables.service import new_token, server, service_of, token_digest
+    from dpbayes.tables.service import server, service_of, token_digest
 
     if arguments.new_token:
-        token = new_token()
+        token = secrets.token_urlsafe(24)
         print(f"token   {token}\ndigest  {token_digest(token)}")
         return 0
     if arguments.service is None:

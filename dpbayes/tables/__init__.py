@@ -12,7 +12,7 @@ _HOME = {
     "answering": "Answering",
     "approximations": (
         "CellInterval MassVector consistent convolution_work credible_interval "
-        "exact_masses expected_squared_error pmf_monte_carlo pmf_probability_calculation"
+        "exact_masses pmf_monte_carlo pmf_probability_calculation"
     ),
     "attributes": "Bins Categories Cube",
     "decision": (
@@ -20,10 +20,10 @@ _HOME = {
         "stream"
     ),
     "inference": (
-        "Blue Factor NotEstimableError blue blue_sparse chebyshev_half_width cost_of_scales "
+        "Blue Factor NotEstimableError blue blue_sparse cost_of_scales "
         "empty_factor laplace_scales privacy_cost random_ranges sensitivity"
     ),
-    "noise_law": "Interval NoiseLaw interval probability_at_least",
+    "noise_law": "Interval NoiseLaw interval",
     "opening": "create_account open_account",
     "plan": "Plan read_plan",
     "predicate": "Answer PredicateError",

@@ -16,12 +16,15 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from dpbayes._validate import frozen, open_unit, positive
+from dpbayes.tables.account import Account
 from dpbayes.tables.approximations import LARGEST, consistent
+from dpbayes.tables.attributes import Cube
 from dpbayes.tables.decision import (
     REJECTED,
     Decision,
@@ -31,17 +34,11 @@ from dpbayes.tables.decision import (
     empty_state,
     shortest_affordable,
 )
+from dpbayes.tables.files import MOST_ANSWERS, CubeFile
 from dpbayes.tables.inference import Array
 from dpbayes.tables.noise import as_float, on_grid, system_noise, true_answer
 from dpbayes.tables.predicate import Answer, Question, Wish, coefficients
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dpbayes.tables.account import Account
-    from dpbayes.tables.attributes import Cube
-
-MOST_ANSWERS = 1000  # in one cube's history: the next decision then takes a tenth of a second
 _TRIES = 100
 Most = Callable[[], Fraction] | None  # returns what the payer may still spend, when it is needed
 
@@ -254,9 +251,7 @@ def _answer(offer: Mapping[str, Any], value: int = 0) -> Answer:
 
 def open_answering(cube_file: str | Path, account: Account, **others: Any) -> Answering:
     """Return what answers questions about a cube file, or AccountError."""
-    from dpbayes.tables.files import read_cube
-
-    declared = read_cube(cube_file)
+    declared = CubeFile.read(cube_file)
     account.require_unit(declared.unit)
     table = account.check_table(declared.source)
     policy = Policy(neighbours=declared.neighbours)

@@ -81,16 +81,6 @@ def pmf_monte_carlo(weights: ArrayLike, samples: int, rng: np.random.Generator) 
     return MassVector(histogram / draws.size, 0.0)
 
 
-def expected_squared_error(masses: ArrayLike, samples: int) -> float:
-    """Return Algorithm 1's expected squared error (1 - sum p_k^2) / samples (E, Corollary 4.1).
-
-    >>> expected_squared_error([0.25, 0.5, 0.25], 100)
-    0.00625
-    """
-    p = shaped("masses", masses, "cells")
-    return float((1.0 - p @ p) / check.integer("samples", samples, 1))
-
-
 def pmf_probability_calculation(
     weights: ArrayLike, gamma: float, method: str = "tree"
 ) -> MassVector:

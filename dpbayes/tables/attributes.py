@@ -107,12 +107,7 @@ class Bins:
 
 @dataclass(frozen=True)
 class Categories:
-    """An attribute with listed `values`, all text or all numbers.
-
-    >>> sex = Categories("sex", ("f", "m"))
-    >>> sex.size, sex.select("=", "m")
-    (2, array([False,  True]))
-    """
+    """An attribute with listed `values`, all text or all numbers."""
 
     name: str
     values: tuple[str | float, ...]

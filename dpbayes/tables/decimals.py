@@ -27,9 +27,5 @@ def decimal_text(value: Fraction, direction: str, digits: int = 6) -> str:
 
 
 def counted(number: int, one: str, more: str = "") -> str:
-    """Return a number and what it counts; `more` than one is `one` with s unless given.
-
-    >>> counted(1, "record"), counted(2000, "record"), counted(0, "entry", "entries")
-    ('1 record', '2,000 records', '0 entries')
-    """
+    """Return a number and what it counts; `more` than one is `one` with s unless given."""
     return f"{number:,} {one if number == 1 else more or one + 's'}"

@@ -53,7 +53,7 @@ from dpbayes.tables.keys import NAME, NAMES
 from dpbayes.tables.table import Rules, count
 from dpbayes.tables.units import MOST_KEPT, Unit
 
-MOST_ANSWERS = 1000
+MOST_ANSWERS = 1000  # of one cube: the next decision then takes a tenth of a second
 TICK = 0.1
 
 

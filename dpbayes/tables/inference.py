@@ -7,7 +7,6 @@ With B = diag(1/b) H the noise weights w = b A of a query q are the shortest sol
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -279,12 +278,3 @@ def _scales_and_targets(scales: ArrayLike, Q: ArrayLike, m: int, cells: int) -> 
 def _blue(weights: Array, b: Array, axes: int) -> Blue:
     lines = weights if axes == 2 else weights[0]
     return Blue(check.frozen(lines), b, check.frozen(np.asarray(~np.isnan(lines).any(axis=-1))))
-
-
-def chebyshev_half_width(variance: float, delta: float) -> float:
-    """Return sqrt(variance / delta) (E, Definition 2.4, Theorem 3.2; `thm-chebyshev`).
-
-    >>> chebyshev_half_width(2.0, 0.125)
-    4.0
-    """
-    return math.sqrt(check.non_negative("variance", variance) / check.open_unit("delta", delta))

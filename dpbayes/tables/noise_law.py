@@ -180,13 +180,3 @@ def interval(estimate: float, law: NoiseLaw, delta: float) -> Interval:
     centre = check.real("estimate", estimate)
     c = check.instance("law", law, NoiseLaw).half_width(delta)
     return Interval(centre - c, centre + c, 1.0 - delta)
-
-
-def probability_at_least(estimate: float, law: NoiseLaw, threshold: float) -> float:
-    """Return P[true answer >= threshold | estimate] (E, section 1, Alice's income; Definition 2.5).
-
-    >>> round(probability_at_least(3.0, NoiseLaw([1.0]), 2.0), 10)
-    0.8160602794
-    """
-    beyond = check.real("threshold", threshold) - check.real("estimate", estimate)
-    return float(check.instance("law", law, NoiseLaw).tail(beyond))

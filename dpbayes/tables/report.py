@@ -93,11 +93,7 @@ def error_sentence(record: Mapping[str, Any]) -> str:
 
 
 def distance_text(part: Mapping[str, Any]) -> str:
-    """Return a mean distance, with its standard error where it was found by draws.
-
-    >>> distance_text({"value": 0.25}), distance_text({"value": 0.25, "error": 0.0004})
-    ('0.25', '0.25 ± 0.0004')
-    """
+    """Return a mean distance, with its standard error where it was found by draws."""
     error = f" ± {part['error']:.1g}" if "error" in part else ""
     return f"{part['value']:.3g}{error}"
 

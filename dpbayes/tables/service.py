@@ -21,7 +21,6 @@ import hmac
 import json
 import math
 import re
-import secrets
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -42,7 +41,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from dpbayes.tables.answering import Answering, open_answering
 from dpbayes.tables.files import TICK, Analyst, ServiceFile
 from dpbayes.tables.opening import open_account
-from dpbayes.tables.predicate import Answer, Question, Wish, wished
+from dpbayes.tables.predicate import wished
 
 PATIENCE = 10.0  # seconds in which a request must have arrived
 SECONDS = 30.0  # in which one with parts must end
@@ -111,8 +110,10 @@ class Service:
                     await self._sleep(math.ceil(used / self.tick) * self.tick - used)
 
     async def _reply(self, path: str, analyst: Analyst, body: bytes) -> dict[str, Any]:
+        left = functools.partial(self.left, analyst)
         if path == "/balance":
-            return {"analyst": analyst.name, "left": await self._at_desk(self._left, analyst)}
+            return {"analyst": analyst.name, "left": f"{float(await self._at_desk(left)):.6f}"}
+        ask = self.answering.price if path == "/price" else self.answering.ask
         begun, answers = self._now(), list[dict[str, Any]]()
         try:
             wish = wished(body)
@@ -122,29 +123,19 @@ class Service:
                     told = f"{len(answers)} of {len(questions)} are answered; with a request id "
                     told += "they cost nothing when they are asked again"
                     raise HTTPException(503, f"by must take at most {SECONDS:g} seconds: {told}")
-                answers.append(await self._one(path, analyst, wish, question))
+                answer = await self._at_desk(ask, question, left)
+                fields = asdict(answer) | {"left": f"{float(await self._at_desk(left)):.6f}"}
+                if wish.consistent and answer.interval is not None:
+                    given = question, answer.history
+                    fields["consistent"] = await asyncio.to_thread(
+                        self.answering.consistent, *given
+                    )
+                answers.append(fields)
         except (ValueError, TypeError) as error:
             raise HTTPException(400, str(error)) from error
         if wish.by is None:
             return answers[0]
         return {"by": wish.by, "answers": answers, "left": answers[-1]["left"]}
-
-    async def _one(
-        self, path: str, analyst: Analyst, wish: Wish, question: Question
-    ) -> dict[str, Any]:
-        def work() -> tuple[Answer, str]:
-            ask = self.answering.price if path == "/price" else self.answering.ask
-            return ask(question, functools.partial(self.left, analyst)), self._left(analyst)
-
-        answer, left = await self._at_desk(work)
-        fields = asdict(answer) | {"left": left}
-        if wish.consistent and answer.interval is not None:
-            fitting = functools.partial(self.answering.consistent, question, answer.history)
-            fields["consistent"] = await asyncio.to_thread(fitting)
-        return fields
-
-    def _left(self, analyst: Analyst) -> str:
-        return f"{float(self.left(analyst)):.6f}"
 
     async def _at_desk(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Run what looks at account and history, one at a time in the order of arrival."""
@@ -185,11 +176,6 @@ def service_of(path: str | Path) -> Service:
     smallest = told.smallest_price or account.bound / most
     answering = open_answering(told.cube, account, smallest_price=smallest, most_answers=most)
     return Service(answering, told.analysts, told.tick)
-
-
-def new_token() -> str:
-    """Return a token for an analyst, of which only the digest is stored."""
-    return secrets.token_urlsafe(24)
 
 
 def token_digest(token: str) -> str:

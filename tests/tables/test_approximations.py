@@ -92,13 +92,6 @@ def test_vectors_are_checked_and_not_too_long() -> None:
     assert VECTOR.resized(1).tolist() == VECTOR.masses[116:119].tolist()
 
 
-def test_hypothesis_probabilities_are_complementary() -> None:
-    above = tables.probability_at_least(70.0, LAW, 60.0)
-    assert above + tables.probability_at_least(-70.0, LAW, -60.0) == pytest.approx(1.0)
-    assert above == pytest.approx(between(LAW, -10.0, 1e9), abs=1e-13)
-    assert tables.probability_at_least(70.0, LAW, 70.0) == 0.5
-
-
 def by_active_sets(G, d):
     """Return G x at the minimum over x >= 0 by trying every set of cells that may be above 0."""
     best, fitted = math.inf, None
