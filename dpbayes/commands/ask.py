@@ -34,7 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     paid.add_argument("--account", help="account of the data set, from which answers are paid")
     add("--json", action="store_true", help="print one JSON object a line")
     add("--price", action="store_true", help="say the cost, draw nothing")
-    add("--explain", action="store_true", help="list the answers combined")
     add("--length", type=float, help="longest interval that will do", required=True)
     add("--confidence", type=float, default=0.95, help="of the interval (.95)")
     add("--by", metavar="ATTRIBUTE", help="ask once for each of its values")
@@ -72,8 +71,6 @@ def _by_account(arguments: argparse.Namespace, fields: Fields) -> list[Fields]:
         one = asdict(answer)
         if wish.consistent and answer.interval is not None:
             one["consistent"] = asked.consistent(question, answer.history)
-        if arguments.explain and answer.interval is not None:
-            one["sources"] = asked.sources(question)
         found.append(one)
     return found
 
@@ -116,6 +113,4 @@ def _described(one: Fields, priced: bool) -> str:
     else:
         lines.append(f"  {would}{one['outcome']}, cost {one['cost']:.6g}")
     lines.append(f"  spent {one['spent']:.6g} of this cube's bound; left {float(one['left']):.6g}")
-    for number, label, share in one.get("sources", []):
-        lines.append(f"  answer {number}  {share:6.1%} of the variance  {label}")
     return "\n".join(lines)

@@ -91,7 +91,7 @@ class Answering:
         self._lock = threading.RLock()
         self._draw: Callable[[int], int] = system_noise
         self._state: State = empty_state(cube.counts.size, self.policy)
-        self._history, self._last = list[tuple[str, Array]](), -1  # questions in words and numbers
+        self._history, self._last = list[Array](), -1
         self._catch_up()
 
     def question(
@@ -150,22 +150,13 @@ class Answering:
         ValueError where answers times cells are too many.
         """
         with self._lock:
-            asked, scales = self._history[:answers], self._state.scales[:answers]
+            queries, scales = self._history[:answers], self._state.scales[:answers]
             scaled = self._state.scaled_answers[:answers]
         if answers * question.query.size > LARGEST:
             size = f"{answers} answers over {question.query.size} cells"
             raise ValueError(f"consistent must be false for {size}: above {LARGEST} coefficients")
-        H = np.array([query for _, query in asked])
-        value = float(consistent(H, scales, scaled * scales, question.query))
+        value = float(consistent(queries, scales, scaled * scales, question.query))
         return None if math.isnan(value) else value
-
-    def sources(self, question: Question) -> list[tuple[int, str, float]]:
-        """Return number, text and share of the variance of the answers that determine a query."""
-        with self._lock:
-            history, w = list(self._history), self._state.factor.noise_weights(question.query)
-        shares = np.zeros(0) if w is None else w * w / (w @ w)
-        used = np.flatnonzero(shares > 1e-18)  # less is rounding of nothing
-        return [(int(i) + 1, history[i][0], float(shares[i])) for i in used]
 
     def _answered(self, question: Question, name: str, most: Most) -> Answer | None:
         """Answer under the lock; None where the account has moved on since."""
@@ -235,7 +226,7 @@ class Answering:
                 fresh = true_answer(query, self.cube.counts) + self._draw(scale)
                 drawn = self.account.keep(spend.request, hex(fresh))
             self._state = self._state.after(query, as_float(scale), as_float(int(drawn, 0)))
-            self._history.append((said["statement"], query))
+            self._history.append(query)
             self._last = spend.sequence
 
 

@@ -274,7 +274,6 @@ def test_consistent_answers_are_made_from_the_history_and_cost_nothing(tmp_path:
     assert fitted == pytest.approx(max(got.estimate or 0.0, 0.0), abs=1e-9)
     assert asked.consistent(asked.question("sex = m", 9.0, 0.05), got.history) is None
     assert asked.account.spent == spent
-    assert asked.sources(question) == [(1, "sex = f and income < 10", 1.0)]
 
 
 def test_the_estimate_uses_what_was_drawn_and_nothing_else(tmp_path: Path) -> None:
