@@ -12,32 +12,40 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
 
 from dpbayes.record import read_json
-from dpbook import board, build, docstrings, explorer, figures, mathml, pages, quotes, search
+from dpbook import board, build, explorer, figures, mathml, pages, quotes, search
 
-BEFORE_CONTENTS = 100  # the table of contents is read at priority 900
+DIRECTIVES = {
+    "certificate": build.Certificate, "result-table": quotes.ResultTable,
+    "result-figure": figures.ResultFigure, "explorer": explorer.Explorer,
+    **dict.fromkeys(board.NAMES, board.FromClaims),
+}  # fmt: skip
+ROLES = {"result": quotes.Quote, "claim": quotes.Quote, "explore": explorer.Explore}
+FIGURE = (HTML5Translator.visit_figure, HTML5Translator.depart_figure)
 WRITERS = 1 + (os.cpu_count() or 2)  # of pages; one resolves references
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the extension."""
     gc.set_threshold(100_000, 50, 100)  # documents are trees of many nodes that all stay
-    app.connect("config-inited", build.run_notebooks, priority=BEFORE_CONTENTS)
+    app.connect("config-inited", build.run_notebooks, priority=100)  # contents are read at 900
     app.connect("env-check-consistency", lambda app, env: setattr(app, "parallel", WRITERS))
     app.connect("html-page-context", pages.next_chapter)
     app.connect("build-finished", finish, priority=900)  # when all others have written theirs
     app.connect("builder-inited", lambda app: setattr(app.builder, "search", False))
-    app.add_directive("certificate", build.Certificate)
-    app.add_directive("result-table", quotes.ResultTable)
-    app.add_directive("explorer", explorer.Explorer)
-    for name in ("result", "claim"):
-        app.add_role(name, quotes.Quote())
-    app.add_role("explore", explorer.Explore())
-    for part in (figures, board, docstrings, mathml):
-        part.setup(app)
-    return {"version": "2", "env_version": 2, "parallel_read_safe": True,
-            "parallel_write_safe": True}  # fmt: skip
+    app.connect("builder-inited", board.check)
+    app.setup_extension("sphinx.ext.autodoc")
+    app.connect("autodoc-process-docstring", pages.rewrite)
+    app.add_html_math_renderer("mathml", (mathml.visit, None), (mathml.visit, None))
+    app.add_node(figures.Unnumbered, html=FIGURE)
+    app.add_post_transform(figures.InlineFigures)
+    for name, directive in DIRECTIVES.items():
+        app.add_directive(name, directive)
+    for name, role in ROLES.items():
+        app.add_role(name, role())
+    return {"version": "2", "env_version": 2, "parallel_write_safe": True}
 
 
 def finish(app: Sphinx, problem: Exception | None) -> None:

@@ -28,6 +28,7 @@ DOCUMENTS = {
     "A": "extended abstract", "B": "first draft", "C": "notes", "D": "full paper",
     "E": "paper on queries",
 }  # fmt: skip
+NAMES = ("claims", "claims-summary", "document-claims", "errata-list")
 BOARD, ERRATA = "claims/claims", "claims/errata.md"
 ERRATUM = re.compile(r"^\((err-[a-z0-9-]+)\)=\n\*\*([^*]+)\*\* \(([^)]*)\)", re.MULTILINE)
 PLACE = re.compile(r"(?:sections?|(?:Lemma|Theorem|Definition|Algorithm)s?|Corollary) ([\d.]+)")
@@ -71,16 +72,13 @@ class Claim(BaseModel, frozen=True, extra="forbid"):
 @lru_cache(maxsize=4)
 def read_claims(text: str) -> tuple[Claim, ...]:
     """Return the claims of a file in its order, or raise ValueError that names the bad entry."""
-    claims: dict[str, Claim] = {}
+    claims = []
     for entry in yaml.safe_load(text):
-        name = str(entry.get("id"))
-        if name in claims:
-            raise ValueError(f"{name} is listed twice")
         try:
-            claims[name] = Claim(**entry)
+            claims.append(Claim(**entry))
         except ValidationError as error:
-            raise ValueError(f"{name}: {error}") from error
-    return tuple(claims.values())
+            raise ValueError(f"{entry.get('id')}: {error}") from error
+    return tuple(claims)
 
 
 def without_evidence(claims: Sequence[Claim], results: Path) -> list[str]:
@@ -188,10 +186,3 @@ class FromClaims(SphinxDirective):
         lines = StringList(text.splitlines(), "claims.yml")
         self.state.nested_parse(lines, self.content_offset, container)
         return list(container.children)
-
-
-def setup(app: Sphinx) -> None:
-    """Connect the board."""
-    app.connect("builder-inited", check)
-    for name in ("claims", "claims-summary", "document-claims", "errata-list"):
-        app.add_directive(name, FromClaims)

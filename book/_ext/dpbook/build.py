@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 from docutils import nodes
+from pydantic import TypeAdapter
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
@@ -33,27 +32,22 @@ def run_notebooks(app: Sphinx, config: Any) -> None:
     write_atomically(book / "results" / CERTIFICATE, content)
 
 
-def overrides(folder: Path) -> dict[str, Mapping[str, Any]]:
+def overrides(folder: Path) -> dict[str, dict[str, Any]]:
     """Return the parameters of the next build that differ from the notebooks' own."""
     path = folder / "parameters.yml"
-    content = (yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None) or {}
-    if not isinstance(content, Mapping) or not all(
-        isinstance(v, Mapping) for v in content.values()
-    ):
-        raise ValueError("parameters.yml must map notebooks to parameters, and these to values")
-    return {find(str(name), folder)[0]: given for name, given in content.items()}
+    content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
+    checked = TypeAdapter(dict[str, dict[str, Any]]).validate_python(content or {})
+    return {find(name, folder)[0]: given for name, given in checked.items()}
 
 
 def build(folder: Path, results: Path) -> None:
     """Bring the results of all notebooks up to date."""
-    began, given = time.perf_counter(), overrides(folder)
-    paths, sources = all_notebooks(folder), Sources()
+    paths, sources, given = all_notebooks(folder), Sources(), overrides(folder)
     notebooks = {name: load(path) for name, path in paths.items()}
     values = {name: chosen(name, one, given.get(name, {})) for name, one in notebooks.items()}
     keys = {name: sources.key(notebooks[name], values[name]) for name in paths}
-    why = {
-        name: reason(run.kept(results / name).get("made from", {}), keys[name]) for name in paths
-    }
+    made = {name: run.kept(results / name).get("made from", {}) for name in paths}
+    why = {name: reason(made[name], keys[name]) for name in paths}
     known = {name: read_json(results.parent / "reference" / f"{name}.json") for name in paths}
     stale = [name for name in paths if why[name]]
     stale.sort(key=lambda name: -known[name].get("seconds", 0))  # the longest first
@@ -76,8 +70,7 @@ def build(folder: Path, results: Path) -> None:
     for name in verify.folders(results).keys() - paths:  # their notebooks are no more
         shutil.rmtree(results / name)
         (results / f"{name}.ipynb").unlink(missing_ok=True)
-    seconds = time.perf_counter() - began
-    logger.info("notebooks: %d run, %d in all, %.1f s", len(stale), len(paths), seconds)
+    logger.info("notebooks: %d run, %d in all", len(stale), len(paths))
 
 
 class Certificate(SphinxDirective):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
@@ -30,7 +29,7 @@ ORDER = ("gamma", "distances", "sensitivities", "steps", "mechanisms", "flips", 
          "posteriors", "model", "state", "words", "charts", "controls", "main")  # fmt: skip
 MODULAR = re.compile(r"^import \{[^}]*\} from .*;\n|^export (?=\w)", re.MULTILINE)
 
-STATES: Mapping[str, str] = {
+STATES = {  # as the explorer writes them into an address
     "start": "n=100&ones=30&mechanism=expMech-smooth&epsilon=1&gamma=1",
     "one-person": "n=50&ones=20&mechanism=geometric&epsilon=1&noisy=22",
     "five-ways": "n=100&ones=50&mechanism=ilapMech&epsilon=1",
@@ -40,7 +39,6 @@ STATES: Mapping[str, str] = {
     "reading": "n=60&ones=6&mechanism=lapMech&epsilon=0.2&noisy=-4",
     "landing": "n=100&ones=30&mechanism=geometric&epsilon=1",
 }
-"""States by name, as the explorer writes them into an address."""
 
 
 def bundle() -> str:

@@ -18,10 +18,8 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
-from sphinx.writers.html5 import HTML5Translator
 
 from dpbayes.record import read_json
 from dpbayes.runner.page import told
@@ -33,7 +31,6 @@ HEAD = re.compile(r"^.*?<svg\b[^>]*>", re.DOTALL)
 VIEW = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 DROPPED = re.compile(r"<metadata>.*?</metadata>|<style\b.*?</style>|<!--.*?-->", re.DOTALL)
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
-NUMBER = re.compile(r"-?[1-9]\d*\.\d{3,}")  # of paths and places; scales are below one
 NAME = re.compile(r'(?<=\sid=")|(?<=href="#)|(?<=url\(#)')
 MARKERS = re.compile(  # one look many times over
     r'<use (?:[^>"]|"[^"]*")*? style="([^"]*)"/>(?:<use (?:[^>"]|"[^"]*")*? style="\1"/>)+'
@@ -104,13 +101,10 @@ class InlineFigures(SphinxPostTransform):
 
 def inlined(svg: str, prefix: str, alt: str) -> str:
     """Return a drawing for a page; `prefix` sets its ids apart from those of other drawings."""
-    view = VIEW.search(svg)
-    if view is None:
-        raise ValueError("the figure has no viewBox that starts at 0 0")
-    width, height = (float(size) for size in view.groups())
+    view = VIEW.findall(svg)[0]
+    width, height = map(float, view)
     content = HEAD.sub("", DROPPED.sub("", svg), count=1)
     content = COLOUR.sub(lambda found: themed(found[0].lower()), content)
-    content = NUMBER.sub(lambda found: f"{float(found[0]):.2f}", content)
     content = NAME.sub(prefix, content).replace("xlink:href", "href")
     content = re.sub(r">\s+<", "><", content).strip()
     content = MARKERS.sub(styled_once, content)
@@ -122,7 +116,7 @@ def inlined(svg: str, prefix: str, alt: str) -> str:
     look = "fill:currentColor;stroke-linejoin:round;stroke-linecap:butt"
     return (
         f'<svg class="drawn" role="img" aria-label="{html.escape(alt, quote=True)}" '
-        f'{view[0]} style="{size};{look}">{content}'
+        f'viewBox="0 0 {" ".join(view)}" style="{size};{look}">{content}'
     )
 
 
@@ -140,10 +134,3 @@ def themed(colour: str) -> str:
     ink, paper = round(100 - shades[0] / 2.55), "var(--pst-color-background,#fff)"
     mixed = f"color-mix(in srgb,currentColor {ink}%,{paper})"
     return {100: "currentColor", 0: paper}.get(ink, mixed)
-
-
-def setup(app: Sphinx) -> None:
-    """Connect the figures."""
-    app.add_node(Unnumbered, html=(HTML5Translator.visit_figure, HTML5Translator.depart_figure))
-    app.add_directive("result-figure", ResultFigure)
-    app.add_post_transform(InlineFigures)

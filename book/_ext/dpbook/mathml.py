@@ -1,7 +1,6 @@
-r"""Formulas as MathML, made when the book is built: browsers set them without a script.
+"""Formulas as MathML, made by docutils when the book is built: browsers set them without a script.
 
-The converter is that of docutils; it is given what it does not know in words that it does. The font
-``_extra/fonts/math.woff2`` has the sizes and the metrics that MathML asks for.
+The font ``_extra/fonts/math.woff2`` has the sizes and the metrics that MathML asks for.
 """
 
 from __future__ import annotations
@@ -11,11 +10,9 @@ from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
-from sphinx.application import Sphinx
-from sphinx.util import logging
+from sphinx.errors import ExtensionError
 from sphinx.util.math import get_node_equation_number
 
-logger = logging.getLogger(__name__)
 INSTEAD = (
     (r"\\dots(?=\s*[+*<=])", r"\\cdots "),
     (r"\\dots\b", r"\\ldots "),
@@ -76,11 +73,6 @@ def visit(writer: Any, node: Any) -> None:
     try:
         writer.body.append(mathml(node.astext(), block))
     except Exception as error:  # the converter's own are of several kinds
-        logger.warning("formula %r: %s", node.astext(), error, location=node, type="dpbook")
+        raise ExtensionError(f"{node.source}: formula {node.astext()!r}: {error}") from error
     writer.body.append(f"</{tag}>\n" if block else f"</{tag}>")
     raise nodes.SkipNode
-
-
-def setup(app: Sphinx) -> None:
-    """Connect the renderer."""
-    app.add_html_math_renderer("mathml", (visit, None), (visit, None))

@@ -91,10 +91,8 @@ def recorded(env: BuildEnvironment, name: str, file: str, key: str) -> Any:
 def formatted(value: float, form: str) -> str:
     """Return a number as a page shows it; what is rounded up or down has twelve digits before.
 
-    >>> formatted(0.6353, ".2f up"), formatted(0.6353, ".0% down"), formatted(11019.0, ",d")
-    ('0.64', '63%', '11,019')
-    >>> formatted(-0.000012, ".1e"), formatted(0.1 + 0.2, ".1f up"), formatted(float("inf"), "g")
-    ('−1.2 × 10⁻⁵', '0.3', '∞')
+    >>> formatted(0.6353, ".0% down"), formatted(0.1 + 0.2, ".1f up"), formatted(-0.000012, ".1e")
+    ('63%', '0.3', '−1.2 × 10⁻⁵')
     """
     form, _, way = form.partition(" ")
     if way in ROUNDED:

@@ -59,5 +59,4 @@ def write_index(app: Sphinx) -> None:
     pages = [entry(app, name) for name in sorted(app.env.found_docs)]
     path = Path(app.outdir, "search", "index.js")
     path.parent.mkdir(exist_ok=True)
-    text = json.dumps(pages, ensure_ascii=False, separators=(",", ":"))
-    path.write_text(f"window.searchIndex = {text};\n", encoding="utf-8")
+    path.write_text(f"window.searchIndex = {json.dumps(pages, ensure_ascii=False)};\n", "utf-8")
