@@ -37,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--length", type=float, help="longest interval that will do", required=True)
     add("--confidence", type=float, default=0.95, help="of the interval (.95)")
     add("--by", metavar="ATTRIBUTE", help="ask once for each of its values")
-    add("--consistent", action="store_true", help="add the estimate that fits counts >= 0")
     add("--request", metavar="ID", help="asked again with this id: same answer, paid once")
 
 
@@ -45,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Answer one question, once for each value of an attribute where that is asked."""
     if (arguments.cube is None) == (arguments.server is None):
         raise ValueError("--cube must be given with --account, and not with --server")
-    names = ("question", "length", "confidence", "consistent", "by", "request")
+    names = ("question", "length", "confidence", "by", "request")
     wish = {name: getattr(arguments, name) for name in names}
     if arguments.server is not None:
         token, path = os.environ.get(TOKEN, ""), "/price" if arguments.price else "/ask"
@@ -68,10 +67,7 @@ def _by_account(arguments: argparse.Namespace, fields: Fields) -> list[Fields]:
     wish, found = wished(json.dumps(fields)), []
     for question in asked.questions(wish):
         answer = asked.price(question) if arguments.price else asked.ask(question)
-        one = asdict(answer)
-        if wish.consistent and answer.interval is not None:
-            one["consistent"] = asked.consistent(question, answer.history)
-        found.append(one)
+        found.append(asdict(answer))
     return found
 
 
@@ -102,9 +98,6 @@ def _described(one: Fields, priced: bool) -> str:
         low, high = one["interval"]
         lines.append(f"  estimate {one['estimate']:.2f}")
         lines.append(f"  interval {low:.2f} to {high:.2f} at confidence {one['confidence']:.15g}")
-    if one.get("consistent") is not None:
-        fitting = "fits counts >= 0 (biased; the interval is the estimate's)"
-        lines.append(f"  consistent {one['consistent']:.2f}, {fitting}")
     if one["outcome"] == "rejected":
         shortest = "no length is affordable"
         if one["affordable"] is not None:

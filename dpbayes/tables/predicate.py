@@ -46,7 +46,6 @@ class Wish(BaseModel):
     question: str
     length: Annotated[float, Field(allow_inf_nan=False)]
     confidence: Annotated[float, Field(ge=1e-15, le=1.0 - 1e-15)] = 0.95
-    consistent: bool = False
     by: str | None = None
     request: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] | None = None
 
@@ -86,7 +85,7 @@ class Answer:
     `outcome` "derived", "fresh" or "rejected"; `estimate` and `interval`, None when rejected;
     `cost` in the account's epsilon; `spent` the cube's overall cost after it, `left` of its bound;
     `history` the number of answers it was made from or is one of; `affordable` about the shortest
-    length that can be had, when rejected; `consistent` the estimate that fits counts >= 0.
+    length that can be had, when rejected.
     """
 
     question: str
@@ -99,7 +98,6 @@ class Answer:
     left: float
     history: int
     affordable: float | None = None
-    consistent: float | None = None
 
 
 def coefficients(text: str, attributes: Sequence[Attribute]) -> Array:
