@@ -166,7 +166,7 @@ UNCALLED = {
     "Crossover", "Guarantee", "Law", "Mechanism", "MonteCarlo", "NoiseAwarePosterior", "REGISTRY",
     "RecordsNeeded", "Release", "Allocation", "Answer", "Answering", "Blue", "CellCosts",
     "CellInterval", "Consistent", "Decision", "Factor", "Interval", "NotEstimableError",
-    "PredicateError", "State", "Stream", "Plan", "TableError", "create_account", "open_account",
+    "State", "Stream", "Plan", "TableError", "create_account", "open_account",
     "read_plan",
 }  # fmt: skip
 # What a message may call an argument, or an argument whose bad values it takes for another's.

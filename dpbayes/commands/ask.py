@@ -34,11 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     paid.add_argument("--account", help="account of the data set, from which answers are paid")
     add("--json", action="store_true", help="print one JSON object a line")
     add("--price", action="store_true", help="say the cost, draw nothing")
-    add("--explain", action="store_true", help="list the answers combined")
     add("--length", type=float, help="longest interval that will do", required=True)
     add("--confidence", type=float, default=0.95, help="of the interval (.95)")
     add("--by", metavar="ATTRIBUTE", help="ask once for each of its values")
-    add("--consistent", action="store_true", help="add the estimate that fits counts >= 0")
     add("--request", metavar="ID", help="asked again with this id: same answer, paid once")
 
 
@@ -46,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Answer one question, once for each value of an attribute where that is asked."""
     if (arguments.cube is None) == (arguments.server is None):
         raise ValueError("--cube must be given with --account, and not with --server")
-    names = ("question", "length", "confidence", "consistent", "by", "request")
+    names = ("question", "length", "confidence", "by", "request")
     wish = {name: getattr(arguments, name) for name in names}
     if arguments.server is not None:
         token, path = os.environ.get(TOKEN, ""), "/price" if arguments.price else "/ask"
@@ -69,12 +67,7 @@ def _by_account(arguments: argparse.Namespace, fields: Fields) -> list[Fields]:
     wish, found = wished(json.dumps(fields)), []
     for question in asked.questions(wish):
         answer = asked.price(question) if arguments.price else asked.ask(question)
-        one = asdict(answer)
-        if wish.consistent and answer.interval is not None:
-            one["consistent"] = asked.consistent(question, answer.history)
-        if arguments.explain and answer.interval is not None:
-            one["sources"] = asked.sources(question)
-        found.append(one)
+        found.append(asdict(answer))
     return found
 
 
@@ -105,9 +98,6 @@ def _described(one: Fields, priced: bool) -> str:
         low, high = one["interval"]
         lines.append(f"  estimate {one['estimate']:.2f}")
         lines.append(f"  interval {low:.2f} to {high:.2f} at confidence {one['confidence']:.15g}")
-    if one.get("consistent") is not None:
-        fitting = "fits counts >= 0 (biased; the interval is the estimate's)"
-        lines.append(f"  consistent {one['consistent']:.2f}, {fitting}")
     if one["outcome"] == "rejected":
         shortest = "no length is affordable"
         if one["affordable"] is not None:
@@ -116,6 +106,4 @@ def _described(one: Fields, priced: bool) -> str:
     else:
         lines.append(f"  {would}{one['outcome']}, cost {one['cost']:.6g}")
     lines.append(f"  spent {one['spent']:.6g} of this cube's bound; left {float(one['left']):.6g}")
-    for number, label, share in one.get("sources", []):
-        lines.append(f"  answer {number}  {share:6.1%} of the variance  {label}")
     return "\n".join(lines)

@@ -26,7 +26,7 @@ _HOME = {
     "noise_law": "Interval NoiseLaw interval",
     "opening": "create_account open_account",
     "plan": "Plan read_plan",
-    "predicate": "Answer PredicateError",
+    "predicate": "Answer",
     "reading": "NoiseAwarePosterior noise_aware",
     "table": "TableError count",
     "units": "Unit",

@@ -23,7 +23,6 @@ import numpy as np
 
 from dpbayes._validate import frozen, open_unit, positive
 from dpbayes.tables.account import Account
-from dpbayes.tables.approximations import LARGEST, consistent
 from dpbayes.tables.attributes import Cube
 from dpbayes.tables.decision import (
     REJECTED,
@@ -35,7 +34,6 @@ from dpbayes.tables.decision import (
     shortest_affordable,
 )
 from dpbayes.tables.files import MOST_ANSWERS, CubeFile
-from dpbayes.tables.inference import Array
 from dpbayes.tables.noise import as_float, on_grid, system_noise, true_answer
 from dpbayes.tables.predicate import Answer, Question, Wish, coefficients
 
@@ -91,7 +89,7 @@ class Answering:
         self._lock = threading.RLock()
         self._draw: Callable[[int], int] = system_noise
         self._state: State = empty_state(cube.counts.size, self.policy)
-        self._history, self._last = list[tuple[str, Array]](), -1  # questions in words and numbers
+        self._last = -1  # the account's entry of the last answer in the state
         self._catch_up()
 
     def question(
@@ -127,7 +125,7 @@ class Answering:
         with self._lock:
             self._catch_up()
             would = _answer(self._decided(question, most)[2])
-            spent, history = self._state.spent, len(self._history)
+            spent, history = self._state.spent, self._state.scales.size
         would = replace(would, estimate=None, interval=None, history=history)
         return replace(would, spent=spent, left=self.bound - spent)
 
@@ -143,29 +141,6 @@ class Answering:
             if answer is not None:
                 return answer
         raise ValueError("the account is written by others without pause: nothing was spent")
-
-    def consistent(self, question: Question, answers: int) -> float | None:
-        """Return the estimate that fits counts >= 0, from the first answers, at no cost; or None.
-
-        ValueError where answers times cells are too many.
-        """
-        with self._lock:
-            asked, scales = self._history[:answers], self._state.scales[:answers]
-            scaled = self._state.scaled_answers[:answers]
-        if answers * question.query.size > LARGEST:
-            size = f"{answers} answers over {question.query.size} cells"
-            raise ValueError(f"consistent must be false for {size}: above {LARGEST} coefficients")
-        H = np.array([query for _, query in asked])
-        value = float(consistent(H, scales, scaled * scales, question.query))
-        return None if math.isnan(value) else value
-
-    def sources(self, question: Question) -> list[tuple[int, str, float]]:
-        """Return number, text and share of the variance of the answers that determine a query."""
-        with self._lock:
-            history, w = list(self._history), self._state.factor.noise_weights(question.query)
-        shares = np.zeros(0) if w is None else w * w / (w @ w)
-        used = np.flatnonzero(shares > 1e-18)  # less is rounding of nothing
-        return [(int(i) + 1, history[i][0], float(shares[i])) for i in used]
 
     def _answered(self, question: Question, name: str, most: Most) -> Answer | None:
         """Answer under the lock; None where the account has moved on since."""
@@ -195,7 +170,7 @@ class Answering:
 
     def _decided(self, question: Question, most: Most) -> tuple[Decision, Fraction, dict[str, Any]]:
         """Return what is to be done, what the account is charged, and what is offered for it."""
-        state, history = self._state, len(self._history)
+        state, history = self._state, self._state.scales.size
         query, delta, left = question.query, question.delta, self.account.balance
         left = left if most is None else min(most(), left)
         spent, cost = state.spent, Fraction(0)
@@ -235,7 +210,6 @@ class Answering:
                 fresh = true_answer(query, self.cube.counts) + self._draw(scale)
                 drawn = self.account.keep(spend.request, hex(fresh))
             self._state = self._state.after(query, as_float(scale), as_float(int(drawn, 0)))
-            self._history.append((said["statement"], query))
             self._last = spend.sequence
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 import scipy.fft
@@ -164,8 +165,7 @@ def _not_too_long(half_length: float) -> int:
     return math.ceil(half_length)
 
 
-@dataclass(frozen=True)
-class CellInterval:
+class CellInterval(NamedTuple):
     """An interval of 2i + 1 whole cells, `steps` i on each side of the middle one: its `mass`."""
 
     steps: int

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -58,10 +59,8 @@ def combine(w0: ArrayLike, scale: float) -> tuple[float, Array]:
     return kappa, check.frozen(np.append((1.0 - kappa) * np.abs(weights), kappa * s))
 
 
-@dataclass(frozen=True)
-class Allocation:
-    """A budget, 0 when the history suffices; the fresh answer's weight kappa; the error's weights,
-    that of the fresh answer last."""
+class Allocation(NamedTuple):
+    """A budget, 0 when the history suffices; the fresh answer's weight; the error's weights."""
 
     alpha: float
     fresh_share: float
@@ -121,9 +120,8 @@ def _smallest(excess: Callable[[float], float], weights: Array, scale: float) ->
 
 @dataclass(frozen=True)
 class Policy:
-    """How answers are accounted for, by the overall cost ("cells") or the sum of budgets
-    ("sequential"), and bought, with the history's help ("smallest") or without ("direct");
-    `inference` says whether any are derived from the history."""
+    """How answers are paid: by the overall cost ("cells") or the sum of budgets ("sequential");
+    with the history's help ("smallest") or without ("direct"); are any derived from it at all."""
 
     neighbours: str = "add-or-remove"
     accounting: str = "cells"
@@ -144,9 +142,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class State:
-    """What the answers so far have left: factorisation, answers / b, scales b, and what was spent.
-
-    `losses` of each cell or pair of cells, or one where budgets are added up, are rounded up.
+    """What the answers so far have left; `losses` of cells, pairs or all together, rounded up.
 
     >>> later = empty_state(2, Policy()).after(np.ones(2), 4.0, 12.0)
     >>> later.scaled_answers, later.scales, round(later.spent, 12)
@@ -204,11 +200,9 @@ def empty_state(cells: int, policy: Policy) -> State:
     return State(policy, factor, none, none, check.frozen(losses))
 
 
-@dataclass(frozen=True)
-class Decision:
-    """One of "derived", "fresh", "rejected"; the signed A_i b_i (m,) of the history's part of the
-    estimate; the scale of fresh noise in grid units and its weight; the law of the error, if any.
-    """
+class Decision(NamedTuple):
+    """What is done: signed A_i b_i of the history's part of the estimate; the scale of fresh noise
+    in grid units, and its weight; the law of the error, None where it is "rejected"."""
 
     outcome: str
     history_weights: Array
@@ -276,10 +270,9 @@ class Stream:
 def stream(
     questions: ArrayLike, lengths: ArrayLike, delta: float, bound: float, policy: Policy
 ) -> Stream:
-    """Return what is done with a stream of questions; it needs no data or noise.
+    """Return what is done with questions (k, cells) of `lengths` one or (k,); it needs no data.
 
-    `questions` (k, cells); `lengths` one or (k,); `bound` > 0: the outcomes depend on both only
-    through their product.
+    The outcomes depend on lengths and bound only through their product.
 
     >>> made = stream([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 40.0, 0.05, 0.2, Policy())  # a Stream
     >>> made.outcomes

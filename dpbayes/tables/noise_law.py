@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -155,8 +156,7 @@ def _saddle_point(v: Array, x: float) -> tuple[float, float]:
     return float(expit(t)), float(expit(-t))
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """The credible interval low .. high of a query, with the confidence it was made for."""
 
     low: float

@@ -38,17 +38,6 @@ _RESERVED = ("and", "or", "not", "in", "between")
 Attribute = Any  # `Bins` or `Categories`, of which name, size, of_texts and select are used
 
 
-class PredicateError(ValueError):
-    """The text is not a query over the declared attributes.
-
-    >>> coefficients("weight > 3", ())
-    Traceback (most recent call last):
-        ...
-    dpbayes.tables.predicate.PredicateError: query 'weight > 3' cannot be read: no attribute \
-'weight'; the cube has none
-    """
-
-
 class Wish(BaseModel):
     """What somebody asks for, as far as it can be checked without the cube."""
 
@@ -57,7 +46,6 @@ class Wish(BaseModel):
     question: str
     length: Annotated[float, Field(allow_inf_nan=False)]
     confidence: Annotated[float, Field(ge=1e-15, le=1.0 - 1e-15)] = 0.95
-    consistent: bool = False
     by: str | None = None
     request: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] | None = None
 
@@ -97,7 +85,7 @@ class Answer:
     `outcome` "derived", "fresh" or "rejected"; `estimate` and `interval`, None when rejected;
     `cost` in the account's epsilon; `spent` the cube's overall cost after it, `left` of its bound;
     `history` the number of answers it was made from or is one of; `affordable` about the shortest
-    length that can be had, when rejected; `consistent` the estimate that fits counts >= 0.
+    length that can be had, when rejected.
     """
 
     question: str
@@ -110,7 +98,6 @@ class Answer:
     left: float
     history: int
     affordable: float | None = None
-    consistent: float | None = None
 
 
 def coefficients(text: str, attributes: Sequence[Attribute]) -> Array:
@@ -118,7 +105,7 @@ def coefficients(text: str, attributes: Sequence[Attribute]) -> Array:
     if not isinstance(text, str):
         raise TypeError(f"query must be text, got {text!r}")
     if len(text) > LONGEST:
-        raise PredicateError(f"query must have at most {LONGEST} letters, got {len(text)}")
+        raise ValueError(f"query must have at most {LONGEST} letters, got {len(text)}")
     query = _Query(text, attributes)
     # Factors too large to be added end as infinite ones, which no query may have.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -137,7 +124,7 @@ class _Query:
     def tree(self) -> ast.expr:
         placed = " ".join(_TOKEN.sub(self._placed, self._text).split())
         if not placed:
-            raise PredicateError("query must not be empty; 'all' asks for every record")
+            raise ValueError("query must not be empty; 'all' asks for every record")
         placed = _BETWEEN.sub(r"in [ \1 , \2 ]", placed)
         if "between" in placed:
             raise self._error("between takes two numbers, as in: between 18 and 40")
@@ -234,6 +221,6 @@ class _Query:
                     return kind, f"{'-' if isinstance(sign, ast.USub) else '+'}{text}"
         raise self._error("a name or a value must stand on each side of a comparison")
 
-    def _error(self, reason: str) -> PredicateError:
+    def _error(self, reason: str) -> ValueError:
         text = self._text if len(self._text) <= 200 else f"{self._text[:200]}..."
-        return PredicateError(f"query {text!r} cannot be read: {reason}")
+        return ValueError(f"query {text!r} cannot be read: {reason}")

@@ -1,7 +1,6 @@
 """One curator process holds table and account; analysts ask it over HTTP, with a token each.
 
     POST /ask    {"question": "income >= 10", "length": 40, "confidence": 0.95}, and, if wanted,
-                 "consistent": true for the estimate that fits counts of at least 0, beside;
                  "by": "sex" to ask once for each value of an attribute;
                  "request": "monday-1", under which what was paid has the same answer again
     POST /price  the same; nothing is drawn or spent
@@ -124,13 +123,7 @@ class Service:
                     told += "they cost nothing when they are asked again"
                     raise HTTPException(503, f"by must take at most {SECONDS:g} seconds: {told}")
                 answer = await self._at_desk(ask, question, left)
-                fields = asdict(answer) | {"left": f"{float(await self._at_desk(left)):.6f}"}
-                if wish.consistent and answer.interval is not None:
-                    given = question, answer.history
-                    fields["consistent"] = await asyncio.to_thread(
-                        self.answering.consistent, *given
-                    )
-                answers.append(fields)
+                answers.append(asdict(answer) | {"left": f"{float(await self._at_desk(left)):.6f}"})
         except (ValueError, TypeError) as error:
             raise HTTPException(400, str(error)) from error
         if wish.by is None:

@@ -264,19 +264,6 @@ def test_what_follows_from_a_full_history_is_still_answered(tmp_path: Path) -> N
         ask(asked, "income < 10", 30.0)
 
 
-def test_consistent_answers_are_made_from_the_history_and_cost_nothing(tmp_path: Path) -> None:
-    asked = asking(tmp_path)
-    got = ask(asked, "sex = f and income < 10", 3.0)
-    ask(asked, "all", 3.0)
-    question = asked.question("sex = f and income < 10", 3.1, 0.05)
-    spent = asked.account.spent
-    fitted = asked.consistent(question, got.history)
-    assert fitted == pytest.approx(max(got.estimate or 0.0, 0.0), abs=1e-9)
-    assert asked.consistent(asked.question("sex = m", 9.0, 0.05), got.history) is None
-    assert asked.account.spent == spent
-    assert asked.sources(question) == [(1, "sex = f and income < 10", 1.0)]
-
-
 def test_the_estimate_uses_what_was_drawn_and_nothing_else(tmp_path: Path) -> None:
     asked = asking(tmp_path)
     draws: list[int] = []
