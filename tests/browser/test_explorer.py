@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,12 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import dpbayes as dp
-from dpbayes.figures.language import LOOKS
-from dpbook.explorer import PROGRAM, STATES, bundle, looks, surrounding
+from dpbook.explorer import PROGRAM, STATES, bundle, surrounding
 
 pytestmark = pytest.mark.browser
 BOOK = Path(__file__).parents[2] / "book"
-EXPLORED = (
-    "lapMech", "ilapMech", "draft-laplace", "geometric", "lattice", "discrete-gaussian", "expMech",
-    "expMech-local", "expMech-smooth", "expMech-delta", "expMech-repaired", "permute-and-flip",
-)  # fmt: skip
+LISTED = (BOOK / "_extra" / "explorer" / "mechanisms.js").read_text("utf-8")
+EXPLORED = re.findall(r'\b(?:stepped|scored)\("([\w-]+)"', LISTED)
 SCORED = [name for name in EXPLORED if name.startswith(("expMech", "permute"))]
 COMPUTE = """states => {
   const model = new window.parts.Model();
@@ -128,10 +125,3 @@ def test_it_follows_keyboard_and_address(chromium: Browser, site: Path) -> None:
     page.get_by_role("link", name="Open the explorer with this").click()
     page.wait_for_selector(".dp-said li:nth-child(5)")
     page.close()
-
-
-def test_colours_and_plain_names_are_those_of_the_figures() -> None:
-    table = json.loads(looks())
-    assert set(EXPLORED) <= set(table)
-    for name, look in table.items():
-        assert (look["day"], look["plain"]) == (LOOKS[name].color, LOOKS[name].plain)

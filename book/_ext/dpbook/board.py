@@ -1,8 +1,7 @@
 """The claims of the documents and their verdicts: ``claims/claims.yml`` as cards and tables.
 
-``{claims} D`` shows a card for each claim of a document, closed but for verdict and sentence;
-``{claims-summary}`` counts verdicts; ``{document-claims} D`` lists a document in its order;
-``{errata-list}`` names all misprints. The build stops where a claim has no evidence.
+``{claims} D`` shows a card for each claim of a document; ``{claims-summary}`` counts verdicts;
+``{document-claims} D`` lists a document in its order; ``{errata-list}`` names all misprints.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 ``{result-figure} documents/D-fig5::means`` shows a figure with the caption that was recorded, or
 with words of the page's own, and a link to its page. Without ``:name:`` it has no number there.
 
-Every drawing becomes an ``svg`` element whose black is the page's colour and whose other colours
-are lighter at night. It is as wide as the column, but not so narrow that its letters are less than
-11 pixels high: then its box scrolls.
+Drawings are set into the page: black is the page's colour, other colours are lighter at night. One
+is as wide as the column, but not so narrow that letters are below 11 pixels: then its box scrolls.
 """
 
 from __future__ import annotations

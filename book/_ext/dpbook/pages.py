@@ -108,6 +108,12 @@ def rewrite(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: li
             lines[place] = marked_up(line)
 
 
+def fields(app: Sphinx, what: str, name: str, obj: Any, *rest: Any) -> tuple[str, str] | None:
+    """Return the signature of what pydantic checks: the names of its fields."""
+    named = getattr(obj, "model_fields", None)
+    return (f"({', '.join(named)})", "") if named else None
+
+
 def marked_up(line: str) -> str:
     """Return a line of prose with code as literals, labels as links, and the rest as it is.
 

@@ -1,8 +1,7 @@
 """What the site's search looks through: the words of every page, in one script.
 
-``search/index.js`` holds for each page its title, the keywords it declares in its front matter
-(``myst: {html_meta: {keywords: …}}``), its headings, its text and, for a result, the numbers it
-records, at four digits. Only the page with the results loads it; Sphinx's own index is not built.
+``search/index.js``, which only the page with the results loads, holds for each page its title, the
+keywords of its front matter, its headings, its text and the numbers it records, at four digits.
 """
 
 from __future__ import annotations
@@ -30,11 +29,7 @@ TAG = re.compile(r"<[^>]+>")
 
 
 def words(markup: str) -> str:
-    """Return the text of some HTML in one line.
-
-    >>> words("<p>A <b>table</b></p><p>&amp; more</p>")
-    'A table & more'
-    """
+    """Return the text of some HTML in one line."""
     apart = re.sub(r"<(?=/?(?:p|li|td|th|h\d|div|dt|dd|br)\b)", " <", markup)
     return " ".join(html.unescape(TAG.sub("", apart)).split())
 
