@@ -129,13 +129,8 @@ def orbit_optimum(n: int, k: int, epsilon: float, prior: float = 1.0) -> Optimum
     cost = np.bincount(label.ravel(), losses.ravel()) / len(rows)
     representatives = np.flatnonzero(np.all(np.diff(rows, axis=1) >= 0, axis=1))
     # One inequality for each distinct pair of orbits (x, r), (x', r) with x ~ x'.
-    links = np.concatenate(
-        [
-            np.column_stack((label[x], label[row_of(other)]))
-            for x in representatives
-            for other in neighbours(rows[x])
-        ]
-    )
+    moves = [(x, row_of(other)) for x in representatives for other in neighbours(rows[x])]
+    links = np.concatenate([np.column_stack((label[x], label[other])) for x, other in moves])
     links = np.unique(np.concatenate((links, links[:, ::-1])), axis=0)
     links = links[links[:, 0] != links[:, 1]]
     at, columns = np.repeat(np.arange(len(links)), 2), links.ravel()

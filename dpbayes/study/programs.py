@@ -194,9 +194,8 @@ class OlderLaplace:
         noise, mass = np.zeros((1, 0)), np.ones(1)
         for a in start[:-1]:
             steps, masses = self._moves(int(np.ceil(a)) - 1)
-            noise = np.column_stack(
-                (np.repeat(noise, steps.size, axis=0), np.tile(steps, len(noise)))
-            )
+            repeated = np.repeat(noise, steps.size, axis=0)
+            noise = np.column_stack((repeated, np.tile(steps, len(noise))))
             mass = np.outer(mass, masses).ravel()
         released = np.column_stack((start[:-1] + noise, start[-1] - noise.sum(axis=1)))
         log_bc = _log_beta((start + released) / 2) - (_log_beta(start) + _log_beta(released)) / 2

@@ -158,12 +158,8 @@ class PriceCheck:
             for x, unit in zip(around.tolist(), units.tolist(), strict=True)
         ]
         for y in order[:0:-1].tolist():
-            passed = left[y]
-            left[parent[y]] += (
-                (passed << _BITS) // factor
-                if passed >= 0
-                else (passed * factor) >> _BITS  # towards minus infinity
-            )
+            rest = left[y]  # rounded towards minus infinity on its way
+            left[parent[y]] += (rest << _BITS) // factor if rest >= 0 else (rest * factor) >> _BITS
         return float(Fraction(left[middle], _ONE))
 
 

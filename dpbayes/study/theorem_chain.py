@@ -80,12 +80,9 @@ class Chain:
         log_p = self.log_probabilities()
         losses = log_p[1:] - log_p[:-1]
         # delta(epsilon) of the pairs (x + 1, x) and (x, x + 1), shape (2, n)
-        excess = np.stack(
-            [
-                np.exp(first) * -np.expm1(np.minimum(self.epsilon - signed, 0.0))
-                for first, signed in ((log_p[1:], losses), (log_p[:-1], -losses))
-            ]
-        ).sum(axis=2)
+        ways = (log_p[1:], losses), (log_p[:-1], -losses)
+        parts = [np.exp(p) * -np.expm1(np.minimum(self.epsilon - loss, 0.0)) for p, loss in ways]
+        excess = np.stack(parts).sum(axis=2)
         way, at = np.unravel_index(int(np.argmax(excess)), excess.shape)
         pair = (int(at) + 1, int(at)) if way == 0 else (int(at), int(at) + 1)
         return ChainAudit(
