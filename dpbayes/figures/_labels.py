@@ -19,8 +19,7 @@ _LOW = 0.2  # below this share of the axes a label inside stands above the end o
 def spread(positions: ArrayLike, gap: float, low: float = 0.0, high: float = 1.0) -> list[float]:
     """Return positions moved as little as possible so that any two are at least `gap` apart.
 
-    The order is kept. Labels that lie too close form a group around their average; groups that
-    touch are merged. What leaves [low, high] is pushed back while there is room.
+    The order is kept. What leaves [low, high] is pushed back while there is room.
 
     >>> spread([0.5, 0.5], 0.1)
     [0.45, 0.55]
@@ -57,9 +56,9 @@ def label_ends(
 ) -> None:
     """Write each label beside the end (x, y) of its curve.
 
-    Labels of curves that reach the right stand outside the axes, with a thin grey tie that does not
-    enter them; a curve that ends earlier has its label at its end, so that no tie looks like data.
-    `height` is that of the axes, in inches, roughly. Call it after limits and scales are set.
+    Labels of curves that reach the right stand outside the axes, with a thin grey tie; a curve that
+    ends earlier has its label at its end. Call it after limits and scales are set; `height` is
+    roughly that of the axes, in inches.
     """
     gap = LABEL_GAP / height
     early = [_across(axes, x) < EARLY for x, _ in ends]
@@ -70,7 +69,8 @@ def label_ends(
     written: list[tuple[float, float, float]] = []  # inside: left end, height, length
     for (x, _), at, inside, label, color in zip(ends, places, early, labels, colors, strict=True):
         if inside:
-            left, length = _across(axes, x), LETTER * len(label) / _width(axes)
+            inches = axes.bbox.width / axes.figure.dpi  # as it is before a layout
+            left, length = _across(axes, x), LETTER * len(label) / inches
             lines = _lines_away((left, at, length), written, gap)
             written.append((left, at + lines * gap, length))
             _write_inside(axes, (left, at), label, color, 72.0 * LABEL_GAP * lines)
@@ -92,13 +92,6 @@ def _lines_away(
     return lines
 
 
-def _width(axes: Axes) -> float:
-    """Return the width of the axes in inches, as it is before a layout."""
-    figure = axes.get_figure()
-    assert figure is not None
-    return float(axes.bbox.width / figure.dpi)
-
-
 def _write_inside(
     axes: Axes, at: tuple[float, float], label: str, color: str, moved: float
 ) -> None:
@@ -115,6 +108,7 @@ def _write_inside(
 
 
 def _write_outside(axes: Axes, end: float, place: float, label: str, color: str) -> None:
+    tie = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.7, "relpos": (0.0, 0.5)}
     axes.annotate(
         label,
         xy=(1.0, end),
@@ -124,14 +118,7 @@ def _write_outside(axes: Axes, end: float, place: float, label: str, color: str)
         color=dark(color),
         va="center",
         annotation_clip=False,
-        arrowprops={
-            "arrowstyle": "-",
-            "color": "0.6",
-            "linewidth": 0.7,
-            "shrinkA": 1,
-            "shrinkB": 1,
-            "relpos": (0.0, 0.5),
-        },
+        arrowprops={**tie, "shrinkA": 1, "shrinkB": 1},
     )
 
 

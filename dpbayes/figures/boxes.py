@@ -31,9 +31,6 @@ class Box:
     five: ArrayLike
     read: Sequence[tuple[float, float, float]] = ()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "five", np.asarray(self.five, dtype=np.float64))
-
 
 def boxes(
     xlabel: str,
@@ -45,8 +42,7 @@ def boxes(
     """Draw the mechanisms side by side in every group, a panel below the other for each title.
 
     A thin bar reaches from end to end (`ends` says what these are), a thick one over the middle
-    half, the gap in it is the median; circles are points of a printed figure. Returns the figure
-    and its alternative text.
+    half, the gap in it is the median; circles are points of a printed figure.
     """
     figure, rows = new_panels(
         len(panels), 1, WIDTH, 1.3 + (2.7 if len(panels) < 3 else 2.0) * len(panels), sharex=True

@@ -110,7 +110,9 @@ def overlap(
     and each of `others` have shape (m,); `distances` are the Hellinger distances, one a panel.
     """
     x, p = np.asarray(proportions, dtype=np.float64), np.asarray(first, dtype=np.float64)
-    x, (p, *drawn) = _finite(x, [p, *others.values()])
+    heights = np.array([p, *(np.asarray(values, dtype=np.float64) for values in others.values())])
+    finite = np.isfinite(heights).all(axis=0)  # a density may be infinite at 0 and 1
+    x, (p, *drawn) = x[finite], heights[:, finite]
     figure, rows = new_panels(1, len(others), WIDTH, 0.75 * HEIGHT, sharey=True)
     sentences = ["Two densities of one proportion in each panel, and the area below the root of"]
     sentences.append("their product.")
@@ -129,12 +131,3 @@ def overlap(
     highest = max(float(values.max()) for values in (p, *drawn))
     rows[0][0].set(ylabel="density", ylim=(0.0, 1.2 * highest))
     return figure, " ".join(sentences)
-
-
-def _finite(
-    x: NDArray[np.float64], curves: Iterable[ArrayLike]
-) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
-    """Return the points at which all curves are finite: a density may be infinite at 0 and 1."""
-    heights = np.array([np.asarray(values, dtype=np.float64) for values in curves])
-    kept = np.isfinite(heights).all(axis=0)
-    return x[kept], list(heights[:, kept])

@@ -29,9 +29,9 @@ def intervals(
     for row, (category, (axes,)) in enumerate(zip(categories, panels, strict=True)):
         for index, values in enumerate(ends.values()):
             low, high = values[row]
-            look = looks[index]
-            axes.plot([low, high], [-index, -index], color=look["color"], linewidth=3.0)
-            axes.plot((low + high) / 2, -index, color=look["color"], marker=look["marker"])
+            color, marker = looks[index]["color"], looks[index]["marker"]
+            axes.plot([low, high], [-index, -index], color=color, linewidth=3.0)
+            axes.plot((low + high) / 2, -index, color=color, marker=marker)
         axes.set(yticks=[-i for i in range(len(ends))], ylim=(0.6 - len(ends), 0.6))
         axes.set_yticklabels(list(ends))
         axes.set_title(category, loc="left")

@@ -1,8 +1,7 @@
 """One colour, one dash, one marker and one plain name for each mechanism, in every figure.
 
-A figure asks here by the label of a series, never by its place. What is not a mechanism gets one of
-the muted series colours, which no mechanism has; the lines a figure is read against are grey.
-Pages take the plain names and the colours from the same table.
+What is not a mechanism gets one of the muted series colours, which no mechanism has; the lines a
+figure is read against are grey.
 """
 
 from __future__ import annotations
@@ -114,18 +113,14 @@ def styles(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
     >>> styles(["share", "lapMech"])["lapMech"] == LOOKS["lapMech"].style()
     True
     """
-    given = list(dict.fromkeys(labels))
-    looks: dict[str, dict[str, Any]] = {}
-    others = 0
-    for label in given:
-        name = mechanism_of(label)
+    names = {label: mechanism_of(label) for label in labels}
+    looks, others = {}, 0
+    for label, name in names.items():
         if name is None:
             looks[label] = series_style(others)
             others += 1
         else:
-            looks[label] = _variant(
-                name, label, [one for one in given if mechanism_of(one) == name]
-            )
+            looks[label] = _variant(name, label, [one for one in names if names[one] == name])
     return looks
 
 
@@ -140,15 +135,9 @@ def series_style(index: int) -> dict[str, Any]:
 
 def _variant(name: str, label: str, kin: list[str]) -> dict[str, Any]:
     own = LOOKS[name].style()
-    if ALIASES.get(label, label) == name:
+    if ALIASES.get(label, label) == name or len(kin) == 1:
         return own
     rank = [one for one in kin if ALIASES.get(one, one) != name].index(label)
-    if rank == 0 and len(kin) == 1:
-        return own
     dashes = [dash for dash in DASHES if dash != own["linestyle"]]
     markers = [marker for marker in MARKERS if marker != own["marker"]]
-    return {
-        **own,
-        "linestyle": dashes[rank % len(dashes)],
-        "marker": markers[rank % len(markers)],
-    }
+    return {**own, "linestyle": dashes[rank % len(dashes)], "marker": markers[rank % len(markers)]}

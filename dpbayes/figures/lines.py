@@ -51,10 +51,6 @@ class Curve:
     kind: str = "line"
     error: ArrayLike | None = None
 
-    def __post_init__(self) -> None:
-        for name in ("x", "y", *(["error"] if self.error is not None else [])):
-            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
-
 
 @dataclass(frozen=True)
 class Panel:
@@ -162,15 +158,13 @@ def _end(curve: Curve) -> tuple[float, float]:
 
 
 def _explain(figure: Figure, panels: Sequence[Panel]) -> None:
-    used = {curve.kind for panel in panels for curve in panel.curves} - {*_LINES}
-    handles = [_handle(kind, NOTES[kind]) for kind in KINDS if kind in used]
+    used = {curve.kind for panel in panels for curve in panel.curves}
+    looks: Mapping[str, Any] = {"simulated": {"marker": "o", "markersize": 3.5}, "reading": HOLLOW}
+    grey: Any = {"color": "0.35", "linestyle": "none"}
+    kinds = [kind for kind in NOTES if kind in used]
+    handles = [Line2D([], [], label=NOTES[kind], **grey, **looks[kind]) for kind in kinds]
     if handles:
         figure.legend(handles=handles, loc="outside lower left", frameon=False)
-
-
-def _handle(kind: str, note: str) -> Line2D:
-    look: Mapping[str, Any] = HOLLOW if kind != "simulated" else {"marker": "o", "markersize": 3.5}
-    return Line2D([], [], color="0.35", linestyle="none", label=note, **look)
 
 
 def describe(xlabel: str, ylabel: str, panels: Sequence[Panel]) -> str:
@@ -183,8 +177,8 @@ def describe(xlabel: str, ylabel: str, panels: Sequence[Panel]) -> str:
 
 
 def _sentence(curve: Curve) -> str:
-    x: NDArray[np.float64] = np.asarray(curve.x)
-    y: NDArray[np.float64] = np.asarray(curve.y) + 0.0  # no minus zero
+    x: NDArray[np.float64] = np.asarray(curve.x, dtype=np.float64)
+    y: NDArray[np.float64] = np.asarray(curve.y, dtype=np.float64) + 0.0  # no minus zero
     kind = f" ({NOTES[curve.kind]})" if curve.kind in NOTES else ""
     first, last = f"{y[0]:.3g}", f"{y[-1]:.3g}"
     if x.size == 1:

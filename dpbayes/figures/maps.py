@@ -52,7 +52,8 @@ def maps(
         one.set(title=panel.title, xlabel=xlabel, ylabel=ylabel)
     for empty in grid[len(panels) :]:
         empty.set_axis_off()
-    handles = _handles(labels, panels)
+    used = np.unique(np.concatenate([np.ravel(panel.index) for panel in panels])).tolist()
+    handles = [Patch(**_fill(labels, number), label=labels[number]) for number in used]
     figure.legend(handles=handles, loc="outside lower left", ncols=2, frameon=False)
     return figure, _describe(xlabel, ylabel, x, y, labels, panels)
 
@@ -101,13 +102,6 @@ def _fill(labels: Sequence[str], number: int) -> dict[str, Any]:
     hatch = LOOKS[name].hatch if name else HATCHES[number % len(HATCHES)]
     tint = tuple(0.55 + 0.45 * part for part in to_rgb(color))
     return {"facecolor": tint, "hatch": hatch, "edgecolor": color, "linewidth": 0.0}
-
-
-def _handles(labels: Sequence[str], panels: Sequence[MapPanel]) -> list[Patch]:
-    used = sorted(
-        {int(number) for panel in panels for number in np.unique(np.asarray(panel.index))}
-    )
-    return [Patch(**_fill(labels, i), label=labels[i]) for i in used]
 
 
 def _describe(

@@ -45,18 +45,12 @@ def meaning(
 def _draw_chances(
     axes: Axes, x: NDArray[np.float64], ceiling: NDArray[np.float64], guess: float
 ) -> None:
-    before = str(REFERENCE["color"])
     names = ("after the\nrelease", "before the\nrelease")
     axes.plot(x, ceiling, color=SERIES[0], label=names[0])
     axes.axhline(guess, label=names[1], **REFERENCE)
     axes.set(xscale="log", ylim=(0.0, 1.05), ylabel="best chance of the guesser")
-    label_ends(
-        axes,
-        [(float(x[-1]), float(ceiling[-1])), (float(x[-1]), guess)],
-        names,
-        [SERIES[0], before],
-        0.2 * _HEIGHT,
-    )
+    ends = [(float(x[-1]), float(ceiling[-1])), (float(x[-1]), guess)]
+    label_ends(axes, ends, names, [SERIES[0], str(REFERENCE["color"])], 0.2 * _HEIGHT)
 
 
 def _draw_distances(

@@ -2,8 +2,7 @@
 
 The contrast ratio of two colours is (Y₁ + 0.05) / (Y₂ + 0.05) with the relative luminances Y of
 WCAG 2.2. The map Y + 0.05 ↦ K / (Y + 0.05) with K = 1.05 (Y_night + 0.05) takes white to the dark
-page and keeps every ratio between two colours, so that what can be read by day can be read at
-night: labels on a heat map as well as lines on the page.
+page and keeps every ratio between two colours.
 """
 
 from __future__ import annotations
@@ -51,8 +50,7 @@ def at_night(color: str) -> str:
     page = luminance(PAGE)
     wanted = min(1.0, 1.05 * (page + 0.05) / (now + 0.05) - 0.05)
     if np.ptp(light) < 1e-9:
-        paper = _linear(PAGE) if wanted <= page * (1 + 1e-9) else np.full(3, wanted)
-        return _hex(paper)
+        return _hex(_linear(PAGE) if wanted <= page * (1 + 1e-9) else np.full(3, wanted))
     bright = light / light.max()
     most = float(bright @ _WEIGHTS)
     if wanted <= most:

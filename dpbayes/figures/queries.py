@@ -133,10 +133,9 @@ def framework_diagram() -> tuple[Figure, str]:
     return figure, (
         "Flow chart. A question goes to the history: when it is estimable there with a short "
         "enough interval, a derived answer leaves at no cost. Otherwise the smallest budget is "
-        "worked out. "
-        "If the overall cost would exceed the bound, the question is rejected and nothing changes. "
-        "If not, the spend is written to the account, noise is drawn and kept, and the answer "
-        "leaves; the account is the history of the next question."
+        "worked out. If the overall cost would exceed the bound, the question is rejected and "
+        "nothing changes. If not, the spend is written to the account, noise is drawn and kept, "
+        "and the answer leaves; the account is the history of the next question."
     )
 
 
@@ -158,11 +157,9 @@ def _arrow(axes: Axes, start: Text, end: Text, label: str) -> None:
             "shrinkB": 2,
         },
     )
-    if label:
-        way = 0.63 if y0 == y1 else 0.5  # between the frames of two boxes side by side
-        beside = 0.0 if y0 == y1 else 0.015
-        place = ((x0 + way * (x1 - x0) if y0 == y1 else min(x0, x1)) + beside, (y0 + y1) / 2)
-        side = "center" if y0 == y1 else "left"
-        on_the_line = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
-        behind = on_the_line if y0 == y1 else None
-        axes.text(*place, label, fontsize=9, color="0.25", ha=side, va="center", bbox=behind)
+    look: Any = {"fontsize": 9, "color": "0.25", "va": "center"}
+    if y0 == y1:  # on the line, between the frames of two boxes side by side
+        behind = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+        axes.text(x0 + 0.63 * (x1 - x0), y0, label, ha="center", bbox=behind, **look)
+    else:
+        axes.text(min(x0, x1) + 0.015, (y0 + y1) / 2, label, ha="left", **look)

@@ -1,7 +1,5 @@
 """How every figure looks: axes, scales, type, and the bytes a figure becomes.
 
-Colours, dashes and markers of mechanisms stand in :mod:`dpbayes.figures.language`: they change
-together, so that nothing is lost in grey or to a colour-blind reader.
 Figures are made without pyplot: nothing is shown twice, and no global state is left behind.
 """
 
@@ -117,11 +115,7 @@ def png_bytes(figure: Figure) -> bytes:
 
 
 def hold(figure: Figure) -> None:
-    """Leave the parts of a figure where they are.
-
-    No layout engine remains: with ``"none"`` one stays that does nothing, and for its sake
-    `savefig` draws a figure twice.
-    """
+    """Leave the parts of a figure where they are, with no layout engine to draw it twice."""
     with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
         figure.set_layout_engine(None)
 

@@ -37,11 +37,9 @@ class Everywhere:
 
     @property
     def worst(self) -> float:
-        """Largest expected distance at any data set."""
         return float(self.distances.max())
 
     def losses_to(self, other: Everywhere) -> int:
-        """Return at how many data sets the other has the smaller expected distance."""
         return int(np.sum(other.distances < self.distances * (1.0 - 1e-12)))
 
 
@@ -66,9 +64,9 @@ Maker = Callable[[int, float], Mechanism]  # for n records at privacy parameter 
 def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping[str, Maker]:
     """Return the mechanisms of the comparison, by name, for k = `len(prior)` categories.
 
-    From three categories on "lattice" stands for "geometric", which it is at two.
-    "expMech-smooth, calibrated" has its nominal epsilon raised, for that n and prior, until its
-    audited loss is epsilon. "geometric, remapped" (k = 2) is optimal: `thm-remap-optimal`.
+    From three categories on "lattice" stands for "geometric", which it is at two. "geometric,
+    remapped" is optimal: `thm-remap-optimal`. "expMech-smooth, calibrated" has an audited loss of
+    epsilon for that n and prior.
     """
     alpha = _validate.prior("prior", prior)
     noise = "geometric" if alpha.size == 2 else "lattice"
@@ -121,7 +119,6 @@ class Winners:
         return np.asarray(found, dtype=np.int64)
 
     def share(self, name: str) -> float:
-        """Return the share of cells that the mechanism of that name wins."""
         return float(np.mean(self.index == self.names.index(name)))
 
 
@@ -147,10 +144,7 @@ class Comparison:
 
 
 def compare(
-    chosen: Mapping[str, Maker],
-    sizes: Sequence[int],
-    epsilons: Sequence[float],
-    prior: ArrayLike,
+    chosen: Mapping[str, Maker], sizes: Sequence[int], epsilons: Sequence[float], prior: ArrayLike
 ) -> Comparison:
     """Return the mean and the worst of each mechanism over all data, for each epsilon and size."""
 
@@ -182,16 +176,11 @@ def largest_lead(
 
 
 def prior_crossings(
-    mechanism_a: Mechanism,
-    mechanism_b: Mechanism,
-    counts: ArrayLike,
-    low: float,
-    high: float,
+    mechanism_a: Mechanism, mechanism_b: Mechanism, counts: ArrayLike, low: float, high: float
 ) -> list[float]:
-    """Return the priors a in [low, high] at which both mean distances are equal, prior (a, …, a).
+    """Return the priors (a, …, a), a in [low, high], at which both mean distances are equal.
 
-    Sign changes are looked for on a geometric grid of 16 priors and located by root finding, so
-    two crossings between neighbouring grid points go unseen.
+    Two crossings between neighbours on a geometric grid of 16 priors go unseen.
     """
     x = _validate.counts("counts", counts)
 
@@ -215,10 +204,9 @@ def count_crossings(
 ) -> list[tuple[int, str]]:
     """Return where the order changes along the data sets (x, n - x); k = 2.
 
-    Entries (x, winner): the mechanism of that name has the smaller mean distance from x ones on,
-    until the next entry; where both are equal within their errors it is "tie". Changes are looked
-    for between the entries of `counts`, increasing, without `counts` at every x, and located by
-    bisection; two changes between two entries cancel unseen.
+    Entries (x, winner): who has the smaller mean distance from x ones on, until the next entry, or
+    "tie". Changes are located by bisection between the entries of `counts`, increasing, by default
+    every x; two between two entries cancel unseen.
     """
 
     def winner(x: int) -> str:

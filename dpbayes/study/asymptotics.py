@@ -1,9 +1,8 @@
 """What every mechanism tends to as the data grow: step laws, and mean distances without a law.
 
-Far from the edges a posterior moves by H(t) = c |t| when t records change category, where
-c^2 = (1/a + 1/b)/8 for two categories and c^2 t^2 = sum_i t_i^2 / (8 a_i) in general. Scores and
-sensitivities shrink together, so the released *step* keeps a law that no longer depends on n, and
-the mean distance is that law's mean step times c. Answers question 1 of A's future work.
+Far from the edges a posterior moves by H(t) = c |t| when t records change category, with
+c^2 t^2 = sum_i t_i^2 / (8 a_i). The released *step* keeps a law that no longer depends on n, and
+the mean distance is c times its mean. Answers question 1 of A's future work.
 """
 
 from __future__ import annotations
@@ -36,10 +35,7 @@ def step_law(mechanism: Mechanism, k: int = 2) -> StepLaw:
 
 
 def unit_distance(concentration: ArrayLike) -> float:
-    """Return c = sqrt((1/a + 1/b)/8), the distance of one step, for the two smallest parameters.
-
-    It is the limit of LS(x). `concentration` (k,) holds the posterior's parameters.
-    """
+    """Return the limit c = sqrt((1/a + 1/b)/8) of LS(x), a and b the two smallest parameters."""
     a = _validate.prior("concentration", concentration)
     return float(np.sqrt((1.0 / np.sort(a)[:2]).sum() / 8.0))
 
@@ -56,7 +52,6 @@ class Prediction:
 
     @property
     def corrected(self) -> float:
-        """The mean distance with its first correction."""
         return self.mean_distance * (1.0 + self.correction)
 
 

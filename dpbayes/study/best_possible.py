@@ -1,7 +1,6 @@
-"""How good a private answer can be: a certificate for two categories, linear programs beyond.
+"""How good a private answer can be: the least mean Hellinger distance over all data sets.
 
-The measure is the mean Hellinger distance over all data sets of n records, among the mechanisms
-that answer with a histogram of n records.
+A certificate for two categories and linear programs, among mechanisms that answer with n records.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """`attained` over `lower`, less 1."""
         return self.attained / self.lower - 1.0
 
 
@@ -45,20 +43,19 @@ def certificate(n: int, epsilon: float, prior: ArrayLike = (1.0, 1.0)) -> Certif
     Every data set (x, n - x), x = 0 … n, has the same weight; `prior` (2,). Rounding lowers the
     bound by a part of about n 1e-16 / epsilon. Book: `thm-count-certificate`.
     """
-    size, budget, alpha = n, epsilon, _validate.prior("prior", prior, 2)
-    _, expected = best_answers((float(alpha[0]), float(alpha[1])), size, budget, 0, size)
-    losses = distance_table(size, alpha)
-    q = float(np.exp(-budget))
-    apart = np.abs(np.arange(size + 1)[:, None] - np.arange(size + 1))
+    alpha, at, q = _validate.prior("prior", prior, 2), np.arange(n + 1), float(np.exp(-epsilon))
+    _, expected = best_answers((float(alpha[0]), float(alpha[1])), n, epsilon, 0, n)
+    losses = distance_table(n, alpha)
+    apart = np.abs(at[:, None] - at)
     kernel_sums = (q**apart).sum(axis=1)
     prices = _inverse_kernel(expected * kernel_sums, q)
     # Lowering every price by t adds t sum(u) >= t u(s) to the value of a column.
     shift = max(0.0, -float(least_columns(losses - prices[:, None], q).min()))
     # Noisy counts at the ends stand for all beyond them.
-    parts = np.full(size + 1, np.tanh(0.5 * budget))
+    parts = np.full(n + 1, np.tanh(0.5 * epsilon))
     parts[[0, -1]] = 1.0 / (1.0 + q)
-    attained = float((parts * kernel_sums) @ expected) / (size + 1)
-    lower = float(prices.sum()) / (size + 1) - shift
+    attained = float((parts * kernel_sums) @ expected) / (n + 1)
+    lower = float(prices.sum()) / (n + 1) - shift
     return Certificate(attained, min(lower, attained))
 
 
@@ -132,13 +129,8 @@ def orbit_optimum(n: int, k: int, epsilon: float, prior: float = 1.0) -> Optimum
     cost = np.bincount(label.ravel(), losses.ravel()) / len(rows)
     representatives = np.flatnonzero(np.all(np.diff(rows, axis=1) >= 0, axis=1))
     # One inequality for each distinct pair of orbits (x, r), (x', r) with x ~ x'.
-    links = np.concatenate(
-        [
-            np.column_stack((label[x], label[row_of(other)]))
-            for x in representatives
-            for other in neighbours(rows[x])
-        ]
-    )
+    moves = [(x, row_of(other)) for x in representatives for other in neighbours(rows[x])]
+    links = np.concatenate([np.column_stack((label[x], label[other])) for x, other in moves])
     links = np.unique(np.concatenate((links, links[:, ::-1])), axis=0)
     links = links[links[:, 0] != links[:, 1]]
     at, columns = np.repeat(np.arange(len(links)), 2), links.ravel()

@@ -1,7 +1,6 @@
 """Mechanisms that do not keep their promise, each a mistake that is easily made; audits catch them.
 
-None of them is registered. They are here so that the book can show them being caught and so that
-every kind of audit is tested against something it must find.
+None of them is registered.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ class HalfTheNoise:
     name = "half the noise"
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
-        """Return the law of the geometric mechanism at twice the epsilon."""
         return TruncatedGeometric(2.0 * self.epsilon).law(counts, prior)
 
 

@@ -55,10 +55,8 @@ def _abstract() -> list[Series]:
             )
             add(place, curve, said(right, data), drawn, cause, "c6390bd")
     words = "500 runs, γ with ln(δ/2n), each noisy count clamped to what the earlier ones left"
-    done, cause = (
-        partial(releases, words, data=boxed, runs=500),
-        "the program's clamp, and 500 runs",
-    )
+    done = partial(releases, words, data=boxed, runs=500)
+    cause = "the program's clamp, and 500 runs"
     pairs = ((DELTA_CURVE, private, drafted_delta(0.8, 1e-8)),
              (LAPLACE_CURVE, noise, SequentialLaplace(0.8)))  # fmt: skip
     for curve, right, program in pairs:
@@ -96,14 +94,9 @@ def _draft() -> list[Series]:
         ):
             found.append(Series("B", figure, panel, curve, caption[curve], drawn, *why))
     ninety = partial(releases, data=boxed, runs=300)
-    five = {
-        "are candidates": ninety(
-            "candidates of 90 records, 300 runs", drafted_delta(0.8, DRAFT_DELTA, records=90)
-        ),
-        "fill the last cell": ninety(
-            "counts that sum to 90, 300 runs", SequentialLaplace(0.8, records=90)
-        ),
-    }
+    delta = ninety("candidates of 90 records, 300 runs", drafted_delta(0.8, DRAFT_DELTA, 90))
+    noise = ninety("counts that sum to 90, 300 runs", SequentialLaplace(0.8, records=90))
+    five = {"are candidates": delta, "fill the last cell": noise}
     for (curve, right), (which, drawn) in zip(caption.items(), five.items(), strict=True):
         found.append(Series("B", "5", "", curve, right, drawn, PHANTOM + which, "394ff82"))
     return found

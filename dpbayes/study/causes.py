@@ -9,13 +9,7 @@ from numpy.typing import ArrayLike
 
 from dpbayes.divergences import hellinger_published
 from dpbayes.mechanisms import mechanism
-from dpbayes.study.catalogue import (
-    DRAFT_DELTA,
-    NOTES_PANELS,
-    NOTES_RUNS,
-    figure_series,
-    notes_data,
-)
+from dpbayes.study.catalogue import DRAFT_DELTA, NOTES_PANELS, NOTES_RUNS, figure_series, notes_data
 from dpbayes.study.curves import Data, Drawing, Fit, Series, boxed, releases, values
 from dpbayes.study.full_paper import (
     at_shares,
@@ -45,7 +39,6 @@ class Cause:
 
     @property
     def where(self) -> str:
-        """Document, figure and curve."""
         one = self.series
         panel = PICTURES.get(one.panel, one.panel)
         return f"{one.document}, Figure {one.figure}{panel}, {plain_curve(one.curve)}"

@@ -1,7 +1,6 @@
 """How well released posteriors can be trusted: exact coverage and exact errors for k = 2.
 
-Everything follows from the table P(r | x) of a mechanism: for each released count r, the analyst
-either takes r for the truth (plug-in) or mixes over the x that may have led to r (noise-aware).
+The analyst takes the release r for the truth (plug-in) or mixes over x by P(x | r) (noise-aware).
 """
 
 from __future__ import annotations

@@ -56,10 +56,9 @@ class Drawing:
 
     def fit(self, points: Sequence[Point]) -> Fit:
         """Return z of each point: its difference in combined Monte Carlo and reading errors."""
-        one = self.runs, self.whisker
-        return Fit(
-            tuple(self.at(p.x).score(p.statistic, one[0], p.y, p.y_error, one[1]) for p in points)
-        )
+        runs, whisker = self.runs, self.whisker
+        scores = (self.at(p.x).score(p.statistic, runs, p.y, p.y_error, whisker) for p in points)
+        return Fit(tuple(scores))
 
 
 def releases(
@@ -113,7 +112,6 @@ class Fit:
 
     @property
     def good(self) -> bool:
-        """Whether the rms is below 1.3 and no score above 4 in size."""
         return self.rms < LARGEST_RMS and abs(self.worst) <= LARGEST_Z
 
 
@@ -137,7 +135,6 @@ class Series:
 
     @property
     def points(self) -> tuple[Point, ...]:
-        """The points read off the picture."""
         return published_points(self.document, self.figure, self.panel, self.curve)
 
 
@@ -223,9 +220,8 @@ class Published:
 
     def means(self, sizes: Sequence[int]) -> dict[str, NDArray[np.float64]]:
         """Return each curve as it was drawn, at any sizes."""
-        return {
-            mechanism_name(one.series.curve): one.series.drawn.curve(sizes) for one in self.curves
-        }
+        curves = [one.series for one in self.curves]
+        return {mechanism_name(one.curve): one.drawn.curve(sizes) for one in curves}
 
     def boxes(self, groups: Sequence[str]) -> list[Box]:
         """Return the boxes as they were drawn, at the labels of the axis, with the printed points.

@@ -22,7 +22,6 @@ class DataSet:
 
     @property
     def n(self) -> int:
-        """Number of records."""
         return int(self.counts.sum())
 
 

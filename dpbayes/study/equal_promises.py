@@ -92,10 +92,9 @@ def lattice_share(k: int, epsilon: float, delta: float, releases: int) -> float:
 def shared_budget(
     k: int, epsilon: float, delta: float, releases: ArrayLike
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the large-n mean distance of each of T releases, in units of one lattice release.
+    """Return the large-n mean distance of each of T `releases` (m,), over that of a single one.
 
-    "lattice" and "gauss" (m,) for the numbers of releases `releases` (m,), both calibrated by exact
-    composition; equal shares.
+    "lattice" and "gauss" (m,), both calibrated by exact composition; equal shares.
     """
     counts, prior = np.full(k, round(HUGE / k)), np.ones(k)
 
@@ -113,8 +112,7 @@ def shared_budget(
 def first_gaussian_win(k: int, epsilon: float, delta: float, largest: int = 200) -> int | None:
     """Return a T at which Gaussian noise is smaller and at T - 1 is not; None if not at `largest`.
 
-    At equal (epsilon, delta) for all T releases together, by exact composition, for large n and
-    equal shares. Found by bisection, so it is the least T if the order changes once.
+    The means are those of `shared_budget`; T is the least one if the order changes once.
     """
 
     def wins(t: int) -> bool:

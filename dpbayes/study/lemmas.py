@@ -1,8 +1,7 @@
 """A's Theorem 4.1 and the two lemmas behind it: what is true of them, checked and proved.
 
-Lemma 2.1 of C (sliding) and Lemma 2.2 (dilation) compare the probability that an exponential
-mechanism's score u = -H takes one value with the probability that it takes another. They can be
-read in three ways, and the readings differ in truth:
+Lemma 2.1 of C (sliding) and Lemma 2.2 (dilation) compare the probabilities of two values of an
+exponential mechanism's score u = -H. Their three readings differ in truth:
 
 "formula"   the printed proofs' own: h(s) = e^(epsilon s / 2S) / normaliser, at any number s
 "attained"  probabilities of scores that some output has, several outputs counted together
@@ -79,7 +78,6 @@ class LemmaCheck:
 
     @property
     def holds(self) -> bool:
-        """Whether the inequality holds in the worst case, rounding allowed for."""
         return self.left - self.right <= 1e-12 * max(self.left, self.right)
 
 

@@ -1,7 +1,6 @@
 """What only the pages on document E need: the worked example and the posterior given all answers.
 
-E's inference conditions on the best linear estimate, which is not a sufficient statistic. With one
-unknown the posterior is exact, over a whole history it is sampled.
+With one unknown the posterior is exact, over a whole history it is sampled.
 """
 
 from __future__ import annotations
@@ -16,15 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import exprel
 
-from dpbayes._validate import (
-    frozen,
-    generator,
-    integer,
-    open_unit,
-    positive_array,
-    real,
-    real_array,
-)
+from dpbayes import _validate
 from dpbayes.tables.approximations import MassVector, exact_masses
 from dpbayes.tables.inference import blue, empty_factor, laplace_scales, shaped
 from dpbayes.tables.noise_law import Interval, NoiseLaw
@@ -52,19 +43,18 @@ class WorkedExample:
 def worked_example() -> WorkedExample:
     """Return three age groups by three income groups, with six answered queries and a new one.
 
-    The history and its budgets are ours; the cube's axes and the tax query follow the example of E,
-    section 2.4, whose numbers are lost.
+    The axes and the tax query follow E, section 2.4, whose numbers are lost; the rest is ours.
     """
     grid = np.zeros((6, 3, 3))
     grid[0], grid[1, 0], grid[2, 1], grid[3, :, 1:], grid[4, 2], grid[5, :, 0] = 1, 1, 1, 2, 1, 1
     H, alpha = grid.reshape(6, 9), np.array([0.05, 0.1, 0.1, 0.2, 0.1, 0.05])
     return WorkedExample(
-        x=frozen(np.array([10, 21, 37, 20, 0, 0, 53, 0, 0], dtype=np.int64)),
-        H=frozen(H),
-        alpha=frozen(alpha),
-        scales=frozen(laplace_scales(H, alpha)),
-        y=frozen(np.array([140.0, 70.0, 22.0, 118.0, 50.0, 85.0])),
-        q=frozen(np.array([0.0, 0, 0, 1, 1, 1, 1, 1, 1])),
+        x=_validate.frozen(np.array([10, 21, 37, 20, 0, 0, 53, 0, 0], dtype=np.int64)),
+        H=_validate.frozen(H),
+        alpha=_validate.frozen(alpha),
+        scales=_validate.frozen(laplace_scales(H, alpha)),
+        y=_validate.frozen(np.array([140.0, 70.0, 22.0, 118.0, 50.0, 85.0])),
+        q=_validate.frozen(np.array([0.0, 0, 0, 1, 1, 1, 1, 1, 1])),
     )
 
 
@@ -80,7 +70,7 @@ class OneUnknown:
 
     def cdf(self, theta: float) -> float:
         """Return P(unknown <= theta | y)."""
-        t = float(np.clip(real("theta", theta), self.points[0], self.points[-1]))
+        t = float(np.clip(_validate.real("theta", theta), self.points[0], self.points[-1]))
         height = float(np.interp(t, self.points, self.heights))
         before = int(np.searchsorted(self.points, t))
         below = _masses(
@@ -94,7 +84,7 @@ class OneUnknown:
 
     def quantile(self, probability: float) -> float:
         """Return the theta with cdf(theta) = probability, for probabilities of at least 1e-12."""
-        p = open_unit("probability", probability)
+        p = _validate.open_unit("probability", probability)
         low, high = self.points[[0, -1]]
         return float(
             brentq(lambda theta: self.cdf(theta) - p, low, high, xtol=1e-15 * (high - low))
@@ -102,7 +92,7 @@ class OneUnknown:
 
     def interval(self, delta: float) -> Interval:
         """Return the interval that leaves delta/2 on either side."""
-        half = 0.5 * open_unit("delta", delta)
+        half = 0.5 * _validate.open_unit("delta", delta)
         return Interval(self.quantile(half), self.quantile(1.0 - half), 1.0 - delta)
 
 
@@ -119,7 +109,7 @@ def posterior_one_unknown(y: ArrayLike, scales: ArrayLike) -> OneUnknown:
     with the model of equations 9 and 10; the exact form is ours. Book: `thm-one-unknown`.
     """
     answers = shaped("y", y, "m")
-    b = shaped("scales", positive_array("scales", scales), answers.size)
+    b = shaped("scales", _validate.positive_array("scales", scales), answers.size)
     points, where = np.unique(answers, return_inverse=True)
     bends = np.bincount(where, weights=1.0 / b)
     steepest = bends.sum()
@@ -127,7 +117,7 @@ def posterior_one_unknown(y: ArrayLike, scales: ArrayLike) -> OneUnknown:
     points = np.concatenate([[points[0] - reach], points, [points[-1] + reach]])
     slopes = steepest - 2.0 * np.concatenate([[0.0], np.cumsum(bends)[:-1], [steepest]])
     heights = np.concatenate([[0.0], np.cumsum(slopes * np.diff(points))])
-    return OneUnknown(frozen(points), frozen(heights - heights.max()))
+    return OneUnknown(_validate.frozen(points), _validate.frozen(heights - heights.max()))
 
 
 def posterior_draws(
@@ -142,14 +132,14 @@ def posterior_draws(
 
     A Laplace variable of scale b is a normal one whose variance tau is exponential with mean 2 b^2.
     Given the variances the cells are normal; given the cells, b^2 / tau is inverse Gaussian with
-    mean b / |residual| and shape 1. Drawing the two in turn samples the posterior under a flat
-    prior on the part of the cells that the history says anything about.
+    mean b / |residual| and shape 1. The two are drawn in turn, under a flat prior on what the
+    history says anything about.
 
     `H` (m, cells); `scales` (m,); `y` (batch, m); `q` (cells,) estimable from H. Source: E,
     equation 5 applied to the full history; the sampler is ours. Book: `thm-full-posterior`.
     """
-    generator("rng", rng)
-    steps = integer("draws", draws, 1)
+    _validate.generator("rng", rng)
+    steps = _validate.integer("draws", draws, 1)
     best = blue(H, scales, q)
     best.estimate(np.zeros(best.scales.size))  # refuses what is not estimable
     factor = empty_factor(np.shape(H)[1])
@@ -157,7 +147,7 @@ def posterior_draws(
         factor = factor.append(row, 1.0) if row.any() else factor
     b = best.scales
     scaled, direction = np.asarray(H) @ factor.Z.T / b[:, None], factor.Z @ np.asarray(q)
-    data = np.atleast_2d(real_array("y", y)) / b
+    data = np.atleast_2d(_validate.real_array("y", y)) / b
     theta, mean = np.empty((steps, data.shape[0])), np.zeros(data.shape[0])
     mixing = np.ones_like(data)
     for step in range(-_WARM_UP, steps):

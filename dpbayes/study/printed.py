@@ -1,7 +1,6 @@
 """The points read off the printed pictures, and means of raw runs the authors once published.
 
-The data card is `data/published-curves.md`. Points meet finished computations only: they are drawn
-as circles and compared, never put into one.
+Points are compared with finished computations, never put into one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Laws of the programs behind the printed pictures, where these are not the papers' mechanisms.
 
-Nothing here is a mechanism to use. Each law follows a program that differs from its paper in a way
-that the page on captions and drawings names; tests compare them with the printed curves.
+Nothing here is a mechanism to use; the page on captions and drawings names the differences.
 """
 
 from __future__ import annotations
@@ -39,9 +38,8 @@ _TAIL = 23.0
 def neighbour_affinity(parameters: ArrayLike, one_sided: bool = False) -> Array:
     """Return ln BC of the farthest neighbour of each row of Dirichlet parameters, shape (N,).
 
-    The programs move one unit between two *parameters* and ask that the smaller one stays above
-    0, where the papers move a record between two *counts*. `one_sided` takes the unit from a
-    later category only and gives it to an earlier one.
+    The programs move one unit between two *parameters*, where the papers move a record between two
+    *counts*; `one_sided` takes it from a later category only.
     """
     a = np.atleast_2d(_validate.positive_array("parameters", parameters))
     losing = np.full(a.shape, np.inf)
@@ -66,7 +64,6 @@ class WeightedBy:
     records: int | None = None
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
-        """Return the law over all candidates."""
         x, alpha = _validate.counts_and_prior(counts, prior)
         outputs = compositions(self.records or int(x.sum()), x.size)
         exponent = affinity_exponent(self.metric, float(alpha.sum() + outputs[0].sum()))
@@ -147,10 +144,9 @@ class SequentialLaplace:
     """floor(Lap) on one count after the other, each clamped to what the earlier ones left.
 
     Scale sensitivity/epsilon; the last category takes the rest, so the released counts sum to
-    `records`, by default to the number of records. The state of the programs from 2018-06-27 on,
-    and what A says of its Laplace mechanism, that a sum "greater than n we will truncate". Beyond
-    `LARGEST_LISTED` outputs the law is that of independent clamps, from which it differs by the
-    chance that the noise exceeds a count.
+    `records`, by default to the number of records. The state of the programs from 2018-06-27 on.
+    Beyond `LARGEST_LISTED` outputs the law is that of independent clamps, from which it differs by
+    the chance that the noise exceeds a count.
     """
 
     epsilon: float
@@ -159,7 +155,6 @@ class SequentialLaplace:
     name: str = "Laplace"
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> Law:
-        """Return the law over all histograms of that many records."""
         x, alpha = _validate.counts_and_prior(counts, prior)
         n = self.records or int(x.sum())
         if number_of_candidates(n, x.size) > LARGEST_LISTED:
@@ -199,9 +194,8 @@ class OlderLaplace:
         noise, mass = np.zeros((1, 0)), np.ones(1)
         for a in start[:-1]:
             steps, masses = self._moves(int(np.ceil(a)) - 1)
-            noise = np.column_stack(
-                (np.repeat(noise, steps.size, axis=0), np.tile(steps, len(noise)))
-            )
+            repeated = np.repeat(noise, steps.size, axis=0)
+            noise = np.column_stack((repeated, np.tile(steps, len(noise))))
             mass = np.outer(mass, masses).ravel()
         released = np.column_stack((start[:-1] + noise, start[-1] - noise.sum(axis=1)))
         log_bc = _log_beta((start + released) / 2) - (_log_beta(start) + _log_beta(released)) / 2
@@ -226,7 +220,6 @@ class RepairedLaplace:
     epsilon: float
 
     def distances(self, counts: ArrayLike, prior: ArrayLike) -> Distances:
-        """Return the distances of one run."""
         b = 2.0 / self.epsilon
         reach = int(np.ceil(_TAIL * b))
         steps = np.arange(-reach, reach + 1)

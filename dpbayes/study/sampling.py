@@ -1,8 +1,7 @@
 """What a finite number of runs adds: errors of means, of quartiles and of whiskers.
 
-A printed mean of `runs` releases has the standard deviation of one release over sqrt(runs). A
-printed quartile lies between two order statistics; its distribution follows exactly from the law
-of one run. Whiskers end at the extreme run within reach of the quartiles.
+The distribution of a printed quartile follows exactly from the law of one run; whiskers end at the
+extreme run within reach of the quartiles.
 """
 
 from __future__ import annotations
@@ -52,10 +51,9 @@ class Distances:
     masses: Array
 
     def expected(self, statistic: str, runs: int, whisker: float = 1.5) -> Expected:
-        """Return what `runs` independent runs print for a statistic, with its error.
+        """Return what `runs` independent runs print for a quartile, a whisker, or else the mean.
 
-        `statistic` is a quartile, a whisker, or else the mean; `whisker` is the reach of the
-        whiskers in interquartile ranges.
+        `whisker` is the reach of the whiskers in interquartile ranges.
         """
         if statistic in QUARTILES:
             return _moments(*self.quantile_law(QUARTILES[statistic], runs), 1)
@@ -66,11 +64,7 @@ class Distances:
     def score(
         self, statistic: str, runs: int, observed: float, error: float, whisker: float = 1.5
     ) -> float:
-        """Return z of an observed statistic that was read with a normal standard error.
-
-        For quartiles z is the normal score of the exact distribution, elsewhere the difference
-        over the error.
-        """
+        """Return z of a statistic read with an error: of quartiles the exact normal score."""
         if statistic not in QUARTILES:
             return self.expected(statistic, runs, whisker).score(observed, error)
         values, masses = self.quantile_law(QUARTILES[statistic], runs)
@@ -90,10 +84,7 @@ class Distances:
         return np.asarray(np.diff(tail, prepend=0.0))
 
     def quantile_law(self, q: float, runs: int) -> tuple[Array, Array]:
-        """Return the values that a sample quantile takes and their probabilities.
-
-        The usual sample quantile, linear between the order statistics around q (runs - 1).
-        """
+        """Return the values of the usual linear sample quantile and their probabilities."""
         rank, weight = divmod(q * (runs - 1), 1.0)
         low = int(rank) + 1
         first = self.order_statistic(low, runs)

@@ -1,8 +1,7 @@
 """Scores: how they change when one record is replaced, and other divergences in their place.
 
-The papers name f-divergences as future work (A, section 6; D, section 8, item 3). The first
-argument is the true posterior, the second the released one. All functions take Dirichlet parameters
-of shape (..., k) and return shape (...); total variation and Jensen-Shannon are for k = 2.
+The papers name f-divergences as future work (A, section 6; D, section 8, item 3). Functions take
+Dirichlet parameters (..., k), the true ones first; total variation and Jensen-Shannon need k = 2.
 """
 
 from __future__ import annotations
@@ -78,10 +77,7 @@ def renyi(a: ArrayLike, b: ArrayLike, order: float = 0.5) -> Array:
 
 
 def chi_squared(a: ArrayLike, b: ArrayLike) -> Array:
-    """Return chi^2(Dir(a) || Dir(b)) = integral of p_a^2 / p_b, minus 1; no metric.
-
-    It is exp(D_2) - 1. Book: `def-divergences`.
-    """
+    """Return chi^2(Dir(a) || Dir(b)) = exp(D_2) - 1; no metric. Book: `def-divergences`."""
     return np.asarray(np.expm1(renyi(a, b, 2.0)))
 
 
@@ -169,10 +165,7 @@ def _table(name: str, n: int, prior: tuple[float, ...]) -> Array:
 
 @lru_cache(maxsize=32)
 def local_changes(name: str, n: int, prior: tuple[float, ...]) -> Array:
-    """Return max over neighbours x' and all r of |D(BI(x), r) - D(BI(x'), r)| for each x, (N,).
-
-    For a metric this is `local_sensitivity`.
-    """
+    """Return max over neighbours x' and all r of |D(BI(x), r) - D(BI(x'), r)| for each x, (N,)."""
     table, result = divergence_table(name, n, prior), []
     for row, x in zip(table, compositions(n, len(prior)), strict=True):
         with np.errstate(invalid="ignore"):
@@ -202,7 +195,6 @@ class ScoredExponential:
 
     @property
     def name(self) -> str:
-        """The divergence."""
         return self.divergence
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:

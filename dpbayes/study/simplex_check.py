@@ -1,11 +1,9 @@
 """A lower bound for three categories: stored prices, checked answer by answer in whole numbers.
 
-A price for each data set of n records, alike under a renaming of the categories and under a flat
-prior, proves a bound on the mean distance of every epsilon-DP mechanism that answers with such a
-data set, if no answer undercuts it. For an answer s a linear program finds the private column that
-undercuts the prices most. The program is not trusted: its multipliers only choose a tree over the
-data around s. Along that tree what is left over is passed to s, each product rounded down, so what
-arrives is proved. `tools/check_prices.py` checks all the prices that ship with the package.
+A price for each data set of n records, alike under a renaming of the categories, proves a bound on
+the mean distance of every epsilon-DP mechanism that answers with such a data set, if no answer
+undercuts it. The multipliers of a linear program only choose a tree over the data around an answer:
+along it what is left over is passed on, each product rounded down, so what arrives is proved.
 """
 
 from __future__ import annotations
@@ -160,12 +158,8 @@ class PriceCheck:
             for x, unit in zip(around.tolist(), units.tolist(), strict=True)
         ]
         for y in order[:0:-1].tolist():
-            passed = left[y]
-            left[parent[y]] += (
-                (passed << _BITS) // factor
-                if passed >= 0
-                else (passed * factor) >> _BITS  # towards minus infinity
-            )
+            rest = left[y]  # rounded towards minus infinity on its way
+            left[parent[y]] += (rest << _BITS) // factor if rest >= 0 else (rest * factor) >> _BITS
         return float(Fraction(left[middle], _ONE))
 
 

@@ -1,13 +1,10 @@
 """Where A's Theorem 4.1 breaks: data sets on a chain, when all prior parameters but one are large.
 
-Let the prior be (b, B, ..., B) and let B grow. A record that moves between the other categories
-then changes nothing, the distance of two posteriors depends on the first count alone, and the law
-of `expMech-delta` is a chain in r_1 = 0 ... n:
+With the prior (b, B, ..., B) and B growing, posteriors differ by the first count alone:
 
     P[r_1 | x_1] proportional to C(n - r_1 + k - 2, k - 2) exp(-epsilon H(x_1, r_1) / (2 S(x_1))),
 
-where the binomial coefficient counts the ways to spread the other records. One chain holds every
-data set of n records over k categories, so its audit costs (n + 1)^2 numbers, whatever k is.
+where the binomial coefficient counts the ways to spread the other records.
 """
 
 from __future__ import annotations
@@ -46,12 +43,10 @@ class Chain:
 
     @property
     def logarithm(self) -> float:
-        """ln(2 (n + 1) / delta)."""
         return float(np.log(2.0 * (self.n + 1) / self.delta))
 
     @property
     def gamma(self) -> float:
-        """The smoothing rate."""
         return float(np.log1p(self.epsilon / (2.0 * self.logarithm)))
 
     def local(self) -> NDArray[np.float64]:
@@ -85,12 +80,9 @@ class Chain:
         log_p = self.log_probabilities()
         losses = log_p[1:] - log_p[:-1]
         # delta(epsilon) of the pairs (x + 1, x) and (x, x + 1), shape (2, n)
-        excess = np.stack(
-            [
-                np.exp(first) * -np.expm1(np.minimum(self.epsilon - signed, 0.0))
-                for first, signed in ((log_p[1:], losses), (log_p[:-1], -losses))
-            ]
-        ).sum(axis=2)
+        ways = (log_p[1:], losses), (log_p[:-1], -losses)
+        parts = [np.exp(p) * -np.expm1(np.minimum(self.epsilon - loss, 0.0)) for p, loss in ways]
+        excess = np.stack(parts).sum(axis=2)
         way, at = np.unravel_index(int(np.argmax(excess)), excess.shape)
         pair = (int(at) + 1, int(at)) if way == 0 else (int(at), int(at) + 1)
         return ChainAudit(
@@ -120,9 +112,8 @@ class ChainAudit:
 def kink(chain: Chain) -> float:
     """Return the epsilon at which two ways to the smooth sensitivity meet, all else as in `chain`.
 
-    With LS largest at x_1 = u and least at x_1 = v, there gamma |u - v| = ln(LS(u) / LS(v)): S(v)
-    is as large through LS(v) itself as through LS(u), and next to v one record changes S by the
-    full factor e^gamma. `chain.epsilon` is not used.
+    With LS largest at x_1 = u and least at x_1 = v, there gamma |u - v| = ln(LS(u) / LS(v)), and
+    next to v one record changes S by the full factor e^gamma.
     """
     local = chain.local()
     v = int(np.argmin(local))
