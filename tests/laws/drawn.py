@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-ALPHA_LIMIT = 6.0
-"""Standard deviations a chi-square statistic may lie above its mean."""
+ALPHA_LIMIT = 6.0  # standard deviations a chi-square statistic may lie above its mean
 
 
 def misfit(draws: NDArray[Any], probability: Callable[[NDArray[Any]], Any]) -> float:
@@ -29,6 +28,7 @@ def worst_error(law: Any, exact: Any, how: str, metric: str = "hellinger") -> fl
     for answer in ("mean_distance", "mean_square"):
         found, true = getattr(law, answer)(metric), getattr(exact, answer)(metric)
         assert found.how == how
+        assert true.error < 1e-11
         assert abs(found - true) <= (4.5 if how == "drawn" else 1.0) * found.error + true.error
         errors.append(found.error)
     return max(errors)
