@@ -1,4 +1,4 @@
-"""Mechanisms broken in one point each, forty in all, which the suite has to notice."""
+"""Mechanisms broken in one point each, some forty in all, which the suite has to notice."""
 
 from __future__ import annotations
 
