@@ -265,7 +265,7 @@ def test_attack_two_processes_at_once(account):
     assert read_witness(witness_file(account.dataset)).sequence == len(account.entries) - 1
 
 
-@pytest.mark.parametrize("step", range(1, 25))
+@pytest.mark.parametrize("step", range(1, 33))
 def test_attack_killed_between_any_two_steps(account, step):
     """A process killed at any step leaves a whole account, with the spend in it or not."""
 
