@@ -7,8 +7,7 @@ import pytest
 import dpbayes as dp
 from dpbayes.__main__ import main
 from dpbayes.commands.plan import error, needed
-from dpbayes.tables.plan import read_plan
-from tests.tables.clinic import PLAN
+from tests.tables.clinic import OF_NOBODY, PLAN, planned
 
 
 @pytest.mark.slow
@@ -23,28 +22,19 @@ def test_the_plan_command_prices_without_touching_the_account(clinic, capsys):
     assert (clinic / "clinic.account").read_bytes() == before
 
 
-def test_the_command_touches_nothing(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    (tmp_path / "plan.toml").write_text(
-        'dataset = "a"\naccount = "a"\nunit = "record"\ncolumn = "x"\n'
-        'categories = ["y", "n"]\nepsilon = "1"\n'
-        'records = "secret"\n'
-    )
+def test_the_command_touches_nothing(purse, capsys):
+    (purse / "plan.toml").write_text(PLAN + 'records = "secret"\n')
     assert main(["plan", "plan.toml", "--records", "20"]) == 0
     assert "one record more or less" in capsys.readouterr().out
     assert main(["plan", "plan.toml"]) == 0
     assert "give --records N" in capsys.readouterr().out
     assert main(["plan", "plan.toml", "--records", "0"]) == 2
     assert "--records must be at least 1, got 0" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
+    assert [path.name for path in purse.iterdir()] == ["plan.toml"]
 
 
 def test_the_records_needed_are_those_of_the_package(clinic):
-    (clinic / "plan.toml").write_text(
-        PLAN.replace('unit = "record"\n', "") + 'person = "health"\nkeep = 2\n'
-    )
-    said = needed(read_plan(clinic / "plan.toml"))
+    said = needed(planned(clinic, OF_NOBODY + 'person = "health"\nkeep = 2\n'))
     for wanted in (0.1, 0.05, 0.02):
         enough = dp.records_needed(wanted, 0.25, [1 / 3] * 3, [1.0, 1.0, 1.0]).records
         assert f"{enough:,} for {wanted:g}" in said

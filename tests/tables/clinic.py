@@ -6,18 +6,18 @@ import csv
 from pathlib import Path
 
 from dpbayes.tables.opening import create_account
-from dpbayes.tables.plan import read_plan
+from dpbayes.tables.plan import Plan, read_plan
 from dpbayes.tables.release import PaidRelease, release_table
 from dpbayes.tables.units import RECORD
 
 COUNTS = {"good": 40, "fair": 25, "poor": 5}
-PLAN = """dataset = "clinic"
+OF_NOBODY = """dataset = "clinic"
 account = "clinic.account"
-unit = "record"
 column = "health"
 categories = ["good", "fair", "poor"]
 epsilon = "0.5"
 """
+PLAN = OF_NOBODY + 'unit = "record"\n'
 
 
 def opened(place: Path) -> Path:
@@ -30,7 +30,12 @@ def opened(place: Path) -> Path:
     return place
 
 
+def planned(folder: Path, text: str) -> Plan:
+    """Write a plan and read it."""
+    (folder / "plan.toml").write_text(text)
+    return read_plan(folder / "plan.toml")
+
+
 def released(folder: Path, text: str = PLAN) -> PaidRelease:
     """Release the table under a plan."""
-    (folder / "plan.toml").write_text(text)
-    return release_table(folder / "people.csv", read_plan(folder / "plan.toml"))
+    return release_table(folder / "people.csv", planned(folder, text))

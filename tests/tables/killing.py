@@ -1,40 +1,43 @@
-"""A program that is killed at a step of its work, for tests of what it leaves behind."""
+"""Work that is killed at a step, in a process of its own, for tests of what it leaves behind."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
-PROGRAM = """
-import os, signal, sys
-{imports}
-left = [{step}]
-def counted(place, name):
-    function = getattr(place, name)
-    def call(*given, **named):
-        left[0] -= 1
-        if left[0] == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return function(*given, **named)
-    setattr(place, name, call)
-for step in "{steps}".split():
-    *path, name = step.split(".")
-    place = globals()[path[0]]
-    counted(getattr(place, path[1]) if path[1:] else place, name)
-{work}
-print(left[0])
-"""
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
 
 
-def killed_at(
-    step: int, folder: Path, *, imports: str, steps: str, work: str
-) -> subprocess.CompletedProcess[str]:
-    """Run some work in a process of its own that is killed as it begins its `step`-th step.
+def killed_at(step: int, work: Callable[[], object], *watched: tuple[Any, str]) -> int:
+    """Do some work in a process that ends as its `step`-th step begins; return its exit status.
 
-    `steps` names the functions whose calls are counted, each as module.function or
-    module.Class.function. Work that comes to its end prints how many steps were left.
+    A step begins where a function of `watched` is entered, and where it is left. The status of
+    work that comes to its end is the number of its steps.
     """
-    program = PROGRAM.format(step=step, imports=imports, steps=steps, work=work)
-    command = [sys.executable, "-c", program]
-    return subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    count = 0
+
+    def reach() -> None:
+        nonlocal count
+        count += 1
+        if count == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def stepped(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any, **named: Any) -> Any:
+            reach()
+            result = function(*given, **named)
+            reach()
+            return result
+
+        return call
+
+    try:
+        for place, name in watched:
+            setattr(place, name, stepped(getattr(place, name)))
+        work()
+        os._exit(count)
+    finally:
+        os._exit(255)

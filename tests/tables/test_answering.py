@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import signal
 import sqlite3
 import time
@@ -24,12 +23,10 @@ from dpbayes.tables.noise import as_float
 from dpbayes.tables.noise_law import NoiseLaw
 from dpbayes.tables.predicate import Answer, Wish
 from dpbayes.tables.units import Unit
+from tests.tables.killing import killed_at
 from tests.tables.people import ATTRIBUTES, COUNTS, asking, opened, written
 
-
-@pytest.fixture(autouse=True)
-def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+pytestmark = pytest.mark.usefixtures("purse")
 
 
 def ask(asked: Answering, text: str, length: float, request: str | None = None) -> Answer:
@@ -172,41 +169,12 @@ def test_twelve_at_once_pay_once(tmp_path: Path, request_id: str | None) -> None
     assert len([e for e in opened(tmp_path).entries if e.kind == "spend"]) == 1
 
 
-def killed_at(step: int, folder: Path) -> bool:
-    """Ask in a process that ends before or after a write, counted; True if it did."""
-    child = os.fork()
-    if child == 0:
-        count = 0
-
-        def watched(owner: type, name: str) -> None:
-            original = getattr(owner, name)
-
-            def wrapper(*given: object, **named: object) -> object:
-                nonlocal count
-                result = None
-                for after in (False, True):
-                    result = original(*given, **named) if after else None
-                    count += 1
-                    if count == step:
-                        os.kill(os.getpid(), signal.SIGKILL)
-                return result
-
-            setattr(owner, name, wrapper)
-
-        try:
-            asked = asking(folder)
-            for name in ("reserve", "keep", "append", "_move_witness"):
-                watched(Account, name)
-            ask(asked, "income >= 10", 20.0, "a")
-        finally:
-            os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-
-
 @pytest.mark.parametrize("step", range(1, 13))
 def test_killed_at_any_step_it_pays_once_and_has_one_answer(tmp_path: Path, step: int) -> None:
     asking(tmp_path)
-    assert killed_at(step, tmp_path)
+    writes = [(Account, name) for name in ("reserve", "keep", "append", "_move_witness")]
+    killed = killed_at(step, lambda: ask(asking(tmp_path), "income >= 10", 20.0, "a"), *writes)
+    assert killed == -signal.SIGKILL
     later = opened(tmp_path)
     paid = [entry for entry in later.entries if entry.kind == "spend"]
     kept = later.result("answer--a", later.check_table(tmp_path / "people.csv"))

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.integrate import quad
 from scipy.optimize import lsq_linear
 
 from dpbayes import tables
@@ -140,10 +139,7 @@ def test_over_all_answers_together_it_is_never_further_off_than_the_unbiased_est
 
 def test_what_it_costs_is_bias_where_counts_are_small():
     """One empty cell: the estimate is max(y, 0), and its mean is half the scale."""
-    b = 3.0
-    mean = quad(lambda y: max(y, 0.0) * math.exp(-abs(y) / b) / (2 * b), -200, 200, points=[0.0])[0]
-    assert mean == pytest.approx(b / 2, rel=1e-9)
-    rng = np.random.default_rng(3)
+    b, rng = 3.0, np.random.default_rng(3)
     drawn = [consistent([[1.0]], [b], [y], [1.0]) for y in b * rng.laplace(size=2000)]
     assert np.mean(drawn) == pytest.approx(b / 2, abs=6 * np.std(drawn) / math.sqrt(2000))
 

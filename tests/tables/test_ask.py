@@ -11,17 +11,15 @@ import pytest
 
 from dpbayes import __main__ as cli
 from dpbayes.tables.service import Service
-from tests.tables.people import asking, opened, written
+from tests.tables.people import asking, opened
 from tests.tables.test_service import ANALYSTS, ANNA, CUBE, served
 
 
 @pytest.fixture(autouse=True)
-def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
-    written(tmp_path)
-    opened(tmp_path)
-    (tmp_path / "people.toml").write_text(CUBE)
-    return tmp_path
+def people(purse: Path) -> Path:
+    opened(purse)
+    (purse / "people.toml").write_text(CUBE)
+    return purse
 
 
 def ask(folder: Path, *words: str) -> int:

@@ -176,10 +176,13 @@ def test_cost_of_the_worked_example() -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["add-or-remove", "replace-one"]))
-def test_cost_is_the_largest_log_ratio_of_densities(seed: int, neighbours: str) -> None:
+def test_cost_is_the_largest_log_ratio_of_densities_and_grows_to_it(
+    seed: int, neighbours: str
+) -> None:
     rng = np.random.default_rng(seed)
-    H = rng.integers(-2, 3, (4, 5)).astype(float)
-    b = rng.uniform(0.5, 5, 4)
+    H = rng.integers(-2, 3, (6, 5)).astype(float)
+    H[:, 0] += ~H.any(axis=1)
+    b = rng.uniform(0.1, 5, 6)
     x = rng.integers(0, 5, 5)
     changes = np.eye(5)
     if neighbours == "replace-one":
@@ -193,23 +196,8 @@ def test_cost_is_the_largest_log_ratio_of_densities(seed: int, neighbours: str) 
         worst = max(worst, float(ratio))
     cost = tables.cost_of_scales(H, b, neighbours)
     assert cost == pytest.approx(worst, rel=1e-9, abs=1e-9)
-    draws = rng.normal(size=(200, 4)) * 5
-    for change in changes[:3]:
-        means, moved = H @ x, H @ (x + change)
-        ratios = ((np.abs(draws - means) - np.abs(draws - moved)) / b).sum(axis=1)
-        assert ratios.max() <= cost + 1e-9
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from(["add-or-remove", "replace-one"]))
-def test_growing_costs_equal_the_batch_and_never_fall_short(seed: int, neighbours: str) -> None:
-    rng = np.random.default_rng(seed)
-    H = rng.integers(-2, 3, (6, 4)).astype(float)
-    H[:, 0] += ~H.any(axis=1)
-    b = rng.uniform(0.1, 5, 6)
-    state = tables.empty_state(4, Policy(neighbours))
+    state = tables.empty_state(5, Policy(neighbours))
     for row, scale in zip(H, b, strict=True):
         state = state.after(row, scale, 0.0)
-    batch = tables.cost_of_scales(H, b, neighbours)
-    assert state.spent == pytest.approx(batch, rel=1e-12)
-    assert state.spent >= batch * (1 - 1e-15)
+    assert state.spent == pytest.approx(cost, rel=1e-12)
+    assert state.spent >= cost * (1 - 1e-15)

@@ -89,12 +89,9 @@ def test_five_hundred_answers_of_many_sizes_keep_their_digits(spread: float) -> 
 def shortest_in_fractions(H: np.ndarray, scales: np.ndarray, query: np.ndarray) -> float | None:
     """Return |w| of the shortest w with B^T w = query, B = diag(1/b) H, exactly; None if none."""
     flint = pytest.importorskip("flint")
-    q = [[Fraction(float(one))] for one in query]
-    B = [[Fraction(one) / Fraction(b) for one in row]
-         for row, b in zip(H.tolist(), scales.tolist(), strict=True)]  # fmt: skip
-    rational = [[flint.fmpq(one.numerator, one.denominator) for one in row] for row in B]
-    columns = [[flint.fmpq(one.numerator, one.denominator) for one in row] for row in q]
-    G, right = flint.fmpq_mat(rational), flint.fmpq_mat(columns)
+    rows = [[Fraction(one) / Fraction(b) for one in row] for row, b in zip(H, scales, strict=True)]
+    G = flint.fmpq_mat([[flint.fmpq(*one.as_integer_ratio()) for one in row] for row in rows])
+    right = flint.fmpq_mat([[flint.fmpq(*one.as_integer_ratio())] for one in query])
     system = G.transpose() * G
     n = len(query)
     rows = [[system[i, j] for j in range(n)] + [right[i, 0]] for i in range(n)]
@@ -106,7 +103,7 @@ def shortest_in_fractions(H: np.ndarray, scales: np.ndarray, query: np.ndarray) 
     for i, j in enumerate(pivots):
         x[j, 0] = reduced[i, n]
     w = G * x
-    return math.sqrt(sum(float(w[i, 0].p) ** 2 / float(w[i, 0].q) ** 2 for i in range(len(B))))
+    return math.sqrt(sum(float(w[i, 0].p) ** 2 / float(w[i, 0].q) ** 2 for i in range(len(H))))
 
 
 @pytest.mark.parametrize("spread", [1, 8, 15])

@@ -34,9 +34,7 @@ ANALYSTS = (
 QUESTION = {"question": "income >= 10", "length": 40}
 
 
-@pytest.fixture(autouse=True)
-def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+pytestmark = pytest.mark.usefixtures("purse")
 
 
 @contextmanager

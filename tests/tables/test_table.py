@@ -29,15 +29,23 @@ SPELLINGS = [
 
 
 def written(place: Path, rows: list[str], kind: str = ".csv") -> Path:
-    """Write one column in a CSV file (every value in quotation marks if it needs them)."""
-    table = place / f"table{kind}"
+    """Write one column (every value of a CSV file in quotation marks if it needs them)."""
     if kind == ".parquet":
-        connection = duckdb.connect()
-        connection.execute("CREATE TABLE t AS SELECT unnest(?::VARCHAR[]) AS h", [rows])
-        connection.execute(f"COPY t TO '{table}' (FORMAT parquet)")
-        return table
-    lines = ["h", *map(field, rows)]
-    table.write_bytes(("\n".join(lines) + "\n").encode())
+        return parquet(place, "SELECT unnest(?::VARCHAR[]) AS h", rows)
+    return plain(place, "\n".join(["h", *map(field, rows)]) + "\n")
+
+
+def plain(place: Path, text: str) -> Path:
+    """Write a CSV file as it stands here."""
+    (place / "table.csv").write_bytes(text.encode())
+    return place / "table.csv"
+
+
+def parquet(place: Path, query: str, *given: object) -> Path:
+    """Write the answer to a query of DuckDB."""
+    connection, table = duckdb.connect(), place / "table.parquet"
+    connection.execute(f"CREATE TABLE t AS {query}", given)
+    connection.execute(f"COPY t TO '{table}' (FORMAT parquet)")
     return table
 
 
@@ -63,9 +71,7 @@ def test_one_record_changes_a_count_by_at_most_one(tmp_path, value, other):
     assert counted(written(tmp_path, plain, ".parquet"), declared) == [50]
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.sampled_from(SPELLINGS)
@@ -90,16 +96,13 @@ def test_neighbouring_tables_have_neighbouring_counts(tmp_path, rows, more):
 
 @pytest.mark.parametrize("names", [("H", "h"), ("h", "H"), ("straße", "STRASSE"), ("İ", "i̇")])
 def test_names_that_differ_by_capitals_are_different_columns(tmp_path, names):
-    table = tmp_path / "t.csv"
-    table.write_text(f"{names[0]},{names[1]}\na,b\n", encoding="utf-8")
+    table = plain(tmp_path, f"{names[0]},{names[1]}\na,b\n")
     assert counted(table, Categories(names[0], ("a", "b"))) == [1, 0]
     assert counted(table, Categories(names[1], ("a", "b"))) == [0, 1]
 
 
 def test_parquet_names_that_differ_by_capitals_are_never_mixed_up(tmp_path):
-    table = tmp_path / "t.parquet"
-    rows = "SELECT 'b' AS HEALTH, 'a' AS heulth, 'x' AS s"
-    duckdb.connect().execute(f"COPY ({rows}) TO '{table}' (FORMAT parquet)")
+    table = parquet(tmp_path, "SELECT 'b' AS HEALTH, 'a' AS heulth, 'x' AS s")
     table.write_bytes(table.read_bytes().replace(b"heulth", b"health"))
     assert counted(table, Categories("s", ("x", "y"))) == [1, 0]
     assert counted(table, Categories("HEALTH", ("a", "b"))) == [0, 1]
@@ -117,21 +120,6 @@ def test_a_folder_is_not_a_column_and_not_a_pattern(tmp_path, kind, folder):
         counted(place / f"table{kind}", Categories("g", ("1", "2")))
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("h,x\na,1\n\nb,2\n", 3), ("h\na\nb\n\n\n\n", 4), ("h\n\na\n", 2), ("h\r\na\r\n\r\n", 3),
-        ("h\n" + "a\n" * 5000 + "\n", 5002),
-        ('h\n"a\n\nb"\n\n', 5), ('h\n"a"\n\n"b"\n', 3),
-    ],
-)  # fmt: skip
-def test_a_blank_line_is_refused_with_its_number(tmp_path, text, line):
-    table = tmp_path / "t.csv"
-    table.write_bytes(text.encode())
-    with pytest.raises(TableError, match=f"line {line} is blank"):
-        counted(table, Categories("h", ("a", "b")))
-
-
 def test_a_blank_line_within_a_value_is_part_of_it(tmp_path):
     table = written(tmp_path, ["a\n\nb", "", "c"])
     assert counted(table, Categories("h", ("a\n\nb", ""))) == [1, 1]
@@ -140,6 +128,10 @@ def test_a_blank_line_within_a_value_is_part_of_it(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
+        ("h,x\na,1\n\nb,2\n", "line 3 is blank"), ("h\na\nb\n\n\n\n", "line 4 is blank"),
+        ("h\n\na\n", "line 2 is blank"), ("h\r\na\r\n\r\n", "line 3 is blank"),
+        ("h\n" + "a\n" * 5000 + "\n", "line 5002 is blank"),
+        ('h\n"a\n\nb"\n\n', "line 5 is blank"), ('h\n"a"\n\n"b"\n', "line 3 is blank"),
         ("h\ra\rb\r", "line 1 cannot be read"),
         ("h\na\rb\n", "line 2 cannot be read"),
         (f"h,{'y' * 200_000}\na,1\n", "line 1 cannot be read .field larger than"),
@@ -148,19 +140,15 @@ def test_a_blank_line_within_a_value_is_part_of_it(tmp_path):
         ("h,x\na,1\n \t\n", "line 3 does not have as many fields"),
         ("h\n" + "a\n" * 5000 + '"a', "line 5002 cannot be read"),
         ("h\n" + "a\n" * 5000 + "b,c\n", "line 5002 does not have as many fields"),
-        ("h,x\na,1,2\n", "line 2 does not have as many fields"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_said_with_its_place(tmp_path, text, reason):
-    table = tmp_path / "t.csv"
-    table.write_bytes(text.encode())
     with pytest.raises(TableError, match=reason):
-        counted(table, Categories("h", ("a", "b")))
+        counted(plain(tmp_path, text), Categories("h", ("a", "b")))
 
 
 def test_a_quotation_mark_within_a_value_and_mixed_line_ends_move_no_other_record(tmp_path):
-    table = tmp_path / "t.csv"
-    table.write_bytes(b'h,x\r\na,5" pipe\nb,1\r\na,7" pipe\n')
+    table = plain(tmp_path, 'h,x\r\na,5" pipe\nb,1\r\na,7" pipe\n')
     assert counted(table, Categories("h", ("a", "b"))) == [2, 1]
 
 
@@ -210,9 +198,7 @@ def test_bins_agree_with_decimals_one_by_one(tmp_path, edges):
 
 
 def test_a_nested_field_is_no_column(tmp_path):
-    table = tmp_path / "t.parquet"
-    rows = "SELECT {'h': 'a', 'g': {'h': 'c'}} AS s, 'b' AS h, ['a'] AS l"
-    duckdb.connect().execute(f"COPY ({rows}) TO '{table}' (FORMAT parquet)")
+    table = parquet(tmp_path, "SELECT {'h': 'a', 'g': {'h': 'c'}} AS s, 'b' AS h, ['a'] AS l")
     assert counted(table, Categories("h", ("a", "b"))) == [0, 1]
     for name in ("s", "l"):
         with pytest.raises(TableError, match=f"row 1 has a value in '{name}' that was not"):
@@ -222,11 +208,8 @@ def test_a_nested_field_is_no_column(tmp_path):
 
 
 def test_typed_parquet_columns_count_like_their_texts(tmp_path):
-    table = tmp_path / "t.parquet"
-    rows = (
-        "SELECT * FROM (VALUES (1, 2.5, true, DATE '2020-01-31', encode('é'))) AS t(a, b, c, d, e)"
-    )
-    duckdb.connect().execute(f"COPY ({rows}) TO '{table}' (FORMAT parquet)")
+    rows = "1 AS a, 2.5 AS b, true AS c, DATE '2020-01-31' AS d, encode('é') AS e"
+    table = parquet(tmp_path, f"SELECT {rows}")
     assert counted(table, Categories("a", ("1",))) == [1]
     assert counted(table, Bins("b", (2, 2.5, 3))) == [0, 1]
     assert counted(table, Categories("c", ("true",))) == [1]
@@ -237,14 +220,12 @@ def test_typed_parquet_columns_count_like_their_texts(tmp_path):
 @pytest.mark.parametrize("separator", ",;\t|")
 def test_the_separator_is_looked_for_in_the_first_line_alone(tmp_path, separator):
     others = ",;\t|".replace(separator, "")
-    table = tmp_path / "t.csv"
-    table.write_text(f"h{separator}g\na{separator}b{others}\n")
+    table = plain(tmp_path, f"h{separator}g\na{separator}b{others}\n")
     assert counted(table, Categories("h", ("a",))) == [1]
 
 
 def test_the_first_records_of_a_person_count(tmp_path):
-    table = tmp_path / "t.csv"
-    table.write_text("id,h\n1,a\n2,b\n1,a\n1,b\n2,b\n3,c\n")
+    table = plain(tmp_path, "id,h\n1,a\n2,b\n1,a\n1,b\n2,b\n3,c\n")
     declared = Categories("h", ("a", "b"))
     assert counted(table, declared, unit=Unit("id")) == [1, 1]
     assert counted(table, declared, unit=Unit("id", 2)) == [2, 2]
@@ -260,8 +241,7 @@ def test_the_first_records_of_a_person_count(tmp_path):
 
 @pytest.mark.parametrize("bad", ["-1", "1.5", "", "x", "1e3", "99999999999999999999"])
 def test_a_number_of_records_is_a_whole_number(tmp_path, bad):
-    table = tmp_path / "t.csv"
-    table.write_text("h,n\na,3\na,4.0\nb,2\n")
+    table = plain(tmp_path, "h,n\na,3\na,4.0\nb,2\n")
     assert counted(table, Categories("h", ("a", "b")), count="n") == [7, 2]
     table.write_text(f"h,n\na,3\nb,{bad}\n")
     with pytest.raises(TableError, match="row 2 must have a whole number of records in 'n'"):
