@@ -70,14 +70,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def verified(account: Account, arguments: argparse.Namespace) -> int:
     """Compare an account with receipts, from the command line and from a file."""
-    lines = list(arguments.receipt)
-    if arguments.receipts is not None:
-        try:
-            lines += Path(arguments.receipts).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(
-                f"--receipts must be a readable file, got {arguments.receipts!r}: {error}"
-            ) from None
+    lines, file = list(arguments.receipt), arguments.receipts
+    try:
+        lines += [] if file is None else Path(file).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"--receipts must be a readable file, got {file!r}: {error}") from None
     receipts = [line for line in lines if line.strip()]
     account.verify(receipts)
     entries = counted(len(account.entries), "entry", "entries")

@@ -3,9 +3,7 @@
     dpbayes ask "income >= 10" --cube people.toml --account clinic.account --length 20
     dpbayes ask "income >= 10" --server http://127.0.0.1:8000 --length 20 --confidence .9
 
-Every fresh answer is paid from the account, beside its releases. With ``--request ID`` a question
-can be asked again after a crash: same answer, paid once. The cube file is described in
-`dpbayes.tables.files`. With ``--server`` the token stands in the variable DPBAYES_TOKEN.
+The cube file is described in `dpbayes.tables.files`; the token of a server is in DPBAYES_TOKEN.
 """
 
 from __future__ import annotations
@@ -64,11 +62,8 @@ def _by_account(arguments: argparse.Namespace, fields: Fields) -> list[Fields]:
     from dpbayes.tables.predicate import wished
 
     asked = open_answering(arguments.cube, open_account(arguments.account))
-    wish, found = wished(json.dumps(fields)), []
-    for question in asked.questions(wish):
-        answer = asked.price(question) if arguments.price else asked.ask(question)
-        found.append(asdict(answer))
-    return found
+    answer = asked.price if arguments.price else asked.ask
+    return [asdict(answer(one)) for one in asked.questions(wished(json.dumps(fields)))]
 
 
 def post(address: str, token: str, path: str, fields: Fields) -> Fields:

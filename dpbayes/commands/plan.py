@@ -19,6 +19,7 @@ from dpbayes.tables.release import cost, planned_mechanism, promise, rehearse
 from dpbayes.tables.report import LEVEL, distance_text, mechanism_text
 
 ERRORS = (0.1, 0.05, 0.02)
+MOST_CELLS = 1000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,6 +88,8 @@ def width(part: Mapping[str, Any]) -> str:
 def needed(plan: Plan) -> str:
     """Return how many records are enough for some errors, by proof, for balanced data."""
     k, epsilon = len(plan.labels), float(plan.epsilon_of_a_record)
+    if k > MOST_CELLS:  # each of the numbers takes a minute for 10,000 cells
+        return f"records    not computed for more than {MOST_CELLS:,} cells"
     enough = [dp.records_needed(e, epsilon, [1.0 / k] * k, plan.prior).records for e in ERRORS]
     pairs = ", ".join(f"{n:,} for {e:g}" for n, e in zip(enough, ERRORS, strict=True))
     return f"records    enough for a mean error, balanced data: {pairs}"

@@ -27,7 +27,6 @@ SCHEMA = (
     "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, request TEXT NOT NULL,"
     " epsilon TEXT NOT NULL, body TEXT NOT NULL, time TEXT NOT NULL, digest TEXT NOT NULL) STRICT"
 )
-_EXACT = re.compile("[0-9]+(/[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,8 @@ class Entry:
 
 def exact(text: str) -> Fraction:
     """Return the fraction that an account's text stands for; ValueError for any other text."""
-    if not _EXACT.fullmatch(text):  # a power of ten could stand for more digits than there is room
+    # A power of ten could stand for more digits than there is room.
+    if not re.fullmatch("[0-9]+(/[0-9]+)?", text):
         raise ValueError(f"text must be whole numbers with at most one slash, got {text[:40]!r}")
     return Fraction(text)
 
@@ -123,7 +123,6 @@ class Account:
         return self.witness.sign(keys.file_digest(table))
 
     def mark(self, content: bytes) -> str:
-        """Return a keyed mark of some bytes."""
         return self.witness.sign(b"mark|" + content)[:24]
 
     def check_table(self, table: Path) -> str:

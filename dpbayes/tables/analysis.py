@@ -1,8 +1,7 @@
 """What can be said about a release once it is safe, or about a planned one, in bounded time.
 
 Run as a program it reads a request and writes one JSON object a line for each finished part.
-`bounded_analysis` starts it with a limit on time and memory and takes what has arrived by then: a
-release never waits for its analysis, and never fails with it.
+`bounded_analysis` starts it with a limit on time and memory: no release waits or fails with it.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from dpbayes.tables.drawn import Release, release
+from dpbayes.tables.release import chosen_mechanism
 from dpbayes.tables.report import LEVEL
 
 SECONDS = 60.0
@@ -49,15 +50,10 @@ def bounded_analysis(request: Mapping[str, Any], seconds: float = SECONDS) -> di
     return {part: found.get(part, {"missing": reason}) for part in parts}
 
 
-def parts_of(request: Mapping[str, Any]) -> dict[str, Part]:
+def parts_of(record: Mapping[str, Any]) -> dict[str, Part]:
     """Return the computation of each part, in their order."""
-    return _of_release(request) if "counts" in request else _of_plan(request)
-
-
-def _of_release(record: Mapping[str, Any]) -> dict[str, Part]:
-    from dpbayes.tables.drawn import Release
-    from dpbayes.tables.release import chosen_mechanism
-
+    if "counts" not in record:
+        return _of_plan(record)
     described = record["mechanism"]
     epsilon = Fraction(record["epsilon"]) / record["records_of_a_person"]
     chosen = chosen_mechanism(described["name"], epsilon, described["options"])
@@ -71,8 +67,6 @@ def _of_release(record: Mapping[str, Any]) -> dict[str, Part]:
 
 
 def _of_plan(request: Mapping[str, Any]) -> dict[str, Part]:
-    from dpbayes.tables.release import chosen_mechanism
-
     chosen = chosen_mechanism(request["name"], Fraction(request["epsilon"]), request["options"])
     prior = np.array(request["prior"], dtype=float)
     made = dict(zip(SHAPES, made_up(prior.size, request["records"]), strict=True))
@@ -100,8 +94,6 @@ def _distance(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
 
 def _width(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
     """Return the mean width of the intervals of made-up releases, and its standard error."""
-    from dpbayes.tables.drawn import release
-
     made = [release(chosen, counts, prior) for _ in range(MADE_UP)]
     both = [(one.interval(LEVEL), one.posterior.interval(LEVEL)) for one in made]
     widths = np.diff(both, axis=-1).mean(axis=(2, 3))

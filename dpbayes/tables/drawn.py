@@ -14,7 +14,6 @@ from dpbayes.posteriors import Posterior
 from dpbayes.samplers.bits import BitSource, SystemBits
 from dpbayes.tables.reading import NoiseAwarePosterior, noise_aware
 
-SMALLEST_EPSILON = 1e-6
 LARGEST_RECORDS = 2**61  # noisy counts are cut at 2^62, which no noise reaches from here
 
 
@@ -82,18 +81,13 @@ def draw(
 
 
 def release(
-    mechanism: Mechanism,
-    counts: ArrayLike,
-    prior: ArrayLike,
-    *,
-    without_guarantee: bool = False,
+    mechanism: Mechanism, counts: ArrayLike, prior: ArrayLike, *, without_guarantee: bool = False
 ) -> Release:
     """Return a private release of these counts, with randomness from the operating system.
 
     The draw uses whole numbers and fair bits only (exponential mechanisms: ball arithmetic, the
-    extra `tables`), so the output has exactly the mechanism's law and no floating-point trace of
-    the data. There is no seed. A mechanism without a proved guarantee is refused unless
-    `without_guarantee` is True. Counts with labels, a mapping or a pandas Series, are refused: the
+    extra `tables`): the output has exactly the mechanism's law. There is no seed. A mechanism
+    without a proved guarantee is refused unless `without_guarantee`, counts with labels always: the
     order of the categories is declared and never read off the data. Book: `release`.
 
     For all count vectors x, x' of n records that differ by replacing one record, and every set S
@@ -116,8 +110,8 @@ def release(
     if x.sum() > LARGEST_RECORDS:
         raise ValueError(f"counts must hold at most 2^61 records for a release, got {x.tolist()}")
     _validate.flag("without_guarantee", without_guarantee)
-    if (epsilon := mechanism.epsilon) < SMALLEST_EPSILON:
-        raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON}, got {epsilon!r}")
+    if mechanism.epsilon < 1e-6:
+        raise ValueError(f"epsilon must be at least 1e-06, got {mechanism.epsilon!r}")
     promised = guarantee(mechanism, x.size)
     # Where the number of records is secret, a refusal would tell that it is 0.
     if x.sum() < 1 and promised.neighbours != "add-or-remove":

@@ -1,8 +1,7 @@
 """The entries of an account; its key and the last entry seen, kept in a folder away from it.
 
-Whoever can write the account but not this folder can neither forge an entry, since they are chained
-with the key, nor bring back an older state. The folder is that of the environment variable
-``DPBAYES_KEYS``, else ``.config/dpbayes/keys`` at home; its files are their owner's alone.
+Whoever can write the account but not this folder (``DPBAYES_KEYS``, else ``.config/dpbayes/keys``
+at home, its owner's alone) can neither forge an entry nor bring back an older state.
 """
 
 from __future__ import annotations

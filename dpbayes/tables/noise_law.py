@@ -1,10 +1,8 @@
 """The exact law of the combined noise of an estimate, Z = sum w_i X_i with X_i standard Laplace.
 
-With K(s) = -sum ln(1 - w_i^2 s^2), the logarithm of E exp(sZ),
-P(Z > x) = (1/2 pi i) int exp(K(s) - sx) ds/s along any line that crosses the real axis between 0
-and the first pole 1/max w. The line is bent into the hyperbola
-s(u) = c + 0.4 d (cosh u - 1) + i d sinh u through the saddle point c, where the integrand falls off
-so fast that the trapezoid rule is exact to rounding. The density is the integral without 1/s.
+With K(s) = -sum ln(1 - w_i^2 s^2), P(Z > x) = (1/2 pi i) int exp(K(s) - sx) ds/s along any line
+between 0 and the first pole 1/max w, bent into s(u) = c + 0.4 d (cosh u - 1) + i d sinh u through
+the saddle point c: the trapezoid rule is exact to rounding. Without 1/s it is the density.
 """
 
 from __future__ import annotations
@@ -82,11 +80,8 @@ class NoiseLaw:
         return upper if point >= 0.0 else 1.0 - upper
 
     def half_width(self, delta: float) -> float:
-        """Return the smallest c with P(|Z| <= c) >= 1 - delta.
-
-        By Newton's method: ln P(Z > c) is concave, so that after the first step the iterates fall
-        to the root without crossing it.
-        """
+        """Return the smallest c with P(|Z| <= c) >= 1 - delta."""
+        # By Newton's method: ln P(Z > c) is concave, so that the iterates fall to the root.
         target = math.log(0.5) + math.log(check.open_unit("delta", delta))
         largest, ratios = self._unit
         c = -float(ndtri_exp(target)) * math.sqrt(2.0) * float(np.linalg.norm(ratios))

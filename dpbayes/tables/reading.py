@@ -142,14 +142,7 @@ class ProductCounts:
 
 @dataclass(frozen=True)
 class NoiseAwarePosterior:
-    """The mixture of Dirichlet(prior + x) over x from `counts`, `n` records (None where secret).
-
-    >>> from dpbayes.mechanisms import mechanism
-    >>> chosen = mechanism("geometric", epsilon=1.0)
-    >>> aware = noise_aware(chosen, np.array([7]), 10, np.ones(2))
-    >>> aware.mean.round(4), np.round(aware.credible_interval(0, level=0.9), 4)
-    (array([0.6617, 0.3383]), array([0.3688, 0.9099]))
-    """
+    """The mixture of Dirichlet(prior + x) over x from `counts`, `n` records (None where secret)."""
 
     prior: Floats
     n: int | None
@@ -212,8 +205,9 @@ def noise_aware(
     it is not used, and the posterior is one of `DRAWS` draws, seeded with what was released.
 
     >>> from dpbayes.mechanisms import mechanism
-    >>> noise_aware(mechanism("geometric", 1.0), np.array([0]), 10, np.ones(2)).mean.round(4)
-    array([0.1318, 0.8682])
+    >>> aware = noise_aware(mechanism("geometric", 1.0), np.array([7]), 10, np.ones(2))
+    >>> aware.mean.round(4), np.round(aware.credible_interval(0, 0.9), 4)  # a NoiseAwarePosterior
+    (array([0.6617, 0.3383]), array([0.3688, 0.9099]))
     """
     check.offering("mechanism", mechanism, "law")
     noisy, prior = check.whole_numbers("noisy", noisy), check.prior("prior", prior)

@@ -54,9 +54,8 @@ def template() -> Any:
     """Return the page with its blanks; asked for before payment, so that no library is missing."""
     import jinja2
 
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     page = files("dpbayes").joinpath("data/report.html").read_text(encoding="utf-8")
-    return environment.from_string(page)
+    return jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(page)
 
 
 def html_text(record: Mapping[str, Any], drawn: bool = False) -> str:
@@ -85,10 +84,10 @@ def error_sentence(record: Mapping[str, Any]) -> str:
     part = _part(record, "expected_distance")
     if "missing" in part:
         return f"The expected error was not computed: {part['missing']}."
-    told = f"would be {distance_text(part)} on average (0: the same, 1: nothing in common)."
     return (
-        "If the released counts were the true ones, the Hellinger distance between the released "
-        f"and the true posterior {told}"
+        "If the released counts were the true ones, the Hellinger distance between the released and"
+        f" the true posterior would be {distance_text(part)} on average (0: the same, 1: nothing in"
+        " common)."
     )
 
 

@@ -77,10 +77,10 @@ def count(
 ) -> NDArray[np.int64]:
     """Return the counts of the cells of a CSV, TSV or Parquet file, last attribute fastest.
 
-    Where the unit is a person, the first `keep` records of each are counted, in the order of the
-    table. Raises TableError for what was not declared, with the row; `show_values` adds what stands
-    in it. Parquet needs the extra `tables`. For tables that differ by one record the counts differ
-    by one in at most one cell (a record more or less) or by one in two (a record replaced).
+    Where the unit is a person, the first `keep` records of each are counted. Raises TableError for
+    what was not declared, with the row; `show_values` adds what stands in it. Parquet needs the
+    extra `tables`. For tables that differ by one record the counts differ by one in at most one
+    cell (a record more or less) or by one in two (a record replaced).
     """
     table, declared, rules = Path(table), check_attributes(attributes), rules or Rules()
     places, other = [_Places(one, rules) for one in declared], rules.unit.person or rules.count
