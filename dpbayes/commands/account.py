@@ -12,10 +12,9 @@ import argparse
 from pathlib import Path
 
 from dpbayes.tables.account import Account
-from dpbayes.tables.decimals import counted, decimal_text
 from dpbayes.tables.keys import witness_file
 from dpbayes.tables.opening import create_account, leave_note, open_account
-from dpbayes.tables.units import RELATIONS, Unit
+from dpbayes.tables.units import RELATIONS, Unit, counted, decimal_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

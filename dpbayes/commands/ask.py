@@ -50,20 +50,16 @@ def run(arguments: argparse.Namespace) -> int:
         reply = post(arguments.server, token, path, given)
         answers = reply.get("answers", [reply])
     else:
-        answers = _by_account(arguments, wish)
+        from dpbayes.tables.answering import open_answering
+        from dpbayes.tables.opening import open_account
+        from dpbayes.tables.predicate import wished
+
+        asked = open_answering(arguments.cube, open_account(arguments.account))
+        answer = asked.price if arguments.price else asked.ask
+        answers = [asdict(answer(one)) for one in asked.questions(wished(json.dumps(wish)))]
     for one in answers:
         print(json.dumps(one) if arguments.json else _described(one, arguments.price))
     return 1 if "rejected" in [one["outcome"] for one in answers] else 0
-
-
-def _by_account(arguments: argparse.Namespace, fields: Fields) -> list[Fields]:
-    from dpbayes.tables.answering import open_answering
-    from dpbayes.tables.opening import open_account
-    from dpbayes.tables.predicate import wished
-
-    asked = open_answering(arguments.cube, open_account(arguments.account))
-    answer = asked.price if arguments.price else asked.ask
-    return [asdict(answer(one)) for one in asked.questions(wished(json.dumps(fields)))]
 
 
 def post(address: str, token: str, path: str, fields: Fields) -> Fields:

@@ -11,12 +11,12 @@ from typing import Any
 
 import dpbayes as dp
 from dpbayes.tables.analysis import ERROR, SHAPES, WIDTH, bounded_analysis
-from dpbayes.tables.decimals import counted, decimal_text
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.plan import Plan, read_plan
 from dpbayes.tables.release import cost, planned_mechanism, promise, rehearse
 from dpbayes.tables.report import LEVEL, distance_text, mechanism_text
+from dpbayes.tables.units import counted, decimal_text
 
 ERRORS = (0.1, 0.05, 0.02)
 MOST_CELLS = 1000

@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from dpbayes.tables import keys
-from dpbayes.tables.decimals import decimal_text
 from dpbayes.tables.keys import AccountError, Witness, connected
-from dpbayes.tables.units import RELATIONS, Unit
+from dpbayes.tables.units import RELATIONS, Unit, decimal_text
 
 SCHEMA = (
     "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, request TEXT NOT NULL,"
@@ -42,7 +41,6 @@ class Entry:
     digest: str = ""
 
     def row(self) -> tuple[Any, ...]:
-        """Return the row of the file; the digest is that of the others."""
         what = self.sequence, self.kind, self.request, str(self.epsilon)
         return (*what, self.body, self.time, self.digest)
 

@@ -50,29 +50,24 @@ def bounded_analysis(request: Mapping[str, Any], seconds: float = SECONDS) -> di
     return {part: found.get(part, {"missing": reason}) for part in parts}
 
 
-def parts_of(record: Mapping[str, Any]) -> dict[str, Part]:
+def parts_of(request: Mapping[str, Any]) -> dict[str, Part]:
     """Return the computation of each part, in their order."""
-    if "counts" not in record:
-        return _of_plan(record)
-    described = record["mechanism"]
-    epsilon = Fraction(record["epsilon"]) / record["records_of_a_person"]
+    prior = np.array(request["prior"], dtype=float)
+    if "counts" not in request:
+        chosen = chosen_mechanism(request["name"], Fraction(request["epsilon"]), request["options"])
+        made = dict(zip(SHAPES, made_up(prior.size, request["records"]), strict=True))
+        return {
+            ERROR: lambda: {shape: _distance(chosen, made[shape], prior) for shape in SHAPES},
+            WIDTH: lambda: _width(chosen, made["even"], prior),
+        }
+    described, counts = request["mechanism"], np.array(request["counts"])
+    epsilon = Fraction(request["epsilon"]) / request["records_of_a_person"]
     chosen = chosen_mechanism(described["name"], epsilon, described["options"])
-    counts, prior = np.array(record["counts"]), np.array(record["prior"], dtype=float)
-    private = Release(chosen, prior, int(counts.sum()), np.array(record["noisy"]), counts)
+    private = Release(chosen, prior, int(counts.sum()), np.array(request["noisy"]), counts)
     return {
         "plain": lambda: _reading(private.posterior),
         "noise_aware": lambda: _reading(private.noise_aware()),
         "expected_distance": lambda: _distance(chosen, counts, prior),
-    }
-
-
-def _of_plan(request: Mapping[str, Any]) -> dict[str, Part]:
-    chosen = chosen_mechanism(request["name"], Fraction(request["epsilon"]), request["options"])
-    prior = np.array(request["prior"], dtype=float)
-    made = dict(zip(SHAPES, made_up(prior.size, request["records"]), strict=True))
-    return {
-        ERROR: lambda: {shape: _distance(chosen, made[shape], prior) for shape in SHAPES},
-        WIDTH: lambda: _width(chosen, made["even"], prior),
     }
 
 

@@ -29,7 +29,6 @@ from dpbayes.tables.files import MOST_ANSWERS, CubeFile
 from dpbayes.tables.noise import as_float, on_grid, system_noise, true_answer
 from dpbayes.tables.predicate import Answer, Question, Wish, coefficients
 
-_TRIES = 100
 Most = Callable[[], Fraction] | None  # returns what the payer may still spend, when it is needed
 
 
@@ -125,7 +124,7 @@ class Answering:
         What was paid under a `request` the same question gets again; another one raises ValueError.
         """
         name = f"answer-{question.payer}-{question.request or secrets.token_hex(12)}"
-        for _ in range(_TRIES):
+        for _ in range(100):
             with self._lock:
                 answer = self._answered(question, name, most)
             if answer is not None:

@@ -23,19 +23,12 @@ from dpbayes.tables.noise_law import NoiseLaw
 
 LARGEST = 1 << 22  # answers times cells for consistent answers: nnls then takes some seconds
 _LONGEST = 1 << 26  # cells of a side: 512 MB
-_PERIODS = 64  # of the characteristic function: where more matter, tails are quicker
 _NEGLIGIBLE = 41.5  # e-folds, 1e-18
-_OPTIMAL = 1e-9  # relative violation of the conditions of a minimum that rounding may leave
 
 
 @dataclass(frozen=True)
 class MassVector:
-    """Probabilities `masses` of the cells -half_length .. half_length, and what was cut off.
-
-    >>> vector = MassVector([0.25, 0.5, 0.2], 0.05)
-    >>> vector.half_length, round(vector.total, 12), vector.resized(0)
-    (1, 0.95, array([0.5]))
-    """
+    """Probabilities `masses` of the cells -half_length .. half_length, and what was cut off."""
 
     masses: Array
     lost: float
@@ -129,15 +122,15 @@ def exact_masses(law: NoiseLaw, half_length: int | None = None) -> MassVector:
     one Fourier transform (E, equations 20 to 22; `thm-exact-masses`), or differences of tails for
     one or two weights that matter. By default all but 1e-12 of the mass is inside.
 
-    >>> vector = exact_masses(NoiseLaw([5.0]), 24)
+    >>> vector = exact_masses(NoiseLaw([5.0]), 24)  # a MassVector
     >>> vector.masses[24:26].round(10).tolist()
     [0.095162582, 0.0820095987]
     """
     check.instance("law", law, NoiseLaw)
     r = math.ceil(law.half_width(1e-12)) if half_length is None else half_length
     r = _not_too_long(float(check.integer("half_length", r, 0)))
-    # Beyond this many periods the characteristic function is negligible.
-    ends = 2.0 * math.pi * (np.arange(1, _PERIODS + 1) - 0.5)
+    # Where 64 periods of the characteristic function do not suffice, tails are quicker.
+    ends = 2.0 * math.pi * (np.arange(1, 65) - 0.5)
     fallen = np.log1p((law.weights[:, None] * ends) ** 2).sum(axis=0) + np.log(ends / 2.0)
     if fallen[-1] <= _NEGLIGIBLE:
         tails = np.array([law.tail(k + 0.5) for k in range(r + 1)])
@@ -222,7 +215,7 @@ def consistent(H: ArrayLike, scales: ArrayLike, y: ArrayLike, Q: ArrayLike) -> A
     # At the minimum of |Gx - d|^2 over x >= 0 its gradient is at least 0, and 0 where x > 0.
     gradient = G.T @ (G @ x - d) / (np.abs(G).T @ (np.abs(G) @ x + np.abs(d)) + 1e-300)
     violation = float(np.where(x > 0.0, np.abs(gradient), -gradient).max())
-    if not violation <= _OPTIMAL:
+    if not violation <= 1e-9:  # which rounding may leave
         raise ValueError(f"y must have a consistent fit that can be found, got {violation:.1e} off")
     estimable = blue(matrix, b, Q).estimable
     return np.where(estimable, np.asarray(Q, np.float64) @ (x * size), np.nan)

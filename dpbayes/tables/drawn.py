@@ -14,8 +14,6 @@ from dpbayes.posteriors import Posterior
 from dpbayes.samplers.bits import BitSource, SystemBits
 from dpbayes.tables.reading import NoiseAwarePosterior, noise_aware
 
-LARGEST_RECORDS = 2**61  # noisy counts are cut at 2^62, which no noise reaches from here
-
 
 @dataclass(frozen=True)
 class Release:
@@ -107,7 +105,7 @@ def release(
             f"categories], got a {type(counts).__name__}: its own order may follow the data"
         )
     x, alpha = _validate.counts_and_prior(counts, prior)
-    if x.sum() > LARGEST_RECORDS:
+    if x.sum() > 2**61:  # noisy counts are cut at 2^62, which no noise reaches from here
         raise ValueError(f"counts must hold at most 2^61 records for a release, got {x.tolist()}")
     _validate.flag("without_guarantee", without_guarantee)
     if mechanism.epsilon < 1e-6:

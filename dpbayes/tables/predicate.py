@@ -4,9 +4,8 @@
     2 * (income >= 10) - (not physical_limitation = 1)
     age between 18 and 40                     # 18 <= age < 40, the ends of bins
 
-A condition must not cut through a bin, of which the cube holds one count. Values that are texts are
-compared as they are written, with or without quotation marks: 01 is not 1. Names and values become
-place holders, the rest is read by Python's parser, and only the nodes below are taken.
+A condition must not cut through a bin. Texts are compared as they are written: 01 is not 1. Names
+and values become place holders; Python's parser reads the rest, of which only some nodes are taken.
 """
 
 from __future__ import annotations
@@ -80,9 +79,8 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a question got.
+    """What a question got: `outcome` "derived", "fresh", or "rejected", without an estimate.
 
-    `outcome` "derived", "fresh" or "rejected"; `estimate` and `interval`, None when rejected;
     `cost` in the account's epsilon; `spent` the cube's overall cost after it, `left` of its bound;
     `history` the number of answers it was made from or is one of; `affordable` about the shortest
     length that can be had, when rejected.

@@ -17,13 +17,13 @@ from dpbayes.mechanisms import Mechanism, mechanism
 from dpbayes.mechanisms.geometric import IndependentNoise
 from dpbayes.mechanisms.protocol import given_epsilon, guarantee, quantified
 from dpbayes.tables.account import Account
-from dpbayes.tables.decimals import decimal_text
 from dpbayes.tables.drawn import Release, release
 from dpbayes.tables.files import PlanError
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.plan import Plan
 from dpbayes.tables.table import count
+from dpbayes.tables.units import decimal_text
 
 SCHEMA = "dpbayes.release/5"
 

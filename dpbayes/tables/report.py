@@ -99,10 +99,8 @@ def distance_text(part: Mapping[str, Any]) -> str:
 
 def drawing(record: Mapping[str, Any]) -> str:
     """Return intervals as SVG with its alternative text, "" where there are none or too many."""
-    parts = {label: _part(record, name) for label, name in _READINGS.items()}
-    readings: dict[str, Any] = {
-        label: part["intervals"] for label, part in parts.items() if "missing" not in part
-    }
+    found = {label: _part(record, name).get("intervals") for label, name in _READINGS.items()}
+    readings = {label: intervals for label, intervals in found.items() if intervals is not None}
     if not readings or len(record["labels"]) > MOST_DRAWN:
         return ""
     from dpbayes.figures.intervals import intervals

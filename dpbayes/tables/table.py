@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from dpbayes._validate import choice
 from dpbayes.tables.attributes import MOST_RECORDS, Attribute, check_attributes
-from dpbayes.tables.decimals import counted
-from dpbayes.tables.units import RECORD, Unit
+from dpbayes.tables.units import RECORD, Unit, counted
 
 REFUSE, DROP = "refuse", "drop"
 PROGRESS = 2.0  # seconds after which a count says how far it is, at a terminal
@@ -173,10 +172,7 @@ def _pieces(table: Path, names: list[str], show: bool) -> Iterator[list[Texts]]:
 def _csv_pieces(
     table: Path, separators: str, names: list[str], show: bool
 ) -> Iterator[list[Texts]]:
-    """Yield rows of a CSV file, whose separator finds most names in the first line.
-
-    A blank line, one of another number of fields, a quotation mark without its partner are refused.
-    """
+    """Yield rows of a CSV file, whose separator finds most names in the first line."""
     rows: list[list[str]] = []
     line = 1
     try:
