@@ -18,7 +18,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 TOKEN = "DPBAYES_TOKEN"
-PATIENCE = 60.0
 Fields = dict[str, Any]
 
 
@@ -72,7 +71,7 @@ def post(address: str, token: str, path: str, fields: Fields) -> Fields:
         raise ValueError(f"--server must have a token in the variable {TOKEN}, got none")
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     try:
-        with closing(HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE)) as connection:
+        with closing(HTTPConnection(parts.hostname, parts.port, timeout=60.0)) as connection:
             connection.request("POST", path, json.dumps(fields), headers)
             reply = connection.getresponse()
             answered: Fields = json.load(reply)

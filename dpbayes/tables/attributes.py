@@ -139,8 +139,7 @@ class Categories:
         """Return which values satisfy `attribute sign value`."""
         equal = sign in ("=", "!=")
         if self.of_texts != isinstance(value, str):
-            told = f"has values {self.labels}, but is compared with {value!r}"
-            raise ValueError(f"{self.name} {told}")
+            raise ValueError(f"{self.name} has values {self.labels} but is compared with {value!r}")
         if equal and value not in self.values:
             raise ValueError(f"{self.name} must be one of {', '.join(self.labels)}, got {value!r}")
         if self.of_texts and not equal:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbayes import _validate
+from dpbayes._validate import Floats, Whole
 from dpbayes.mechanisms import REGISTRY
 from dpbayes.mechanisms.protocol import Counts, Drawn, Guarantee, Mechanism, guarantee, own
 from dpbayes.posteriors import Posterior
@@ -22,6 +22,7 @@ class Release:
     `noisy` is the value privacy is proved for, `counts` the histogram made from it, `n` the
     public number of records (that of `counts` where the true one is secret).
 
+    >>> import numpy as np
     >>> from dpbayes.mechanisms import mechanism
     >>> chosen = mechanism("geometric", epsilon="0.5")
     >>> private = Release(chosen, np.ones(2), 10, np.array([12]), np.array([10, 0]))
@@ -30,10 +31,10 @@ class Release:
     """
 
     mechanism: Mechanism
-    prior: NDArray[np.float64]
+    prior: Floats
     n: int
-    noisy: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    noisy: Whole
+    counts: Whole
 
     def __post_init__(self) -> None:
         for name in ("prior", "noisy", "counts"):
@@ -53,21 +54,17 @@ class Release:
         """Return the posterior that takes the noise into account."""
         return noise_aware(self.mechanism, self.noisy, self.n, self.prior)
 
-    def interval(self, confidence: float = 0.95) -> NDArray[np.float64]:
+    def interval(self, confidence: float = 0.95) -> Floats:
         """Return the central noise-aware interval of each category's share, shape (k, 2)."""
         return self.noise_aware().interval(confidence)
 
     def __str__(self) -> str:
         parameters = ", ".join(f"{value:g}" for value in self.posterior.concentration)
-        return (
-            f"posterior ({parameters}) by {self.mechanism}. {self.guarantee.sentence} No account "
-            "adds this up with other releases."
-        )
+        alone = "No account adds this up with other releases."
+        return f"posterior ({parameters}) by {self.mechanism}. {self.guarantee.sentence} {alone}"
 
 
-def draw(
-    mechanism: Mechanism, counts: Counts, prior: NDArray[np.float64], bits: BitSource
-) -> Drawn:
+def draw(mechanism: Mechanism, counts: Counts, prior: Floats, bits: BitSource) -> Drawn:
     """Return one exact draw; ValueError for a mechanism whose own type has no exact sampler."""
     sampler = own(mechanism, "draw")
     if sampler is None:

@@ -113,9 +113,7 @@ Beside = Annotated[Path, PlainValidator(_beside)]
 class Settings(BaseModel):
     """A file as a model; `file` is where its keys stand."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True
-    )
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     file: File = Field(repr=False)
 
     @classmethod

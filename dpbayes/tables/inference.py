@@ -219,10 +219,9 @@ def empty_factor(cells: int) -> Factor:
 def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
     """Return the best linear unbiased estimator of each query of Q from answers y = Hx + N.
 
-    A = q (H^T W H)^- H^T W with W = diag(1/b^2); A y has the smallest variance, 2 sum (A_i b_i)^2,
-    among all linear unbiased ones. Estimable is exactly what lies in the row space of H. `H`
-    (m, cells); `scales` b (m,) positive; `Q` (cells,) or (t, cells). E, Theorem 3.1, Corollaries
-    3.1, 3.2; `thm-blue`.
+    A = q (H^T W H)^- H^T W with W = diag(1/b^2) has the smallest variance, 2 sum (A_i b_i)^2; NaN
+    outside the row space of H. `H` (m, cells); `scales` b (m,) positive; `Q` (cells,) or
+    (t, cells). E, Theorem 3.1, Corollaries 3.1, 3.2; `thm-blue`.
 
     >>> one = blue([[1.0, 1.0], [1.0, 0.0]], [1.0, 2.0], [0.0, 1.0])
     >>> one.weights.round(12), round(float(one.variance), 12)

@@ -69,8 +69,7 @@ def open_account(path: str | Path) -> Account:
     """Return the account at `path`; AccountError where there is none, or it is not whole."""
     place = _file_path(path)
     if not place.is_file():
-        told = "make one with: dpbayes account create"
-        raise AccountError(f"no account at {place.absolute()}; {told}")
+        raise AccountError(f"no account at {place.absolute()}; make one: dpbayes account create")
     try:
         with connected(place) as connection:
             terms = json.loads(connection.execute("SELECT body FROM entries").fetchone()[0])

@@ -133,7 +133,7 @@ def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> P
     ...         'column = "health"\ncategories = ["good", "fair", "poor"]\nepsilon = "0.5"\n'
     ...     )
     ...     plan: Plan = read_plan(file)
-    ...     true = count(table, plan.attributes).tolist()
+    ...     true = count(table, plan.attributes).tolist()  # or a TableError
     ...     account: Account = create_account(plan.account, "clinic", 2, table, plan.unit)
     ...     first, again = (release_table(table, plan) for _ in range(2))
     ...     left = open_account(plan.account).balance

@@ -14,8 +14,6 @@ from importlib.resources import files
 from typing import Any
 
 LEVEL = 0.95
-MOST_DRAWN = 24  # intervals that a figure can hold
-
 _READINGS = {"noise-aware": "noise_aware", "plain": "plain"}
 
 
@@ -101,7 +99,7 @@ def drawing(record: Mapping[str, Any]) -> str:
     """Return intervals as SVG with its alternative text, "" where there are none or too many."""
     found = {label: _part(record, name).get("intervals") for label, name in _READINGS.items()}
     readings = {label: intervals for label, intervals in found.items() if intervals is not None}
-    if not readings or len(record["labels"]) > MOST_DRAWN:
+    if not readings or len(record["labels"]) > 24:
         return ""
     from dpbayes.figures.intervals import intervals
     from dpbayes.figures.theme import svg_bytes

@@ -38,13 +38,7 @@ Texts = tuple[str, ...]
 
 
 class TableError(ValueError):
-    """A table disagrees with what was declared; rows are named, their content only if asked.
-
-    >>> raise TableError("row 2 has a value in 'health' that was not declared")
-    Traceback (most recent call last):
-        ...
-    dpbayes.tables.table.TableError: row 2 has a value in 'health' that was not declared
-    """
+    """A table disagrees with what was declared; rows are named, their content only if asked."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +83,7 @@ def count(
     names = [attribute.name for attribute in declared] + ([other] if other else [])
     told = time.monotonic()
     for rows in _pieces(table, names, show_values):
-        taken = rows if rules.unit.person is None else _first_of_each(rows, above, rules, persons)
+        taken = rows if rules.unit.person is None else _firsts(rows, above, rules, persons)
         for texts, records in Counter(taken).items():
             cell = [place[text] for place, text in zip(places, texts, strict=False)]
             reason = ""
@@ -114,9 +108,7 @@ def count(
     return np.array(counts, dtype=np.int64)
 
 
-def _first_of_each(
-    rows: list[Texts], above: int, rules: Rules, persons: Counter[str]
-) -> Iterator[Texts]:
+def _firsts(rows: list[Texts], above: int, rules: Rules, persons: Counter[str]) -> Iterator[Texts]:
     """Yield the rows that are among the first of their person; `persons` counts all so far."""
     absent, keep = {"", *rules.missing_values}, rules.unit.keep
     for i, texts in enumerate(rows, above + 1):
@@ -169,9 +161,7 @@ def _pieces(table: Path, names: list[str], show: bool) -> Iterator[list[Texts]]:
     return _csv_pieces(table, _SEPARATORS[kind], names, show)
 
 
-def _csv_pieces(
-    table: Path, separators: str, names: list[str], show: bool
-) -> Iterator[list[Texts]]:
+def _csv_pieces(table: Path, signs: str, names: list[str], show: bool) -> Iterator[list[Texts]]:
     """Yield rows of a CSV file, whose separator finds most names in the first line."""
     rows: list[list[str]] = []
     line = 1
@@ -180,7 +170,7 @@ def _csv_pieces(
             head = stream.readline().removeprefix(codecs.BOM_UTF8)
             if not head.strip():
                 raise TableError(f"table {table} has no first line with the names of its columns")
-            heads = {s: next(csv.reader([head.decode()], delimiter=s), []) for s in separators}
+            heads = {s: next(csv.reader([head.decode()], delimiter=s), []) for s in signs}
             best = max(heads, key=lambda s: len({*names} & {*heads[s]}))
             text = map(bytes.decode, chain([head], stream))
             reader = csv.reader(text, delimiter=best, strict=True)
