@@ -12,10 +12,9 @@ import argparse
 from pathlib import Path
 
 from dpbayes.tables.account import Account
-from dpbayes.tables.decimals import counted, decimal_text
 from dpbayes.tables.keys import witness_file
 from dpbayes.tables.opening import create_account, leave_note, open_account
-from dpbayes.tables.units import RELATIONS, Unit
+from dpbayes.tables.units import RELATIONS, Unit, counted, decimal_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,14 +69,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def verified(account: Account, arguments: argparse.Namespace) -> int:
     """Compare an account with receipts, from the command line and from a file."""
-    lines = list(arguments.receipt)
-    if arguments.receipts is not None:
-        try:
-            lines += Path(arguments.receipts).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(
-                f"--receipts must be a readable file, got {arguments.receipts!r}: {error}"
-            ) from None
+    lines, file = list(arguments.receipt), arguments.receipts
+    try:
+        lines += [] if file is None else Path(file).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"--receipts must be a readable file, got {file!r}: {error}") from None
     receipts = [line for line in lines if line.strip()]
     account.verify(receipts)
     entries = counted(len(account.entries), "entry", "entries")

@@ -3,9 +3,7 @@
     dpbayes ask "income >= 10" --cube people.toml --account clinic.account --length 20
     dpbayes ask "income >= 10" --server http://127.0.0.1:8000 --length 20 --confidence .9
 
-Every fresh answer is paid from the account, beside its releases. With ``--request ID`` a question
-can be asked again after a crash: same answer, paid once. The cube file is described in
-`dpbayes.tables.files`. With ``--server`` the token stands in the variable DPBAYES_TOKEN.
+The cube file is described in `dpbayes.tables.files`; the token of a server is in DPBAYES_TOKEN.
 """
 
 from __future__ import annotations
@@ -20,7 +18,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 TOKEN = "DPBAYES_TOKEN"
-PATIENCE = 60.0
 Fields = dict[str, Any]
 
 
@@ -52,23 +49,16 @@ def run(arguments: argparse.Namespace) -> int:
         reply = post(arguments.server, token, path, given)
         answers = reply.get("answers", [reply])
     else:
-        answers = _by_account(arguments, wish)
+        from dpbayes.tables.answering import open_answering
+        from dpbayes.tables.opening import open_account
+        from dpbayes.tables.predicate import wished
+
+        asked = open_answering(arguments.cube, open_account(arguments.account))
+        answer = asked.price if arguments.price else asked.ask
+        answers = [asdict(answer(one)) for one in asked.questions(wished(json.dumps(wish)))]
     for one in answers:
         print(json.dumps(one) if arguments.json else _described(one, arguments.price))
     return 1 if "rejected" in [one["outcome"] for one in answers] else 0
-
-
-def _by_account(arguments: argparse.Namespace, fields: Fields) -> list[Fields]:
-    from dpbayes.tables.answering import open_answering
-    from dpbayes.tables.opening import open_account
-    from dpbayes.tables.predicate import wished
-
-    asked = open_answering(arguments.cube, open_account(arguments.account))
-    wish, found = wished(json.dumps(fields)), []
-    for question in asked.questions(wish):
-        answer = asked.price(question) if arguments.price else asked.ask(question)
-        found.append(asdict(answer))
-    return found
 
 
 def post(address: str, token: str, path: str, fields: Fields) -> Fields:
@@ -81,7 +71,7 @@ def post(address: str, token: str, path: str, fields: Fields) -> Fields:
         raise ValueError(f"--server must have a token in the variable {TOKEN}, got none")
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     try:
-        with closing(HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE)) as connection:
+        with closing(HTTPConnection(parts.hostname, parts.port, timeout=60.0)) as connection:
             connection.request("POST", path, json.dumps(fields), headers)
             reply = connection.getresponse()
             answered: Fields = json.load(reply)

@@ -11,14 +11,15 @@ from typing import Any
 
 import dpbayes as dp
 from dpbayes.tables.analysis import ERROR, SHAPES, WIDTH, bounded_analysis
-from dpbayes.tables.decimals import counted, decimal_text
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.plan import Plan, read_plan
 from dpbayes.tables.release import cost, planned_mechanism, promise, rehearse
 from dpbayes.tables.report import LEVEL, distance_text, mechanism_text
+from dpbayes.tables.units import counted, decimal_text
 
 ERRORS = (0.1, 0.05, 0.02)
+MOST_CELLS = 1000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,6 +88,8 @@ def width(part: Mapping[str, Any]) -> str:
 def needed(plan: Plan) -> str:
     """Return how many records are enough for some errors, by proof, for balanced data."""
     k, epsilon = len(plan.labels), float(plan.epsilon_of_a_record)
+    if k > MOST_CELLS:  # each of the numbers takes a minute for 10,000 cells
+        return f"records    not computed for more than {MOST_CELLS:,} cells"
     enough = [dp.records_needed(e, epsilon, [1.0 / k] * k, plan.prior).records for e in ERRORS]
     pairs = ", ".join(f"{n:,} for {e:g}" for n, e in zip(enough, ERRORS, strict=True))
     return f"records    enough for a mean error, balanced data: {pairs}"

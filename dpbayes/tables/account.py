@@ -19,15 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from dpbayes.tables import keys
-from dpbayes.tables.decimals import decimal_text
 from dpbayes.tables.keys import AccountError, Witness, connected
-from dpbayes.tables.units import RELATIONS, Unit
+from dpbayes.tables.units import RELATIONS, Unit, decimal_text
 
 SCHEMA = (
     "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, request TEXT NOT NULL,"
     " epsilon TEXT NOT NULL, body TEXT NOT NULL, time TEXT NOT NULL, digest TEXT NOT NULL) STRICT"
 )
-_EXACT = re.compile("[0-9]+(/[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,6 @@ class Entry:
     digest: str = ""
 
     def row(self) -> tuple[Any, ...]:
-        """Return the row of the file; the digest is that of the others."""
         what = self.sequence, self.kind, self.request, str(self.epsilon)
         return (*what, self.body, self.time, self.digest)
 
@@ -60,7 +57,8 @@ class Entry:
 
 def exact(text: str) -> Fraction:
     """Return the fraction that an account's text stands for; ValueError for any other text."""
-    if not _EXACT.fullmatch(text):  # a power of ten could stand for more digits than there is room
+    # A power of ten could stand for more digits than there is room.
+    if not re.fullmatch("[0-9]+(/[0-9]+)?", text):
         raise ValueError(f"text must be whole numbers with at most one slash, got {text[:40]!r}")
     return Fraction(text)
 
@@ -123,7 +121,6 @@ class Account:
         return self.witness.sign(keys.file_digest(table))
 
     def mark(self, content: bytes) -> str:
-        """Return a keyed mark of some bytes."""
         return self.witness.sign(b"mark|" + content)[:24]
 
     def check_table(self, table: Path) -> str:

@@ -1,8 +1,7 @@
 """What can be said about a release once it is safe, or about a planned one, in bounded time.
 
 Run as a program it reads a request and writes one JSON object a line for each finished part.
-`bounded_analysis` starts it with a limit on time and memory and takes what has arrived by then: a
-release never waits for its analysis, and never fails with it.
+`bounded_analysis` starts it with a limit on time and memory: no release waits or fails with it.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from dpbayes.tables.drawn import Release, release
+from dpbayes.tables.release import chosen_mechanism
 from dpbayes.tables.report import LEVEL
 
 SECONDS = 60.0
@@ -51,34 +52,22 @@ def bounded_analysis(request: Mapping[str, Any], seconds: float = SECONDS) -> di
 
 def parts_of(request: Mapping[str, Any]) -> dict[str, Part]:
     """Return the computation of each part, in their order."""
-    return _of_release(request) if "counts" in request else _of_plan(request)
-
-
-def _of_release(record: Mapping[str, Any]) -> dict[str, Part]:
-    from dpbayes.tables.drawn import Release
-    from dpbayes.tables.release import chosen_mechanism
-
-    described = record["mechanism"]
-    epsilon = Fraction(record["epsilon"]) / record["records_of_a_person"]
+    prior = np.array(request["prior"], dtype=float)
+    if "counts" not in request:
+        chosen = chosen_mechanism(request["name"], Fraction(request["epsilon"]), request["options"])
+        made = dict(zip(SHAPES, made_up(prior.size, request["records"]), strict=True))
+        return {
+            ERROR: lambda: {shape: _distance(chosen, made[shape], prior) for shape in SHAPES},
+            WIDTH: lambda: _width(chosen, made["even"], prior),
+        }
+    described, counts = request["mechanism"], np.array(request["counts"])
+    epsilon = Fraction(request["epsilon"]) / request["records_of_a_person"]
     chosen = chosen_mechanism(described["name"], epsilon, described["options"])
-    counts, prior = np.array(record["counts"]), np.array(record["prior"], dtype=float)
-    private = Release(chosen, prior, int(counts.sum()), np.array(record["noisy"]), counts)
+    private = Release(chosen, prior, int(counts.sum()), np.array(request["noisy"]), counts)
     return {
         "plain": lambda: _reading(private.posterior),
         "noise_aware": lambda: _reading(private.noise_aware()),
         "expected_distance": lambda: _distance(chosen, counts, prior),
-    }
-
-
-def _of_plan(request: Mapping[str, Any]) -> dict[str, Part]:
-    from dpbayes.tables.release import chosen_mechanism
-
-    chosen = chosen_mechanism(request["name"], Fraction(request["epsilon"]), request["options"])
-    prior = np.array(request["prior"], dtype=float)
-    made = dict(zip(SHAPES, made_up(prior.size, request["records"]), strict=True))
-    return {
-        ERROR: lambda: {shape: _distance(chosen, made[shape], prior) for shape in SHAPES},
-        WIDTH: lambda: _width(chosen, made["even"], prior),
     }
 
 
@@ -100,8 +89,6 @@ def _distance(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
 
 def _width(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
     """Return the mean width of the intervals of made-up releases, and its standard error."""
-    from dpbayes.tables.drawn import release
-
     made = [release(chosen, counts, prior) for _ in range(MADE_UP)]
     both = [(one.interval(LEVEL), one.posterior.interval(LEVEL)) for one in made]
     widths = np.diff(both, axis=-1).mean(axis=(2, 3))

@@ -24,40 +24,29 @@ import numpy as np
 from dpbayes._validate import frozen, open_unit, positive
 from dpbayes.tables.account import Account
 from dpbayes.tables.attributes import Cube
-from dpbayes.tables.decision import (
-    REJECTED,
-    Decision,
-    Policy,
-    State,
-    decide,
-    empty_state,
-    shortest_affordable,
-)
+from dpbayes.tables.decision import Decision, Policy, decide, empty_state, shortest_affordable
 from dpbayes.tables.files import MOST_ANSWERS, CubeFile
 from dpbayes.tables.noise import as_float, on_grid, system_noise, true_answer
 from dpbayes.tables.predicate import Answer, Question, Wish, coefficients
 
-_TRIES = 100
 Most = Callable[[], Fraction] | None  # returns what the payer may still spend, when it is needed
 
 
 class Answering:
     r"""Answers questions about a cube of counts, each fresh answer paid from an account.
 
-    For all tables that are neighbours under the cube's relation and every set B of transcripts of
-    answers and refusals, P[transcript in B | x] <= e^bound P[transcript in B | x'], also when later
-    questions depend on earlier answers; the account bounds all cubes and releases together, for its
-    own unit. Noise comes from the operating system's random bits; there is no seed.
+    For all tables x, x' that are neighbours under the cube's relation and every set B of answers
+    and refusals, P[B | x] <= e^bound P[B | x'], also when later questions depend on earlier
+    answers; the account bounds all cubes and releases together, for its own unit. There is no seed.
 
     `bound` > 0 on the cube's overall cost; `table` the account's fingerprint of the file;
-    `smallest_price` of a fresh answer in the account's epsilon, so that questions that cost next to
-    nothing cannot fill the history of `most_answers`. Threads may share this, processes the
-    account. E, section 5 and Figure 4; durability and the grid are ours; `alg-query-server`.
+    `smallest_price` of a fresh answer in the account's epsilon keeps cheap questions from filling
+    the history of `most_answers`. Threads may share this, processes the account. E, section 5,
+    Figure 4; durability and the grid are ours; `alg-query-server`.
 
     >>> import os, tempfile
-    >>> from pathlib import Path
     >>> from unittest.mock import patch
-    >>> from dpbayes.tables import Categories, Cube, Unit, create_account
+    >>> from dpbayes.tables import Categories, Unit, create_account
     >>> cube = Cube((Categories("sex", ("f", "m")),), [30, 60])
     >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):
     ...     table = Path(folder) / "people.csv"
@@ -88,7 +77,7 @@ class Answering:
         self._mark = account.mark(cube.content() + terms.encode())
         self._lock = threading.RLock()
         self._draw: Callable[[int], int] = system_noise
-        self._state: State = empty_state(cube.counts.size, self.policy)
+        self._state = empty_state(cube.counts.size, self.policy)
         self._last = -1  # the account's entry of the last answer in the state
         self._catch_up()
 
@@ -135,7 +124,7 @@ class Answering:
         What was paid under a `request` the same question gets again; another one raises ValueError.
         """
         name = f"answer-{question.payer}-{question.request or secrets.token_hex(12)}"
-        for _ in range(_TRIES):
+        for _ in range(100):
             with self._lock:
                 answer = self._answered(question, name, most)
             if answer is not None:
@@ -188,7 +177,7 @@ class Answering:
             if cost <= left:
                 spent, history = then, history + 1
             else:
-                made, cost = REJECTED, Fraction(0)
+                made, cost = made._replace(outcome="rejected", law=None), Fraction(0)
         offer = {"question": question.text, "outcome": made.outcome, "confidence": 1.0 - delta}
         offer |= {"cost": float(cost), "spent": spent, "left": self.bound - spent}
         offer |= {"history": history}
@@ -214,7 +203,7 @@ class Answering:
 
 
 def _answer(offer: Mapping[str, Any], value: int = 0) -> Answer:
-    """Return what was offered, the part that comes from the history, with a fresh draw."""
+    """Return what was offered, with a fresh draw."""
     told, estimate, interval = dict(offer), None, None
     if "known" in told:
         estimate = told.pop("known") + told.pop("share") * as_float(value)

@@ -16,14 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from dpbayes import _validate as check
-from dpbayes.tables.inference import (
-    Array,
-    Factor,
-    changes,
-    coefficients,
-    empty_factor,
-    shaped,
-)
+from dpbayes.tables.inference import Array, Factor, changes, coefficients, empty_factor, shaped
 from dpbayes.tables.noise import LARGEST_SCALE, SMALLEST_SCALE, as_float, on_grid, scale_in_units
 from dpbayes.tables.noise_law import NoiseLaw
 from dpbayes.tables.units import RELATIONS
@@ -73,9 +66,9 @@ def allocation(
     """Return the budget whose answer, joined with the history, has an interval of length L.
 
     `w0` (m,) are the query's noise weights over the history, None when it is not estimable.
-    `spending` "smallest" looks for the smallest budget, not below a millionth of the direct one;
-    "direct" takes that unless the history suffices. Where joining makes the interval longer, as it
-    can from about delta = 1/e on, the fresh answer stands alone. Derived; `thm-history-budget`.
+    `spending` "smallest" is the smallest budget, not below a millionth of the direct one; "direct"
+    takes that unless the history suffices. Where joining makes the interval longer, as it can from
+    about delta = 1/e on, the fresh answer stands alone. Derived; `thm-history-budget`.
 
     >>> bought = allocation([4.0], 1.0, 20.0, 0.05)  # an Allocation
     >>> round(bought.alpha, 6), round(bought.fresh_share, 6), bought.noise_weights.round(4)
@@ -211,9 +204,6 @@ class Decision(NamedTuple):
     law: NoiseLaw | None
 
 
-REJECTED = Decision("rejected", check.frozen(np.zeros(0)), 0, 0.0, None)
-
-
 def decide(state: State, query: Array, L: float, delta: float, bound: float) -> Decision:
     """Return the Decision on a query that is to have an interval of length at most L.
 
@@ -229,7 +219,7 @@ def decide(state: State, query: Array, L: float, delta: float, bound: float) -> 
     units = scale_in_units(S, bought.alpha)
     scale, share = as_float(units), bought.fresh_share
     if state.spent_after(query, scale) > limit:
-        return REJECTED
+        return Decision("rejected", check.frozen(np.zeros(0)), 0, 0.0, None)
     weights = np.zeros(state.scales.size) if w0 is None else (1.0 - share) * w0
     law = NoiseLaw(np.append(weights, share * scale))
     return Decision("fresh", check.frozen(weights), units, share, law)
@@ -271,8 +261,6 @@ def stream(
     questions: ArrayLike, lengths: ArrayLike, delta: float, bound: float, policy: Policy
 ) -> Stream:
     """Return what is done with questions (k, cells) of `lengths` one or (k,); it needs no data.
-
-    The outcomes depend on lengths and bound only through their product.
 
     >>> made = stream([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 40.0, 0.05, 0.2, Policy())  # a Stream
     >>> made.outcomes

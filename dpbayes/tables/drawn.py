@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbayes import _validate
+from dpbayes._validate import Floats, Whole
 from dpbayes.mechanisms import REGISTRY
 from dpbayes.mechanisms.protocol import Counts, Drawn, Guarantee, Mechanism, guarantee, own
 from dpbayes.posteriors import Posterior
 from dpbayes.samplers.bits import BitSource, SystemBits
 from dpbayes.tables.reading import NoiseAwarePosterior, noise_aware
-
-SMALLEST_EPSILON = 1e-6
-LARGEST_RECORDS = 2**61  # noisy counts are cut at 2^62, which no noise reaches from here
 
 
 @dataclass(frozen=True)
@@ -25,6 +22,7 @@ class Release:
     `noisy` is the value privacy is proved for, `counts` the histogram made from it, `n` the
     public number of records (that of `counts` where the true one is secret).
 
+    >>> import numpy as np
     >>> from dpbayes.mechanisms import mechanism
     >>> chosen = mechanism("geometric", epsilon="0.5")
     >>> private = Release(chosen, np.ones(2), 10, np.array([12]), np.array([10, 0]))
@@ -33,10 +31,10 @@ class Release:
     """
 
     mechanism: Mechanism
-    prior: NDArray[np.float64]
+    prior: Floats
     n: int
-    noisy: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    noisy: Whole
+    counts: Whole
 
     def __post_init__(self) -> None:
         for name in ("prior", "noisy", "counts"):
@@ -56,21 +54,17 @@ class Release:
         """Return the posterior that takes the noise into account."""
         return noise_aware(self.mechanism, self.noisy, self.n, self.prior)
 
-    def interval(self, confidence: float = 0.95) -> NDArray[np.float64]:
+    def interval(self, confidence: float = 0.95) -> Floats:
         """Return the central noise-aware interval of each category's share, shape (k, 2)."""
         return self.noise_aware().interval(confidence)
 
     def __str__(self) -> str:
         parameters = ", ".join(f"{value:g}" for value in self.posterior.concentration)
-        return (
-            f"posterior ({parameters}) by {self.mechanism}. {self.guarantee.sentence} No account "
-            "adds this up with other releases."
-        )
+        alone = "No account adds this up with other releases."
+        return f"posterior ({parameters}) by {self.mechanism}. {self.guarantee.sentence} {alone}"
 
 
-def draw(
-    mechanism: Mechanism, counts: Counts, prior: NDArray[np.float64], bits: BitSource
-) -> Drawn:
+def draw(mechanism: Mechanism, counts: Counts, prior: Floats, bits: BitSource) -> Drawn:
     """Return one exact draw; ValueError for a mechanism whose own type has no exact sampler."""
     sampler = own(mechanism, "draw")
     if sampler is None:
@@ -82,18 +76,13 @@ def draw(
 
 
 def release(
-    mechanism: Mechanism,
-    counts: ArrayLike,
-    prior: ArrayLike,
-    *,
-    without_guarantee: bool = False,
+    mechanism: Mechanism, counts: ArrayLike, prior: ArrayLike, *, without_guarantee: bool = False
 ) -> Release:
     """Return a private release of these counts, with randomness from the operating system.
 
     The draw uses whole numbers and fair bits only (exponential mechanisms: ball arithmetic, the
-    extra `tables`), so the output has exactly the mechanism's law and no floating-point trace of
-    the data. There is no seed. A mechanism without a proved guarantee is refused unless
-    `without_guarantee` is True. Counts with labels, a mapping or a pandas Series, are refused: the
+    extra `tables`): the output has exactly the mechanism's law. There is no seed. A mechanism
+    without a proved guarantee is refused unless `without_guarantee`, counts with labels always: the
     order of the categories is declared and never read off the data. Book: `release`.
 
     For all count vectors x, x' of n records that differ by replacing one record, and every set S
@@ -113,11 +102,11 @@ def release(
             f"categories], got a {type(counts).__name__}: its own order may follow the data"
         )
     x, alpha = _validate.counts_and_prior(counts, prior)
-    if x.sum() > LARGEST_RECORDS:
+    if x.sum() > 2**61:  # noisy counts are cut at 2^62, which no noise reaches from here
         raise ValueError(f"counts must hold at most 2^61 records for a release, got {x.tolist()}")
     _validate.flag("without_guarantee", without_guarantee)
-    if (epsilon := mechanism.epsilon) < SMALLEST_EPSILON:
-        raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON}, got {epsilon!r}")
+    if mechanism.epsilon < 1e-6:
+        raise ValueError(f"epsilon must be at least 1e-06, got {mechanism.epsilon!r}")
     promised = guarantee(mechanism, x.size)
     # Where the number of records is secret, a refusal would tell that it is 0.
     if x.sum() < 1 and promised.neighbours != "add-or-remove":

@@ -34,17 +34,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    ValidationError,
-    ValidationInfo,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
 
 from dpbayes._validate import shown
 from dpbayes.mechanisms.protocol import exact_epsilon, given_epsilon
@@ -97,7 +89,7 @@ def _name(value: Any) -> str:
     return value
 
 
-def _beside(value: Any, info: ValidationInfo) -> Path:
+def _beside(value: Any, info: Any) -> Path:
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise ValueError("the path of a file")
     return Path(info.data["file"].path.parent / value)
@@ -116,19 +108,16 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 Epsilon = Annotated[Fraction, PlainValidator(_epsilon)]
 Named = Annotated[str, PlainValidator(_name)]
 Beside = Annotated[Path, PlainValidator(_beside)]
-_Model = TypeVar("_Model", bound="Settings")
 
 
 class Settings(BaseModel):
     """A file as a model; `file` is where its keys stand."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True
-    )
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     file: File = Field(repr=False)
 
     @classmethod
-    def read(cls: type[_Model], path: str | Path) -> _Model:
+    def read(cls, path: str | Path) -> Self:
         """Return the settings of a file, or raise PlanError for the first mistake."""
         place = Path(path)
         try:
@@ -193,13 +182,10 @@ class CubeFile(Declared):
     count: Text | None = None
     attributes: Annotated[Any, PlainValidator(_attributes), Field(alias="attribute")]
 
-    @property
-    def rules(self) -> Rules:
-        return Rules(self.unit, self.outside, count=self.count)
-
     def cube(self) -> Cube:
         """Return the counts of the table."""
-        return Cube(self.attributes, count(self.source, self.attributes, self.rules))
+        rules = Rules(self.unit, self.outside, count=self.count)
+        return Cube(self.attributes, count(self.source, self.attributes, rules))
 
 
 @dataclass(frozen=True)

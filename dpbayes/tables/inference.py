@@ -21,7 +21,6 @@ from dpbayes.tables.units import RELATIONS
 
 Array = NDArray[np.float64]
 _MOST_PAIRED_CELLS = 4096  # one float64 for each pair of cells: 128 MiB
-_NEW = 1e-10  # share of a row's length outside all others; rounding leaves some 1e-14
 _ESTIMABLE = 1e-9  # share of a query outside the row space up to which it counts as inside
 
 
@@ -78,14 +77,13 @@ def laplace_scales(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-or-rem
 def privacy_cost(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-or-remove") -> float:
     """Return the budget that all answers together have spent on the record that suffers most.
 
-    With b_i = S_i / alpha_i, the maximum over cells j of sum_i |H_ij| / b_i, or over pairs of cells
-    of sum_i |H_ij - H_il| / b_i where records are replaced: P[y in B | x] <= e^cost P[y in B | x']
-    for all neighbours x, x' and sets B, and no smaller number will do; also for queries chosen from
-    earlier answers (E, Theorems 2.1, 5.1, 5.2, the joint form derived; `thm-overall-cost`).
+    With b_i = S_i / alpha_i, max_j sum_i |H_ij| / b_i, or max_jl sum_i |H_ij - H_il| / b_i where
+    records are replaced: P[y in B | x] <= e^cost P[y in B | x'] for all neighbours x, x' and sets
+    B, and no smaller number will do; also for queries chosen from earlier answers (E, Theorems 2.1,
+    5.1, 5.2, the joint form derived; `thm-overall-cost`).
 
-    >>> H = [[1.0, 0.0], [0.0, 1.0]]
-    >>> privacy_cost(H, [0.1, 0.2]), round(privacy_cost(H, [0.1, 0.2], "replace-one"), 12)
-    (0.2, 0.3)
+    >>> privacy_cost([[1.0, 0.0], [0.0, 1.0]], [0.1, 0.2])
+    0.2
     """
     S = sensitivity(H, neighbours)
     budgets = shaped("alpha", check.positive_array("alpha", alpha), S.size)
@@ -195,7 +193,7 @@ class Factor:
         row = coefficients("query", query, self.Z.shape[1]) / check.positive("scale", scale)
         inside, outside = self._split(row)
         length, (m, r) = float(np.linalg.norm(outside)), self.Q.shape
-        if length <= _NEW * float(np.linalg.norm(row)):
+        if length <= 1e-10 * float(np.linalg.norm(row)):  # rounding leaves some 1e-14
             Q, R = qr_insert(self.Q, self.R, inside, m, "row", check_finite=False)
             return Factor(check.frozen(Q[:, :r]), check.frozen(R[:r]), self.Z)
         Q, R = np.zeros((m + 1, r + 1)), np.zeros((r + 1, r + 1))
@@ -221,10 +219,9 @@ def empty_factor(cells: int) -> Factor:
 def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
     """Return the best linear unbiased estimator of each query of Q from answers y = Hx + N.
 
-    A = q (H^T W H)^- H^T W with W = diag(1/b^2); A y has the smallest variance, 2 sum (A_i b_i)^2,
-    among all linear unbiased ones. Estimable is exactly what lies in the row space of H. `H`
-    (m, cells); `scales` b (m,) positive; `Q` (cells,) or (t, cells). E, Theorem 3.1, Corollaries
-    3.1, 3.2; `thm-blue`.
+    A = q (H^T W H)^- H^T W with W = diag(1/b^2) has the smallest variance, 2 sum (A_i b_i)^2; NaN
+    outside the row space of H. `H` (m, cells); `scales` b (m,) positive; `Q` (cells,) or
+    (t, cells). E, Theorem 3.1, Corollaries 3.1, 3.2; `thm-blue`.
 
     >>> one = blue([[1.0, 1.0], [1.0, 0.0]], [1.0, 2.0], [0.0, 1.0])
     >>> one.weights.round(12), round(float(one.variance), 12)

@@ -1,8 +1,7 @@
 """The entries of an account; its key and the last entry seen, kept in a folder away from it.
 
-Whoever can write the account but not this folder can neither forge an entry, since they are chained
-with the key, nor bring back an older state. The folder is that of the environment variable
-``DPBAYES_KEYS``, else ``.config/dpbayes/keys`` at home; its files are their owner's alone.
+Whoever can write the account but not this folder (``DPBAYES_KEYS``, else ``.config/dpbayes/keys``
+at home, its owner's alone) can neither forge an entry nor bring back an older state.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ FOLDER, KNOWN = "DPBAYES_KEYS", "~/.config/dpbayes/keys"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 NAMES = "1 to 64 letters, digits, '.', '_' and '-', beginning with a letter or digit"
 FRESH = 1  # last entry of an account from which nothing was paid: its bound, its table
-_PATIENCE = 60.0
 
 
 class AccountError(ValueError):
@@ -127,7 +125,7 @@ def connected(path: Path, new: bool = False) -> Iterator[sqlite3.Connection]:
     """Open the file of an account; what is not committed is undone when it is closed."""
     place = f"file:{quote(str(path))}?mode={'rwc' if new else 'rw'}"
     try:
-        connection = sqlite3.connect(place, uri=True, timeout=_PATIENCE, isolation_level=None)
+        connection = sqlite3.connect(place, uri=True, timeout=60.0, isolation_level=None)
         try:
             connection.execute("PRAGMA journal_mode = DELETE")
             connection.execute("PRAGMA synchronous = EXTRA")

@@ -1,10 +1,8 @@
 """The exact law of the combined noise of an estimate, Z = sum w_i X_i with X_i standard Laplace.
 
-With K(s) = -sum ln(1 - w_i^2 s^2), the logarithm of E exp(sZ),
-P(Z > x) = (1/2 pi i) int exp(K(s) - sx) ds/s along any line that crosses the real axis between 0
-and the first pole 1/max w. The line is bent into the hyperbola
-s(u) = c + 0.4 d (cosh u - 1) + i d sinh u through the saddle point c, where the integrand falls off
-so fast that the trapezoid rule is exact to rounding. The density is the integral without 1/s.
+With K(s) = -sum ln(1 - w_i^2 s^2), P(Z > x) = (1/2 pi i) int exp(K(s) - sx) ds/s along any line
+between 0 and the first pole 1/max w, bent into s(u) = c + 0.4 d (cosh u - 1) + i d sinh u through
+the saddle point c: the trapezoid rule is exact to rounding. Without 1/s it is the density.
 """
 
 from __future__ import annotations
@@ -27,7 +25,6 @@ _BEND = 0.4  # of the curve: any value in (0, 1) keeps right of the imaginary li
 _REACH = 44.0  # e-folds: what lies beyond is below 1e-19 of the integrand's centre
 _DUST = 1e-12  # of the largest: smaller weights change a tail by less than 1e-24 of itself
 _NODES = 64  # of the integral, taken together
-_DRAWS_AT_ONCE = 1 << 20  # 8 MB
 
 
 @dataclass(frozen=True)
@@ -82,11 +79,8 @@ class NoiseLaw:
         return upper if point >= 0.0 else 1.0 - upper
 
     def half_width(self, delta: float) -> float:
-        """Return the smallest c with P(|Z| <= c) >= 1 - delta.
-
-        By Newton's method: ln P(Z > c) is concave, so that after the first step the iterates fall
-        to the root without crossing it.
-        """
+        """Return the smallest c with P(|Z| <= c) >= 1 - delta."""
+        # By Newton's method: ln P(Z > c) is concave, so that the iterates fall to the root.
         target = math.log(0.5) + math.log(check.open_unit("delta", delta))
         largest, ratios = self._unit
         c = -float(ndtri_exp(target)) * math.sqrt(2.0) * float(np.linalg.norm(ratios))
@@ -102,7 +96,7 @@ class NoiseLaw:
         """Return `size` draws of Z."""
         check.generator("rng", rng)
         result = np.empty(check.integer("size", size, 1))
-        block = max(1, _DRAWS_AT_ONCE // self.weights.size)
+        block = max(1, (1 << 20) // self.weights.size)  # 8 MB
         for start in range(0, result.size, block):
             part = result[start : start + block]
             part[:] = rng.laplace(size=(part.size, self.weights.size)) @ self.weights
@@ -110,11 +104,8 @@ class NoiseLaw:
 
 
 def _log_tail_and_hazard(v: Array, x: float) -> tuple[float, float]:
-    """Return (ln P(Z > x), density(x) / P(Z > x)) for weights v whose largest is 1 and x >= 0.
-
-    All lengths are measured in the gap g = 1 - c to the pole, which may be as small as floats go:
-    1 - v^2 s^2 = (1 - v^2 c^2)(1 - r (s^2 - c^2)/g) cancels nowhere.
-    """
+    """Return (ln P(Z > x), density(x) / P(Z > x)) for weights v whose largest is 1 and x >= 0."""
+    # Lengths in the gap g = 1 - c to the pole: 1 - v^2 s^2 = (1 - v^2 c^2)(1 - r (s^2 - c^2)/g).
     c, gap = _saddle_point(v, x)
     left, right = (1.0 - v) + v * gap, 1.0 + v * c  # 1 - v c, 1 + v c
     a = v * gap / left
@@ -142,12 +133,9 @@ def _log_tail_and_hazard(v: Array, x: float) -> tuple[float, float]:
 
 
 def _saddle_point(v: Array, x: float) -> tuple[float, float]:
-    """Return the root c in (0, 1) of K'(s) = x + 1/s, and 1 - c.
+    """Return the root c in (0, 1) of K'(s) = x + 1/s, and 1 - c."""
 
-    The unknown is ln(s / (1 - s)), so that neither s nor 1 - s loses its digits.
-    """
-
-    def excess(t: float) -> float:
+    def excess(t: float) -> float:  # at s with t = ln(s / (1 - s)): both keep their digits
         s, gap = float(expit(t)), float(expit(-t))
         a = v * gap / ((1.0 - v) + v * gap)
         return 2.0 * s * float(v @ (a / (1.0 + v * s))) - gap * x - gap / s

@@ -29,10 +29,9 @@ def create_account(
     """Make the account of a data set and return it; its key goes to the folder of keys.
 
     `epsilon` > 0 bounds all spends together, `table` is the file the data set consists of, `unit`
-    whom the bound protects. A data set or a table that has an account already is refused, as the
-    keys here and in the known folder tell, or the note beside the table; so is a path that exists.
-    The key is written first, then the account appears as a whole: a crash in between leaves a key
-    under which nothing was paid, and making the account again replaces it.
+    whom the bound protects. A path that exists is refused, and a data set or a table that has an
+    account already, as the keys or the note beside the table tell. A crash leaves a key at most,
+    under which nothing was paid; making the account again replaces it.
     """
     place, table = _file_path(path), Path(table)
     bound = exact_epsilon(given_epsilon(epsilon))
@@ -70,8 +69,7 @@ def open_account(path: str | Path) -> Account:
     """Return the account at `path`; AccountError where there is none, or it is not whole."""
     place = _file_path(path)
     if not place.is_file():
-        told = "make one with: dpbayes account create"
-        raise AccountError(f"no account at {place.absolute()}; {told}")
+        raise AccountError(f"no account at {place.absolute()}; make one: dpbayes account create")
     try:
         with connected(place) as connection:
             terms = json.loads(connection.execute("SELECT body FROM entries").fetchone()[0])

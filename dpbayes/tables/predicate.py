@@ -4,9 +4,8 @@
     2 * (income >= 10) - (not physical_limitation = 1)
     age between 18 and 40                     # 18 <= age < 40, the ends of bins
 
-A condition must not cut through a bin, of which the cube holds one count. Values that are texts are
-compared as they are written, with or without quotation marks: 01 is not 1. Names and values become
-place holders, the rest is read by Python's parser, and only the nodes below are taken.
+A condition must not cut through a bin. Texts are compared as they are written: 01 is not 1. Names
+and values become place holders; Python's parser reads the rest, of which only some nodes are taken.
 """
 
 from __future__ import annotations
@@ -34,7 +33,6 @@ _TOKEN = re.compile(
 )
 _BETWEEN = re.compile(r"between ((?:[-+] )?_\d+) and ((?:[-+] )?_\d+)")
 _SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=", ast.NotEq: "!="}
-_RESERVED = ("and", "or", "not", "in", "between")
 Attribute = Any  # `Bins` or `Categories`, of which name, size, of_texts and select are used
 
 
@@ -42,7 +40,6 @@ class Wish(BaseModel):
     """What somebody asks for, as far as it can be checked without the cube."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
     question: str
     length: Annotated[float, Field(allow_inf_nan=False)]
     confidence: Annotated[float, Field(ge=1e-15, le=1.0 - 1e-15)] = 0.95
@@ -80,12 +77,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a question got.
+    """What a question got: `outcome` "derived", "fresh", or "rejected", without an estimate.
 
-    `outcome` "derived", "fresh" or "rejected"; `estimate` and `interval`, None when rejected;
     `cost` in the account's epsilon; `spent` the cube's overall cost after it, `left` of its bound;
-    `history` the number of answers it was made from or is one of; `affordable` about the shortest
-    length that can be had, when rejected.
+    `history` how many answers there are then; `affordable` about the shortest length to be had.
     """
 
     question: str
@@ -145,7 +140,7 @@ class _Query:
         kind, token = str(match.lastgroup), match[0]
         if kind == "other":
             raise self._error(f"unexpected {token!r}")
-        if kind == "sign" or token in _RESERVED:
+        if kind == "sign" or token in ("and", "or", "not", "in", "between"):
             return f" {'==' if token == '=' else token} "
         self._values.append((kind, token[1:-1] if kind == "quoted" else token))
         return f" _{len(self._values) - 1} "

@@ -1,9 +1,8 @@
 """The posterior an analyst should hold after a release: one that knows how the noise was made.
 
 p(theta | release) = sum over x of P(x | release) p(theta | x), a mixture of Dirichlet distributions
-over the count vectors x. Beforehand these are a product over the categories but for their sum, and
-so they are after noise that acts on each count. With a public number of records the reading is
-exact; a secret one is any number beforehand, and the reading is by draws.
+over the count vectors x, a product over the categories but for their sum. With a public number of
+records the reading is exact; a secret one is any number beforehand, and the reading is by draws.
 """
 
 from __future__ import annotations
@@ -15,35 +14,28 @@ from functools import cached_property, partial
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import betainc, betaln, gammaln, logsumexp
 
 from dpbayes import _validate as check
+from dpbayes._validate import Floats, Whole
 from dpbayes.divergences import stirling_series
 from dpbayes.mechanisms.protocol import Mechanism, own
 from dpbayes.posteriors import compositions, floats_around, number_of_candidates
 
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
-
 LARGEST_LISTED = 3000  # candidate sets above are not searched one law at a time
 DRAWS = 10_000  # of counts of unknown total: means are right to a hundredth of their spread
-_TRIM = 50.0  # probabilities below e^-50 of the largest are left out
 _LARGEST_TOTAL = 2_000_000
 _WIDEST = 1 << 22
-_LARGE = 1e4  # from here on lnGamma(alpha + x) has lost digits that its change with x needs
-_TINY = 1e-290  # below it lnGamma overflows; there Gamma(alpha) is 1 / alpha
-_FEWEST = 400  # independent draws that the weighted ones must be worth: errors of a twentieth
-_NO_WEIGHT = 1e-16  # below the rounding of the sum of the others
 
 
 def _log_prior_factor(alpha: float, values: Whole) -> Floats:
     """Return ln(Gamma(alpha + x) / x!), for large alpha less lnGamma(alpha), a constant."""
     steps = values.astype(np.float64)
-    if alpha < _LARGE:
+    if alpha < 1e4:  # above it lnGamma(alpha + x) loses digits that its change with x needs
         gammas = gammaln(alpha + steps)
-        if alpha < _TINY:
+        if alpha < 1e-290:  # lnGamma overflows; Gamma(alpha) is 1 / alpha
             gammas = np.where(steps == 0.0, -np.log(alpha), gammas)
         return np.asarray(gammas - gammaln(steps + 1.0))
     rise = (alpha + steps - 0.5) * np.log1p(steps / alpha) + steps * (np.log(alpha) - 1.0)
@@ -77,12 +69,11 @@ class Weighted:
     def of_logs(cls, start: int, logs: Floats) -> Weighted:
         """Return probabilities from their logarithms, up to a constant."""
         top = logs.max()
-        places = np.flatnonzero(logs > top - _TRIM)
+        places = np.flatnonzero(logs > top - 50.0)  # others are below e^-50 of the largest
         weights = np.exp(logs[places[0] : places[-1] + 1] - top)
         return cls(start + int(places[0]), weights / weights.sum())
 
     def __add__(self, other: Weighted) -> Weighted:
-        """Return the law of the sum of two independent numbers."""
         with np.errstate(divide="ignore"):
             logs = np.log(np.convolve(self.weights, other.weights))
         return Weighted.of_logs(self.start + other.start, logs)
@@ -142,14 +133,7 @@ class ProductCounts:
 
 @dataclass(frozen=True)
 class NoiseAwarePosterior:
-    """The mixture of Dirichlet(prior + x) over x from `counts`, `n` records (None where secret).
-
-    >>> from dpbayes.mechanisms import mechanism
-    >>> chosen = mechanism("geometric", epsilon=1.0)
-    >>> aware = noise_aware(chosen, np.array([7]), 10, np.ones(2))
-    >>> aware.mean.round(4), np.round(aware.credible_interval(0, level=0.9), 4)
-    (array([0.6617, 0.3383]), array([0.3688, 0.9099]))
-    """
+    """The mixture of Dirichlet(prior + x) over x from `counts`, `n` records (None where secret)."""
 
     prior: Floats
     n: int | None
@@ -165,7 +149,7 @@ class NoiseAwarePosterior:
         """Return the parameters (a, b) of the beta laws that share i mixes, and their weights."""
         place = check.integer("i", i, minimum=0, maximum=self.prior.size - 1)
         values, totals, weights = self.counts.joint(place)
-        kept = weights > _NO_WEIGHT
+        kept = weights > 1e-16  # others are below the rounding of the sum
         a = self.prior[i] + values[kept]
         return a, self.prior.sum() + totals[kept] - a, weights[kept] / weights[kept].sum()
 
@@ -212,8 +196,9 @@ def noise_aware(
     it is not used, and the posterior is one of `DRAWS` draws, seeded with what was released.
 
     >>> from dpbayes.mechanisms import mechanism
-    >>> noise_aware(mechanism("geometric", 1.0), np.array([0]), 10, np.ones(2)).mean.round(4)
-    array([0.1318, 0.8682])
+    >>> aware = noise_aware(mechanism("geometric", 1.0), np.array([7]), 10, np.ones(2))
+    >>> aware.mean.round(4), np.round(aware.credible_interval(0, 0.9), 4)  # a NoiseAwarePosterior
+    (array([0.6617, 0.3383]), array([0.3688, 0.9099]))
     """
     check.offering("mechanism", mechanism, "law")
     noisy, prior = check.whole_numbers("noisy", noisy), check.prior("prior", prior)
@@ -282,7 +267,7 @@ def _drawn(
     logs = -_log_prior_factor(mass, totals) - tilt * totals
     weights = np.exp(logs - logsumexp(logs))
     worth = 1.0 / float(weights @ weights)
-    if worth < _FEWEST:
+    if worth < 400:  # independent draws: errors of a twentieth
         worth_of = f"{DRAWS} draws of a secret number of records are worth {worth:.0f}"
         raise ValueError(f"epsilon must be larger, or the prior nearer to 1: {worth_of}")
     return ListedCounts(drawn, weights)

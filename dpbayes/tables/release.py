@@ -17,13 +17,13 @@ from dpbayes.mechanisms import Mechanism, mechanism
 from dpbayes.mechanisms.geometric import IndependentNoise
 from dpbayes.mechanisms.protocol import given_epsilon, guarantee, quantified
 from dpbayes.tables.account import Account
-from dpbayes.tables.decimals import decimal_text
 from dpbayes.tables.drawn import Release, release
 from dpbayes.tables.files import PlanError
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.plan import Plan
 from dpbayes.tables.table import count
+from dpbayes.tables.units import decimal_text
 
 SCHEMA = "dpbayes.release/5"
 
@@ -133,7 +133,7 @@ def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> P
     ...         'column = "health"\ncategories = ["good", "fair", "poor"]\nepsilon = "0.5"\n'
     ...     )
     ...     plan: Plan = read_plan(file)
-    ...     true = count(table, plan.attributes).tolist()
+    ...     true = count(table, plan.attributes).tolist()  # or a TableError
     ...     account: Account = create_account(plan.account, "clinic", 2, table, plan.unit)
     ...     first, again = (release_table(table, plan) for _ in range(2))
     ...     left = open_account(plan.account).balance

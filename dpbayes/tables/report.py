@@ -14,8 +14,6 @@ from importlib.resources import files
 from typing import Any
 
 LEVEL = 0.95
-MOST_DRAWN = 24  # intervals that a figure can hold
-
 _READINGS = {"noise-aware": "noise_aware", "plain": "plain"}
 
 
@@ -54,9 +52,8 @@ def template() -> Any:
     """Return the page with its blanks; asked for before payment, so that no library is missing."""
     import jinja2
 
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     page = files("dpbayes").joinpath("data/report.html").read_text(encoding="utf-8")
-    return environment.from_string(page)
+    return jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(page)
 
 
 def html_text(record: Mapping[str, Any], drawn: bool = False) -> str:
@@ -85,10 +82,10 @@ def error_sentence(record: Mapping[str, Any]) -> str:
     part = _part(record, "expected_distance")
     if "missing" in part:
         return f"The expected error was not computed: {part['missing']}."
-    told = f"would be {distance_text(part)} on average (0: the same, 1: nothing in common)."
     return (
-        "If the released counts were the true ones, the Hellinger distance between the released "
-        f"and the true posterior {told}"
+        "If the released counts were the true ones, the Hellinger distance between the released and"
+        f" the true posterior would be {distance_text(part)} on average (0: the same, 1: nothing in"
+        " common)."
     )
 
 
@@ -100,11 +97,9 @@ def distance_text(part: Mapping[str, Any]) -> str:
 
 def drawing(record: Mapping[str, Any]) -> str:
     """Return intervals as SVG with its alternative text, "" where there are none or too many."""
-    parts = {label: _part(record, name) for label, name in _READINGS.items()}
-    readings: dict[str, Any] = {
-        label: part["intervals"] for label, part in parts.items() if "missing" not in part
-    }
-    if not readings or len(record["labels"]) > MOST_DRAWN:
+    found = {label: _part(record, name).get("intervals") for label, name in _READINGS.items()}
+    readings = {label: intervals for label, intervals in found.items() if intervals is not None}
+    if not readings or len(record["labels"]) > 24:
         return ""
     from dpbayes.figures.intervals import intervals
     from dpbayes.figures.theme import svg_bytes

@@ -48,8 +48,6 @@ LARGEST_BODY = 1 << 14
 MOST_WAITING = 64  # connections of an address without a request; one more ends the oldest
 MOST_OF_ONE = 8  # requests of one analyst under way at a time
 
-_BEARER = re.compile(r"Bearer ([\x21-\x7e]{1,200})")
-
 
 class Service:
     """Answers analysts' questions; `app` is the ASGI application, `now` and `sleep` its clock."""
@@ -78,7 +76,8 @@ class Service:
 
     def known(self, headers: list[str]) -> Analyst:
         """Return the analyst whose token the one Authorization header brings, or refuse."""
-        found = _BEARER.fullmatch(headers[0]) if len(headers) == 1 else None
+        shape = r"Bearer ([\x21-\x7e]{1,200})"
+        found = re.fullmatch(shape, headers[0]) if len(headers) == 1 else None
         digest = token_digest(found[1] if found else "")
         for analyst in self.analysts:
             if hmac.compare_digest(analyst.token, digest):

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from dpbayes._validate import choice
 from dpbayes.tables.attributes import MOST_RECORDS, Attribute, check_attributes
-from dpbayes.tables.decimals import counted
-from dpbayes.tables.units import RECORD, Unit
+from dpbayes.tables.units import RECORD, Unit, counted
 
 REFUSE, DROP = "refuse", "drop"
 PROGRESS = 2.0  # seconds after which a count says how far it is, at a terminal
@@ -39,13 +38,7 @@ Texts = tuple[str, ...]
 
 
 class TableError(ValueError):
-    """A table disagrees with what was declared; rows are named, their content only if asked.
-
-    >>> raise TableError("row 2 has a value in 'health' that was not declared")
-    Traceback (most recent call last):
-        ...
-    dpbayes.tables.table.TableError: row 2 has a value in 'health' that was not declared
-    """
+    """A table disagrees with what was declared; rows are named, their content only if asked."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +70,10 @@ def count(
 ) -> NDArray[np.int64]:
     """Return the counts of the cells of a CSV, TSV or Parquet file, last attribute fastest.
 
-    Where the unit is a person, the first `keep` records of each are counted, in the order of the
-    table. Raises TableError for what was not declared, with the row; `show_values` adds what stands
-    in it. Parquet needs the extra `tables`. For tables that differ by one record the counts differ
-    by one in at most one cell (a record more or less) or by one in two (a record replaced).
+    Where the unit is a person, the first `keep` records of each are counted. Raises TableError for
+    what was not declared, with the row; `show_values` adds what stands in it. Parquet needs the
+    extra `tables`. For tables that differ by one record the counts differ by one in at most one
+    cell (a record more or less) or by one in two (a record replaced).
     """
     table, declared, rules = Path(table), check_attributes(attributes), rules or Rules()
     places, other = [_Places(one, rules) for one in declared], rules.unit.person or rules.count
@@ -90,7 +83,7 @@ def count(
     names = [attribute.name for attribute in declared] + ([other] if other else [])
     told = time.monotonic()
     for rows in _pieces(table, names, show_values):
-        taken = rows if rules.unit.person is None else _first_of_each(rows, above, rules, persons)
+        taken = rows if rules.unit.person is None else _firsts(rows, above, rules, persons)
         for texts, records in Counter(taken).items():
             cell = [place[text] for place, text in zip(places, texts, strict=False)]
             reason = ""
@@ -115,9 +108,7 @@ def count(
     return np.array(counts, dtype=np.int64)
 
 
-def _first_of_each(
-    rows: list[Texts], above: int, rules: Rules, persons: Counter[str]
-) -> Iterator[Texts]:
+def _firsts(rows: list[Texts], above: int, rules: Rules, persons: Counter[str]) -> Iterator[Texts]:
     """Yield the rows that are among the first of their person; `persons` counts all so far."""
     absent, keep = {"", *rules.missing_values}, rules.unit.keep
     for i, texts in enumerate(rows, above + 1):
@@ -170,13 +161,8 @@ def _pieces(table: Path, names: list[str], show: bool) -> Iterator[list[Texts]]:
     return _csv_pieces(table, _SEPARATORS[kind], names, show)
 
 
-def _csv_pieces(
-    table: Path, separators: str, names: list[str], show: bool
-) -> Iterator[list[Texts]]:
-    """Yield rows of a CSV file, whose separator finds most names in the first line.
-
-    A blank line, one of another number of fields, a quotation mark without its partner are refused.
-    """
+def _csv_pieces(table: Path, signs: str, names: list[str], show: bool) -> Iterator[list[Texts]]:
+    """Yield rows of a CSV file, whose separator finds most names in the first line."""
     rows: list[list[str]] = []
     line = 1
     try:
@@ -184,7 +170,7 @@ def _csv_pieces(
             head = stream.readline().removeprefix(codecs.BOM_UTF8)
             if not head.strip():
                 raise TableError(f"table {table} has no first line with the names of its columns")
-            heads = {s: next(csv.reader([head.decode()], delimiter=s), []) for s in separators}
+            heads = {s: next(csv.reader([head.decode()], delimiter=s), []) for s in signs}
             best = max(heads, key=lambda s: len({*names} & {*heads[s]}))
             text = map(bytes.decode, chain([head], stream))
             reader = csv.reader(text, delimiter=best, strict=True)

@@ -17,8 +17,8 @@ from dpbayes.mechanisms import REGISTRY
 from dpbayes.mechanisms.geometric import IndependentNoise
 from dpbayes.mechanisms.protocol import own
 from dpbayes.tables import drawn
-from dpbayes.tables.decimals import decimal_text
 from dpbayes.tables.drawn import Release, release
+from dpbayes.tables.units import decimal_text
 from tests.laws.drawn import ALPHA_LIMIT, misfit
 from tests.samplers.sources import SeededBits
 
