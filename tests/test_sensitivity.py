@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -88,6 +90,24 @@ def test_profile_is_every_count_at_once(case, gamma, form):
     assert profile(n, prior)[x[0]] == pytest.approx(dp.local_sensitivity(x, prior).value, rel=1e-12)
     smooth = dp.smooth_sensitivity(x, prior, gamma, form).value
     assert profile(n, prior, True, gamma, form)[x[0]] == pytest.approx(smooth, rel=1e-12)
+
+
+@pytest.mark.parametrize("x", [[0, 3], [2, 5], [1, 0, 3], [0, 2, 4], [2, 1, 0, 1]])
+def test_a_few_sensitivities_by_enumeration(x):
+    x = np.array(x)
+    prior = np.array([0.3, 1.0, 2.0, 0.7])[: x.size]
+    largest = max(local_by_enumeration(row, prior) for row in dp.compositions(x.sum(), x.size))
+    found = dp.global_sensitivity(x.sum(), prior)
+    assert found.value == pytest.approx(largest, rel=1e-12)
+    assert [row.sum() for row in found.witness] == [x.sum(), x.sum()]
+    for gamma, form, distance in itertools.product((0.02, 0.5), FORMS, DISTANCES):
+        smooth = smooth_by_enumeration(x, prior, gamma, form, distance)
+        found = dp.smooth_sensitivity(x, prior, gamma, form, distance)
+        assert found.value == pytest.approx(smooth, rel=1e-12)
+        if x.size == 2:
+            every = profile(x.sum(), prior, True, gamma, form, distance)
+            assert every.size == x.sum() + 1
+            assert every[x[0]] == pytest.approx(smooth, rel=1e-12)
 
 
 @pytest.mark.parametrize("tiny", [1e-300, 1e-30, 1e-16, 1e-13, 1e-10, 1e-7])
