@@ -36,7 +36,6 @@ def test_stirlings_series_is_right_to_the_last_digits_from_16_on(z: float) -> No
     assert found == pytest.approx(float(exact_remainder(z)), rel=1e-15)
 
 
-@pytest.mark.slow
 @given(st.one_of(st.floats(1e-300, 1e-3), st.floats(1e-3, 40.0)))
 def test_the_recurrence_leads_up_to_the_series(z: float) -> None:
     assert float(stirling_remainder(z)[0]) == pytest.approx(float(exact_remainder(z)), rel=1e-14)

@@ -93,9 +93,10 @@ def test_profile_is_every_count_at_once(case, gamma, form):
 
 
 @pytest.mark.parametrize("x", [[0, 3], [2, 5], [1, 0, 3], [0, 2, 4], [2, 1, 0, 1]])
-def test_a_few_sensitivities_by_enumeration(x):
+@pytest.mark.parametrize("alpha", [(0.3, 1.0, 2.0, 0.7), (1.5, 0.2, 0.2, 0.9)])
+def test_a_few_sensitivities_by_enumeration(x, alpha):
     x = np.array(x)
-    prior = np.array([0.3, 1.0, 2.0, 0.7])[: x.size]
+    prior = np.array(alpha[: x.size])
     largest = max(local_by_enumeration(row, prior) for row in dp.compositions(x.sum(), x.size))
     found = dp.global_sensitivity(x.sum(), prior)
     assert found.value == pytest.approx(largest, rel=1e-12)
